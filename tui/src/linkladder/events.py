@@ -1,0 +1,143 @@
+"""What the engine says while a run goes on; front ends show it, tests replay it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from linkladder.model import (
+    End,
+    Evidence,
+    HostSample,
+    Interval,
+    Plan,
+    RungName,
+    RungResult,
+    RunState,
+    TrialResult,
+)
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    run_id: str
+    plan: Plan
+    seconds: float  # expected, all in
+    trials: int
+
+
+@dataclass(frozen=True)
+class RungStarted:
+    rung: RungName
+    seconds: float
+    trials: int
+    index: int  # 0-based among the plan's rungs
+
+
+@dataclass(frozen=True)
+class WaitingForOperator:
+    """The rung needs the machine moved; answer with Controls.proceed() or Controls.skip()."""
+
+    rung: RungName
+    instruction: str
+
+
+@dataclass(frozen=True)
+class EvidenceFound:
+    rung: RungName
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class TrialStarted:
+    rung: RungName
+    experiment: str  # Experiment.id
+    repeat: int
+    index: int  # 0-based among all trials of the run
+    seconds: float  # expected, all in
+    commands: tuple[str, ...] = ()  # as a shell would write them, prefixed "near: " or "far: "
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """One second of one end."""
+
+    end: End
+    sample: HostSample
+
+
+@dataclass(frozen=True)
+class IntervalSeen:
+    """All flows of a direction over one second, live and provisional (the receiver's where it is known in time)."""
+
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class RoundTripSeen:
+    t: float
+    rtt_ms: float
+
+
+@dataclass(frozen=True)
+class TrialFinished:
+    rung: RungName
+    experiment: str
+    result: TrialResult
+
+
+@dataclass(frozen=True)
+class RungFinished:
+    rung: RungName
+    result: RungResult
+
+
+@dataclass(frozen=True)
+class PeerLost:
+    peer: str
+    reason: str
+    retry_in: float  # seconds; 0 when it is given up
+
+
+@dataclass(frozen=True)
+class PeerBack:
+    peer: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something a person should know, that stops nothing."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Paused:
+    rung: RungName
+
+
+@dataclass(frozen=True)
+class RunFinished:
+    run_id: str
+    state: RunState
+    failed_trials: int
+    reason: str = ""  # why it is incomplete
+    totals: dict[str, float] = field(default_factory=dict)  # rung -> best median bps
+
+
+Event = (
+    RunStarted
+    | RungStarted
+    | WaitingForOperator
+    | EvidenceFound
+    | TrialStarted
+    | Sampled
+    | IntervalSeen
+    | RoundTripSeen
+    | TrialFinished
+    | RungFinished
+    | PeerLost
+    | PeerBack
+    | Notice
+    | Paused
+    | RunFinished
+)

@@ -1,0 +1,24 @@
+"""Where this appliance keeps what it knows; every file of it lies under one folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+APPLIANCE = Path("/var/db/linkladder")
+
+
+def folder() -> Path:
+    """LINKLADDER_STATE, else the appliance's own partition, else the user's state folder."""
+    if named := os.environ.get("LINKLADDER_STATE"):
+        return Path(named)
+    if APPLIANCE.is_dir() and os.access(APPLIANCE, os.W_OK):
+        return APPLIANCE
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "linkladder"
+
+
+def ensure(path: Path) -> Path:
+    """The folder, made 0700 if it is not there."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
