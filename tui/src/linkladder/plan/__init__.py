@@ -1,0 +1,29 @@
+"""TOML to Plan: read, check, expand, time; no I/O but reading the file it is given and its own built-in plans.
+
+A plan file names a contract, the path of each rung and experiments.  An experiment's list values
+(streams, window, direction, sessions, udp_percent) multiply out, `both` becomes forward and reverse,
+and `streams = "auto"` becomes half the vCPUs.  What the plan leaves out (contract, paths) comes
+from the link description that the operator entered once, `link.toml` in the state folder.
+"""
+
+from __future__ import annotations
+
+from linkladder.plan.expand import order, seconds, trial_seconds, trials
+from linkladder.plan.link import Link, load_link, save_link, with_link
+from linkladder.plan.read import BUILTIN, PlanError, builtin, read_plan, read_plan_file
+
+__all__ = [
+    "BUILTIN",
+    "Link",
+    "PlanError",
+    "builtin",
+    "load_link",
+    "order",
+    "read_plan",
+    "read_plan_file",
+    "save_link",
+    "seconds",
+    "trial_seconds",
+    "trials",
+    "with_link",
+]

@@ -1,0 +1,105 @@
+"""Experiments multiplied out, put in order and timed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from linkladder import tools, units
+from linkladder.judge import ceiling
+from linkladder.model import Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Tool
+
+OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
+
+
+def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungName) -> list[Experiment]:
+    """Every combination of the list values, with a readable id each."""
+    values = dict(values)
+    streams = [max(1, cores // 2) if s == "auto" else s for s in values.pop("streams", [1])]
+    windows = values.pop("window", [None])
+    sessions = values.pop("sessions", [1])
+    rates = [*values.pop("udp_rate", []), *_shares(values.pop("udp_percent", []), contract)] or [None]
+    ways = _directions(values.pop("direction", [Direction.FORWARD]), rung)
+    if values.get("tool") == Tool.PING:
+        streams, windows, sessions = [1], [None], [1]
+    values.setdefault("dscp", contract.dscp)
+    if "sizes" in values:
+        values["sizes"] = tuple(values["sizes"])
+    elif values.get("protocol") == Protocol.DF:
+        values["sizes"] = tuple(sorted({576, 1280, 1400, 1500, contract.mtu}))
+    long_way = contract.expected_rtt_ms is not None and contract.expected_rtt_ms > 20 and rung == RungName.DC_LINK
+    values.setdefault("warmup", 5.0 if long_way else 3.0)
+    made = []
+    for stream, window, session, rate, way in product(streams, windows, sessions, rates, ways):
+        one = Experiment(
+            id="", streams=stream, window=window, sessions=session, udp_rate_bps=rate, direction=way, **values
+        )
+        made.append(replace(one, id=_name(one)))
+    return made
+
+
+def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
+    ways: list[Direction] = []
+    for way in asked:
+        ways += [Direction.FORWARD, Direction.REVERSE] if way == Direction.BOTH else [way]
+    if rung == RungName.LOCALHOST:  # both ends are one machine: the other way is the same way
+        ways = [Direction.FORWARD if w == Direction.REVERSE else w for w in ways]
+    return list(dict.fromkeys(ways))
+
+
+def _shares(percents: list[float], contract: Contract) -> list[float]:
+    """Payload rates that fill so many percent of what the contract can carry as UDP."""
+    full = ceiling(contract, Protocol.UDP).bps
+    return [full * p / 100 for p in percents]
+
+
+def _name(exp: Experiment) -> str:
+    if exp.tool == Tool.PING:
+        parts = ["path-mtu" if exp.protocol == Protocol.DF else "round-trip"]
+    elif exp.protocol == Protocol.RR:
+        parts = ["rr", f"{exp.sessions}x{exp.request}"]
+    else:
+        parts = [exp.protocol.value if exp.tool == Tool.IPERF else f"netperf-{exp.protocol}", f"{exp.streams}s"]
+        if exp.udp_rate_bps:
+            parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
+        elif exp.protocol == Protocol.TCP:
+            parts.append(_window_name(exp.window))
+    if exp.label:
+        parts.append(exp.label.replace(" ", "-"))
+    if exp.protocol != Protocol.ECHO or exp.direction != Direction.FORWARD:
+        parts.append(exp.direction.value)
+    return "-".join(parts)
+
+
+def _window_name(window: int | None) -> str:
+    if window is None:
+        return "default"
+    for unit, factor in (("M", 1 << 20), ("k", 1000)):
+        if window % factor == 0:
+            return f"{window // factor}{unit}"
+    return str(window)
+
+
+def trial_seconds(exp: Experiment) -> float:
+    return float(tools.expected_seconds(exp)) + OVERHEAD
+
+
+def seconds(plan: Plan | Rung) -> float:
+    """Expected wall time, all in."""
+    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
+    return sum(trial_seconds(e) * e.repeats for r in rungs for e in r.experiments)
+
+
+def trials(plan: Plan | Rung) -> int:
+    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
+    return sum(e.repeats for r in rungs for e in r.experiments)
+
+
+def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
+    """Trials in the order they run: repeats interleaved, so that drift hits every setting alike."""
+    for repeat in range(max((e.repeats for e in rung.experiments), default=0)):
+        for exp in rung.experiments:
+            if repeat < exp.repeats:
+                yield exp, repeat

@@ -1,0 +1,160 @@
+"""What each key of a plan file may hold, and the words for what was expected instead."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from linkladder import units
+from linkladder.model import Direction, Layer, Protocol, RungName, Tool
+
+Check = Callable[[Any], Any]
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > 200 or any(ord(c) < 32 for c in value):
+        raise ValueError("expected a line of text of at most 200 characters")
+    return value
+
+
+def flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
+def whole(low: int, high: int) -> Check:
+    def check(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ValueError(f"expected a whole number from {low} to {high}")
+        return value
+
+    return check
+
+
+def number(low: float, high: float) -> Check:
+    def check(value: Any) -> float:
+        fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not fits or not low <= value <= high:
+            raise ValueError(f"expected a number from {low:g} to {high:g}")
+        return float(value)
+
+    return check
+
+
+def choice(kind: type[Layer] | type[Tool] | type[Protocol] | type[Direction] | type[RungName]) -> Check:
+    def check(value: Any) -> Any:
+        try:
+            return kind(value)
+        except ValueError:
+            raise ValueError("expected one of " + ", ".join(kind)) from None
+
+    return check
+
+
+def rate(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError("expected a rate such as 10G or 950M")
+    got = units.parse_rate(value)
+    if not 1e3 <= got <= 1e13:
+        raise ValueError("expected a rate from 1k to 10T")
+    return got
+
+
+def size(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError("expected a size such as 800k or 8M")
+    got = units.parse_size(value)
+    if got > 1 << 30:
+        raise ValueError("expected a size of at most 1G")
+    return got
+
+
+def window(value: Any) -> int | None:
+    return None if value == "default" else size(value)
+
+
+def streams(value: Any) -> int | str:
+    return "auto" if value == "auto" else int(whole(1, 128)(value))
+
+
+def address(value: Any) -> str:
+    try:
+        return str(ipaddress.ip_address(str(value)))
+    except ValueError:
+        raise ValueError("expected an IP address") from None
+
+
+def interface(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.]{0,14}", value):
+        raise ValueError("expected an interface name such as vmx1")
+    return value
+
+
+def many(check: Check) -> Check:
+    """One value or a list of them; always a list afterwards."""
+
+    def inner(value: Any) -> list[Any]:
+        values = value if isinstance(value, list) else [value]
+        if not values:
+            raise ValueError("expected at least one value")
+        return [check(v) for v in values]
+
+    return inner
+
+
+CONTRACT: dict[str, tuple[str, Check]] = {
+    "port": ("port_bps", rate),
+    "rate": ("rate_bps", rate),
+    "layer": ("layer", choice(Layer)),
+    "mtu": ("mtu", whole(576, 65535)),
+    "vlan_tags": ("vlan_tags", whole(0, 2)),
+    "encapsulation_bytes": ("encap_bytes", whole(0, 200)),
+    "ip_version": ("ip_version", whole(4, 6)),
+    "dscp": ("dscp", whole(0, 63)),
+    "timestamps": ("timestamps", flag),
+    "pass": ("pass_ratio", number(0.5, 1.0)),
+    "circuit": ("circuit", text),
+    "expected_rtt_ms": ("expected_rtt_ms", number(0.001, 10_000)),
+}
+
+PATH: dict[str, tuple[str, Check]] = {
+    "local": ("local", address),
+    "remote": ("remote", address),
+    "peer": ("peer", text),
+    "interface": ("local_interface", interface),
+    "remote_interface": ("remote_interface", interface),
+}
+
+EXPERIMENT: dict[str, Check] = {
+    "rungs": many(choice(RungName)),
+    "tool": choice(Tool),
+    "protocol": choice(Protocol),
+    "streams": many(streams),
+    "window": many(window),
+    "write_size": size,
+    "direction": many(choice(Direction)),
+    "duration": number(1, 7 * 86400),
+    "warmup": number(0, 60),
+    "repeats": whole(1, 100),
+    "udp_rate": many(rate),
+    "udp_percent": many(number(1, 200)),
+    "request": whole(1, 65536),
+    "response": whole(1, 65536),
+    "sessions": many(whole(1, 128)),
+    "count": whole(1, 10_000),
+    "interval": number(0.01, 10),
+    "sizes": many(whole(68, 65535)),
+    "dscp": whole(0, 63),
+    "ping_under_load": flag,
+    "label": text,
+}
+
+PROTOCOLS = {
+    Tool.IPERF: (Protocol.TCP, Protocol.UDP),
+    Tool.NETPERF: (Protocol.TCP, Protocol.RR),
+    Tool.PING: (Protocol.ECHO, Protocol.DF),
+}

@@ -1,0 +1,84 @@
+"""The link as the operator described it once: contract and paths, kept in link.toml of the state folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+
+from linkladder.errors import UsageError
+from linkladder.model import Contract, Path, Plan, RungName
+from linkladder.plan import fields
+from linkladder.plan.read import Reader
+
+FILE = "link.toml"
+
+
+@dataclass(frozen=True)
+class Link:
+    contract: Contract | None = None
+    paths: dict[RungName, Path] = field(default_factory=dict)
+
+
+def load_link(folder: FilePath) -> Link:
+    """The description, or an empty one where none was made yet."""
+    path = folder / FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Link()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the link description {path} cannot be read", str(error)) from error
+    reader = Reader(text, str(path))
+    data = reader.parse()
+    reader.only(data, ("contract", "path"), "")
+    contract = reader.contract(data["contract"], None) if "contract" in data else None
+    return Link(contract, reader.paths(data.get("path", {})))
+
+
+def save_link(folder: FilePath, link: Link) -> None:
+    """Written whole beside the old one and renamed, so that a power cut leaves one or the other."""
+    lines = []
+    if link.contract:
+        lines += ["[contract]", *_lines(link.contract, {k: a for k, (a, _) in fields.CONTRACT.items()}), ""]
+    for name, path in link.paths.items():
+        lines += [f"[path.{name}]", *_lines(path, {k: a for k, (a, _) in fields.PATH.items()}), ""]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / f".{FILE}.{os.getpid()}"
+    with draft.open("w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(folder / FILE)
+
+
+def _lines(record: Contract | Path, names: dict[str, str]) -> list[str]:
+    lines = []
+    for key, attribute in names.items():
+        value = getattr(record, attribute)
+        if value is None or value == "":
+            continue
+        if isinstance(value, bool):
+            shown = "true" if value else "false"
+        elif isinstance(value, (int, float)):
+            shown = f"{int(value)}" if float(value).is_integer() else repr(float(value))
+        else:
+            escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+            shown = f'"{escaped}"'
+        lines.append(f"{key} = {shown}")
+    return lines
+
+
+def with_link(plan: Plan, link: Link, peer: str = "") -> Plan:
+    """The plan with what the link description knows filled in; a path of the plan's own wins."""
+    rungs = []
+    for rung in plan.rungs:
+        path = rung.path if rung.path.remote else link.paths.get(rung.name, rung.path)
+        if rung.name == RungName.LOCALHOST:
+            path = Path(local="127.0.0.1", remote="127.0.0.1") if not path.remote else replace(path, peer="")
+            if plan.contract.ip_version == 6 and path.remote == "127.0.0.1":
+                path = Path(local="::1", remote="::1")
+        elif peer:
+            path = replace(path, peer=peer)
+        rungs.append(replace(rung, path=path))
+    return replace(plan, rungs=tuple(rungs))

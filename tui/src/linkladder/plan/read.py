@@ -1,0 +1,170 @@
+"""A plan file read and checked; every error names file, line, key and what was expected."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path as FilePath
+from typing import Any
+
+from linkladder.errors import UsageError
+from linkladder.model import Contract, Path, Plan, Rung, RungName, Tool
+from linkladder.plan import fields
+from linkladder.plan.expand import multiply
+
+BUILTIN = ("quick", "circuit", "ladder", "soak")
+MOVES = {
+    RungName.LOCALHOST: "",
+    RungName.SAME_HOST: "Put {peer} on the same host as this machine",
+    RungName.SAME_VLAN: "Move {peer} to another host in the same VLAN",
+    RungName.DC_LINK: "Move {peer} to the other data centre, behind the link",
+}
+
+
+class PlanError(UsageError):
+    """A plan file that cannot be used."""
+
+    def __init__(self, where: str, line: int, key: str, expected: str) -> None:
+        place = f"{where}, line {line}" if line else where
+        super().__init__(f"{place}: {key}: {expected}", hint="linkladder plan show quick prints a plan to start from")
+        self.where, self.line, self.key, self.expected = where, line, key, expected
+
+
+def builtin(name: str, cores: int = 2, contract: Contract | None = None) -> Plan:
+    """One of the plans that linkladder brings along."""
+    if name not in BUILTIN:
+        raise UsageError(f"there is no plan {name!r}", hint="the built-in plans are " + ", ".join(BUILTIN))
+    return read_plan(builtin_text(name), f"plan {name}", cores, contract)
+
+
+def builtin_text(name: str) -> str:
+    return (resources.files("linkladder.plan") / "builtin" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def read_plan_file(path: FilePath, cores: int = 2, contract: Contract | None = None) -> Plan:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the plan {path} cannot be read", str(error)) from error
+    return read_plan(text, str(path), cores, contract)
+
+
+def read_plan(text: str, where: str = "plan", cores: int = 2, contract: Contract | None = None) -> Plan:
+    """The plan in `text`, expanded for a generator of `cores` vCPUs; `contract` stands in where the plan has none."""
+    reader = Reader(text, where)
+    data = reader.parse()
+    reader.only(data, ("name", "title", "contract", "path", "experiment"), "")
+    name = reader.value(data, "name", fields.text, "") if "name" in data else ""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}", str(name)):
+        reader.fail("name", "", "expected a name of letters, digits, - and _")
+    title = reader.value(data, "title", fields.text, "") if "title" in data else ""
+    agreed = reader.contract(data.get("contract"), contract)
+    paths = reader.paths(data.get("path", {}))
+    rungs = reader.rungs(data.get("experiment"), agreed, paths, cores)
+    return Plan(name, title, agreed, rungs)
+
+
+class Reader:
+    """Checks parsed TOML against the tables in `fields`, and finds the line a key stands in."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self.text = text
+        self.where = where
+
+    def parse(self) -> dict[str, Any]:
+        try:
+            return tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            match = re.search(r"at line (\d+)", str(error))
+            raise PlanError(self.where, int(match[1]) if match else 0, "not TOML", str(error)) from None
+
+    def fail(self, key: str, table: str, expected: str, index: int = 0) -> None:
+        raise PlanError(self.where, self.line(key, table, index), f"{table}.{key}" if table else key, expected)
+
+    def line(self, key: str, table: str, index: int = 0) -> int:
+        """The line of `key` in the index-th occurrence of `table`; the table's own line if the key is nowhere."""
+        current, seen, table_line = "", -1, 0
+        for number, line in enumerate(self.text.splitlines(), 1):
+            header = re.match(r"\s*\[{1,2}\s*([^\]]+?)\s*\]", line)
+            if header:
+                current = header[1].replace('"', "").replace("'", "")
+                if current == table:
+                    seen += 1
+                    table_line = number if seen == index else table_line
+                continue
+            here = current == table and (not table or seen == index)
+            if here and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
+                return number
+        return table_line
+
+    def only(self, data: Any, keys: tuple[str, ...], table: str, index: int = 0) -> None:
+        if not isinstance(data, dict):
+            self.fail(table, "", "expected a table", index)
+        for key in data:
+            if key not in keys:
+                self.fail(key, table, "unknown key; expected one of " + ", ".join(keys), index)
+
+    def value(self, data: dict[str, Any], key: str, check: fields.Check, table: str, index: int = 0) -> Any:
+        try:
+            return check(data[key])
+        except ValueError as error:
+            self.fail(key, table, f"{error}, got {str(data[key])[:60]!r}", index)
+
+    def contract(self, data: Any, fallback: Contract | None) -> Contract:
+        if data is None:
+            return fallback or Contract()
+        self.only(data, tuple(fields.CONTRACT), "contract")
+        values = {
+            to: self.value(data, key, check, "contract") for key, (to, check) in fields.CONTRACT.items() if key in data
+        }
+        contract = Contract(**values)
+        if contract.ip_version not in (4, 6):
+            self.fail("ip_version", "contract", "expected 4 or 6")
+        if contract.rate_bps and contract.rate_bps > contract.port_bps:
+            self.fail("rate", "contract", "expected at most the port's rate")
+        return contract
+
+    def paths(self, data: Any) -> dict[RungName, Path]:
+        self.only(data, tuple(RungName), "path")
+        found = {}
+        for name, table in data.items():
+            self.only(table, tuple(fields.PATH), f"path.{name}")
+            values = {
+                to: self.value(table, key, check, f"path.{name}")
+                for key, (to, check) in fields.PATH.items()
+                if key in table
+            }
+            found[RungName(name)] = Path(**values)
+        return found
+
+    def rungs(self, data: Any, contract: Contract, paths: dict[RungName, Path], cores: int) -> tuple[Rung, ...]:
+        if not isinstance(data, list) or not data:
+            self.fail("experiment", "", "expected at least one [[experiment]]")
+        per_rung: dict[RungName, list[Any]] = {name: [] for name in RungName}
+        for index, table in enumerate(data):
+            self.only(table, tuple(fields.EXPERIMENT), "experiment", index)
+            values = {
+                k: self.value(table, k, c, "experiment", index) for k, c in fields.EXPERIMENT.items() if k in table
+            }
+            self.agree(values, index)
+            for name in values.pop("rungs", list(RungName)):
+                per_rung[name].extend(multiply(values, contract, cores, name))
+        return tuple(
+            Rung(name, paths.get(name, Path()), tuple({e.id: e for e in experiments}.values()), MOVES[name])
+            for name, experiments in per_rung.items()
+            if experiments
+        )
+
+    def agree(self, values: dict[str, Any], index: int) -> None:
+        """Keys that only mean something together."""
+        tool = values.get("tool", Tool.IPERF)
+        allowed = fields.PROTOCOLS[tool]
+        if values.setdefault("protocol", allowed[0]) not in allowed:
+            self.fail("protocol", "experiment", f"expected one of {', '.join(allowed)} for {tool}", index)
+        udp = values["protocol"] == "udp"
+        if udp and not ("udp_rate" in values or "udp_percent" in values):
+            self.fail("udp_rate", "experiment", "expected udp_rate or udp_percent for protocol udp", index)
+        if not udp and ("udp_rate" in values or "udp_percent" in values):
+            key = "udp_rate" if "udp_rate" in values else "udp_percent"
+            self.fail(key, "experiment", "expected only with protocol udp", index)

@@ -1,0 +1,292 @@
+"""Runs, rungs and trials in SQLite, and a whole run read back as a Document."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+import statistics
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path as FilePath
+from typing import Any
+
+from linkladder import __version__
+from linkladder.codec import CodecError, from_json, to_json
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.model import (
+    Document,
+    Evidence,
+    ExperimentResult,
+    HostFacts,
+    Path,
+    Plan,
+    RungName,
+    RungResult,
+    RunInfo,
+    RunState,
+    TrialResult,
+)
+from linkladder.store import raw
+from linkladder.store.schema import migrate
+
+TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
+
+
+class StoreFault(EnvironmentFault):
+    """The store cannot be read or written."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    id: str
+    started: str
+    ended: str
+    state: RunState
+    plan: str
+    peer: str
+    trials: int
+    failed: int
+    verdict: str = ""
+    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> best goodput of its good trials
+
+
+class Store:
+    """The store in one folder; every method is one short transaction, safe to call from any one thread at a time."""
+
+    def __init__(self, folder: FilePath) -> None:
+        self.folder = folder
+        with _explained(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._db = sqlite3.connect(
+                folder / "linkladder.db", timeout=10, isolation_level=None, check_same_thread=False
+            )
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            try:
+                migrate(self._db)
+            except ValueError as error:
+                raise StoreFault("the stored runs are of a newer linkladder", str(error), "update linkladder") from None
+
+    def close(self) -> None:
+        self._db.close()
+
+    # --- writing
+
+    def check_space(self, trials: int) -> None:
+        """Refuse a run whose results would not fit."""
+        free = shutil.disk_usage(self.folder).free
+        need = (trials + 4) * TRIAL_BYTES
+        if free < need:
+            raise StoreFault(
+                "the disk is too full for this run",
+                f"{free >> 20} MB are free in {self.folder}, the run may need {need >> 20} MB",
+                "delete old runs (linkladder runs --delete RUN) or pick a shorter plan",
+            )
+
+    def begin(self, plan: Plan, peer: str = "") -> str:
+        """Make a new run; its id sorts by time."""
+        now = datetime.now(UTC)
+        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO runs (id, started, state, version, plan_name, peer, plan, pid) VALUES (?,?,?,?,?,?,?,?)",
+                (
+                    run_id,
+                    now.isoformat(timespec="seconds"),
+                    RunState.RUNNING,
+                    __version__,
+                    plan.name,
+                    peer,
+                    _dump(plan),
+                    os.getpid(),
+                ),
+            )
+            for rung in plan.rungs:
+                db.execute("INSERT INTO rungs (run, name, path) VALUES (?,?,?)", (run_id, rung.name, _dump(rung.path)))
+        return run_id
+
+    def host(self, run_id: str, name: str, facts: HostFacts) -> None:
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO hosts VALUES (?,?,?)", (run_id, name, _dump(facts)))
+
+    def rung(self, run_id: str, name: RungName, evidence: Evidence | None = None, unavailable: str = "") -> None:
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE rungs SET evidence = COALESCE(?, evidence), unavailable = ? WHERE run = ? AND name = ?",
+                (_dump(evidence) if evidence else None, unavailable, run_id, name),
+            )
+
+    def trial(self, run_id: str, rung: RungName, experiment: str, result: TrialResult) -> None:
+        """Keep one trial, replacing an earlier try of the same one."""
+        with _explained(self.folder):
+            raw.write(self.folder, run_id, result.id, result.commands)
+        light = replace(result, commands=tuple(replace(c, output="", errors="") for c in result.commands))
+        blob = zlib.compress(_dump(light).encode(), 3)
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO trials (run, rung, experiment, repeat, ok, goodput, result) VALUES (?,?,?,?,?,?,?)",
+                (run_id, rung, experiment, result.repeat, int(result.ok), result.goodput_bps, blob),
+            )
+
+    def note(self, run_id: str, text: str) -> None:
+        with self._transaction() as db:
+            row = db.execute("SELECT notes FROM runs WHERE id = ?", (run_id,)).fetchone()
+            notes = [*json.loads(row[0]), text[:2000]]
+            db.execute("UPDATE runs SET notes = ? WHERE id = ?", (json.dumps(notes), run_id))
+
+    def finish(self, run_id: str, state: RunState, verdict: str = "") -> None:
+        with self._transaction() as db:
+            ended = datetime.now(UTC).isoformat(timespec="seconds")
+            db.execute(
+                "UPDATE runs SET state = ?, ended = ?, verdict = ?, pid = 0 WHERE id = ?",
+                (state, ended, verdict, run_id),
+            )
+
+    def resume(self, run_id: str) -> None:
+        """Take an incomplete run up again in this process."""
+        with self._transaction() as db:
+            db.execute("UPDATE runs SET state = ?, pid = ? WHERE id = ?", (RunState.RUNNING, os.getpid(), run_id))
+
+    def settle(self) -> list[str]:
+        """Mark runs whose process is gone as incomplete; the ids of those that were."""
+        rows = self._db.execute("SELECT id, pid FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()
+        dead = [str(run) for run, pid in rows if not _alive(int(pid))]
+        for run in dead:
+            self.finish(run, RunState.INCOMPLETE)
+        return dead
+
+    def delete(self, run_id: str) -> None:
+        run = self.find(run_id)
+        with self._transaction() as db:
+            db.execute("DELETE FROM runs WHERE id = ?", (run,))
+        raw.delete(self.folder, run)
+
+    # --- reading
+
+    def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
+        """The newest first; `contains` filters by id, plan, peer, state or verdict."""
+        like = f"%{contains}%"
+        rows = self._db.execute(
+            "SELECT id, started, ended, state, plan_name, peer, verdict FROM runs"
+            " WHERE id||' '||plan_name||' '||peer||' '||state||' '||verdict LIKE ? ORDER BY started DESC, rowid DESC LIMIT ?",
+            (like, limit),
+        ).fetchall()
+        counts: dict[str, tuple[int, int, dict[str, float]]] = {}
+        for run, rung, count, good, best in self._db.execute(
+            "SELECT run, rung, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END) FROM trials GROUP BY run, rung"
+        ):
+            trials, failed, rungs = counts.get(run, (0, 0, {}))
+            counts[run] = (trials + count, failed + count - good, {**rungs, **({rung: best} if best else {})})
+        found = []
+        for run, started, ended, state, plan, peer, verdict in rows:
+            trials, failed, best = counts.get(run, (0, 0, {}))
+            found.append(RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, best))
+        return found
+
+    def find(self, run_id: str) -> str:
+        """The full id for an id, an unambiguous beginning of one, or 'last'."""
+        if run_id == "last":
+            rows = self._db.execute("SELECT id FROM runs ORDER BY started DESC, rowid DESC LIMIT 1").fetchall()
+        else:
+            like = run_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+            rows = self._db.execute("SELECT id FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (like,)).fetchall()
+        if len(rows) == 1:
+            return str(rows[0][0])
+        why = "several runs begin so" if rows else "no such run is stored"
+        raise UsageError(f"run {run_id}: {why}", hint="linkladder runs lists them")
+
+    def load(self, run_id: str) -> Document:
+        """A whole run."""
+        run = self.find(run_id)
+        with _explained(self.folder):
+            return self._document(run)
+
+    def done(self, run_id: str) -> set[tuple[str, str, int]]:
+        """(rung, experiment, repeat) of the trials already stored, for a resumed run."""
+        query = "SELECT rung, experiment, repeat FROM trials WHERE run = ?"
+        return {(r, e, n) for r, e, n in self._db.execute(query, (run_id,))}
+
+    def _document(self, run: str) -> Document:
+        query = "SELECT started, ended, state, version, plan, notes FROM runs WHERE id = ?"
+        started, ended, state, version, plan_text, notes = self._db.execute(query, (run,)).fetchone()
+        plan = _load(Plan, plan_text)
+        hosts = {
+            n: _load(HostFacts, f) for n, f in self._db.execute("SELECT name, facts FROM hosts WHERE run = ?", (run,))
+        }
+        info = RunInfo(run, started, plan, RunState(state), ended, version, hosts, tuple(json.loads(notes)))
+        trials: dict[tuple[str, str], list[TrialResult]] = {}
+        query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
+        for rung, experiment, blob in self._db.execute(query, (run,)):
+            result = _load(TrialResult, zlib.decompress(blob).decode())
+            result = replace(result, commands=raw.read(self.folder, run, result.id, result.commands))
+            trials.setdefault((rung, experiment), []).append(result)
+        rungs = []
+        query = "SELECT name, path, evidence, unavailable FROM rungs WHERE run = ?"
+        stored = {n: (p, e, u) for n, p, e, u in self._db.execute(query, (run,))}
+        for asked in plan.rungs:
+            path, evidence, unavailable = stored[asked.name]
+            experiments = tuple(summed(e, trials.get((asked.name, e.id), [])) for e in asked.experiments)
+            seen = _load(Evidence, evidence) if evidence else None
+            rungs.append(RungResult(asked.name, _load(Path, path), experiments, seen, unavailable))
+        return Document(info, tuple(rungs))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with _explained(self.folder):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def summed(parameters: Any, trials: list[TrialResult]) -> ExperimentResult:
+    """An experiment with its spread over the good trials."""
+    good = [t.goodput_bps for t in trials if t.ok and t.goodput_bps > 0]
+    if not good:
+        return ExperimentResult(parameters, tuple(trials))
+    return ExperimentResult(parameters, tuple(trials), min(good), statistics.median(good), max(good))
+
+
+def _dump(record: Any) -> str:
+    return json.dumps(to_json(record), separators=(",", ":"))
+
+
+def _load(kind: type[Any], text: str) -> Any:
+    return from_json(kind, json.loads(text))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid > 0
+
+
+@contextmanager
+def _explained(folder: FilePath) -> Iterator[None]:
+    """Turn the system's errors into one that tells a person what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, zlib.error, CodecError, json.JSONDecodeError) as error:
+        full = "full" in str(error) or getattr(error, "errno", None) in (28, 122)
+        if full:
+            raise StoreFault(
+                "the disk is full",
+                f"{error}, in {folder}",
+                "delete old runs (linkladder runs --delete RUN); what was measured before is kept",
+            ) from error
+        raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error

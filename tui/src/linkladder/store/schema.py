@@ -1,0 +1,42 @@
+"""The tables, and the steps from each version of them to the next."""
+
+from __future__ import annotations
+
+import sqlite3
+
+# Each entry takes a database from version i to i + 1; entries are only ever added.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE runs (
+        id TEXT PRIMARY KEY, started TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '', state TEXT NOT NULL,
+        version TEXT NOT NULL, plan_name TEXT NOT NULL, peer TEXT NOT NULL DEFAULT '', plan TEXT NOT NULL,
+        notes TEXT NOT NULL DEFAULT '[]', pid INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE hosts (
+        run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, name TEXT NOT NULL, facts TEXT NOT NULL,
+        PRIMARY KEY (run, name)
+    );
+    CREATE TABLE rungs (
+        run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, name TEXT NOT NULL, path TEXT NOT NULL,
+        evidence TEXT, unavailable TEXT NOT NULL DEFAULT '', PRIMARY KEY (run, name)
+    );
+    CREATE TABLE trials (
+        id INTEGER PRIMARY KEY, run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, rung TEXT NOT NULL,
+        experiment TEXT NOT NULL, repeat INTEGER NOT NULL, ok INTEGER NOT NULL, goodput REAL NOT NULL,
+        result BLOB NOT NULL, UNIQUE (run, rung, experiment, repeat)
+    );
+    CREATE INDEX trials_by_run ON trials (run, rung, ok, goodput);
+    """,
+    """
+    ALTER TABLE runs ADD COLUMN verdict TEXT NOT NULL DEFAULT '';
+    """,
+)
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring an older database up to this version; a newer one is refused by ValueError."""
+    have = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if have > len(MIGRATIONS):
+        raise ValueError(f"its version is {have}, this linkladder knows {len(MIGRATIONS)}")
+    for number in range(have, len(MIGRATIONS)):
+        db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")
