@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from linkladder.verdicts import DocumentJudgement
+
 SCHEMA = "linkladder/1"
 
 
@@ -448,4 +450,5 @@ class Document:
 
     run: RunInfo
     rungs: tuple[RungResult, ...] = ()
+    judgement: DocumentJudgement | None = None  # where it has been judged
     schema: str = SCHEMA

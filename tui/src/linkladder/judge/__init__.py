@@ -1,0 +1,61 @@
+"""What a run proves: ceilings, limiters, verdicts and comparisons, as pure functions over linkladder.model.
+
+    ceiling(contract)                     the best possible goodput, and which of port and contract sets it
+    judge_document(document, overrides)   verdict per rung and for the run, with reasons, remedies and a diagnosis
+    judge_rung(rung, document)            one rung of it, given what the rungs below showed
+    limiter(trial, experiment, ...)       what kept one trial from more
+    compare(a, b)                         two runs: same or different beyond the noise
+
+The records are in linkladder.verdicts; `with_judgement` puts them into the document, in the same schema.
+"""
+
+from __future__ import annotations
+
+from linkladder.judge.ceilings import ceiling, measurement_error, rate_sold
+from linkladder.judge.comparison import compare
+from linkladder.judge.documents import Overrides, judge_document, with_judgement
+from linkladder.judge.experiments import judge_experiment, judge_trial
+from linkladder.judge.limiters import limiter
+from linkladder.judge.rungs import judge_rung
+from linkladder.verdicts import (
+    Ceiling,
+    Comparison,
+    Difference,
+    DocumentJudgement,
+    ExperimentJudgement,
+    Judgement,
+    Limiter,
+    LimiterKind,
+    Rfc6349,
+    RungJudgement,
+    Spread,
+    TrialJudgement,
+    Verdict,
+)
+
+__all__ = [
+    "Ceiling",
+    "Comparison",
+    "Difference",
+    "DocumentJudgement",
+    "ExperimentJudgement",
+    "Judgement",
+    "Limiter",
+    "LimiterKind",
+    "Overrides",
+    "Rfc6349",
+    "RungJudgement",
+    "Spread",
+    "TrialJudgement",
+    "Verdict",
+    "ceiling",
+    "compare",
+    "judge_document",
+    "judge_experiment",
+    "judge_rung",
+    "judge_trial",
+    "limiter",
+    "measurement_error",
+    "rate_sold",
+    "with_judgement",
+]

@@ -1,0 +1,103 @@
+"""The best goodput a link can carry, counted from the bytes that every packet costs on the wire."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Contract, Experiment, Layer, Protocol, TrialResult
+from linkladder.verdicts import Ceiling
+
+ETHERNET_HEADER = 14
+FCS = 4
+PREAMBLE_AND_GAP = 20  # 8 bytes of preamble and start delimiter, 12 of inter-frame gap
+VLAN_TAG = 4
+IP_HEADER = {4: 20, 6: 40}
+TCP_HEADER = 20
+UDP_HEADER = 8
+TIMESTAMPS = 12  # the option's 10 bytes, padded
+UDP_PAYLOAD = 1470  # what iperf sends unless told otherwise
+CLOCK_TOLERANCE = 200e-6  # two free-running clocks, the measuring one and the line's, 100 ppm each
+READ_BYTES = 128 * 1024  # iperf's read and write size: what one boundary of an interval may misplace per stream
+
+
+def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: int | None = None) -> Ceiling:
+    """The lower of what the port's line rate and the contracted rate allow; write_size is a UDP datagram's."""
+    payload, packet = _packet(contract, protocol, write_size)
+    frame = packet + contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags
+    wire = frame + FCS + PREAMBLE_AND_GAP
+    port = contract.port_bps * payload / wire
+    counted = {Layer.L1: wire, Layer.L2: frame, Layer.L3: packet}[contract.layer]
+    sold = None if contract.rate_bps is None else contract.rate_bps * payload / counted
+    which = "contract" if sold is not None and sold < port else "port"
+    best = port if sold is None else min(port, sold)
+    return Ceiling(
+        bps=best,
+        port_bps=port,
+        contract_bps=sold,
+        which=which,
+        sentence=_sentence(contract, protocol, best, which, payload, wire if which == "port" else counted),
+        protocol=str(protocol),
+        mtu=contract.mtu,
+        payload_bytes=payload,
+        wire_bytes=wire,
+    )
+
+
+def rate_sold(contract: Contract) -> float:
+    """The rate that was bought: the contracted one, else the port's."""
+    return contract.port_bps if contract.rate_bps is None else min(contract.rate_bps, contract.port_bps)
+
+
+def measurement_error(trial: TrialResult, experiment: Experiment) -> float:
+    """The relative error of a trial's goodput that comes from measuring: clocks and the edges of the counted window."""
+    seconds = max(counted_seconds(trial, experiment), 0.1)
+    best = max([trial.goodput_bps, *trial.by_direction.values()])
+    # Each edge of the window may count one read more or less of every stream, and iperf may print times to 10 ms.
+    edges = 2 * READ_BYTES * 8 * max(1, experiment.streams) / (best * seconds) if best > 0 else 0.0
+    return CLOCK_TOLERANCE + min(edges, 0.01) + 0.01 / seconds
+
+
+def counted_seconds(trial: TrialResult, experiment: Experiment) -> float:
+    """How long the counted part lasted: from its intervals, else what was asked for."""
+    counted = [i for i in trial.intervals if i.counted]
+    if counted:
+        return max(i.end for i in counted) - min(i.start for i in counted)
+    return experiment.duration
+
+
+def _packet(contract: Contract, protocol: Protocol, write_size: int | None) -> tuple[int, int]:
+    """User bytes in a packet and that packet's IP bytes; a datagram larger than the MTU travels in fragments."""
+    header = IP_HEADER[contract.ip_version]
+    if protocol is not Protocol.UDP:
+        options = TIMESTAMPS if contract.timestamps else 0
+        return contract.mtu - header - TCP_HEADER - options, contract.mtu
+    room = contract.mtu - header - UDP_HEADER
+    payload = min(write_size or UDP_PAYLOAD, room)
+    return payload, payload + header + UDP_HEADER
+
+
+def _sentence(contract: Contract, protocol: Protocol, best: float, which: str, payload: int, counted: int) -> str:
+    name = "UDP" if protocol is Protocol.UDP else "TCP"
+    layer = "L1 with preamble and gap" if which == "port" or contract.layer is Layer.L1 else (
+        "L2 frames without FCS" if contract.layer is Layer.L2 else "L3 packets"
+    )  # fmt: skip
+    rate = contract.port_bps if which == "port" or contract.rate_bps is None else contract.rate_bps
+    what = "A port" if which == "port" else "A contract"
+    extras = f"IPv{contract.ip_version}"
+    if name == "TCP":
+        extras += ", timestamps" if contract.timestamps else ", no timestamps"
+    if contract.vlan_tags:
+        extras += f", {contract.vlan_tags} VLAN tag{'s' if contract.vlan_tags > 1 else ''}"
+    if contract.encap_bytes:
+        extras += f", {contract.encap_bytes} bytes of encapsulation"
+    return (
+        f"{what} of {units.rate(rate)} counted in {layer} carries at most {_four(best)} of {name} at MTU "
+        f"{contract.mtu} ({extras}): {payload} of every {counted} bytes are payload."
+    )
+
+
+def _four(bps: float) -> str:
+    """Four figures, since ceilings differ in the fourth."""
+    for unit, factor in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if bps >= factor:
+            return f"{bps / factor:.4g} {unit}" if bps / factor < 10 else f"{bps / factor:.1f} {unit}"
+    return f"{bps:.0f} b/s"

@@ -1,0 +1,62 @@
+"""Medians, Student's t intervals and what a number of repeats could have shown; standard library only."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from linkladder.verdicts import Spread
+
+# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom; beyond them the normal's with a correction.
+_T95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+def t95(freedom: float) -> float:
+    """The two-sided 95 % quantile; fractional degrees are rounded down, which widens the interval."""
+    if freedom < 1:
+        return math.inf
+    if freedom <= len(_T95):
+        return _T95[math.floor(freedom) - 1]
+    return 1.960 + 2.5 / freedom  # 2.040 at 31, never below the true value there
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half of the 95 % t interval of the mean; None below two values."""
+    if len(values) < 2:
+        return None
+    return t95(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def spread(values: Sequence[float], basis: str = "repeats") -> Spread:
+    """Median, range, mean, t interval and coefficient of variation of at least one value."""
+    mean = statistics.fmean(values)
+    half = half_width(values) or 0.0
+    cv = statistics.stdev(values) / mean if len(values) > 1 and mean > 0 else None
+    return Spread(
+        count=len(values),
+        median=statistics.median(values),
+        minimum=min(values),
+        maximum=max(values),
+        mean=mean,
+        low=max(0.0, mean - half),
+        high=mean + half,
+        cv=cv,
+        basis=basis if len(values) > 1 else "none",
+    )
+
+
+def difference(a: Sequence[float], b: Sequence[float]) -> tuple[float, float | None]:
+    """Mean of b less mean of a, and the half width of its 95 % interval (Welch); None where neither has a spread."""
+    change = statistics.fmean(b) - statistics.fmean(a)
+    if len(a) < 2 or len(b) < 2:
+        return change, None
+    va, vb = statistics.variance(a) / len(a), statistics.variance(b) / len(b)
+    if va + vb == 0:
+        return change, 0.0
+    freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    return change, t95(freedom) * math.sqrt(va + vb)

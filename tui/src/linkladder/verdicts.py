@@ -1,0 +1,201 @@
+"""What the judge says: frozen records without I/O, stored inside a run's document beside what was measured.
+
+Rung, direction and protocol are the plain words of linkladder.model's enumerations, so that the model may hold these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    PASS = "PASS"
+    FAIL = "FAIL"
+    CANNOT_JUDGE = "CANNOT JUDGE"
+    IMPOSSIBLE = "IMPOSSIBLE"
+    INCOMPLETE = "INCOMPLETE"
+
+
+class LimiterKind(StrEnum):
+    SENDER = "sender"
+    RECEIVER = "receiver"
+    WINDOW = "window"
+    LOSS = "loss"
+    POLICER = "policer"
+    SHAPER = "shaper or queue"
+    PATH_MTU = "path MTU"
+    LINK = "link"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The best goodput that port and contract allow; `which` of the two sets it ("port" or "contract")."""
+
+    bps: float
+    port_bps: float
+    contract_bps: float | None
+    which: str
+    sentence: str
+    protocol: str = "tcp"
+    mtu: int = 1500
+    payload_bytes: int = 0  # of user data in a full packet
+    wire_bytes: int = 0  # of Ethernet that such a packet takes, preamble and gap included
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Several measurements of the same thing; low and high bound the mean at 95 % (t) where that can be said."""
+
+    count: int
+    median: float
+    minimum: float
+    maximum: float
+    mean: float
+    low: float
+    high: float
+    cv: float | None = None  # coefficient of variation, 0..
+    basis: str = "repeats"  # "repeats", "intervals" (one repeat: its own seconds), "none" (one bare number)
+
+
+@dataclass(frozen=True)
+class Limiter:
+    """What kept a result from being higher; candidates beside `kind` are named where the evidence fits both."""
+
+    kind: LimiterKind
+    sentence: str
+    candidates: tuple[LimiterKind, ...] = ()
+    evidence: tuple[str, ...] = ()
+    experiment: str = ""  # what would tell the candidates apart
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reasons; `figures` are in the units of their names (bps, ms, percent, bytes)."""
+
+    verdict: Verdict
+    provisional: bool
+    sentence: str
+    reasons: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrialJudgement:
+    """One trial beside the ceiling, per direction in percent of it."""
+
+    trial: str
+    ok: bool
+    percent_of_ceiling: dict[str, float] = field(default_factory=dict)  # "forward"/"reverse"
+    error_percent: float = 0.0  # measurement error, of the result
+    impossible: bool = False
+    limiter: Limiter | None = None
+
+
+@dataclass(frozen=True)
+class ExperimentJudgement:
+    """One setting in one direction (duplex gives one for each way)."""
+
+    experiment: str  # Experiment.id
+    direction: str
+    protocol: str
+    judgement: Judgement
+    spread: Spread | None = None
+    percent_of_ceiling: float | None = None  # of the median; None where no ceiling applies to the rung
+    ceiling_bps: float | None = None
+    limiter: Limiter | None = None
+    counts: bool = True  # whether the rung's verdict rests on it
+    trials: tuple[TrialJudgement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rfc6349:
+    """The figures of RFC 6349 for one direction; None where the measurement for it was not made."""
+
+    direction: str
+    path_mtu: int | None = None
+    black_hole: bool = False
+    baseline_rtt_ms: float | None = None
+    loaded_rtt_ms: float | None = None
+    bdp_bytes: float | None = None
+    window_per_stream_bytes: float | None = None
+    streams: int = 1
+    transfer_time_ratio: float | None = None
+    efficiency_percent: float | None = None
+    buffer_delay_percent: float | None = None
+
+
+@dataclass(frozen=True)
+class RungJudgement:
+    rung: str
+    judgement: Judgement
+    ceiling: Ceiling | None = None  # None on the rungs that the contract does not bound
+    best_bps: float | None = None  # best median of one direction
+    best_experiment: str = ""
+    limiter: Limiter | None = None  # of the best setting's worse direction
+    experiments: tuple[ExperimentJudgement, ...] = ()
+    rfc6349: tuple[Rfc6349, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict
+
+    @property
+    def provisional(self) -> bool:
+        return self.judgement.provisional
+
+    @property
+    def sentence(self) -> str:
+        return self.judgement.sentence
+
+
+@dataclass(frozen=True)
+class DocumentJudgement:
+    """The whole run: its verdict is that of the highest rung measured, its diagnosis compares the rungs in words."""
+
+    judgement: Judgement
+    rungs: tuple[RungJudgement, ...] = ()
+    diagnosis: tuple[str, ...] = ()
+    ceilings: dict[str, Ceiling] = field(default_factory=dict)  # "tcp", "udp"
+    assumptions: dict[str, str] = field(default_factory=dict)  # the contract judged against, in words
+    overridden: tuple[str, ...] = ()  # which of them differ from the run's own plan
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict
+
+    @property
+    def provisional(self) -> bool:
+        return self.judgement.provisional
+
+    @property
+    def sentence(self) -> str:
+        return self.judgement.sentence
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One experiment in two runs."""
+
+    rung: str
+    experiment: str
+    direction: str
+    a_bps: float
+    b_bps: float
+    change_percent: float
+    beyond_noise: bool
+    detectable_percent: float | None  # the smallest change these repeats would have shown; None: one repeat each
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    a: str  # run ids
+    b: str
+    sentence: str
+    differences: tuple[Difference, ...] = ()
+    environment: tuple[str, ...] = ()  # what is not the same, in words
+    only_in_one: tuple[str, ...] = ()
