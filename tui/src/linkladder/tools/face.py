@@ -1,0 +1,73 @@
+"""The records that the tools take and give; see the package's docstring for how they fit together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from linkladder.model import End, Fault, Flow, Interval, PathMtu, Rtt, Transactions
+
+
+class Unavailable(ValueError):
+    """The experiment cannot be done by these two ends; the text says why, for people."""
+
+
+@dataclass(frozen=True)
+class ToolVersions:
+    """What one end has: versions as numbers, None where the tool is missing."""
+
+    iperf: tuple[int, ...] | None = None
+    netperf: tuple[int, ...] | None = None
+    ping: bool = True
+    os: str = "Linux"  # "FreeBSD" | "Linux"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which end runs what in one trial."""
+
+    server: End | None  # None: the tool needs none (ping)
+    client: End
+    clients: int = 1  # client processes to start: client_argv(..., index=0 .. clients-1)
+    together: bool = True  # start them at the same instant; False: one after the other (DF probes)
+    reverse_flag: bool = False  # the client asks the server to send (-R)
+    protocol_port: Literal["tcp", "udp"] | None = None  # what the server listens on; netserver's is tcp
+    privileged: bool = False  # this ping needs root on this system (FreeBSD: big, fast or DF)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is known of a trial besides the tools' words; `local` is the near end's address, `remote` the far's."""
+
+    local: str = ""
+    remote: str = ""
+    port: int | None = None
+    os_near: str = "Linux"
+    os_far: str = "Linux"
+    window_limit_near: int | None = None  # the largest socket buffer that end grants; None: not known
+    window_limit_far: int | None = None
+    exit_codes: tuple[int | None, ...] = ()  # of the clients, in order; negative for a signal; None: unknown
+    server_exit: int | None = None  # not None: the server ended by itself, before it was told to
+    watchdog: bool = False  # the engine had to end the clients: they outlived their time
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A result, or why there is none; the fields bear the names and meanings of TrialResult's."""
+
+    ok: bool
+    fault: Fault | None = None
+    reason: str = ""
+    goodput_bps: float = 0.0
+    by_direction: dict[str, float] = field(default_factory=dict)
+    flows: tuple[Flow, ...] = ()
+    intervals: tuple[Interval, ...] = ()
+    window_read_back: dict[str, int] = field(default_factory=dict)
+    rtt: Rtt | None = None
+    path_mtu: PathMtu | None = None
+    transactions: Transactions | None = None
+    lost: int | None = None
+    datagrams: int | None = None
+    jitter_ms: float | None = None
+    offered_bps: float | None = None  # UDP: what the senders put out in the counted window
+    warnings: tuple[str, ...] = ()
