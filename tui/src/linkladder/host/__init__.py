@@ -1,0 +1,125 @@
+"""What this machine is and what it does: the one part that knows which operating system runs below.
+
+Everything here is read only and needs no privilege; changes go through `linkladder.settings`.
+All counters and times are cumulative since boot, so two calls and a subtraction make a rate.
+Every function may be called from a thread; those used while a trial runs (`Sampler.sample`,
+`core_times`, `memory`, `nic_counters`, `tcp_counters`, `starvation`) start no process on Linux, and on
+FreeBSD only `tcp_counters` and `sockets` do.  What the system does not tell is None, never a guess.
+
+Two ends in one lab share /proc/stat: with LINKLADDER_CORES="0" or "0,1" in the environment only those
+cores are counted and reported.
+"""
+
+from __future__ import annotations
+
+from linkladder.host.parent import die_with_parent
+from linkladder.host.records import SocketStat
+from linkladder.host.sampler import Sampler, difference, summarise
+from linkladder.host.system import backend, hops_from_ttl, own_cores
+from linkladder.model import CoreTimes, HostFacts, NicCounters, TcpCounters
+
+__all__ = [
+    "Sampler",
+    "SocketStat",
+    "arp_direct",
+    "boot_id",
+    "core_times",
+    "die_with_parent",
+    "difference",
+    "facts",
+    "hops_from_ttl",
+    "interface_of",
+    "listening",
+    "memory",
+    "nic_counters",
+    "own_cores",
+    "process_age",
+    "route_interface",
+    "same_subnet",
+    "setting",
+    "sockets",
+    "starvation",
+    "summarise",
+    "system",
+    "tcp_counters",
+]
+
+
+def system() -> str:
+    """'Linux' or 'FreeBSD'."""
+    return backend().name
+
+
+def facts() -> HostFacts:
+    """What this host is; `tools` is left empty for the caller to fill."""
+    return backend().facts()
+
+
+def core_times() -> tuple[CoreTimes, ...]:
+    """Cumulative seconds of each core that is ours."""
+    return backend().core_times()
+
+
+def starvation() -> float | None:
+    """Cumulative seconds in which a CPU quota or the hypervisor withheld a core; None where nothing tells."""
+    return backend().starvation()
+
+
+def memory() -> tuple[int, int]:
+    """Total and used bytes, used being what is not available to a new process."""
+    return backend().memory()
+
+
+def nic_counters(detail: bool = False) -> dict[str, NicCounters]:
+    """Every interface's counters; `detail` adds CRC and pause where the driver has them, and costs more."""
+    return backend().nic_counters(detail)
+
+
+def tcp_counters() -> TcpCounters:
+    """This host's (network namespace's) TCP counters."""
+    return backend().tcp_counters()
+
+
+def sockets(port: int) -> tuple[SocketStat, ...]:
+    """The TCP connections whose local or remote port is `port`, with what the system counts for each."""
+    return backend().sockets(port)
+
+
+def listening(port: int, udp: bool = False, address: str = "") -> bool:
+    """Is something bound to this port, at `address` (or every address) if one is given?"""
+    return backend().listening(port, udp, address)
+
+
+def interface_of(address: str) -> str:
+    """The interface that owns the address, '' if none does."""
+    return backend().interface_of(address)
+
+
+def route_interface(remote: str, local: str = "") -> str:
+    """The interface by which packets to `remote` (from `local`) leave, '' where there is no route."""
+    return backend().route(remote, local)[0]
+
+
+def same_subnet(local: str, remote: str) -> bool:
+    """Does the prefix of our address `local` hold `remote`?  False if `local` is not ours."""
+    return backend().same_subnet(local, remote)
+
+
+def arp_direct(remote: str) -> bool | None:
+    """Did `remote` itself answer ARP or neighbour discovery?  False behind a router, None while unknown."""
+    return backend().arp_direct(remote)
+
+
+def setting(kind: str, target: str) -> str | None:
+    """A setting's present value: kind 'mtu' (target vmx0), 'flag' (vmx0:tso), 'sysctl' (a name); None: not there."""
+    return backend().setting(kind, target)
+
+
+def boot_id() -> str:
+    """A word that differs after every boot."""
+    return backend().boot_id()
+
+
+def process_age(pid: int) -> str | None:
+    """A word that tells this process from a later one with the same number; None if it does not run."""
+    return backend().process_age(pid)

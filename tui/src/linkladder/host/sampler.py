@@ -1,0 +1,96 @@
+"""Cumulative counters to loads: what happened between two looks, and a summary of many."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+
+from linkladder.host.system import backend
+from linkladder.model import CoreLoad, CoreTimes, CpuUse, HostSample, MemoryUse, NicCounters
+
+QUIET = CoreLoad(0.0, 0.0, 0.0, 100.0)
+
+
+class Sampler:
+    """One host, looked at again and again: `start()` once, then `sample()` each second."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._times: tuple[CoreTimes, ...] = ()
+        self._last: tuple[CoreLoad, ...] = ()
+
+    def start(self) -> None:
+        """The first look, against which the first sample is held."""
+        self._began = time.monotonic()
+        self._times = backend().core_times()
+        self._last = (QUIET,) * len(self._times)
+
+    def sample(self) -> HostSample:
+        """Loads since the last call, and cumulative NIC counters; `t` counts from start()."""
+        if not self._times:
+            self.start()
+        times = backend().core_times()
+        if len(times) != len(self._times):  # a core came or went: the old look fits no longer
+            self._times, self._last = times, (QUIET,) * len(times)
+        pairs = zip(self._times, times, self._last, strict=True)
+        self._last = tuple(load(before, after, quiet) for before, after, quiet in pairs)
+        self._times = times
+        _, used = backend().memory()
+        nics = tuple(backend().nic_counters(False).values())
+        return HostSample(time.monotonic() - self._began, self._last, used, nics)
+
+
+def load(before: CoreTimes, after: CoreTimes, unknown: CoreLoad = QUIET) -> CoreLoad:
+    """Percent of one core between two looks; `unknown` when the clock did not tick between them."""
+    user = max(0.0, after.user - before.user)
+    system = max(0.0, after.system - before.system)
+    interrupt = max(0.0, after.interrupt - before.interrupt)
+    idle = max(0.0, after.idle - before.idle)
+    total = user + system + interrupt + idle
+    if total <= 0:
+        return unknown
+    scale = 100.0 / total
+    return CoreLoad(user * scale, system * scale, interrupt * scale, idle * scale)
+
+
+def difference(before: NicCounters, after: NicCounters) -> NicCounters:
+    """What an interface counted between two looks; a counter that is unknown in either stays unknown."""
+    values: dict[str, int | None] = {}
+    for f in fields(NicCounters):
+        if f.name != "name":
+            old, new = getattr(before, f.name), getattr(after, f.name)
+            values[f.name] = None if old is None or new is None else max(0, new - old)
+    return NicCounters(after.name, **values)  # type: ignore[arg-type]
+
+
+def summarise(
+    samples: Sequence[HostSample],
+    total_memory: int,
+    start: float,
+    end: float,
+    goodput_bps: float | None = None,
+    starved: float | None = None,
+) -> tuple[CpuUse, MemoryUse]:
+    """CPU and memory over the counted part of a trial, from `start` to `end` on the samples' clock.
+
+    Each sample tells of the time since the one before it, so it weighs as much as that time
+    overlaps the counted part: a sample at the edge must not carry the warm-up into the figure.
+    """
+    weighed: list[tuple[float, HostSample]] = []
+    previous = samples[0].t - 1.0 if samples else 0.0
+    for sample in samples:
+        overlap = min(sample.t, end) - max(previous, start)
+        if overlap > 0:
+            weighed.append((overlap, sample))
+        previous = sample.t
+    if not weighed:
+        return CpuUse(0.0, 0.0, 0.0, (), None, starved), MemoryUse(total_memory, 0, 0)
+    whole = sum(weight for weight, _ in weighed)
+    count = min(len(sample.cores) for _, sample in weighed)
+    cores = tuple(sum(w * s.cores[i].busy for w, s in weighed) / whole for i in range(count))
+    used = sum(cores) / 100.0
+    per_core = goodput_bps / 1e9 / used if goodput_bps is not None and used > 0 else None
+    cpu = CpuUse(sum(cores) / max(1, count), max(cores, default=0.0), used, cores, per_core, starved)
+    mean = sum(weight * sample.memory_used for weight, sample in weighed) / whole
+    return cpu, MemoryUse(total_memory, round(mean), max(sample.memory_used for _, sample in weighed))

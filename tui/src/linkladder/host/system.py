@@ -1,0 +1,48 @@
+"""Which operating system this is, and which of its cores are ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+
+from linkladder.errors import EnvironmentFault
+from linkladder.host.records import Backend
+
+CORES = "LINKLADDER_CORES"
+
+
+@cache
+def backend() -> Backend:
+    """The one that fits this machine, imported only here so that the other need not load."""
+    if sys.platform.startswith("linux"):
+        from linkladder.host.linux import Linux
+
+        return Linux()
+    if sys.platform.startswith("freebsd"):
+        from linkladder.host.freebsd import FreeBSD
+
+        return FreeBSD()
+    raise EnvironmentFault(f"linkladder does not run on {sys.platform}", "it knows Linux and FreeBSD only")
+
+
+def own_cores(total: int) -> tuple[int, ...]:
+    """The cores to count: those that LINKLADDER_CORES names and the machine has, else all."""
+    text = os.environ.get(CORES, "").strip()
+    if not text:
+        return tuple(range(total))
+    try:
+        named = sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        raise EnvironmentFault(f"{CORES}={text[:40]!r} names no cores", "", "write it as 0 or 0,1") from None
+    kept = tuple(core for core in named if 0 <= core < total)
+    if not kept:
+        raise EnvironmentFault(f"{CORES}={text[:40]!r} names no core of this machine", f"it has cores 0 to {total - 1}")
+    return kept
+
+
+def hops_from_ttl(ttl: int) -> int | None:
+    """Routers that a reply crossed, from the TTL left in it; senders start at 64, 128 or 255."""
+    if not 0 < ttl <= 255:
+        return None
+    return next(start for start in (64, 128, 255) if ttl <= start) - ttl

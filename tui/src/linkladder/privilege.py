@@ -1,0 +1,129 @@
+"""How the privileged helper is reached; what it may do is decided in `linkladder.priv`, as root.
+
+As root it is run directly.  Else FreeBSD's doas or Linux's sudo starts it, without asking:
+  doas.conf   permit nopass setenv { PATH=/sbin:/bin:/usr/sbin:/usr/bin } USER as root cmd /usr/local/libexec/linkladder-priv
+  sudoers     USER ALL=(root) NOPASSWD: /usr/local/libexec/linkladder-priv
+The class goes first: `measure` (all that a far peer may cause) or `operator` (the console's own).  For a
+user that only ever serves peers, give /usr/local/libexec/linkladder-measure instead: it takes no class and
+knows the measuring verbs alone.
+
+A privileged child cannot be signalled by an unprivileged parent.  It therefore ends when the pipe on its
+standard input closes: start it with stdin=PIPE and close that to stop it (stdin=DEVNULL is never watched).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkladder import host
+from linkladder.errors import EnvironmentFault
+
+HELPER = "/usr/local/libexec/linkladder-priv"
+NARROW = "/usr/local/libexec/linkladder-measure"
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
+_class = "operator"
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a use of the helper ended; 0 done, 1 tried and failed, 2 refused before anything was done."""
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0
+
+    @property
+    def reason(self) -> str:
+        """The last thing it said, for a person."""
+        lines = (self.errors or self.output).strip().splitlines()
+        return lines[-1].removeprefix("linkladder-priv: ") if lines else f"it ended with {self.code}"
+
+
+def restrict() -> None:
+    """From now on this process asks for measuring verbs only; an agent that serves a peer calls it first."""
+    global _class
+    _class = "measure"
+
+
+def available() -> str:
+    """'' if the helper can be reached, else why not."""
+    if os.geteuid() == 0:
+        return ""
+    if not os.access(_installed(), os.X_OK):
+        return f"{_installed()} is not installed"
+    door = "doas" if host.system() == "FreeBSD" else "sudo"
+    return "" if shutil.which(door, path=PATH) else f"{door} is not installed"
+
+
+def command(verb: str, *args: str) -> list[str]:
+    """The whole command line for a verb."""
+    if os.geteuid() == 0:
+        return [sys.executable, "-I", "-m", "linkladder.priv", _class, verb, *args]
+    door = "doas" if host.system() == "FreeBSD" else "sudo"
+    path = shutil.which(door, path=PATH)
+    if path is None:
+        raise EnvironmentFault(f"{verb} needs root", f"{door} is not installed", "run linkladder as root, or install it")
+    if _installed() == NARROW:
+        return [path, "-n", NARROW, verb, *args]
+    return [path, "-n", HELPER, _class, verb, *args]
+
+
+def wrap(argv: Sequence[str]) -> list[str]:
+    """A tool's command line, made to run as root; the helper knows ping and checks each of its options."""
+    name = os.path.basename(argv[0])
+    if name not in ("ping", "ping6"):
+        raise ValueError(f"{name} is not run with privilege")
+    return command("ping", *argv[1:])
+
+
+async def run(verb: str, *args: str, timeout: float = 60.0) -> Completed:
+    """Use the helper once; never raises for what the helper itself says."""
+    argv = command(verb, *args)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=ENVIRONMENT,
+            cwd="/",
+        )
+    except (OSError, ValueError) as error:
+        return Completed(2, "", f"{argv[0]}: {error}")
+    reading = asyncio.gather(_read(process.stdout), _read(process.stderr), process.wait())
+    try:
+        output, errors, code = await asyncio.wait_for(reading, timeout)
+    except asyncio.TimeoutError:
+        _let_go(process)
+        return Completed(1, "", f"{verb} did not end within {timeout:g} s")
+    except asyncio.CancelledError:
+        _let_go(process)
+        raise
+    assert process.stdin
+    process.stdin.close()
+    return Completed(code, output, errors)
+
+
+def _installed() -> str:
+    return NARROW if _class == "measure" and os.access(NARROW, os.X_OK) else HELPER
+
+
+async def _read(stream: asyncio.StreamReader | None) -> str:
+    assert stream is not None
+    return (await stream.read()).decode("utf-8", "replace")
+
+
+def _let_go(process: asyncio.subprocess.Process) -> None:
+    """Closing its standard input ends it, whoever it runs as."""
+    if process.stdin:
+        process.stdin.close()
