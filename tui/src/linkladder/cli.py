@@ -1,0 +1,72 @@
+"""The command line: the same core as the console's screens, for scripts and for people who prefer it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from importlib import import_module
+
+from linkladder import __version__
+from linkladder.errors import LinkladderError
+
+# Each module adds its own commands, and is only imported when it is needed.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "linkladder.commands.measuring": ("run",),
+    "linkladder.commands.stored": ("runs", "show"),
+    "linkladder.commands.planning": ("plan",),
+    "linkladder.commands.machine": ("facts", "doctor", "parse", "agent"),
+    "linkladder.commands.judging": ("judge", "ceiling", "report", "verify"),
+    "linkladder.pairing.commands": ("pair", "peers"),
+    "linkladder.commands.appliance": ("system",),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Exit codes: 0 done, 1 something failed or was found wanting, 2 usage, 3 no peer or environment."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        args = _parser(arguments).parse_args(arguments)
+        if not hasattr(args, "handler"):
+            return _console(args)
+        return int(args.handler(args))
+    except LinkladderError as error:
+        print(f"linkladder: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("linkladder: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="linkladder",
+        description="Qualify a network link, rung by rung.  Without a command it opens the console.",
+    )
+    parser.add_argument("--version", action="version", version=f"linkladder {__version__}")
+    parser.add_argument("--glyphs", choices=("unicode", "cp437", "ascii"), help="what the terminal's font has")
+    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    named = next((a for a in arguments if not a.startswith("-")), "")
+    for module, names in GROUPS.items():
+        if named in names or not any(named in group for group in GROUPS.values()):
+            try:
+                import_module(module).add_parsers(commands)
+            except ModuleNotFoundError as error:
+                if error.name != module:
+                    raise
+    return parser
+
+
+def _console(args: argparse.Namespace) -> int:
+    app = import_module("linkladder.app")  # late: commands must not wait for the console's libraries
+    return int(app.run(glyphs=args.glyphs, mouse=not args.no_mouse))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

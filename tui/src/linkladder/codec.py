@@ -52,6 +52,10 @@ def _decode(kind: Any, value: Any, where: str, depth: int) -> Any:
     origin = typing.get_origin(kind)
     if origin is types.UnionType or origin is typing.Union:
         return _decode_optional(kind, value, where, depth)
+    if origin is typing.Literal:
+        if value not in typing.get_args(kind) or isinstance(value, (list, dict)):
+            raise CodecError(f"{where}: expected one of {', '.join(map(str, typing.get_args(kind)))}")
+        return value
     if origin is tuple:
         if not isinstance(value, list):
             raise CodecError(f"{where}: expected a list, got {_name(value)}")

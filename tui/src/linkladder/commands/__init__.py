@@ -1,1 +1,1 @@
-"""Groups of subcommands; each module adds its parsers to the command line and returns exit codes."""
+"""The command line's commands, a module for each group: `add_parsers(subparsers)` and handlers that give exit codes."""

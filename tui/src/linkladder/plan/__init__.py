@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from linkladder.plan.expand import order, seconds, trial_seconds, trials
 from linkladder.plan.link import Link, load_link, save_link, with_link
-from linkladder.plan.read import BUILTIN, PlanError, builtin, read_plan, read_plan_file
+from linkladder.plan.read import BUILTIN, PlanError, builtin, builtin_text, read_plan, read_plan_file
 
 __all__ = [
     "BUILTIN",
     "Link",
     "PlanError",
     "builtin",
+    "builtin_text",
     "load_link",
     "order",
     "read_plan",

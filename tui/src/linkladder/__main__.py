@@ -1,0 +1,5 @@
+import sys
+
+from linkladder.cli import main
+
+sys.exit(main())

@@ -1,0 +1,170 @@
+"""The tools an end runs: each in a process group of its own, watched, collected, and never left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+
+from linkladder import host
+from linkladder.agent.requests import Exited, Finished, Line
+
+OUTPUT_LIMIT = 32 << 20  # characters kept of one stream of one process
+GRACE = 1.0  # seconds between asking a process to end and killing it
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+
+class Reaper:
+    """Our end of the pipe to `reaper.main`."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def tell(self, sign: str, group: int) -> None:
+        if self._process is None:
+            argv = [sys.executable, "-m", "linkladder.agent.reaper"]
+            self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True)
+        assert self._process.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{sign}{group}\n".encode())
+            self._process.stdin.flush()
+
+    def close(self) -> None:
+        if self._process and self._process.stdin:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+            self._process.wait()
+            self._process = None
+
+
+class Child:
+    """One running tool."""
+
+    def __init__(self, number: int, process: asyncio.subprocess.Process, say: Callable[[Line | Exited], None]) -> None:
+        self.number = number
+        self.process = process
+        self.say = say
+        self.output: list[str] = []
+        self.errors: list[str] = []
+        self.hung = False
+        self.done = asyncio.create_task(self._follow())
+
+    async def _follow(self) -> None:
+        assert self.process.stdout and self.process.stderr
+        await asyncio.gather(
+            self._read(self.process.stdout, self.output, True), self._read(self.process.stderr, self.errors, False)
+        )
+        await self.process.wait()
+        self.say(Exited(self.number))
+
+    async def _read(self, stream: asyncio.StreamReader, kept: list[str], live: bool) -> None:
+        """Whole reads rather than lines: one wake-up a burst keeps our own CPU out of the measurement."""
+        size, rest = 0, ""
+        while data := await stream.read(65536):
+            text = data.decode("utf-8", "replace")
+            size += len(text)
+            if size <= OUTPUT_LIMIT:
+                kept.append(text)
+            if live:
+                *lines, rest = (rest + text)[-65536:].split("\n")
+                if lines:
+                    self.say(Line(self.number, tuple(lines)))
+
+    async def finished(self) -> Finished:
+        await self.done
+        return Finished(self.number, self.process.returncode, "".join(self.output), "".join(self.errors), self.hung)
+
+    async def stop(self) -> Finished:
+        """Ask it to end, then make it."""
+        if not self.done.done():
+            self._signal(signal.SIGTERM)
+            done, _ = await asyncio.wait([self.done], timeout=GRACE)
+            if not done:
+                self.hung = True
+                self._signal(signal.SIGKILL)
+                done, _ = await asyncio.wait([self.done], timeout=GRACE)
+                if not done:  # a grandchild that left the group holds the pipe: let go of it
+                    self.done.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await self.done
+                    return Finished(self.number, None, "".join(self.output), "".join(self.errors), True)
+        self._signal(signal.SIGKILL)  # children it forked and left in its group
+        return await self.finished()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+
+class Children:
+    """All tools of this end."""
+
+    def __init__(self, say: Callable[[Line | Exited], None]) -> None:
+        self._say = say
+        self._running: dict[int, Child] = {}
+        self._next = 1
+        self._reaper = Reaper()
+
+    async def start(self, argv: Sequence[str]) -> Child:
+        """Start a tool; FileNotFoundError and PermissionError are the caller's to explain."""
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(),
+            cwd="/",
+            start_new_session=True,
+            preexec_fn=host.die_with_parent,
+            limit=1 << 20,
+        )
+        self._reaper.tell("+", process.pid)
+        child = Child(self._next, process, self._say)
+        self._running[self._next] = child
+        self._next += 1
+        return child
+
+    def __getitem__(self, number: int) -> Child:
+        return self._running[number]
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._running
+
+    async def stop(self, number: int) -> Finished:
+        child = self._running[number]
+        finished = await child.stop()
+        self._forget(child)
+        return finished
+
+    async def collect(self, number: int) -> Finished:
+        """Wait for its own end."""
+        child = self._running[number]
+        finished = await child.finished()
+        self._forget(child)
+        return finished
+
+    async def stop_all(self) -> None:
+        await asyncio.gather(*(self.stop(number) for number in list(self._running)))
+
+    async def close(self) -> None:
+        await self.stop_all()
+        self._reaper.close()
+
+    def _forget(self, child: Child) -> None:
+        child._signal(signal.SIGKILL)
+        self._running.pop(child.number, None)
+        self._reaper.tell("-", child.process.pid)
+
+
+def search_path() -> str:
+    """Where tools are looked for; LINKLADDER_TOOLS_PATH goes first, which is how lab and tests choose tools."""
+    first = os.environ.get("LINKLADDER_TOOLS_PATH", "")
+    return f"{first}:{PATH}" if first else PATH
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": search_path(), "LC_ALL": "C", "TZ": "UTC"}

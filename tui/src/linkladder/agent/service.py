@@ -1,0 +1,262 @@
+"""One end's work: every verb of `requests.VERBS` is a method here, for the near end in process and the far one alike."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from linkladder import __version__, host, privilege, tools
+from linkladder.agent import requests as ask
+from linkladder.agent.lock import TrialLock
+from linkladder.agent.probing import ProbeListener, probe
+from linkladder.agent.processes import Children, search_path
+from linkladder.model import HostFacts, Tool
+
+LISTEN_WAIT = 3.0  # seconds in which a server must listen
+MISSING = "not found; install it (linkladder doctor says how)"
+
+
+class Service:
+    """An end.  `allowed` tells to which addresses test traffic may go; `say` takes events."""
+
+    def __init__(
+        self,
+        say: Callable[[ask.Event], None],
+        allowed: Callable[[], Iterable[str]],
+        announce: Callable[[tuple[str, ...]], None] = lambda addresses: None,
+        peer: str = "",
+    ) -> None:
+        self.say = say
+        self.allowed = allowed
+        self.announce = announce
+        self.peer = peer
+        self.children = Children(say)
+        self.lock = TrialLock()
+        self.listener: ProbeListener | None = None
+        self.sampling: asyncio.Task[None] | None = None
+        self.versions: dict[str, str] | None = None
+
+    async def do(self, verb: str, request: Any) -> Any:
+        """Carry out a checked request; RequestError says why not."""
+        method: Callable[[Any], Any] = getattr(self, f"do_{verb}")
+        return await method(request)
+
+    async def close(self) -> None:
+        """Leave nothing behind: tools, listeners, the reservation."""
+        await self.do_cancel(ask.Nothing())
+        await self.children.close()
+        self.lock.release()
+
+    # --- who this is
+
+    async def do_hello(self, request: ask.Hello) -> ask.HelloReply:
+        facts = await asyncio.to_thread(host.facts)
+        self.announce(tuple(a for a in request.addresses if _usable(a)))
+        found = await self._versions()
+        mine = tuple(a for nic in facts.nics for a in nic.addresses if _usable(a))
+        return ask.HelloReply(
+            ask.PROTOCOL, __version__, facts.name, facts.os, found, mine, facts.window_limit, facts.cores
+        )
+
+    async def do_facts(self, _: ask.Nothing) -> HostFacts:
+        facts = await asyncio.to_thread(host.facts)
+        return _with_tools(facts, await self._versions())
+
+    async def _versions(self) -> dict[str, str]:
+        if self.versions is None:
+            found = await asyncio.gather(*(asyncio.to_thread(tool_version, tool) for tool in Tool))
+            self.versions = {tool.value: version for tool, version in zip(Tool, found, strict=True) if version}
+        return self.versions
+
+    async def do_clock(self, _: ask.Nothing) -> ask.ClockReply:
+        return ask.ClockReply(time.monotonic())
+
+    # --- one run at a time
+
+    async def do_reserve(self, request: ask.Reserve) -> ask.Nothing:
+        holder = self.lock.take(request.holder)
+        if holder is not None:
+            raise ask.RequestError(f"busy: {holder} is measuring with this appliance")
+        return ask.Nothing()
+
+    async def do_release(self, _: ask.Nothing) -> ask.Nothing:
+        self.lock.release()
+        return ask.Nothing()
+
+    # --- is the port reachable
+
+    async def do_listen(self, request: ask.Listen) -> ask.Nothing:
+        self._own(request.address)
+        await self.do_unlisten(ask.Nothing())
+        try:
+            self.listener = await ProbeListener.open(request.address, request.port, request.udp)
+        except OSError as error:
+            raise ask.RequestError(
+                f"port {request.port} of {request.address} cannot be opened: {error.strerror}"
+            ) from None
+        return ask.Nothing()
+
+    async def do_unlisten(self, _: ask.Nothing) -> ask.Nothing:
+        if self.listener:
+            await self.listener.close()
+            self.listener = None
+        return ask.Nothing()
+
+    async def do_probe(self, request: ask.Probe) -> ask.ProbeReply:
+        self._own(request.local)
+        self._permitted(request.remote)
+        state, detail = await probe(request.local, request.remote, request.port, request.udp)
+        return ask.ProbeReply(state, detail)
+
+    # --- tools
+
+    async def do_serve(self, request: ask.Serve) -> ask.Started:
+        self._own(request.bind)
+        self._held()
+        exp = request.experiment
+        argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
+        child = await self._start(argv)
+        udp = exp.protocol == "udp"
+        deadline = time.monotonic() + LISTEN_WAIT
+        while not await asyncio.to_thread(host.listening, request.port, udp, request.bind):
+            if child.done.done() or time.monotonic() > deadline:
+                ended = await self.children.stop(child.number)
+                words = (ended.errors + ended.output).strip()[-300:] or "it printed nothing"
+                how = "ended at once" if not ended.hung and time.monotonic() < deadline else "did not listen within 3 s"
+                raise ask.RequestError(f"the server {how}: {words}")
+            await asyncio.sleep(0.02)
+        return ask.Started(child.number, tuple(argv))
+
+    async def do_client(self, request: ask.RunClient) -> ask.Started:
+        self._own(request.local)
+        self._permitted(request.remote)
+        self._held()
+        versions = await self._tool_versions()
+        argv = tools.client_argv(
+            request.experiment, versions, request.layout, request.local, request.remote, request.port, request.index
+        )
+        child = await self._start(privilege.wrap(argv) if request.layout.privileged else argv)
+        return ask.Started(child.number, tuple(argv))
+
+    async def do_stop(self, request: ask.Stop) -> ask.Finished:
+        self._known(request.process)
+        return await self.children.stop(request.process)
+
+    async def do_collect(self, request: ask.Stop) -> ask.Finished:
+        self._known(request.process)
+        return await self.children.collect(request.process)
+
+    async def do_cancel(self, _: ask.Nothing) -> ask.Nothing:
+        await self.do_sampling(ask.Sampling(False))
+        await self.do_unlisten(ask.Nothing())
+        await self.children.stop_all()
+        return ask.Nothing()
+
+    async def _start(self, argv: Iterable[str]) -> Any:
+        command = list(argv)
+        found = shutil.which(command[0], path=search_path())
+        if not found:
+            raise ask.RequestError(f"{command[0]}: {MISSING}")
+        try:
+            return await self.children.start([found, *command[1:]])
+        except OSError as error:
+            raise ask.RequestError(f"{command[0]}: {error.strerror}") from None
+
+    async def _tool_versions(self) -> tools.ToolVersions:
+        facts_os = await asyncio.to_thread(host.system)
+        return versions_of(await self._versions(), facts_os)
+
+    # --- watching
+
+    async def do_sampling(self, request: ask.Sampling) -> ask.Nothing:
+        if self.sampling:
+            self.sampling.cancel()
+            self.sampling = None
+        if request.on:
+            self.sampling = asyncio.create_task(self._sample())
+        return ask.Nothing()
+
+    async def _sample(self) -> None:
+        sampler = host.Sampler()
+        sampler.start()
+        due = time.monotonic()
+        while True:
+            due += 1.0
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            seen = sampler.sample()
+            self.say(ask.RawSample(time.monotonic(), seen.cores, seen.memory_used, seen.nics))
+
+    async def do_counters(self, request: ask.Counters) -> ask.CountersReply:
+        return await asyncio.to_thread(self._counters, request)
+
+    def _counters(self, request: ask.Counters) -> ask.CountersReply:
+        name = request.interface or host.interface_of(request.address)
+        total, _ = host.memory()
+        return ask.CountersReply(
+            name, host.nic_counters(detail=True).get(name), host.tcp_counters(), host.starvation(), total
+        )
+
+    # --- what is not allowed
+
+    def _own(self, address: str) -> None:
+        if ipaddress.ip_address(address).is_loopback or host.interface_of(address):
+            return
+        raise ask.RequestError(f"{address} is not an address of this appliance")
+
+    def _permitted(self, address: str) -> None:
+        wanted = ipaddress.ip_address(address)
+        if wanted.is_loopback or any(ipaddress.ip_address(a) == wanted for a in self.allowed()):
+            return
+        if host.interface_of(address):  # one of our own: the localhost rung by another name
+            return
+        raise ask.RequestError(f"{address} is not an address that a paired peer has announced")
+
+    def _held(self) -> None:
+        if not self.lock.held:
+            raise ask.RequestError("reserve this appliance first")
+
+    def _known(self, process: int) -> None:
+        if process not in self.children:
+            raise ask.RequestError(f"no process {process} runs here")
+
+
+def versions_of(found: dict[str, str], system: str) -> tools.ToolVersions:
+    def numbers(tool: Tool) -> tuple[int, ...] | None:
+        text = found.get(tool.value)
+        return tuple(int(n) for n in text.split(".") if n.isdigit()) if text else None
+
+    return tools.ToolVersions(numbers(Tool.IPERF), numbers(Tool.NETPERF), Tool.PING.value in found, system)
+
+
+def tool_version(tool: Tool) -> str:
+    """'2.1.8', or '' where the tool is not there; a tool that is there but tells no version is 'present'."""
+    path = shutil.which(tool.value, path=search_path())
+    if not path:
+        return ""
+    command = tools.version_command(tool)
+    if not command:
+        return "present"
+    try:
+        done = subprocess.run(
+            [path, *command[1:]], capture_output=True, text=True, timeout=5, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    version = tools.parse_version(tool, done.stdout + done.stderr)
+    return ".".join(map(str, version)) if version else ("present" if tool == Tool.PING else "")
+
+
+def _with_tools(facts: HostFacts, found: dict[str, str]) -> HostFacts:
+    return replace(facts, tools=found, version=__version__)
+
+
+def _usable(address: str) -> bool:
+    """Worth announcing, safe to send to: neither loopback nor multicast nor without meaning off its link."""
+    one = ipaddress.ip_address(address)
+    return not (one.is_loopback or one.is_multicast or one.is_unspecified or one.is_link_local)

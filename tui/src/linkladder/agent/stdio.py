@@ -1,0 +1,103 @@
+"""The far half on stdin and stdout, as sshd's forced command runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from linkladder.agent import requests as ask
+from linkladder.agent import wire
+from linkladder.agent.service import Service
+from linkladder.codec import to_json
+from linkladder.pairing import peers
+from linkladder.pairing.sshd import register_session
+
+AT_ONCE = 32  # requests under way
+
+
+def main(peer: str) -> int:
+    """Serve the paired peer `peer` until its channel closes."""
+    out = os.fdopen(os.dup(1), "wb", 0)
+    os.dup2(2, 1)  # nothing but the protocol may reach the channel, whatever a library prints
+    with register_session(peer):
+        asyncio.run(Agent(peer).serve(sys.stdin.buffer, out))
+    return 0
+
+
+class Agent:
+    def __init__(self, peer: str) -> None:
+        self._peer = peer
+        self._writer: asyncio.StreamWriter | None = None
+        self._busy: set[asyncio.Task[None]] = set()
+        self._service = Service(self._say, self._allowed, self._announced, peer)
+
+    async def serve(self, stdin: Any, stdout: Any) -> None:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=ask.REQUEST_LIMIT)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, stdout)
+        self._writer = asyncio.StreamWriter(transport, protocol, None, loop)
+        task = asyncio.current_task()
+        assert task
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            loop.add_signal_handler(number, task.cancel)
+        try:
+            await self._read(reader)
+        except asyncio.CancelledError:
+            pass
+        finally:
+            for one in self._busy:
+                one.cancel()
+            await self._service.close()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        lines = wire.lines(reader)
+        while True:
+            try:
+                line = await asyncio.wait_for(anext(lines), wire.IDLE_LIMIT)
+            except (StopAsyncIteration, TimeoutError):
+                return
+            if line is None:
+                self._send({"id": None, "error": f"a request is at most {ask.REQUEST_LIMIT} bytes long"})
+                continue
+            task = asyncio.create_task(self._answer(line))
+            self._busy.add(task)
+            task.add_done_callback(self._busy.discard)
+
+    async def _answer(self, line: bytes) -> None:
+        number: Any = None
+        try:
+            message = wire.decode(line)
+            given = message.get("id")
+            number = given if isinstance(given, int) and not isinstance(given, bool) else None
+            if len(self._busy) > AT_ONCE:
+                raise ask.RequestError("too many requests at once")
+            verb = message.get("verb")
+            request = ask.decode(verb, message.get("args"))
+            reply = await self._service.do(str(verb), request)
+            self._send({"id": number, "ok": to_json(reply)})
+        except (ask.RequestError, wire.WireError, ValueError) as error:
+            self._send({"id": number, "error": str(error)[:2000]})
+        except Exception as error:  # a defect of ours must reach the operator, not silence
+            self._send({"id": number, "error": f"{type(error).__name__}: {str(error)[:1000]}"})
+
+    def _say(self, event: ask.Event) -> None:
+        self._send(wire.event(event))
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self._writer:
+            with contextlib.suppress(OSError, RuntimeError):
+                self._writer.write(wire.encode(message))
+
+    def _allowed(self) -> tuple[str, ...]:
+        return tuple(a for peer in peers.load() for a in peer.announced)
+
+    def _announced(self, addresses: tuple[str, ...]) -> None:
+        note: Callable[[str, tuple[str, ...]], None] = peers.announce
+        with contextlib.suppress(KeyError, OSError):
+            note(self._peer, addresses)

@@ -1,0 +1,116 @@
+"""`linkladder facts`, `doctor`, `parse` and `agent`: this machine, its tools, and its half for a peer."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import Any
+
+from linkladder import __version__, doctor, host, tools, units
+from linkladder.agent.service import tool_version
+from linkladder.codec import to_json
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.model import HostFacts, Tool
+from linkladder.peer import NearEnd, PeerLost, connect
+
+NAMES = {"iperf2": Tool.IPERF, "iperf": Tool.IPERF, "netperf": Tool.NETPERF, "ping": Tool.PING}
+
+
+def add_parsers(commands: Any) -> None:
+    facts = commands.add_parser("facts", help="what this machine (or a peer) is")
+    facts.add_argument("--peer", metavar="NAME")
+    facts.add_argument("--json", action="store_true")
+    facts.set_defaults(handler=_facts)
+    check = commands.add_parser("doctor", help="is everything here that measuring needs?")
+    check.add_argument("--json", action="store_true")
+    check.set_defaults(handler=_doctor)
+    parse = commands.add_parser("parse", help="read a tool's saved output, of either end")
+    parse.add_argument("tool", choices=sorted(NAMES))
+    parse.add_argument("file", help="a file, or - for standard input")
+    parse.add_argument("--flows", type=int, metavar="N", help="how many flows it must have")
+    parse.add_argument("--seconds", type=float, metavar="T", help="how long it must have run")
+    parse.add_argument("--local", metavar="ADDR", help="the address it must have used")
+    parse.add_argument("--window", metavar="W", help="the socket buffer it must have been granted")
+    parse.set_defaults(handler=_parse)
+    agent = commands.add_parser("agent", help="the far half on stdin and stdout; sshd starts it for a paired peer")
+    agent.add_argument("--peer", required=True, metavar="NAME")
+    agent.set_defaults(handler=_agent)
+
+
+def _facts(args: argparse.Namespace) -> int:
+    if args.peer:
+        facts = asyncio.run(_ask_peer(args.peer))
+    else:
+        found = {t.value: v for t in Tool if (v := tool_version(t))}
+        facts = replace(host.facts(), tools=found, version=__version__)
+    if args.json:
+        print(json.dumps(to_json(facts), indent=1))
+    else:
+        _print(facts)
+    return 0
+
+
+async def _ask_peer(name: str) -> HostFacts:
+    near = await NearEnd.open()
+    try:
+        far = await connect(name, near.hello)
+        try:
+            found: HostFacts = await far.ask("facts")
+            return found
+        finally:
+            await far.close()
+    except PeerLost as error:
+        raise EnvironmentFault(
+            f"{name} cannot be reached", str(error), "linkladder peers lists what is paired"
+        ) from None
+    finally:
+        await near.close()
+
+
+def _print(facts: HostFacts) -> None:
+    print(f"{facts.name}: linkladder {facts.version}, {facts.os} {facts.release}, {facts.virtual or 'bare metal'}")
+    print(f"  {facts.cores} cores of {facts.cpu or facts.machine}, {units.size(facts.memory)} memory")
+    print("  tools: " + (", ".join(f"{t} {v}" for t, v in facts.tools.items()) or "none"))
+    print(f"  largest socket buffer: {units.size(facts.window_limit)}")
+    for nic in facts.nics:
+        speed = units.rate(nic.speed_bps) if nic.speed_bps else "speed unknown"
+        queues = f", queues {nic.rx_queues}/{nic.tx_queues}" if nic.rx_queues else ""
+        flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on)
+        print(f"  {nic.name}: {'up' if nic.up else 'down'}, {nic.driver}, {speed}, MTU {nic.mtu}{queues}")
+        print(f"    {' '.join(nic.addresses) or 'no address'}   on: {flags or '-'}")
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    findings = doctor.examine()
+    if args.json:
+        print(json.dumps([to_json(f) for f in findings], indent=1))
+    else:
+        for f in findings:
+            print(f"{f.state:5} {f.title}: {f.detail}")
+            if f.remedy and f.state != "ok":
+                print(f"      do: {f.remedy}")
+    return 1 if any(f.state == "bad" for f in findings) else 0
+
+
+def _parse(args: argparse.Namespace) -> int:
+    try:
+        text = sys.stdin.read() if args.file == "-" else FilePath(args.file).read_text("utf-8", "replace")
+        window = units.parse_size(args.window) if args.window else None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{args.file} cannot be used", str(error)) from None
+    outcome = tools.parse_saved(NAMES[args.tool], text, args.flows, args.seconds, args.local, window)
+    if not outcome.ok:
+        print(f"no result: {outcome.reason}", file=sys.stderr)
+        return 1
+    print(json.dumps(to_json(outcome), indent=1))
+    return 0
+
+
+def _agent(args: argparse.Namespace) -> int:
+    from linkladder.agent import stdio  # late: nobody else needs it
+
+    return stdio.main(args.peer)

@@ -1,0 +1,171 @@
+"""`linkladder run`: climb the ladder without the console."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+from linkladder import events as ev
+from linkladder import state, units
+from linkladder.commands.planning import describe, load
+from linkladder.commands.stored import outcome, write_json
+from linkladder.engine import Engine
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.model import Experiment, Plan, RungName, RunState
+from linkladder.peer import NearEnd, connect
+from linkladder.store import Store
+
+
+def add_parsers(commands: Any) -> None:
+    run = commands.add_parser("run", help="climb the ladder and keep what it shows")
+    run.add_argument("--plan", default="quick", help="quick, circuit, ladder, soak or a plan file (default: quick)")
+    run.add_argument("--rung", action="append", choices=list(RungName), help="only this rung; may be repeated")
+    run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
+    run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
+    run.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    run.add_argument("--dry-run", action="store_true", help="print every command and the time, and do nothing")
+    run.add_argument("--resume", metavar="RUN", help="go on with an incomplete run where it stopped")
+    run.add_argument("--note", default="", help="a note to keep with the run")
+    run.set_defaults(handler=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    store = Store(state.folder())
+    store.settle()
+    resume = store.find(args.resume) if args.resume else None
+    plan = store.load(resume).run.plan if resume else load(args.plan, args.peer)
+    if args.rung:
+        plan = replace(plan, rungs=tuple(r for r in plan.rungs if r.name in args.rung))
+        if not plan.rungs:
+            raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")
+    if args.dry_run:
+        describe(plan)
+        return 0
+    plan = _with_peer(plan)
+    shown = Progress(args.quiet or args.json == "-", sys.stderr.isatty())
+    return asyncio.run(_measure(args, plan, store, shown, resume))
+
+
+def _with_peer(plan: Plan) -> Plan:
+    """The only paired appliance is meant where none is named."""
+    from linkladder.pairing import peers  # late: a dry run must not need keys
+
+    known = peers.load()
+    if len(known) != 1:
+        return plan
+    rungs = tuple(
+        replace(r, path=replace(r.path, peer=known[0].name)) if r.name != RungName.LOCALHOST and not r.path.peer else r
+        for r in plan.rungs
+    )
+    return replace(plan, rungs=rungs)
+
+
+async def _measure(args: argparse.Namespace, plan: Plan, store: Store, shown: Progress, resume: str | None) -> int:
+    near = await NearEnd.open()
+    engine = Engine(plan, store, near, connect, operator=sys.stdin.isatty(), resume=resume)
+    if args.note:
+        engine.controls.note(args.note)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, engine.controls.cancel)
+    ended: ev.RunFinished | None = None
+    try:
+        async for event in engine.run():
+            shown.show(event)
+            if isinstance(event, ev.WaitingForOperator):
+                loop.add_reader(sys.stdin, _answer, engine, loop)
+            if isinstance(event, ev.RunFinished):
+                ended = event
+    finally:
+        await near.close()
+    assert ended
+    if args.json:
+        try:
+            write_json(store.load(ended.run_id), args.json)
+        except OSError as error:
+            raise EnvironmentFault(f"{args.json} cannot be written", str(error), "the run itself is stored") from None
+    if ended.state != RunState.COMPLETE:
+        print(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}", file=sys.stderr)
+        return 3
+    document = store.load(ended.run_id)
+    if any(r.unavailable for r in document.rungs):
+        return 3
+    return 1 if ended.failed_trials else 0
+
+
+def _answer(engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
+    loop.remove_reader(sys.stdin)
+    if sys.stdin.readline().strip().lower().startswith("s"):
+        engine.controls.skip()
+    else:
+        engine.controls.proceed()
+
+
+class Progress:
+    """Events as plain lines, with a live line where stderr is a terminal."""
+
+    def __init__(self, quiet: bool, terminal: bool) -> None:
+        self.quiet, self.terminal = quiet, terminal
+        self.experiments: dict[str, Experiment] = {}
+        self.total, self.passed, self.began = 0.0, 0.0, 0.0
+        self.trial: ev.TrialStarted | None = None
+
+    def show(self, event: ev.Event) -> None:
+        if isinstance(event, ev.RunStarted):
+            self.experiments = {f"{r.name}/{e.id}": e for r in event.plan.rungs for e in r.experiments}
+            self.total = event.seconds
+        if self.quiet:
+            return
+        words = self._words(event)
+        if words:
+            self._line(words)
+
+    def _words(self, event: ev.Event) -> str:
+        match event:
+            case ev.RunStarted():
+                return f"run {event.run_id}: plan {event.plan.name}, about {units.duration(event.seconds)}"
+            case ev.RungStarted():
+                return f"{event.rung}: {event.trials} trials, about {units.duration(event.seconds)}"
+            case ev.WaitingForOperator():
+                return f"  {event.instruction} (or type s to skip {event.rung})"
+            case ev.EvidenceFound() if event.evidence.contradicts:
+                return f"  this looks unlike {event.rung}: " + "; ".join(event.evidence.findings)
+            case ev.TrialStarted():
+                self.trial, self.began = event, time.monotonic()
+                self._live("started")
+            case ev.IntervalSeen():
+                self._live(units.rate(event.interval.bps))
+            case ev.TrialFinished():
+                self.passed += self.trial.seconds if self.trial else 0.0
+                exp = self.experiments[f"{event.rung}/{event.experiment}"]
+                return f"  {event.experiment:34} {outcome(exp.tool, exp.protocol, event.result)}"
+            case ev.PeerLost():
+                again = f"; trying again in {event.retry_in:g} s" if event.retry_in else "; given up"
+                return f"  {event.peer} is lost: {event.reason}{again}"
+            case ev.PeerBack():
+                return f"  {event.peer} is back"
+            case ev.Notice():
+                return f"  {event.text}"
+            case ev.RunFinished():
+                failed = f", {event.failed_trials} trials failed" if event.failed_trials else ""
+                return f"run {event.run_id}: {event.state}{failed}; linkladder show {event.run_id} shows it"
+        return ""
+
+    def _live(self, what: str) -> None:
+        if not self.terminal or self.trial is None:
+            return
+        left = max(0.0, self.total - self.passed - (time.monotonic() - self.began))
+        text = f"  {self.trial.rung} {self.trial.experiment}: {what}, {units.duration(left)} left in all"
+        with contextlib.suppress(OSError):
+            sys.stderr.write("\r" + text[:78].ljust(78))
+            sys.stderr.flush()
+
+    def _line(self, text: str) -> None:
+        start = "\r" + " " * 78 + "\r" if self.terminal else ""
+        print(start + text, file=sys.stderr, flush=True)

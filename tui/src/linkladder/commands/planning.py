@@ -1,0 +1,81 @@
+"""`linkladder plan`: check a plan file, show a plan and all it would do."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path as FilePath
+from typing import Any
+
+from linkladder import host, state, units
+from linkladder import plan as plans
+from linkladder.agent.requests import PORTS
+from linkladder.agent.service import tool_version, versions_of
+from linkladder.engine.runner import planned
+from linkladder.model import End, Plan, Tool
+
+
+def add_parsers(commands: Any) -> None:
+    parser = commands.add_parser("plan", help="check and show plans")
+    kinds = parser.add_subparsers(required=True, metavar="check|show|list")
+    check = kinds.add_parser("check", help="is this plan file right?")
+    check.add_argument("file", type=FilePath)
+    check.set_defaults(handler=_check)
+    show = kinds.add_parser("show", help="what a plan does: every command, and how long it takes")
+    show.add_argument("plan", help="a built-in plan's name, or a file")
+    show.add_argument("--toml", action="store_true", help="print the plan file itself, to start a new one from")
+    show.set_defaults(handler=_show)
+    kinds.add_parser("list", help="the built-in plans").set_defaults(handler=_list)
+
+
+def load(name: str, peer: str = "") -> Plan:
+    """A built-in plan or a file, with the link description filled in."""
+    folder = state.folder()
+    link = plans.load_link(folder)
+    cores = len(host.core_times())
+    is_file = name.endswith(".toml") or "/" in name
+    read = plans.read_plan_file(FilePath(name), cores, link.contract) if is_file else None
+    return plans.with_link(read or plans.builtin(name, cores, link.contract), link, peer)
+
+
+def describe(plan: Plan, versions: dict[End, Any] | None = None) -> None:
+    """The expansion, every exact command at both ends and the time it takes."""
+    known = versions or local_versions()
+    print(f"plan {plan.name}: {plan.title}")
+    print(f"takes about {units.duration(plans.seconds(plan))}, {plans.trials(plan)} trials")
+    for rung in plan.rungs:
+        print(f"\n{rung.name}  ({units.duration(plans.seconds(rung))})")
+        path = rung.path
+        shown = f"  from {path.local or '?'} to {path.remote or '?'}"
+        print(shown + (f" at {path.peer}" if path.peer else ""))
+        for exp in rung.experiments:
+            print(f"  {exp.id}  x{exp.repeats}  {units.duration(plans.trial_seconds(exp))} each")
+            for line in planned(exp, path, known, PORTS.start):
+                print(f"    {line}")
+
+
+def local_versions() -> dict[End, Any]:
+    """Both ends as this one, until the far one is asked."""
+    found = {tool.value: version for tool in Tool if (version := tool_version(tool))}
+    mine = versions_of(found, host.system())
+    return {End.NEAR: mine, End.FAR: mine}
+
+
+def _check(args: argparse.Namespace) -> int:
+    plan = load(str(args.file) if str(args.file).endswith(".toml") else f"./{args.file}")
+    print(f"{args.file}: right: {plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    if args.toml and args.plan in plans.BUILTIN:
+        print(plans.builtin_text(args.plan), end="")
+    else:
+        describe(load(args.plan))
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    for name in plans.BUILTIN:
+        plan = load(name)
+        print(f"{name:8} {units.duration(plans.seconds(plan)):>14}  {plan.title}")
+    return 0

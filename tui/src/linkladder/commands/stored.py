@@ -1,0 +1,118 @@
+"""`linkladder runs` and `show`: what was measured before."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from linkladder import state, units
+from linkladder.codec import to_json
+from linkladder.judge import with_judgement
+from linkladder.model import Document, Protocol, Tool, TrialResult
+from linkladder.store import Store
+
+
+def add_parsers(commands: Any) -> None:
+    runs = commands.add_parser("runs", help="list stored runs")
+    runs.add_argument("filter", nargs="?", default="", help="only runs with this in id, plan, peer, state or verdict")
+    runs.add_argument("--json", action="store_true")
+    runs.add_argument("--delete", metavar="RUN", help="delete a run (asks first)")
+    runs.add_argument("--yes", action="store_true", help="do not ask")
+    runs.set_defaults(handler=_runs)
+    show = commands.add_parser("show", help="show a stored run")
+    show.add_argument("run", help="a run's id, the beginning of one, or 'last'")
+    show.add_argument("--json", action="store_true", help="the whole document")
+    show.add_argument("--raw", action="store_true", help="with every command and what it printed")
+    show.set_defaults(handler=_show)
+
+
+def _runs(args: argparse.Namespace) -> int:
+    store = Store(state.folder())
+    store.settle()
+    if args.delete:
+        return _delete(store, args)
+    found = store.runs(args.filter)
+    if args.json:
+        json.dump([to_json(r) for r in found], sys.stdout, indent=1)
+        print()
+        return 0
+    for run in found:
+        best = "  ".join(f"{rung} {units.rate(bps)}" for rung, bps in run.best_bps.items())
+        failed = f", {run.failed} failed" if run.failed else ""
+        print(f"{run.id}  {run.plan:8} {run.state:10} {run.verdict or '-':22} {run.trials} trials{failed}  {best}")
+    if not found:
+        print("no runs are stored" + (f" that match {args.filter!r}" if args.filter else "; linkladder run makes one"))
+    return 0
+
+
+def _delete(store: Store, args: argparse.Namespace) -> int:
+    run = store.find(args.delete)
+    if not args.yes:
+        if not sys.stdin.isatty():
+            print("linkladder: --delete needs --yes where nobody can be asked", file=sys.stderr)
+            return 2
+        if input(f"Delete run {run} for good? [y/N] ").strip().lower() != "y":
+            return 1
+    store.delete(run)
+    print(f"deleted {run}")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    document = Store(state.folder()).load(args.run)
+    if args.json:
+        write_json(document, "-")
+        return 0
+    print(f"run {document.run.id}: plan {document.run.plan.name}, {document.run.state}, started {document.run.started}")
+    for note in document.run.notes:
+        print(f"  note: {note}")
+    for rung in document.rungs:
+        where = f"{rung.path.local} to {rung.path.remote} {rung.path.peer}".rstrip()
+        print(f"\n{rung.name}: {rung.unavailable or where}")
+        for exp in rung.experiments:
+            for trial in exp.trials:
+                print(f"  {exp.parameters.id:34} {outcome(exp.parameters.tool, exp.parameters.protocol, trial)}")
+                if args.raw:
+                    _raw(trial)
+    return 0
+
+
+def _raw(trial: TrialResult) -> None:
+    for command in trial.commands:
+        print(f"    {command.end} {command.role}: {' '.join(command.argv)}  [{command.exit_code}]")
+        for line in (command.output + command.errors).splitlines():
+            print(f"      {line}")
+
+
+def outcome(tool: Tool, protocol: Protocol, trial: TrialResult) -> str:
+    """One line that says what came out of a trial."""
+    if not trial.ok:
+        return f"FAILED ({trial.fault}): {trial.reason}"
+    if trial.path_mtu:
+        hole = ", black hole above it" if trial.path_mtu.black_hole else ""
+        return f"path MTU {trial.path_mtu.mtu}{hole}"
+    if tool == Tool.PING and trial.rtt:
+        r = trial.rtt
+        return f"round trip {units.milliseconds(r.p50_ms)} median, {r.received}/{r.sent} answered"
+    if trial.transactions:
+        return f"{trial.transactions.rate:.0f} transactions/s, p99 {trial.transactions.p99_us} us"
+    text = units.rate(trial.goodput_bps)
+    if protocol == Protocol.UDP and trial.datagrams:
+        text += f", {trial.lost or 0} of {trial.datagrams} datagrams lost, jitter {units.milliseconds(trial.jitter_ms)}"
+    for end, use in trial.cpu.items():
+        text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
+    if trial.rtt_under_load:
+        text += f"  loaded {units.milliseconds(trial.rtt_under_load.p50_ms)}"
+    return text
+
+
+def write_json(document: Document, file: str) -> None:
+    """The judged document to a file, or to stdout for '-'."""
+    text = json.dumps(to_json(with_judgement(document)), indent=1)
+    if file == "-":
+        print(text)
+        return
+    with open(file, "w", encoding="utf-8") as out:
+        out.write(text + "\n")

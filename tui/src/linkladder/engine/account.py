@@ -1,0 +1,155 @@
+"""What the hosts' own counters say of a trial, and whether they account for what the tool claims."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from linkladder import host
+from linkladder.agent.requests import CountersReply, Finished
+from linkladder.model import (
+    Direction,
+    End,
+    Experiment,
+    Fault,
+    HostSample,
+    NicCounters,
+    Path,
+    Protocol,
+    Rtt,
+    TcpCounters,
+    Tool,
+    TrialResult,
+)
+
+Record = TypeVar("Record", TcpCounters, NicCounters)
+COPIED = (
+    "ok",
+    "fault",
+    "reason",
+    "goodput_bps",
+    "by_direction",
+    "flows",
+    "intervals",
+    "window_read_back",
+    "rtt",
+    "path_mtu",
+    "transactions",
+    "lost",
+    "datagrams",
+    "jitter_ms",
+    "warnings",
+)
+TOLERANCE = 0.05  # how far counters and tool may differ
+SMALL = 1 << 20  # bytes below which the counters' other traffic says nothing
+
+
+def with_hosts(
+    result: TrialResult,
+    exp: Experiment,
+    samples: dict[str, list[HostSample]],
+    before: dict[End, CountersReply],
+    after: dict[End, CountersReply],
+) -> TrialResult:
+    """CPU, memory, TCP and interface counters of both ends put into the result."""
+    if not before or not after:
+        return result
+    cpu, memory, tcp, nics = {}, {}, {}, {}
+    for end, first in before.items():
+        last = after[end]
+        tcp[end.value] = _difference(TcpCounters(), first.tcp, last.tcp)
+        if first.nic and last.nic:
+            nics[end.value] = _difference(NicCounters(last.nic.name), first.nic, last.nic)
+        seen = samples.get(end.value, [])
+        if not seen:
+            continue
+        starved = None
+        if first.starved is not None and last.starved is not None:
+            span = (exp.warmup + exp.duration) * max(1, len(seen[0].cores))
+            starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
+        goodput = result.goodput_bps if result.ok else None
+        cpu[end.value], memory[end.value] = host.summarise(
+            seen, last.memory_total, exp.warmup, exp.warmup + exp.duration, goodput, starved
+        )
+    kept = {end: tuple(s) for end, s in samples.items()}
+    return replace(result, cpu=cpu, memory=memory, tcp=tcp, nics=nics, samples=kept)
+
+
+def _difference(blank: Record, first: Record, last: Record) -> Record:
+    changed = {}
+    for f in fields(blank):
+        a, b = getattr(first, f.name), getattr(last, f.name)
+        if isinstance(a, int) and isinstance(b, int):
+            changed[f.name] = b - a
+    return replace(blank, **changed)
+
+
+def with_load_ping(
+    result: TrialResult, exp: Experiment, seen: list[tuple[float, float]], finished: Finished | None
+) -> TrialResult:
+    """Round trips of the counted part, beside the load."""
+    counted = sorted(ms for t, ms in seen if exp.warmup <= t <= exp.warmup + exp.duration)
+    if finished is None or not counted:
+        return result
+    quantile = statistics.quantiles(counted, n=20, method="inclusive") if len(counted) > 1 else [counted[0]] * 19
+    spread = statistics.stdev(counted) if len(counted) > 1 else 0.0
+    rtt = Rtt(
+        sent=max(len(counted), round(exp.duration / 0.2)),
+        received=len(counted),
+        min_ms=counted[0],
+        avg_ms=statistics.fmean(counted),
+        max_ms=counted[-1],
+        p50_ms=statistics.median(counted),
+        p95_ms=quantile[18],
+        stddev_ms=spread,
+        samples_ms=tuple(ms for t, ms in seen if exp.warmup <= t <= exp.warmup + exp.duration),
+    )
+    return replace(result, rtt_under_load=rtt)
+
+
+def accounted(result: TrialResult, exp: Experiment, path: Path, local: bool) -> TrialResult:
+    """Fail a trial whose bytes the interfaces have not seen, or that shared them with other traffic."""
+    if not result.ok or exp.tool != Tool.IPERF or exp.protocol not in (Protocol.TCP, Protocol.UDP):
+        return result
+    bytes_by = {way: sum(f.total_bytes for f in result.flows if f.direction == way) for way in Direction}
+    sends = {
+        End.NEAR: bytes_by[Direction.FORWARD] + (bytes_by[Direction.REVERSE] if local else 0),
+        End.FAR: bytes_by[Direction.REVERSE],
+    }
+    receives = {
+        End.NEAR: bytes_by[Direction.REVERSE] + (bytes_by[Direction.FORWARD] if local else 0),
+        End.FAR: bytes_by[Direction.FORWARD],
+    }
+    address = {End.NEAR: path.local, End.FAR: path.remote}
+    for end in (End.NEAR,) if local else tuple(End):
+        nic = result.nics.get(end.value)
+        if nic is None:
+            return _unaccounted(result, f"the interface counters of {address[end]} could not be read")
+        for word, claimed, counted in (("sent", sends[end], nic.tx_bytes), ("received", receives[end], nic.rx_bytes)):
+            if claimed > SMALL and counted < claimed * (1 - TOLERANCE):
+                return _unaccounted(
+                    result,
+                    f"{nic.name} at the {end} end {word} {counted} bytes while the test moved {claimed}: "
+                    "the traffic takes another interface",
+                )
+            most = _most(exp, claimed, sends[end] + receives[end] - claimed)
+            if claimed > SMALL and counted > most * (1 + TOLERANCE) and word == "received":
+                return _unaccounted(
+                    result,
+                    f"{nic.name} at the {end} end {word} {counted} bytes while the test moved {claimed}: "
+                    "other traffic shares the interface",
+                )
+    return result
+
+
+def _most(exp: Experiment, data: int, opposite: int) -> float:
+    """The most an interface should count for so much payload: headers of the smallest usual segments, and ACKs."""
+    if exp.protocol == Protocol.UDP:
+        size = exp.write_size or 1470
+        return data * (size + 62) / size
+    return data * 1514 / 1448 + opposite * 0.06
+
+
+def _unaccounted(result: TrialResult, reason: str) -> TrialResult:
+    return replace(result, ok=False, fault=Fault.TOOL, reason=reason)

@@ -1,0 +1,73 @@
+"""What an operator can do to a run under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Controls:
+    def __init__(self) -> None:
+        self._cancel_trial: Callable[[], None] | None = None
+        self._running = asyncio.Event()
+        self._running.set()
+        self._answer: asyncio.Future[bool] | None = None
+        self.pause_asked = False
+        self.cancelled = False
+        self.skip_rung = False
+        self.again = False
+        self.notes: list[str] = []
+
+    def skip(self) -> None:
+        """Leave the rung: end its trial, and go on with the next rung."""
+        self.skip_rung = True
+        if self._answer and not self._answer.done():
+            self._answer.set_result(False)
+        self._interrupt()
+        self.resume()
+
+    def repeat(self) -> None:
+        """Do the trial that runs, or the last one that ran, once more."""
+        self.again = True
+
+    def pause(self) -> None:
+        """Stop before the next trial."""
+        self.pause_asked = True
+        self._running.clear()
+
+    def resume(self) -> None:
+        self.pause_asked = False
+        self._running.set()
+
+    def cancel(self) -> None:
+        """End the run now; what was measured is kept."""
+        self.cancelled = True
+        self.skip()
+
+    def proceed(self) -> None:
+        """The operator has done what WaitingForOperator asked for."""
+        if self._answer and not self._answer.done():
+            self._answer.set_result(True)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    # --- for the engine
+
+    async def operator(self) -> bool:
+        """Wait for proceed (True) or skip (False)."""
+        self._answer = asyncio.get_running_loop().create_future()
+        try:
+            return await self._answer
+        finally:
+            self._answer = None
+
+    async def may_run(self) -> None:
+        await self._running.wait()
+
+    def guard(self, cancel: Callable[[], None] | None) -> None:
+        self._cancel_trial = cancel
+
+    def _interrupt(self) -> None:
+        if self._cancel_trial:
+            self._cancel_trial()

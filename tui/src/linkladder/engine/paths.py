@@ -1,0 +1,57 @@
+"""Which addresses a rung's traffic takes, from what the plan names and the two ends have."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import replace
+
+from linkladder.agent.requests import HelloReply
+from linkladder.model import Path, Plan, Rung, RungName
+
+
+class PathUnknown(Exception):
+    """The rung has no path; the reason is for people."""
+
+
+def resolve(rung: Rung, near: HelloReply, far: HelloReply) -> Path:
+    """The rung's path with both addresses; the plan's own win over guesses."""
+    path = rung.path
+    remote = path.remote or _guess(near, far)
+    if not remote:
+        raise PathUnknown(f"{far.name} has announced no address that could be tested")
+    local = path.local or _source(remote)
+    if not local:
+        raise PathUnknown(f"there is no route to {remote}")
+    return replace(path, local=local, remote=remote)
+
+
+def moved(plan: Plan, rung: Rung) -> bool:
+    """Does the rung use the same addresses as one before it?  Then a machine must move in between."""
+    for other in plan.rungs:
+        if other.name == rung.name:
+            return False
+        same = (other.path.peer, other.path.remote) == (rung.path.peer, rung.path.remote)
+        if other.name != RungName.LOCALHOST and same:
+            return True
+    return False
+
+
+def _guess(near: HelloReply, far: HelloReply) -> str:
+    """An address of the far end whose source here is one that was announced, IPv4 first; else its first."""
+    ranked = sorted(far.addresses, key=lambda a: ipaddress.ip_address(a).version)
+    for address in ranked:
+        if _source(address) in near.addresses:
+            return address
+    return ranked[0] if ranked else ""
+
+
+def _source(remote: str) -> str:
+    """The own address that the system would send from; nothing is sent."""
+    family = socket.AF_INET6 if ":" in remote else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect((remote, 9))
+        except OSError:
+            return ""
+        return str(sock.getsockname()[0])

@@ -1,0 +1,322 @@
+"""The run: rungs in order, their trials interleaved, a lost peer waited for, every result stored at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+
+from linkladder import events as ev
+from linkladder import judge, tools
+from linkladder import plan as plans
+from linkladder.agent import requests as ask
+from linkladder.agent.service import versions_of
+from linkladder.engine.controls import Controls
+from linkladder.engine.evidence import evidence
+from linkladder.engine.paths import PathUnknown, moved, resolve
+from linkladder.engine.trial import Trial
+from linkladder.errors import LinkladderError
+from linkladder.model import End, Experiment, Path, Plan, Protocol, Rung, RungName, RunState, TrialResult
+from linkladder.peer import EndPoint, FarEnd, NearEnd, PeerLost, Refused
+from linkladder.store import Store, StoreFault
+
+Connect = Callable[[str, ask.HelloReply], Awaitable[FarEnd]]
+RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
+LONG_WAY_MS = 20.0  # round trip above which the warm-up is 5 s
+LONG_WARMUP = 5.0
+
+
+class Stop(Exception):
+    """The run ends here; the reason is for people."""
+
+
+class Engine:
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        near: NearEnd,
+        connect: Connect,
+        *,
+        operator: bool = False,  # somebody is there to move machines
+        resume: str | None = None,
+        retries: tuple[float, ...] = RETRIES,
+    ) -> None:
+        self.plan, self.store, self.near, self._connect = plan, store, near, connect
+        self.controls = Controls()
+        self.run_id = resume or ""
+        self._resumed = resume is not None
+        self._operator = operator
+        self._retries = retries
+        self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
+        self._far: dict[str, FarEnd] = {}
+        self._known: set[str] = set()  # peers that answered in this run
+        self._port = 0
+        self._index = 0
+        self._failed = 0
+        self._round_trip: dict[RungName, float] = {}
+
+    async def run(self) -> AsyncIterator[ev.Event]:
+        """All that happens, to RunFinished."""
+        work = asyncio.create_task(self._work())
+        work.add_done_callback(lambda _: self._events.put_nowait(None))
+        try:
+            while (event := await self._events.get()) is not None:
+                yield event
+            await work
+        finally:
+            if not work.done():
+                self.controls.cancel()
+                with contextlib.suppress(TimeoutError, asyncio.CancelledError):
+                    await asyncio.wait_for(asyncio.shield(work), 3.0)
+            work.cancel()
+
+    def _emit(self, event: ev.Event) -> None:
+        self._events.put_nowait(event)
+
+    async def _work(self) -> None:
+        trials = plans.trials(self.plan)
+        self.store.check_space(trials)
+        if self._resumed:
+            self.store.resume(self.run_id)
+        else:
+            peer = next((r.path.peer for r in self.plan.rungs if r.path.peer), "")
+            self.run_id = self.store.begin(self.plan, peer)
+        self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials))
+        state, reason = RunState.COMPLETE, ""
+        try:
+            await self.near.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
+            self.store.host(self.run_id, "near", await self.near.ask("facts"))
+            for index, rung in enumerate(self.plan.rungs):
+                await self._rung(index, rung)
+        except (Stop, Refused, PeerLost, LinkladderError) as error:
+            state, reason = RunState.INCOMPLETE, str(error)
+        except asyncio.CancelledError:
+            state, reason = RunState.INCOMPLETE, "it was ended"
+        finally:
+            await self._close()
+        self._finish(state, reason)
+
+    def _finish(self, state: RunState, reason: str) -> None:
+        totals: dict[str, float] = {}
+        try:
+            self._keep_notes()
+            document = self.store.load(self.run_id)
+            for rung in document.rungs:
+                best = [e.median_bps for e in rung.experiments if e.median_bps]
+                if best:
+                    totals[rung.name.value] = max(best)
+            verdict = self._verdict() if state == RunState.COMPLETE else "INCOMPLETE"
+            self.store.finish(self.run_id, state, verdict)
+        except StoreFault as error:
+            state, reason = RunState.INCOMPLETE, reason or str(error)
+        self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
+
+    def _verdict(self) -> str:
+        """The run's verdict as the list of runs shows it; the judge has the words."""
+        judged = judge.judge_document(self.store.load(self.run_id)).judgement
+        return ("provisional " if judged.provisional else "") + judged.verdict.value
+
+    async def _close(self) -> None:
+        for far in self._far.values():
+            with contextlib.suppress(Exception):
+                await far.close()
+        self._far.clear()
+        with contextlib.suppress(Refused):
+            await self.near.ask("cancel")
+            await self.near.ask("release")
+
+    # --- one rung
+
+    async def _rung(self, index: int, rung: Rung) -> None:
+        controls = self.controls
+        if controls.cancelled:
+            raise Stop("it was cancelled")
+        controls.skip_rung = False
+        self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index))
+        unavailable = ""
+        try:
+            path = await self._ready(rung)
+            if path is None:
+                unavailable = "skipped by the operator"
+            else:
+                await self._climb(rung, path)
+        except PathUnknown as error:
+            unavailable = str(error)
+        if unavailable:
+            self.store.rung(self.run_id, rung.name, unavailable=unavailable)
+            self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
+            self._index += plans.trials(rung)
+        document = self.store.load(self.run_id)
+        result = next(r for r in document.rungs if r.name == rung.name)
+        self._emit(ev.RungFinished(rung.name, result))
+
+    async def _ready(self, rung: Rung) -> Path | None:
+        """The rung's path, with the far end reached and the machine where it belongs; None when it is skipped."""
+        if rung.name == RungName.LOCALHOST:
+            return rung.path
+        if self._operator and moved(self.plan, rung):
+            words = rung.move.format(peer=rung.path.peer or "the other appliance") + ", then press Enter"
+            self._emit(ev.WaitingForOperator(rung.name, words))
+            if not await self.controls.operator():
+                if self.controls.cancelled:
+                    raise Stop("it was cancelled")
+                return None
+            await self._drop(rung.path.peer)
+        if not rung.path.peer:
+            raise PathUnknown("no peer is named for it; pair one, or name it with --peer")
+        far = await self._reach(rung.path.peer)
+        path = resolve(rung, self.near.hello, far.hello)
+        found = await asyncio.to_thread(evidence, rung, path, self._round_trip)
+        self.store.rung(self.run_id, rung.name, found)
+        self._emit(ev.EvidenceFound(rung.name, found))
+        return path
+
+    async def _climb(self, rung: Rung, path: Path) -> None:
+        done = self.store.done(self.run_id) if self._resumed else set()
+        for exp, repeat in plans.order(rung):
+            if (rung.name.value, exp.id, repeat) in done:
+                self._index += 1
+                continue
+            while True:
+                await self._pause(rung)
+                self.controls.again = False
+                if not await self._trial(rung, path, self._timed(rung, exp), repeat):
+                    return
+                if not self.controls.again:
+                    break
+            self._index += 1
+
+    async def _pause(self, rung: Rung) -> None:
+        if self.controls.pause_asked:
+            self._emit(ev.Paused(rung.name))
+        await self.controls.may_run()
+        self._keep_notes()
+
+    def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
+        """A long way needs a longer warm-up than the plan could know."""
+        long_way = self._round_trip.get(rung.name, 0.0) > LONG_WAY_MS
+        if long_way and exp.protocol in (Protocol.TCP, Protocol.UDP) and exp.warmup < LONG_WARMUP:
+            return replace(exp, warmup=LONG_WARMUP)
+        return exp
+
+    async def _trial(self, rung: Rung, path: Path, exp: Experiment, repeat: int) -> bool:
+        """One trial to the store, tried again when the peer was lost; False when the rung is to be left."""
+        while True:
+            ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: self.near}
+            if rung.name != RungName.LOCALHOST:
+                ends[End.FAR] = await self._reach(path.peer)
+            port = ask.PORTS[self._port % len(ask.PORTS)]
+            self._port += 1
+            commands = commands_of(exp, path, ends, port)
+            self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
+            work = asyncio.create_task(Trial(ends, path, exp, repeat, port, self._emit).run())
+            self.controls.guard(work.cancel)
+            try:
+                result = await work
+            except PeerLost as error:
+                await self._drop(path.peer)
+                self._emit(ev.Notice(f"{error}; the trial will be done again"))
+                continue
+            except asyncio.CancelledError:
+                if self.controls.cancelled:
+                    raise Stop("it was cancelled") from None
+                if self.controls.skip_rung:
+                    return False
+                work.cancel()
+                with contextlib.suppress(asyncio.CancelledError, PeerLost):
+                    await work
+                raise
+            finally:
+                self.controls.guard(None)
+            self._keep(rung, exp, result)
+            return True
+
+    def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
+        result = replace(result, id=f"{rung.name}-{result.id}")
+        self.store.trial(self.run_id, rung.name, exp.id, result)
+        self._failed += not result.ok
+        if result.rtt and result.rtt.p50_ms is not None:
+            self._round_trip[rung.name] = result.rtt.p50_ms
+        self._emit(ev.TrialFinished(rung.name, exp.id, result))
+
+    def _keep_notes(self) -> None:
+        while self.controls.notes:
+            self.store.note(self.run_id, self.controls.notes.pop(0))
+
+    # --- the far end
+
+    async def _reach(self, peer: str) -> FarEnd:
+        """The connected far end, waited for with growing pauses when it is lost."""
+        if peer in self._far:
+            return self._far[peer]
+        for pause in (*self._retries, 0.0):
+            try:
+                far = await self._connect(peer, self.near.hello)
+                await far.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
+                self.store.host(self.run_id, peer, await far.ask("facts"))
+            except (PeerLost, LinkladderError) as error:
+                permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
+                if pause == 0.0 or permanent or not self._far_known(peer):
+                    self._emit(ev.PeerLost(peer, str(error), 0.0))
+                    raise Stop(f"{peer} cannot be reached: {error}") from error
+                self._emit(ev.PeerLost(peer, str(error), pause))
+                await self._nap(pause)
+                continue
+            if self._far_known(peer):
+                self._emit(ev.PeerBack(peer))
+            self._far[peer] = far
+            self._known.add(peer)
+            self.near.far_addresses = far.hello.addresses
+            return far
+        raise AssertionError("the last pause is 0")
+
+    def _far_known(self, peer: str) -> bool:
+        """It answered before in this run: then it is lost, not wrong."""
+        return peer in self._known
+
+    async def _nap(self, seconds: float) -> None:
+        for _ in range(max(1, int(seconds * 10))):
+            if self.controls.cancelled:
+                raise Stop("it was cancelled")
+            await asyncio.sleep(0.1)
+
+    async def _drop(self, peer: str) -> None:
+        far = self._far.pop(peer, None)
+        if far:
+            with contextlib.suppress(Exception):
+                await far.close()
+
+
+def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int) -> tuple[str, ...]:
+    """The trial's commands as a shell would write them."""
+    versions = {end: versions_of(ends[end].hello.tools, ends[end].hello.os) for end in End}
+    return planned(exp, path, versions, port)
+
+
+def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int) -> tuple[str, ...]:
+    """The same, from what is known of the two ends; what cannot be done says why."""
+    address = {End.NEAR: path.local, End.FAR: path.remote}
+    try:
+        where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
+    except tools.Unavailable as error:
+        return (f"not available: {error}",)
+    lines = []
+    if where.server is not None:
+        argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
+        lines.append(f"{where.server}: {shlex.join(argv)}")
+    other = End.FAR if where.client == End.NEAR else End.NEAR
+    for index in range(where.clients):
+        argv = tools.client_argv(
+            exp,
+            versions[where.client],
+            where,
+            address[where.client],
+            address[other],
+            port if where.server else 0,
+            index,
+        )
+        lines.append(f"{where.client}: {shlex.join(argv)}")
+    return tuple(lines)

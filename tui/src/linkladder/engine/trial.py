@@ -1,0 +1,330 @@
+"""One trial: servers before clients, both ends watched throughout, everything ended and collected afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from linkladder import tools
+from linkladder.agent import requests as ask
+from linkladder.agent.service import versions_of
+from linkladder.engine import account
+from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
+from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, Tool, TrialResult
+from linkladder.peer import EndPoint, Refused
+
+WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
+SILENCE = 8.0  # seconds without a line of a tool that prints every second
+PING_INTERVAL = 0.2
+LOAD_PING = Experiment("load-ping", Tool.PING, Protocol.ECHO, interval=PING_INTERVAL)
+
+
+class TrialFault(Exception):
+    """The trial cannot go on; the reason is for people."""
+
+    def __init__(self, reason: str, fault: Fault = Fault.TOOL) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fault = fault
+
+
+@dataclass
+class Process:
+    """A tool of this trial, at one of the ends."""
+
+    end: End
+    role: str
+    number: int
+    argv: tuple[str, ...]
+    live: tools.LiveParser | None = None
+    last_line: float = field(default_factory=time.monotonic)
+    exited: asyncio.Event = field(default_factory=asyncio.Event)
+    exited_alone: bool = False  # it ended before it was told to
+    finished: ask.Finished | None = None
+
+    def command(self) -> Command:
+        done = self.finished
+        if done is None:
+            return Command(self.end, self.role, self.argv)
+        return Command(self.end, self.role, self.argv, done.exit_code, done.output, done.errors)
+
+
+class Trial:
+    """`ends` maps near and far to their endpoints; on the localhost rung both are the near one."""
+
+    def __init__(
+        self,
+        ends: dict[End, EndPoint],
+        path: Path,
+        exp: Experiment,
+        repeat: int,
+        port: int,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.ends, self.path, self.exp, self.repeat, self.port, self.emit = ends, path, exp, repeat, port, emit
+        self.local = ends[End.NEAR] is ends[End.FAR]
+        self.address = {End.NEAR: path.local, End.FAR: path.remote}
+        self.processes: list[Process] = []
+        self.samples: dict[str, list[HostSample]] = {}
+        self.offset: dict[End, float] = {End.NEAR: 0.0, End.FAR: 0.0}
+        self.begun = time.monotonic()
+        self.round_trips: list[tuple[float, float]] = []
+        self.watchdog = False
+
+    async def run(self) -> TrialResult:
+        """The result, good or not; PeerLost and cancellation pass through after the ends were told to stop."""
+        wall, started = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
+        identity = f"{self.exp.id}-{self.repeat + 1}"
+        where = self._layout()
+        if isinstance(where, str):
+            return TrialResult(identity, self.repeat, False, wall, fault=Fault.TOOL, reason=where)
+        result = TrialResult(identity, self.repeat, False, wall, fault=Fault.TOOL, reason="it did not start")
+        pumps = [asyncio.create_task(self._pump(end)) for end in self._sides()]
+        clean = False
+        try:
+            try:
+                result = await self._measure(where, result)
+            except TrialFault as error:
+                result = replace(result, fault=error.fault, reason=error.reason)
+            except Refused as error:
+                result = replace(result, reason=str(error))
+            clean = True
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            if not clean or result.fault:
+                await asyncio.shield(self._stop_everything())
+        commands = tuple(p.command() for p in self.processes)
+        return replace(result, seconds=round(time.monotonic() - started, 3), commands=commands)
+
+    def _layout(self) -> tools.Layout | str:
+        versions = {end: versions_of(self.ends[end].hello.tools, self.ends[end].hello.os) for end in End}
+        try:
+            return tools.layout(self.exp, versions[End.NEAR], versions[End.FAR])
+        except tools.Unavailable as error:
+            return str(error)
+
+    def _sides(self) -> tuple[End, ...]:
+        return (End.NEAR,) if self.local else (End.NEAR, End.FAR)
+
+    async def _measure(self, where: tools.Layout, result: TrialResult) -> TrialResult:
+        throughput = self.exp.tool != Tool.PING
+        if where.server is not None:
+            await self._knock(where)
+        await asyncio.gather(*(self._synchronise(end) for end in self._sides()))
+        before: dict[End, ask.CountersReply] = {}
+        if throughput:
+            before = await self._counters()
+            await asyncio.gather(*(self.ends[e].ask("sampling", ask.Sampling(True)) for e in self._sides()))
+        server = await self._serve(where) if where.server is not None else None
+        self.begun = time.monotonic()
+        clients = await self._clients(where)
+        ping = await self._load_ping() if self.exp.ping_under_load and throughput else None
+        await self._wait(clients)
+        await self._end(clients, server, ping)
+        after: dict[End, ask.CountersReply] = {}
+        if throughput:
+            await asyncio.gather(*(self.ends[e].ask("sampling", ask.Sampling(False)) for e in self._sides()))
+            after = await self._counters()
+        outcome = tools.finish(
+            self.exp,
+            where,
+            *(_texts(server)),
+            tuple(_texts(c)[0] for c in clients),
+            tuple(_texts(c)[1] for c in clients),
+            self._expectation(clients, server),
+        )
+        copied = {name: getattr(outcome, name) for name in account.COPIED}
+        result = replace(result, **copied, clock_offset_ms=round(self.offset[End.FAR] * 1000, 3))
+        result = account.with_hosts(result, self.exp, self.samples, before, after)
+        result = account.with_load_ping(result, self.exp, self.round_trips, ping.finished if ping else None)
+        return account.accounted(result, self.exp, self.path, self.local)
+
+    async def _knock(self, where: tools.Layout) -> None:
+        """Open, refused and filtered are told apart before a tool can blur them."""
+        assert where.server is not None
+        udp = where.protocol_port == "udp"
+        server, client = self.ends[where.server], self.ends[where.client]
+        address, source = self.address[where.server], self.address[where.client]
+        await server.ask("listen", ask.Listen(address, self.port, udp))
+        try:
+            seen = await client.ask("probe", ask.Probe(source, address, self.port, udp))
+        finally:
+            with contextlib.suppress(Refused):
+                await server.ask("unlisten")
+        if seen.state == "open":
+            return
+        words = {
+            "refused": "is refused: something on the way rejects it",
+            "filtered": "is filtered: nothing comes back, so a firewall or a dead path swallows it",
+            "unreachable": "cannot be reached: there is no route",
+        }[seen.state]
+        kind = "UDP" if udp else "TCP"
+        raise TrialFault(f"{kind} port {self.port} of {address} {words} ({seen.detail})", Fault.PATH)
+
+    async def _synchronise(self, end: End) -> None:
+        """The far monotonic clock minus ours, from the quickest of three questions."""
+        best = 1e9
+        for _ in range(3):
+            sent = time.monotonic()
+            reply = await self.ends[end].ask("clock")
+            took = time.monotonic() - sent
+            if took < best:
+                best = took
+                self.offset[end] = 0.0 if end == End.NEAR else reply.now - (sent + took / 2)
+
+    async def _counters(self) -> dict[End, ask.CountersReply]:
+        named = {End.NEAR: self.path.local_interface, End.FAR: self.path.remote_interface}
+        sides = self._sides()
+        asked = (self.ends[e].ask("counters", ask.Counters(self.address[e], named[e])) for e in sides)
+        return dict(zip(sides, await asyncio.gather(*asked), strict=True))
+
+    async def _serve(self, where: tools.Layout) -> Process:
+        assert where.server is not None
+        request = ask.Serve(self.exp, self.address[where.server], self.port)
+        started = await self.ends[where.server].ask("serve", request)
+        return self._keep(where, where.server, "server", started)
+
+    async def _clients(self, where: tools.Layout) -> list[Process]:
+        end = where.client
+        other = End.FAR if end == End.NEAR else End.NEAR
+
+        async def start(index: int) -> Process:
+            port = self.port if where.server is not None else 0
+            request = ask.RunClient(self.exp, where, self.address[end], self.address[other], port, index)
+            return self._keep(where, end, "client", await self.ends[end].ask("client", request))
+
+        if where.together:
+            return list(await asyncio.gather(*(start(i) for i in range(where.clients))))
+        made = []
+        for index in range(where.clients):
+            made.append(await start(index))
+            await self._wait(made[-1:])
+        return made
+
+    async def _load_ping(self) -> Process | None:
+        """A ping of its own beside the trial, from the near end; a trial is not failed for the want of it."""
+        count = int(tools.expected_seconds(self.exp) / PING_INTERVAL)
+        exp = replace(LOAD_PING, count=max(1, count))
+        versions = versions_of(self.ends[End.NEAR].hello.tools, self.ends[End.NEAR].hello.os)
+        try:
+            where = tools.layout(exp, versions, versions)
+            request = ask.RunClient(exp, where, self.path.local, self.path.remote, 0)
+            started = await self.ends[End.NEAR].ask("client", request)
+        except (Refused, tools.Unavailable):
+            return None
+        process = Process(End.NEAR, "ping", started.process, started.argv, tools.LiveParser(exp, where, End.NEAR))
+        self.processes.append(process)
+        return process
+
+    def _keep(self, where: tools.Layout, end: End, role: str, started: ask.Started) -> Process:
+        live = tools.LiveParser(self.exp, where, end)
+        process = Process(end, role, started.process, started.argv, live)
+        self.processes.append(process)
+        return process
+
+    async def _wait(self, clients: list[Process]) -> None:
+        """Until every client has ended, or its watchdog bites."""
+        limit = self.begun + tools.expected_seconds(self.exp) + WATCHDOG
+        talks = self.exp.tool == Tool.IPERF
+        while True:
+            waiting = [c for c in clients if not c.exited.is_set()]
+            if not waiting:
+                return
+            now = time.monotonic()
+            silent = talks and all(now - c.last_line > SILENCE for c in waiting)
+            if now > limit or silent:
+                self.watchdog = True
+                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(waiting[0].exited.wait(), min(1.0, max(0.01, limit - now)))
+
+    async def _end(self, clients: list[Process], server: Process | None, ping: Process | None) -> None:
+        await asyncio.gather(*(self._finish(c) for c in clients), *([self._finish(ping)] if ping else []))
+        if server:
+            quiet = 0.25 if self.exp.tool == Tool.IPERF else 0.05  # its last report may still be on its way
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(server.exited.wait(), quiet)
+            await self._finish(server)
+
+    async def _finish(self, process: Process) -> None:
+        if process.finished is None:
+            process.finished = await self.ends[process.end].ask("stop", ask.Stop(process.number))
+
+    async def _stop_everything(self) -> None:
+        """After a fault: nothing of this trial may run on; what its tools said is kept if it still can be had."""
+        for process in self.processes:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._finish(process), 2.0)
+        for end in self._sides():
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self.ends[end].ask("cancel"), 2.0)
+
+    def _expectation(self, clients: list[Process], server: Process | None) -> tools.Expectation:
+        near, far = self.ends[End.NEAR].hello, self.ends[End.FAR].hello
+        return tools.Expectation(
+            local=self.path.local,
+            remote=self.path.remote,
+            port=self.port,
+            os_near=near.os,
+            os_far=far.os,
+            window_limit_near=near.window_limit,
+            window_limit_far=far.window_limit,
+            exit_codes=tuple(c.finished.exit_code if c.finished else None for c in clients),
+            server_exit=server.finished.exit_code if server and server.finished and server.exited_alone else None,
+            watchdog=self.watchdog,
+        )
+
+    async def _pump(self, end: End) -> None:
+        """Events of one end to the front end, and to where the result is made from."""
+        queue = self.ends[end].events
+        while not queue.empty():  # what an earlier trial left
+            queue.get_nowait()
+        while True:
+            self._take(end, await queue.get())
+
+    def _take(self, end: End, event: ask.Event) -> None:
+        if isinstance(event, ask.RawSample):
+            t = event.t - self.offset[end] - self.begun
+            sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics)
+            self.samples.setdefault(end.value, []).append(sample)
+            self.emit(Sampled(end, sample))
+            return
+        process = next((p for p in self.processes if self._is(p, end) and p.number == event.process), None)
+        if process is None:
+            return
+        if isinstance(event, ask.Exited):
+            process.exited.set()
+            process.exited_alone = process.finished is None
+            return
+        process.last_line = time.monotonic()
+        for line in event.lines:
+            self._live(process, line)
+
+    def _live(self, process: Process, line: str) -> None:
+        if process.live is None:
+            return
+        for interval in process.live.feed(line):
+            self.emit(IntervalSeen(interval))
+        round_trip = process.live.round_trip(line)
+        if round_trip is not None:
+            now = time.monotonic() - self.begun
+            self.round_trips.append((now, round_trip))
+            self.emit(RoundTripSeen(round(now, 2), round_trip))
+
+    def _is(self, process: Process, end: End) -> bool:
+        return process.end == end or self.local
+
+
+def _texts(process: Process | None) -> tuple[str, str]:
+    done = process.finished if process else None
+    return (done.output, done.errors) if done else ("", "")
+
+
+def shown(process: Process) -> str:
+    return f"{process.end}: {shlex.join(process.argv)}"

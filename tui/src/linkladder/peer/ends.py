@@ -1,0 +1,214 @@
+"""The near end in process, the far end over a channel; see the package."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from linkladder import __version__, host
+from linkladder.agent import PROTOCOL, RequestError, Service, wire
+from linkladder.agent import requests as ask
+from linkladder.codec import CodecError, from_json, to_json
+from linkladder.errors import EnvironmentFault, LinkladderError
+from linkladder.pairing import peers
+
+HELLO_TIMEOUT = 15.0
+ASK_TIMEOUT = 12.0
+UNTIMED = ("collect",)  # lasts as long as a tool does
+
+
+class Refused(Exception):
+    """The end understood and said no."""
+
+
+class PeerLost(Exception):
+    """The channel to the far end is gone."""
+
+
+class EndPoint(Protocol):
+    name: str
+    hello: ask.HelloReply
+    events: asyncio.Queue[ask.Event]
+
+    async def ask(self, verb: str, request: Any = ...) -> Any: ...
+
+    async def close(self) -> None: ...
+
+
+class NearEnd:
+    """This appliance."""
+
+    hello: ask.HelloReply
+
+    def __init__(self) -> None:
+        self.name = "near"
+        self.events: asyncio.Queue[ask.Event] = asyncio.Queue()
+        self.far_addresses: tuple[str, ...] = ()  # what the far end announced in this run
+        self._service = Service(self.events.put_nowait, lambda: self.far_addresses)
+
+    @classmethod
+    async def open(cls) -> NearEnd:
+        end = cls()
+        end.hello = await end.ask("hello", ask.Hello(PROTOCOL, __version__, "near"))
+        end.name = end.hello.name
+        return end
+
+    async def ask(self, verb: str, request: Any = ask.Nothing()) -> Any:  # noqa: B008
+        try:
+            request.check()
+            return await self._service.do(verb, request)
+        except RequestError as error:
+            raise Refused(str(error)) from None
+
+    async def close(self) -> None:
+        await self._service.close()
+
+
+class FarEnd:
+    """A paired appliance; `argv` opens its agent's stdio."""
+
+    hello: ask.HelloReply
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+        self.name = name
+        self.events: asyncio.Queue[ask.Event] = asyncio.Queue()
+        self._process = process
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._next = 1
+        self._lost: str | None = None
+        self._errors: list[bytes] = []
+        self._tasks = [asyncio.create_task(t) for t in (self._read(), self._read_errors(), self._keep_alive())]
+
+    @classmethod
+    async def open(cls, name: str, argv: Sequence[str], addresses: Iterable[str] = (), own_name: str = "") -> FarEnd:
+        """Start the channel and shake hands; PeerLost with ssh's own words when that fails."""
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=wire.REPLY_LIMIT,
+            start_new_session=True, preexec_fn=host.die_with_parent,
+        )  # fmt: skip
+        end = cls(name, process)
+        try:
+            hello = ask.Hello(PROTOCOL, __version__, own_name or "near", tuple(addresses))
+            end.hello = await asyncio.wait_for(end.ask("hello", hello), HELLO_TIMEOUT)
+            if end.hello.protocol != PROTOCOL:
+                raise EnvironmentFault(
+                    f"{name} speaks another protocol",
+                    f"it has linkladder {end.hello.version}, this is {__version__}",
+                    "put the same version on both appliances",
+                )
+        except TimeoutError:
+            await end.close()
+            raise PeerLost(f"{name} did not answer within {HELLO_TIMEOUT:g} s") from None
+        except BaseException:
+            await end.close()
+            raise
+        return end
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.returncode
+
+    @property
+    def errors(self) -> str:
+        return b"".join(self._errors).decode("utf-8", "replace")
+
+    async def ask(self, verb: str, request: Any = ask.Nothing()) -> Any:  # noqa: B008
+        if self._lost is not None:
+            raise PeerLost(self._lost)
+        number, self._next = self._next, self._next + 1
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(wire.encode({"id": number, "verb": verb, "args": to_json(request)}))
+            await self._process.stdin.drain()
+            reply = await asyncio.wait_for(future, None if verb in UNTIMED else ASK_TIMEOUT)
+            return from_json(ask.VERBS[verb][1], reply, f"{self.name}: {verb}")
+        except TimeoutError:
+            self._fail(f"{self.name} did not answer for {ASK_TIMEOUT:g} s")
+            raise PeerLost(self._lost or "") from None
+        except (OSError, CodecError) as error:
+            self._fail(f"the channel to {self.name} broke: {error}")
+            raise PeerLost(self._lost or "") from None
+        finally:
+            self._waiting.pop(number, None)
+
+    async def _read(self) -> None:
+        assert self._process.stdout
+        async for line in wire.lines(self._process.stdout, wire.REPLY_LIMIT):
+            if line is None:
+                continue
+            with contextlib.suppress(wire.WireError, CodecError):
+                self._take(wire.decode(line))
+        await self._process.wait()
+        words = self.errors.strip().splitlines()
+        self._fail(f"the channel to {self.name} closed" + (f": {words[-1]}" if words else ""))
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "event" in message:
+            kind = ask.EVENTS.get(str(message["event"]))
+            if kind:
+                self.events.put_nowait(from_json(kind, message.get("data")))
+            return
+        future = self._waiting.get(message.get("id") or 0)
+        if future and not future.done():
+            if "error" in message:
+                future.set_exception(Refused(f"{self.name}: {message['error']}"))
+            else:
+                future.set_result(message.get("ok"))
+
+    async def _read_errors(self) -> None:
+        assert self._process.stderr
+        while data := await self._process.stderr.read(4096):
+            self._errors.append(data)
+            del self._errors[:-16]
+
+    async def _keep_alive(self) -> None:
+        """The agent ends itself when it hears nothing, and we learn of a dead path without sending a trial into it."""
+        while self._lost is None:
+            await asyncio.sleep(wire.KEEPALIVE)
+            with contextlib.suppress(PeerLost, Refused):
+                await self.ask("clock")
+
+    def _fail(self, reason: str) -> None:
+        if self._lost is None:
+            self._lost = reason
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(PeerLost(self._lost))
+
+    async def close(self) -> None:
+        """Closing its stdin makes the agent end its children and leave."""
+        self._lost = self._lost or f"the channel to {self.name} was closed"
+        if self._process.stdin:
+            self._process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), 2.0)
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._fail(self._lost)
+
+
+async def connect(name: str, near: ask.HelloReply) -> FarEnd:
+    """The paired appliance `name`; a LinkladderError that a person can act on, or PeerLost."""
+    peer = peers.find(name)
+    failure: LinkladderError | None = None
+    for address in peer.addresses or ("",):
+        argv = peers.ssh_command(peer, address or None)
+        process: FarEnd | None = None
+        try:
+            return await FarEnd.open(name, argv, near.addresses, near.name)
+        except PeerLost as error:
+            failure = peers.explain_ssh_failure(str(error), 255)
+        finally:
+            del process
+    assert failure
+    raise failure
