@@ -72,7 +72,9 @@ def command(verb: str, *args: str) -> list[str]:
     door = "doas" if host.system() == "FreeBSD" else "sudo"
     path = shutil.which(door, path=PATH)
     if path is None:
-        raise EnvironmentFault(f"{verb} needs root", f"{door} is not installed", "run linkladder as root, or install it")
+        raise EnvironmentFault(
+            f"{verb} needs root", f"{door} is not installed", "run linkladder as root, or install it"
+        )
     if _installed() == NARROW:
         return [path, "-n", NARROW, verb, *args]
     return [path, "-n", HELPER, _class, verb, *args]

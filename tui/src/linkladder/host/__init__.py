@@ -70,8 +70,8 @@ def memory() -> tuple[int, int]:
     return backend().memory()
 
 
-def nic_counters(detail: bool = False) -> dict[str, NicCounters]:
-    """Every interface's counters; `detail` adds CRC and pause where the driver has them, and costs more."""
+def nic_counters(detail: bool = True) -> dict[str, NicCounters]:
+    """Every interface's counters; `detail` adds CRC and pause where the driver has them."""
     return backend().nic_counters(detail)
 
 

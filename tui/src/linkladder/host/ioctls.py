@@ -1,0 +1,139 @@
+"""Linux's network ioctls: what sysfs tells too, but of this process's own network namespace in every case."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import socket
+import struct
+
+SIOCGIFFLAGS = 0x8913
+SIOCGIFMTU = 0x8921
+SIOCGIFHWADDR = 0x8927
+SIOCETHTOOL = 0x8946
+IFF_UP, IFF_LOOPBACK = 0x1, 0x8
+GSET, GDRVINFO, GSTRINGS, GSTATS, GFLAGS, GSSET_INFO, GCHANNELS = 0x1, 0x3, 0x1B, 0x1D, 0x25, 0x37, 0x3C
+STATS_SET = 1
+FLAG_LRO = 1 << 15
+TOGGLES = {
+    "rxcsum": (0x14, 0x15),
+    "txcsum": (0x16, 0x17),
+    "tso": (0x1E, 0x1F),
+    "gso": (0x23, 0x24),
+    "gro": (0x2B, 0x2C),
+}
+FLAGS = (*TOGGLES, "lro")
+NAME_LIMIT = 15
+STRING = 32
+MAX_STATISTICS = 4096
+
+
+class Interfaces:
+    """Asks the kernel about interfaces; every method gives None where driver or interface has no answer."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Interfaces:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ifreq(self, request: int, name: str) -> bytes | None:
+        try:
+            return fcntl.ioctl(self._socket, request, struct.pack("16s24x", name.encode()[:NAME_LIMIT]))
+        except OSError:
+            return None
+
+    def flags(self, name: str) -> int | None:
+        reply = self._ifreq(SIOCGIFFLAGS, name)
+        return struct.unpack_from("H", reply, 16)[0] if reply else None
+
+    def mtu(self, name: str) -> int | None:
+        reply = self._ifreq(SIOCGIFMTU, name)
+        return struct.unpack_from("i", reply, 16)[0] if reply else None
+
+    def mac(self, name: str) -> str:
+        reply = self._ifreq(SIOCGIFHWADDR, name)
+        return reply[18:24].hex(":") if reply and any(reply[18:24]) else ""
+
+    def _ethtool(self, name: str, buffer: ctypes.Array[ctypes.c_char]) -> bool:
+        self._ethtool_or_raise(name, buffer)
+        return True
+
+    def _ethtool_or_raise(self, name: str, buffer: ctypes.Array[ctypes.c_char]) -> None:
+        request = struct.pack("16sP16x", name.encode()[:NAME_LIMIT], ctypes.addressof(buffer))
+        fcntl.ioctl(self._socket, SIOCETHTOOL, request)
+
+    def _ask(self, name: str, payload: bytes) -> bytes | None:
+        buffer = ctypes.create_string_buffer(payload, len(payload))
+        try:
+            self._ethtool(name, buffer)
+        except OSError:
+            return None
+        return buffer.raw
+
+    def driver(self, name: str) -> str:
+        reply = self._ask(name, struct.pack("I192x", GDRVINFO))
+        return reply[4:36].split(b"\0", 1)[0].decode("ascii", "replace") if reply else ""
+
+    def speed(self, name: str) -> float | None:
+        reply = self._ask(name, struct.pack("I40x", GSET))
+        if not reply:
+            return None
+        megabits = struct.unpack_from("H", reply, 12)[0] | struct.unpack_from("H", reply, 28)[0] << 16
+        return megabits * 1e6 if 0 < megabits < 0xFFFFFFFF and megabits != 0xFFFF else None
+
+    def queues(self, name: str) -> tuple[int | None, int | None]:
+        """Receive and transmit queues in use."""
+        reply = self._ask(name, struct.pack("I32x", GCHANNELS))
+        if not reply:
+            return None, None
+        rx, tx, _, both = struct.unpack_from("4I", reply, 20)
+        return rx + both or None, tx + both or None
+
+    def flag(self, name: str, flag: str) -> bool | None:
+        """Is an offload on?"""
+        reply = self._ask(name, struct.pack("II", GFLAGS if flag == "lro" else TOGGLES[flag][0], 0))
+        if not reply:
+            return None
+        value = struct.unpack_from("I", reply, 4)[0]
+        return bool(value & FLAG_LRO) if flag == "lro" else bool(value)
+
+    def set_flag(self, name: str, flag: str, on: bool) -> None:
+        """Switch an offload; OSError if the driver will not."""
+        if flag == "lro":
+            reply = self._ask(name, struct.pack("II", GFLAGS, 0))
+            if reply is None:
+                raise OSError(errno.EOPNOTSUPP, "this interface has no LRO")
+            present = struct.unpack_from("I", reply, 4)[0]
+            payload = struct.pack("II", GFLAGS + 1, present | FLAG_LRO if on else present & ~FLAG_LRO)
+        else:
+            payload = struct.pack("II", TOGGLES[flag][1], int(on))
+        self._ethtool_or_raise(name, ctypes.create_string_buffer(payload, len(payload)))
+
+    def set_mtu(self, name: str, mtu: int) -> None:
+        fcntl.ioctl(self._socket, SIOCGIFMTU + 1, struct.pack("16si20x", name.encode()[:NAME_LIMIT], mtu))
+
+    def statistics(self, name: str) -> dict[str, int]:
+        """The driver's own counters, as `ethtool -S` shows them."""
+        reply = self._ask(name, struct.pack("IIQI", GSSET_INFO, 0, 1 << STATS_SET, 0))
+        if not reply or not struct.unpack_from("Q", reply, 8)[0]:
+            return {}
+        count = struct.unpack_from("I", reply, 16)[0]
+        if not 0 < count <= MAX_STATISTICS:
+            return {}
+        names = self._ask(name, struct.pack(f"III{count * STRING}x", GSTRINGS, STATS_SET, count))
+        values = self._ask(name, struct.pack(f"II{count * 8}x", GSTATS, count))
+        if not names or not values:
+            return {}
+        words = (names[12 + i * STRING : 12 + (i + 1) * STRING].split(b"\0", 1)[0] for i in range(count))
+        return {
+            w.decode("ascii", "replace"): v
+            for w, v in zip(words, struct.unpack_from(f"{count}Q", values, 8), strict=True)
+        }

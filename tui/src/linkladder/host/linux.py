@@ -1,0 +1,178 @@
+"""Linux: /proc, ioctls, and `ip` and `ss` for what only netlink tells."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from linkladder.host import addresses, linux_text
+from linkladder.host.commands import document, output, read
+from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_UP, Interfaces
+from linkladder.host.records import SocketStat
+from linkladder.host.system import own_cores
+from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, TcpCounters
+
+CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
+CGROUP1 = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")
+TUNABLES = (
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "net.core.netdev_max_backlog",
+    "net.core.default_qdisc",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.tcp_slow_start_after_idle",
+)
+CEILING_PROBE = 1 << 30
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+class Linux:
+    name = "Linux"
+
+    def facts(self) -> HostFacts:
+        uname = os.uname()
+        total, _ = self.memory()
+        return HostFacts(
+            name=socket.gethostname(),
+            os=self.name,
+            release=linux_text.release(read("/etc/os-release")),
+            kernel=uname.release,
+            machine=uname.machine,
+            cpu=linux_text.cpu_model(read("/proc/cpuinfo")),
+            cores=len(self.core_times()),
+            memory=total,
+            virtual=_hypervisor(),
+            nics=self._nics(),
+            tunables={n: v for n in TUNABLES if (v := self.setting("sysctl", n)) is not None},
+            window_limit=_window_limit(),
+        )
+
+    def core_times(self) -> tuple[CoreTimes, ...]:
+        times = [t for t, _ in linux_text.core_times(read("/proc/stat"), TICKS)]
+        return tuple(times[core] for core in own_cores(len(times)))
+
+    def starvation(self) -> float | None:
+        pairs = linux_text.core_times(read("/proc/stat"), TICKS)
+        withheld = sum(pairs[core][1] for core in own_cores(len(pairs)))
+        for path, version in linux_text.cgroups(read("/proc/self/cgroup")):
+            for root in CGROUP2 if version == 2 else CGROUP1:
+                while True:  # a quota may sit on any of the groups above
+                    withheld += linux_text.throttled(read(f"{root}{path}/cpu.stat"))
+                    if path in ("", "/"):
+                        break
+                    path = path.rpartition("/")[0]
+        return withheld
+
+    def memory(self) -> tuple[int, int]:
+        return linux_text.memory(read("/proc/meminfo"))
+
+    def nic_counters(self, detail: bool) -> dict[str, NicCounters]:
+        plain = linux_text.nic_counters(read("/proc/net/dev"))
+        if not detail:
+            return plain
+        with Interfaces() as interfaces:
+            return {n: linux_text.with_driver(c, interfaces.statistics(n)) for n, c in plain.items()}
+
+    def tcp_counters(self) -> TcpCounters:
+        return linux_text.tcp_counters(read("/proc/net/snmp"), read("/proc/net/netstat"))
+
+    def sockets(self, port: int) -> tuple[SocketStat, ...]:
+        wanted = ["(", "sport", "=", f":{port}", "or", "dport", "=", f":{port}", ")"]
+        return linux_text.sockets(output(["ss", "-tainmOH", *wanted]))
+
+    def listening(self, port: int, udp: bool, address: str) -> bool:
+        name = "udp" if udp else "tcp"
+        tables = (read(f"/proc/net/{name}"), read(f"/proc/net/{name}6"))
+        return any(linux_text.bound(table, port, udp, addresses.parse(address)) for table in tables)
+
+    def interface_of(self, address: str) -> str:
+        return addresses.interface_of(address)
+
+    def route(self, remote: str, local: str) -> tuple[str, str]:
+        if addresses.parse(remote) is None or (local and addresses.parse(local) is None):
+            return "", ""
+        source = ["from", local] if local else []
+        found = document(output(["ip", "-j", "route", "get", remote, *source]))
+        first = found[0] if isinstance(found, list) and found else {}
+        return str(first.get("dev", "")), str(first.get("gateway", ""))
+
+    def same_subnet(self, local: str, remote: str) -> bool:
+        return addresses.same_subnet(local, remote)
+
+    def arp_direct(self, remote: str) -> bool | None:
+        device, gateway = self.route(remote, "")
+        if gateway:
+            return False
+        if not device:
+            return None
+        found = document(output(["ip", "-j", "neigh", "show", "to", remote, "dev", device]))
+        return linux_text.answered(found)
+
+    def setting(self, kind: str, target: str) -> str | None:
+        if kind == "sysctl":
+            value = read("/proc/sys/" + target.replace(".", "/"))
+            return " ".join(value.split()) if value else None
+        name, _, flag = target.partition(":")
+        with Interfaces() as interfaces:
+            if kind == "mtu":
+                mtu = interfaces.mtu(name)
+                return None if mtu is None else str(mtu)
+            state = interfaces.flag(name, flag) if flag in FLAGS else None
+            return None if state is None else ("on" if state else "off")
+
+    def boot_id(self) -> str:
+        return read("/proc/sys/kernel/random/boot_id")
+
+    def process_age(self, pid: int) -> str | None:
+        return linux_text.start_time(read(f"/proc/{pid}/stat"))
+
+    def _nics(self) -> tuple[Nic, ...]:
+        owned = addresses.by_interface()
+        with Interfaces() as interfaces:
+            return tuple(_nic(interfaces, name, owned.get(name, ())) for name in self.nic_counters(False))
+
+
+def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
+    flags = interfaces.flags(name) or 0
+    states = {flag: interfaces.flag(name, flag) for flag in FLAGS}
+    rx, tx = interfaces.queues(name)
+    return Nic(
+        name=name,
+        driver=interfaces.driver(name),
+        mac=interfaces.mac(name),
+        mtu=interfaces.mtu(name) or 0,
+        up=bool(flags & IFF_UP),
+        speed_bps=interfaces.speed(name),
+        addresses=owned,
+        offloads={flag: state for flag, state in states.items() if state is not None},
+        rx_queues=rx,
+        tx_queues=tx,
+        loopback=bool(flags & IFF_LOOPBACK),
+    )
+
+
+def _hypervisor() -> str:
+    if not linux_text.virtual(read("/proc/cpuinfo")):
+        return ""
+    maker, product = read("/sys/class/dmi/id/sys_vendor"), read("/sys/class/dmi/id/product_name")
+    return f"{maker} {product}".strip() or "unknown hypervisor"
+
+
+def _window_limit() -> int | None:
+    """Ask for more than any system grants and read back: true in every namespace, where sysctls may be hidden."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            granted = []
+            for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+                probe.setsockopt(socket.SOL_SOCKET, option, CEILING_PROBE)
+                granted.append(probe.getsockopt(socket.SOL_SOCKET, option) // 2)  # Linux tells twice what it grants
+            return min(granted)
+    except OSError:
+        return None
