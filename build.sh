@@ -1,0 +1,149 @@
+#!/bin/sh
+# The one entry: ./build.sh lab | test | image | fetch | help
+set -eu
+
+top=$(cd "$(dirname "$0")" && pwd)
+venv=$top/.venv
+: "${PYTHON:=python3}"
+
+die() {
+	printf 'build.sh: %s\n' "$*" >&2
+	exit 3
+}
+
+say() {
+	printf '%s\n' "$*" >&2
+}
+
+usage() {
+	cat <<-'TEXT'
+		./build.sh lab      two paired appliances on this machine, over real local links
+		./build.sh test     every test that this machine can run
+		./build.sh image    the appliance: OVA, raw, qcow2 and installer ISO
+		./build.sh fetch    all that an image needs, into one folder, for an offline build
+		./build.sh help     this text
+
+		lab takes:  --headless [--plan P] [--json F] [--html F]   run a plan and exit
+		            --down                             remove every trace of the lab
+		            --single                           one console instead of two
+		            --dc-rate R --dc-delay MS --dc-loss PERCENT --dc-mtu N   the DC link
+		            --vm IMAGE                         two copies of a built image instead
+		image takes: see ./build.sh image --help
+	TEXT
+}
+
+# Run as root what needs it, saying so once.
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	else
+		command -v sudo >/dev/null 2>&1 || die "this needs root; run it as root, or install sudo"
+		sudo "$@"
+	fi
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]
+}
+
+# install_missing command:package ... - Debian's packages for the commands that are not there.
+install_missing() {
+	missing=''
+	for pair in "$@"; do
+		have "${pair%%:*}" || missing="$missing ${pair#*:}"
+	done
+	[ -n "$missing" ] || return 0
+	have apt-get || die "please install:$missing"
+	say "installing with apt-get:$missing"
+	[ "$(id -u)" -eq 0 ] || say "  (asking sudo for it)"
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >"$log" 2>&1 || say "  package lists could not be refreshed; going on"
+	# shellcheck disable=SC2086  # one word a package
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $missing >>"$log" 2>&1 || {
+		tail -n 15 "$log" >&2
+		die "the packages could not be installed; the log is $log"
+	}
+}
+
+python_is_new() {
+	"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+# The virtual environment, made anew when the project's needs have changed.
+set_up_python() {
+	want=$(cksum <"$top/tui/pyproject.toml")
+	if [ -f "$venv/ready" ] && [ "$(cat "$venv/ready")" = "$want $1" ]; then
+		return 0
+	fi
+	python_is_new || die "Python 3.11 or newer is needed; PYTHON=/path/to/python3 names one"
+	say "making the Python environment in .venv"
+	[ -x "$venv/bin/python" ] || "$PYTHON" -m venv "$venv" >"$log" 2>&1 || {
+		tail -n 5 "$log" >&2
+		die "the environment could not be made; install python3-venv"
+	}
+	"$venv/bin/python" -m pip install -q --disable-pip-version-check -e "$top/tui$1" >>"$log" 2>&1 || {
+		tail -n 15 "$log" >&2
+		die "the Python packages could not be installed; the log is $log"
+	}
+	printf '%s %s' "$want" "$1" >"$venv/ready"
+}
+
+# netperf is in Debian's non-free: the one package is taken from there without touching the machine's sources.
+set_up_netperf() {
+	! have netperf || return 0
+	[ ! -x "$work/netperf/usr/bin/netperf" ] || return 0
+	have apt-get || return 0
+	say "fetching netperf (Debian non-free) into .work/netperf; the machine's sources stay as they are"
+	sh "$top/tests/lab/netperf.sh" "$work" >"$log" 2>&1 || {
+		say "  netperf could not be had; its experiments will be reported as unavailable"
+		rm -rf "$work/netperf"
+	}
+}
+
+lab_packages() {
+	case $(uname -s) in
+	Linux) install_missing ip:iproute2 iperf:iperf sshd:openssh-server ping:iputils-ping ss:iproute2 tc:iproute2 \
+		nft:nftables tmux:tmux ethtool:ethtool ;;
+	FreeBSD) for tool in iperf netperf tmux; do have "$tool" || say "please install $tool: pkg install $tool"; done ;;
+	esac
+}
+
+lab() {
+	if [ "${1-}" = --vm ]; then
+		shift
+		exec sh "$top/image/lab-vm.sh" "$@"
+	fi
+	lab_packages
+	set_up_python "$extras"
+	set_up_netperf
+	LINKLADDER_TOP=$top
+	export LINKLADDER_TOP
+	if [ "$(id -u)" -eq 0 ]; then
+		exec "$venv/bin/python" "$top/tests/lab/lab.py" "$@"
+	fi
+	say "namespaces need root: going on through sudo"
+	exec sudo --preserve-env=LINKLADDER_TOP,TERM,NO_COLOR,COLORTERM "$venv/bin/python" "$top/tests/lab/lab.py" "$@"
+}
+
+check() {
+	install_missing ip:iproute2 iperf:iperf sshd:openssh-server ping:iputils-ping tc:iproute2 nft:nftables tmux:tmux \
+		ethtool:ethtool qemu-img:qemu-utils chromium:chromium pdftotext:poppler-utils xorriso:xorriso
+	set_up_python '[dev]'
+	set_up_netperf
+	exec sh "$top/tests/run.sh" "$top" "$@"
+}
+
+work=$top/.work
+mkdir -p "$work"
+log=$work/set-up.log
+extras='[dev]'
+
+case ${1-help} in
+lab) shift && lab "$@" ;;
+test) shift && check "$@" ;;
+image | fetch) exec sh "$top/image/build-image.sh" "$@" ;;
+help | -h | --help) usage ;;
+*)
+	usage >&2
+	exit 2
+	;;
+esac

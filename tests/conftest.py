@@ -1,0 +1,36 @@
+"""What every test has: the captures, and the rule that a skipped test says why."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+sys.path.insert(0, str(TESTS / "lab"))
+
+
+@pytest.fixture
+def captures() -> Path:
+    return TESTS / "captures"
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test may touch the state of the person who runs it."""
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("LINKLADDER_STATE", str(folder))
+    return folder
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    root = os.geteuid() == 0
+    image = os.environ.get("LINKLADDER_IMAGE")
+    for item in items:
+        if item.get_closest_marker("lab") and not (root and sys.platform == "linux"):
+            item.add_marker(pytest.mark.skip(reason="lab tests need root and Linux network namespaces"))
+        if item.get_closest_marker("vm") and not image:
+            item.add_marker(pytest.mark.skip(reason="vm tests need LINKLADDER_IMAGE, a built appliance image"))

@@ -1,0 +1,120 @@
+"""`./build.sh lab`: set the two appliances up, pair them, and open the console, a shell or a headless run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from world import SITES, Lab, LabError, Link
+
+from linkladder import units
+
+PREFIX = "ll"
+
+
+def main() -> int:
+    args = arguments()
+    lab = Lab(PREFIX)
+    if args.down:
+        lab.down()
+        print("the lab is gone; its results stay in .lab")
+        return 0
+    try:
+        start(lab, args)
+    except (LabError, OSError) as error:
+        print(f"lab: {error}", file=sys.stderr)
+        lab.down()
+        return 3
+    try:
+        return headless(lab, args) if args.headless else console(lab, args)
+    finally:
+        if not args.keep:
+            lab.down()
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="build.sh lab", description="two paired appliances over real local links")
+    parser.add_argument("--headless", action="store_true", help="run a plan and exit")
+    parser.add_argument("--plan", default="quick")
+    parser.add_argument("--rung", action="append", default=[])
+    parser.add_argument("--json", metavar="F")
+    parser.add_argument("--html", metavar="F")
+    parser.add_argument("--down", action="store_true", help="remove every trace of the lab")
+    parser.add_argument("--keep", action="store_true", help="leave the lab running afterwards")
+    parser.add_argument("--single", action="store_true", help="one console instead of two")
+    parser.add_argument("--shell", action="store_true", help="a shell on alpha instead of the console")
+    parser.add_argument("--unpaired", action="store_true", help="leave the pairing to you")
+    parser.add_argument("--dc-rate", type=units.parse_rate, default=1e9, metavar="R", help="default 1G")
+    parser.add_argument("--dc-delay", type=float, default=0.0, metavar="MS", help="round trip added")
+    parser.add_argument("--dc-loss", type=float, default=0.0, metavar="PERCENT")
+    parser.add_argument("--dc-mtu", type=int, default=1500, metavar="N")
+    return parser.parse_args()
+
+
+def start(lab: Lab, args: argparse.Namespace) -> None:
+    who = "" if lab.user == "root" else f", with the appliances run as {lab.user}"
+    step(f"setting up alpha and beta in network namespaces{who}")
+    lab.link = Link(args.dc_rate, args.dc_delay, args.dc_loss, args.dc_mtu)
+    lab.up()
+    for what in lab.left_out:
+        step(f"  left out: {what}")
+    lab.describe_link()
+    step("starting their control channels (OpenSSH, port 8622)")
+    for site in SITES:
+        lab.start_control(site)
+    if not args.unpaired:
+        step("pairing them by a site secret")
+        lab.pair()
+
+
+def headless(lab: Lab, args: argparse.Namespace) -> int:
+    name = args.plan if not Path(args.plan).is_file() else str(Path(args.plan).resolve())
+    command = ["run", "--plan", name, "--peer", "beta"]
+    for rung in args.rung:
+        command += ["--rung", rung]
+    done = lab.linkladder("alpha", *command, capture_output=False, stdin=subprocess.DEVNULL)
+    if args.json:
+        shown = lab.linkladder("alpha", "show", "last", "--json")
+        json.loads(shown.stdout)
+        Path(args.json).write_text(shown.stdout)
+        step(f"the run's document is in {args.json}")
+    if args.html:
+        made = lab.linkladder("alpha", "report", "last", "--html", "-")
+        if made.returncode:
+            print(made.stderr, file=sys.stderr)
+            return made.returncode
+        Path(args.html).write_text(made.stdout)
+        step(f"the report is in {args.html}")
+    return int(done.returncode)
+
+
+def console(lab: Lab, args: argparse.Namespace) -> int:
+    if args.shell:
+        step("this is a shell on alpha; try:  linkladder doctor   linkladder run   linkladder show last")
+        shell = os.environ.get("SHELL", "/bin/sh")
+        return subprocess.run(lab.command("alpha", [shell]), check=False).returncode
+    linkladder = [sys.executable, "-m", "linkladder"]
+    tmux = shutil.which("tmux")
+    if args.single or not tmux:
+        return subprocess.run(lab.command("alpha", linkladder), check=False).returncode
+    socket = f"linkladder-{PREFIX}"
+    session = [tmux, "-L", socket]
+    start = [*session, "new-session", "-d", "-s", "lab", "-n", "alpha", *lab.command("alpha", linkladder)]
+    subprocess.run(start, check=True)
+    subprocess.run([*session, "set-option", "-g", "mouse", "on"], check=False)
+    split = [*session, "split-window", "-d", "-t", "lab", "-v", *lab.command("beta", linkladder)]
+    subprocess.run(split, check=False)
+    return subprocess.run([*session, "attach", "-t", "lab"], check=False).returncode
+
+
+def step(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

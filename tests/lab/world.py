@@ -1,0 +1,309 @@
+"""Two appliances in network namespaces with a real, different path for each rung between them.
+
+alpha and beta each have five interfaces: mg0 (control), sh0 (a direct veth pair: same-host), sv0 (through a
+bridge: same-vlan), dc0 (through a router namespace with a token bucket: dc-link) and lo.
+Everything is named after `prefix`, so that labs do not meet; `down` finds what is there by that
+name, whatever state a crash left it in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+SITES = ("alpha", "beta")
+CEILINGS = {"net.core.rmem_max": 64 << 20, "net.core.wmem_max": 64 << 20}
+CONTROL_PORT = 8622
+
+
+@dataclass(frozen=True)
+class Link:
+    """The DC link's impairments."""
+
+    rate: float = 1e9
+    delay_ms: float = 0.0
+    loss: float = 0.0  # percent
+    mtu: int = 1500
+    burst: int = 128 * 1024
+    latency_ms: float = 20.0
+
+
+@dataclass
+class Lab:
+    prefix: str = "ll"
+    link: Link = Link()
+    folder: Path = TOP / ".lab"
+    left_out: list[str] = field(default_factory=list)
+
+    # --- names
+
+    def space(self, site: str) -> str:
+        return f"{self.prefix}-{site}"
+
+    def state(self, site: str) -> Path:
+        return self.folder / self.prefix / site / "state"
+
+    @property
+    def user(self) -> str:
+        """Whose appliances these are: the person behind sudo, or root."""
+        return os.environ.get("SUDO_USER") or pwd.getpwuid(os.geteuid()).pw_name
+
+    def address(self, site: str, rung: str, version: int = 4) -> str:
+        net = {"control": 0, "same-host": 1, "same-vlan": 2, "dc-link": 3 if site == "alpha" else 4}[rung]
+        host = 1 if site == "alpha" else 2
+        return f"10.98.{net}.{host}" if version == 4 else f"fd98:0:0:{net}::{host}"
+
+    # --- up and down
+
+    def up(self) -> None:
+        """Everything but the control channel; a crashed lab of the same name is removed first."""
+        self.down()
+        (self.folder / self.prefix).mkdir(parents=True, exist_ok=True)
+        self._raise_ceilings()
+        for site in (*SITES, "net"):
+            ip("netns", "add", self.space(site))
+            self._in(site, "ip", "link", "set", "lo", "up")
+            for key, value in (("tcp_congestion_control", "cubic"), ("ping_group_range", "0 2147483647")):
+                self._set(site, f"net/ipv4/{key}", value)
+            self._set(site, "net/ipv6/conf/all/accept_dad", "0")
+            self._set(site, "net/ipv6/conf/default/accept_dad", "0")
+        self._pair("mg0", "control")
+        self._pair("sh0", "same-host")
+        self._bridge()
+        self._route()
+        for site in SITES:
+            self.state(site).mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._own(self.folder / self.prefix / site)
+
+    def down(self) -> None:
+        """No process, namespace, interface or raised ceiling of this lab is left; its results are."""
+        for site in SITES:
+            self.stop_control(site)
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
+        for site in (*SITES, "net"):
+            name = self.space(site)
+            if name in listed.split():
+                pids = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False)
+                for pid in pids.stdout.split():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(pid), signal.SIGKILL)
+                ip("netns", "delete", name)
+        self._lower_ceilings()
+
+    def _raise_ceilings(self) -> None:
+        """Socket buffers up to 64 MB, as the appliance has them; the old values are kept for `down`."""
+        saved = self.folder / "ceilings.json"
+        if not saved.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            saved.write_text(json.dumps({k: int(_proc(k).read_text()) for k in CEILINGS}))
+        for key, value in CEILINGS.items():
+            if int(_proc(key).read_text()) < value:
+                _proc(key).write_text(str(value))
+
+    def _lower_ceilings(self) -> None:
+        saved = self.folder / "ceilings.json"
+        if saved.exists() and not self._others():
+            for key, value in json.loads(saved.read_text()).items():
+                _proc(key).write_text(str(value))
+            saved.unlink()
+
+    def _others(self) -> bool:
+        """Does another lab of this checkout still run?"""
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout.split()
+        labs = [p.name for p in self.folder.iterdir() if p.is_dir() and p.name != self.prefix]
+        return any(f"{lab}-{site}" in listed for lab in labs for site in SITES)
+
+    def _pair(self, name: str, rung: str) -> None:
+        """A veth pair straight from alpha to beta."""
+        ends = [name, "netns", self.space("alpha"), "type", "veth", "peer", "name", name, "netns", self.space("beta")]
+        ip("link", "add", *ends)
+        for site in SITES:
+            self._address(site, name, rung)
+
+    def _bridge(self) -> None:
+        self._in("net", "ip", "link", "add", "br0", "type", "bridge")
+        self._in("net", "ip", "link", "set", "br0", "up")
+        for site in SITES:
+            port = f"v{site}"
+            ip("link", "add", "sv0", "netns", self.space(site), "type", "veth", "peer", "name", port, "netns", self.space("net"))
+            self._in("net", "ip", "link", "set", port, "master", "br0", "up")
+            self._address(site, "sv0", "same-vlan")
+
+    def _route(self) -> None:
+        for key in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
+            self._set("net", f"net/{key}", "1")
+        for site in SITES:
+            port, net = f"d{site}", self.address(site, "dc-link").rsplit(".", 1)[0]
+            ip("link", "add", "dc0", "netns", self.space(site), "type", "veth", "peer", "name", port, "netns", self.space("net"))
+            self._address(site, "dc0", "dc-link")
+            self._in("net", "ip", "addr", "add", f"{net}.254/24", "dev", port)
+            net6 = self.address(site, "dc-link", 6).rsplit("::", 1)[0]
+            self._in("net", "ip", "addr", "add", f"{net6}::fe/64", "dev", port, "nodad")
+            self._in("net", "ip", "link", "set", port, "up", "mtu", str(self.link.mtu))
+            self._in(site, "ip", "route", "add", "10.98.0.0/16", "via", f"{net}.254")
+            self._in(site, "ip", "-6", "route", "add", "fd98::/32", "via", f"{net6}::fe")
+        self.impair(self.link)
+
+    def impair(self, link: Link) -> None:
+        """Put the DC link's rate, loss and MTU in force; what the kernel lacks is left out and said."""
+        self.link = link
+        self.left_out = []
+        for site in SITES:
+            port = f"d{site}"
+            rate, latency = f"{int(link.rate)}bit", f"{link.latency_ms:g}ms"
+            self._in("net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", "tbf", "rate", rate,
+                     "burst", str(link.burst), "latency", latency)  # fmt: skip
+            self._in("net", "ip", "link", "set", port, "mtu", str(link.mtu))
+            self._in(site, "ip", "link", "set", "dc0", "mtu", str(max(link.mtu, 1500)))
+        if link.delay_ms:
+            self._delay(link)
+        self._in("net", "nft", "flush", "ruleset")
+        if link.loss:
+            rules = (
+                "table inet lab { chain forward { type filter hook forward priority 0; "
+                f"numgen random mod 1000000 < {round(link.loss * 10_000)} drop; }} }}"
+            )
+            subprocess.run(["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True)
+
+    def _delay(self, link: Link) -> None:
+        half = f"{link.delay_ms / 2:g}ms"
+        for site in SITES:
+            done = self._in("net", "tc", "qdisc", "add", "dev", f"d{site}", "parent", "1:1", "handle", "10:", "netem",
+                            "delay", half, "limit", "100000", check=False)  # fmt: skip
+            if done.returncode:
+                self.left_out = ["the delay: this kernel has no netem"]
+
+    # --- appliances
+
+    def command(self, site: str, argv: Sequence[str], env: dict[str, str] | None = None) -> list[str]:
+        """`argv` as run on an appliance: in its namespace, under its name, on its own cores, as its user."""
+        cores = self.cores(site)
+        settings = {
+            "LINKLADDER_STATE": str(self.state(site)),
+            "LINKLADDER_CORES": cores,
+            "LINKLADDER_TOOLS_PATH": str(TOP / ".work" / "netperf" / "usr" / "bin"),
+            "PATH": f"{TOP}/.venv/bin:{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin",
+            **(env or {}),
+        }
+        pairs = [f"{k}={v}" for k, v in settings.items()]
+        inner = ["hostname " + site, 'exec "$@"']
+        run = ["ip", "netns", "exec", self.space(site), "taskset", "-c", cores, "unshare", "--uts", "sh", "-c",
+               "; ".join(inner), "sh"]  # fmt: skip
+        if self.user != "root":
+            run += ["setpriv", f"--reuid={self.user}", "--init-groups", f"--regid={pwd.getpwnam(self.user).pw_gid}"]
+        return [*run, "env", *pairs, *argv]
+
+    @staticmethod
+    def cores(site: str) -> str:
+        """Half of the machine's cores each, so that each end's CPU is its own."""
+        mine = sorted(os.sched_getaffinity(0))
+        half = len(mine) // 2
+        if half == 0:
+            return str(mine[0])
+        return ",".join(map(str, mine[:half] if site == "alpha" else mine[half:]))
+
+    def linkladder(self, site: str, *args: str, **options: object) -> subprocess.CompletedProcess[str]:
+        argv = self.command(site, [sys.executable, "-m", "linkladder", *args])
+        settings: dict[str, object] = {"capture_output": True, "text": True, "check": False, **options}
+        return subprocess.run(argv, **settings)  # type: ignore[call-overload,no-any-return]
+
+    def describe_link(self) -> None:
+        """link.toml at alpha: what a person would enter on the Link screen."""
+        rate = int(self.link.rate)
+        lines = ["[contract]", 'port = "10G"', f"rate = {rate}", 'layer = "L2"', f"mtu = {self.link.mtu}",
+                 'circuit = "lab"', ""]  # fmt: skip
+        for rung in ("same-host", "same-vlan", "dc-link"):
+            lines += [f"[path.{rung}]", f'local = "{self.address("alpha", rung)}"',
+                      f'remote = "{self.address("beta", rung)}"', 'peer = "beta"', ""]  # fmt: skip
+        path = self.state("alpha") / "link.toml"
+        path.write_text("\n".join(lines))
+        self._own(path)
+
+    def start_control(self, site: str) -> subprocess.Popen[bytes]:
+        """The appliance's own sshd on the control address."""
+        from linkladder.pairing import sshd  # late: the lab is also torn down where nothing is installed
+
+        Path("/run/sshd").mkdir(exist_ok=True)
+        environment = {"LINKLADDER_CORES": self.cores(site), "LINKLADDER_TOOLS_PATH": str(TOP / ".work/netperf/usr/bin")}
+        config = sshd.ensure_config(
+            self.state(site), self.user, (self.address(site, "control"),), CONTROL_PORT, environment=environment
+        )
+        self._own(self.state(site))
+        run = self.command(site, [])[: self.command(site, []).index("sh") + 4]
+        log = (self.folder / self.prefix / site / "sshd.log").open("ab")
+        process = subprocess.Popen([*run, *sshd.argv(config)], stdout=log, stderr=log, start_new_session=True)
+        (self.folder / self.prefix / site / "sshd.pid").write_text(str(process.pid))
+        wait_for(lambda: self._listens(site), 5.0, f"sshd of {site} did not start; see {log.name}")
+        return process
+
+    def stop_control(self, site: str) -> None:
+        file = self.folder / self.prefix / site / "sshd.pid"
+        with contextlib.suppress(FileNotFoundError, ValueError, ProcessLookupError, PermissionError):
+            pid = int(file.read_text())
+            if b"sshd" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGTERM)
+        file.unlink(missing_ok=True)
+
+    def _listens(self, site: str) -> bool:
+        seen = self._in(site, "ss", "-Hltn", f"sport = :{CONTROL_PORT}", check=False)
+        return bool(seen.stdout.strip())
+
+    # --- plumbing
+
+    def _in(self, site: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        run = ["ip", "netns", "exec", self.space(site), *argv]
+        done = subprocess.run(run, capture_output=True, text=True, check=False)
+        if check and done.returncode:
+            raise LabError(f"{' '.join(argv)}: {done.stderr.strip()}")
+        return done
+
+    def _set(self, site: str, key: str, value: str) -> None:
+        self._in(site, "sh", "-c", f'echo "{value}" > /proc/sys/{key}', check=False)
+
+    def _address(self, site: str, name: str, rung: str) -> None:
+        self._in(site, "ip", "addr", "add", f"{self.address(site, rung)}/24", "dev", name)
+        self._in(site, "ip", "addr", "add", f"{self.address(site, rung, 6)}/64", "dev", name, "nodad")
+        self._in(site, "ip", "link", "set", name, "up")
+
+    def _own(self, path: Path) -> None:
+        if self.user != "root":
+            user = pwd.getpwnam(self.user)
+            for one in (path, *path.rglob("*")) if path.is_dir() else (path,):
+                os.chown(one, user.pw_uid, user.pw_gid)
+
+    def forget(self) -> None:
+        """Remove the appliances' state as well."""
+        shutil.rmtree(self.folder / self.prefix, ignore_errors=True)
+
+
+class LabError(RuntimeError):
+    """The lab cannot be set up."""
+
+
+def ip(*argv: str) -> None:
+    done = subprocess.run(["ip", *argv], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"ip {' '.join(argv)}: {done.stderr.strip()}")
+
+
+def wait_for(ready: object, seconds: float, otherwise: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not ready():  # type: ignore[operator]
+        if time.monotonic() > deadline:
+            raise LabError(otherwise)
+        time.sleep(0.05)
+
+
+def _proc(key: str) -> Path:
+    return Path("/proc/sys") / key.replace(".", "/")
