@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkladder.codec import CodecError, from_json, to_json
+from linkladder.model import Contract, Document, Experiment, Plan, Rung, RungName, RunInfo, TrialResult
+from linkladder.tools import Layout
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def sample() -> Document:
+    plan = Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(Experiment("e", sizes=(1500, 9000)),)),))
+    return Document(RunInfo("r", "2026-11-21T00:00:00+00:00", plan))
+
+
+def test_a_document_survives_json() -> None:
+    document = sample()
+    assert from_json(Document, json.loads(json.dumps(to_json(document)))) == document
+
+
+def test_a_choice_of_words_is_checked() -> None:
+    good = {"server": "far", "client": "near", "protocol_port": "tcp"}
+    assert from_json(Layout, good).protocol_port == "tcp"
+    with pytest.raises(CodecError, match="protocol_port"):
+        from_json(Layout, {**good, "protocol_port": "sctp"})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"surprise": 1}, "unknown key 'surprise'"),
+        ({"mtu": "1500"}, "Contract.mtu: expected int"),
+        ({"mtu": True}, "Contract.mtu: expected int"),
+        ({"port_bps": math.nan}, "finite"),
+        ({"port_bps": 10**400}, "too large"),
+        ({"layer": "L4"}, "one of L1, L2, L3"),
+    ],
+)
+def test_what_does_not_fit_is_named(change: dict[str, object], words: str) -> None:
+    with pytest.raises(CodecError, match=words):
+        from_json(Contract, change)
+
+
+@given(JSON)
+def test_foreign_json_is_refused_or_decoded_never_worse(value: object) -> None:
+    try:
+        assert isinstance(from_json(TrialResult, value), TrialResult)
+    except CodecError:
+        pass
+
+
+def test_deep_nesting_is_refused() -> None:
+    from typing import Any
+
+    deep: Any = {}
+    for _ in range(200):
+        deep = {"run": deep}
+    with pytest.raises(CodecError):
+        from_json(Document, deep)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linkladder import plan as plans
+from linkladder.model import Contract, Direction, Layer, Protocol, RungName
+from linkladder.model import Path as RungPath
+
+MINIMAL = 'name = "p"\n[[experiment]]\nstreams = 2\n'
+
+
+@pytest.mark.parametrize("name", plans.BUILTIN)
+def test_every_plan_that_is_brought_along_is_right(name: str) -> None:
+    plan = plans.builtin(name, cores=8)
+    assert plan.rungs
+    ids = [(r.name, e.id) for r in plan.rungs for e in r.experiments]
+    assert len(ids) == len(set(ids))
+
+
+def test_quick_takes_under_three_minutes_and_every_rung() -> None:
+    plan = plans.builtin("quick", cores=8)
+    assert [r.name for r in plan.rungs] == list(RungName)
+    assert plans.seconds(plan) < 180
+    dc = plan.rungs[-1]
+    ways = {e.direction for e in dc.experiments if e.protocol == Protocol.TCP}
+    assert ways == {Direction.FORWARD, Direction.REVERSE}
+    assert all(e.streams == 4 for e in dc.experiments if e.protocol == Protocol.TCP)
+
+
+def test_circuit_takes_twenty_to_thirty_minutes() -> None:
+    plan = plans.builtin("circuit", cores=8)
+    assert 20 * 60 <= plans.seconds(plan) <= 30 * 60
+    dc = next(r for r in plan.rungs if r.name == RungName.DC_LINK)
+    tcp = [e for e in dc.experiments if e.protocol == Protocol.TCP]
+    assert {(e.direction, e.repeats, e.duration) for e in tcp} == {
+        (d, 5, 20.0) for d in ("forward", "reverse", "duplex")
+    }
+    udp = [e for e in dc.experiments if e.protocol == Protocol.UDP]
+    assert len(udp) == 8
+
+
+def test_ladder_is_the_whole_matrix() -> None:
+    plan = plans.builtin("ladder", cores=8)
+    dc = next(r for r in plan.rungs if r.name == RungName.DC_LINK)
+    cells = {(e.streams, e.window, e.direction) for e in dc.experiments if e.protocol == Protocol.TCP}
+    assert cells == {
+        (s, w, d)
+        for s in (1, 2, 4, 8)
+        for w in (None, 800_000, 8 << 20)
+        for d in (Direction.FORWARD, Direction.REVERSE)
+    }
+    assert plans.seconds(plan) > 3600
+
+
+def test_udp_percent_is_of_what_the_contract_can_carry() -> None:
+    text = 'name = "u"\n[[experiment]]\nprotocol = "udp"\nudp_percent = 50\nrungs = "dc-link"\n'
+    contract = Contract(port_bps=10e9, rate_bps=1e9, layer=Layer.L2, mtu=1500)
+    exp = plans.read_plan(text, contract=contract).rungs[0].experiments[0]
+    assert exp.udp_rate_bps == pytest.approx(0.5 * 1e9 * 1472 / 1514, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('name = "p"\n[[experiment]]\nstreamz = 2\n', 3, "streamz: unknown key"),
+        ('name = "p"\n[[experiment]]\nstreams = 0\n', 3, "whole number from 1 to 128"),
+        ('name = "p"\n[[experiment]]\nstreams = 1\n[[experiment]]\nwindow = "8Q"\n', 5, "expected a size"),
+        ('name = "p"\n[contract]\nport = "1G"\nrate = "2G"\n[[experiment]]\n', 4, "at most the port's rate"),
+        ('name = "p"\n[contract]\nlayer = "L7"\n[[experiment]]\n', 3, "one of L1, L2, L3"),
+        ('name = "p"\n[path.moon]\n[[experiment]]\n', 0, "unknown key"),
+        ('name = "p"\n[path.dc-link]\nremote = "-h"\n[[experiment]]\n', 3, "an IP address"),
+        ('name = "p"\n[[experiment]]\nprotocol = "udp"\n', 2, "udp_rate or udp_percent"),
+        ('name = "p"\n[[experiment]]\ntool = "ping"\nprotocol = "tcp"\n', 4, "echo, df"),
+        ('name = "p"\n[[experiment]]\nduration = inf\n', 3, "a number from 1"),
+        ('name = "../x"\n[[experiment]]\n', 1, "letters, digits"),
+        ('name = "p"\n', 0, "at least one"),
+        ('name = "p\n', 1, "not TOML"),
+    ],
+)
+def test_errors_name_line_key_and_what_was_expected(text: str, line: int, words: str) -> None:
+    with pytest.raises(plans.PlanError) as error:
+        plans.read_plan(text, "my.toml")
+    assert words in str(error.value)
+    assert str(error.value).startswith("my.toml")
+    if line:
+        assert error.value.line == line
+
+
+def test_repeats_are_interleaved() -> None:
+    text = 'name = "p"\n[[experiment]]\nrungs = "dc-link"\nstreams = [1, 2]\nrepeats = 2\n'
+    rung = plans.read_plan(text).rungs[0]
+    assert [(e.streams, n) for e, n in plans.order(rung)] == [(1, 0), (2, 0), (1, 1), (2, 1)]
+
+
+def test_the_link_description_survives_and_fills_in(tmp_path: Path) -> None:
+    contract = Contract(port_bps=10e9, rate_bps=1e9, circuit='a "quoted" name', expected_rtt_ms=2.5)
+    paths = {RungName.DC_LINK: RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta", local_interface="vmx1")}
+    plans.save_link(tmp_path, plans.Link(contract, paths))
+    link = plans.load_link(tmp_path)
+    assert link == plans.Link(contract, paths)
+    plan = plans.with_link(plans.read_plan(MINIMAL, contract=link.contract), link)
+    assert plan.contract == contract
+    assert plan.rungs[-1].path == paths[RungName.DC_LINK]
+    assert plan.rungs[0].path == RungPath(local="127.0.0.1", remote="127.0.0.1")

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from linkladder.errors import UsageError
+from linkladder.model import (
+    Command,
+    CoreLoad,
+    End,
+    Evidence,
+    Experiment,
+    Fault,
+    HostFacts,
+    HostSample,
+    Plan,
+    Rung,
+    RungName,
+    RunState,
+    TrialResult,
+)
+from linkladder.store import Store, StoreFault
+from linkladder.store import schema as tables
+
+EXPERIMENT = Experiment("tcp", repeats=3)
+PLAN = Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(EXPERIMENT,)),))
+
+
+def trial(repeat: int, bps: float = 1e9, ok: bool = True) -> TrialResult:
+    samples = {"near": (HostSample(1.0, (CoreLoad(1, 2, 3, 94),), 1 << 30),)}
+    commands = (Command(End.NEAR, "client", ("iperf", "-c", "x"), 0, "text\nof the tool", "warning"),)
+    fault = None if ok else Fault.TOOL
+    return TrialResult(f"t{repeat}", repeat, ok, fault=fault, goodput_bps=bps, samples=samples, commands=commands)
+
+
+def test_a_run_comes_back_whole(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.begin(PLAN, "beta")
+    store.host(run, "near", HostFacts("alpha", cores=8))
+    store.rung(run, RungName.DC_LINK, Evidence("claim", ("found",), True))
+    results = [trial(0, 3e9), trial(1, 1e9), trial(2, 9e9, ok=False)]
+    for result in results:
+        store.trial(run, RungName.DC_LINK, "tcp", result)
+    store.note(run, "the carrier was on the phone")
+    store.finish(run, RunState.COMPLETE, "PASS")
+    document = Store(tmp_path).load(run[:12])
+    experiment = document.rungs[0].experiments[0]
+    assert experiment.trials == tuple(results)
+    assert (experiment.min_bps, experiment.median_bps, experiment.max_bps) == (1e9, 2e9, 3e9)
+    assert document.run.hosts["near"].cores == 8
+    assert document.run.notes == ("the carrier was on the phone",)
+    assert document.rungs[0].evidence == Evidence("claim", ("found",), True)
+    summary = store.runs()[0]
+    assert (summary.trials, summary.failed, summary.verdict, summary.best_bps) == (3, 1, "PASS", {"dc-link": 3e9})
+
+
+def test_durability_is_asked_of_the_database(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert store._db.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
+    assert store._db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+
+
+def test_a_trial_done_again_replaces_the_first(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.begin(PLAN)
+    store.trial(run, RungName.DC_LINK, "tcp", trial(0, 1e9))
+    store.trial(run, RungName.DC_LINK, "tcp", trial(0, 2e9))
+    assert [t.goodput_bps for t in store.load(run).rungs[0].experiments[0].trials] == [2e9]
+
+
+def test_delete_takes_everything(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.begin(PLAN)
+    store.trial(run, RungName.DC_LINK, "tcp", trial(0))
+    assert list((tmp_path / "raw" / run).iterdir())
+    store.delete(run)
+    assert store.runs() == []
+    assert not (tmp_path / "raw" / run).exists()
+    with pytest.raises(UsageError):
+        store.load(run)
+
+
+def test_a_run_whose_process_died_is_settled(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.begin(PLAN)
+    assert store.settle() == []  # ours: alive
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    store._db.execute("UPDATE runs SET pid = ?", (int(gone.stdout),))
+    assert store.settle() == [run]
+    assert store.runs()[0].state == RunState.INCOMPLETE
+
+
+def test_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
+    old = sqlite3.connect(tmp_path / "linkladder.db")
+    old.executescript(tables.MIGRATIONS[0] + "PRAGMA user_version = 1;")
+    old.execute(
+        "INSERT INTO runs (id, started, state, version, plan_name, plan) VALUES ('20260101-x', '2026', 'complete', '0', 'p', ?)",
+        ('{"name": "p"}',),
+    )
+    old.commit()
+    old.close()
+    store = Store(tmp_path)
+    assert store._db.execute("PRAGMA user_version").fetchone()[0] == len(tables.MIGRATIONS)
+    assert store.load("20260101-x").run.plan == Plan("p")
+
+
+def test_a_newer_database_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "linkladder.db") as db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreFault, match="newer linkladder"):
+        Store(tmp_path)
+
+
+def test_damaged_raw_output_does_not_hide_the_result(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.begin(PLAN)
+    store.trial(run, RungName.DC_LINK, "tcp", trial(0))
+    next((tmp_path / "raw" / run).iterdir()).write_bytes(b"\x1f\x8bnot gzip")
+    assert store.load(run).rungs[0].experiments[0].trials[0].goodput_bps == 1e9
+
+
+WRITER = """
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from test_store import PLAN, trial, RungName
+from linkladder.store import Store
+store = Store(Path(sys.argv[1]))
+run = store.begin(PLAN)
+print(run, flush=True)
+for repeat in range(100000):
+    store.trial(run, RungName.DC_LINK, "tcp", trial(repeat))
+    print(repeat, flush=True)
+"""
+
+
+def test_kill_9_at_random_moments_loses_no_finished_trial(tmp_path: Path) -> None:
+    code = WRITER.format(tests=str(Path(__file__).parent))
+    rng = random.Random(8622)
+    for _ in range(50):
+        process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        run = process.stdout.readline().strip()
+        process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.05))
+        os.kill(process.pid, signal.SIGKILL)
+        said = [int(line) for line in process.stdout.read().split("\n")[:-1] if line] or [0]
+        process.wait()
+        store = Store(tmp_path)
+        assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        kept = {t.repeat: t for t in store.load(run).rungs[0].experiments[0].trials}
+        assert set(range(said[-1] + 1)) <= set(kept)
+        assert all(t.commands[0].output == "text\nof the tool" for t in kept.values())
+        store.close()
+
+
+@pytest.mark.lab
+def test_a_full_disk_is_said_before_and_during(tmp_path: Path) -> None:
+    disk = tmp_path / "small"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], check=True)
+    try:
+        store = Store(disk)
+        with pytest.raises(StoreFault, match="too full for this run"):
+            store.check_space(100)
+        run = store.begin(PLAN)
+        kept = 0
+        with pytest.raises(StoreFault, match="disk is full"):
+            for repeat in range(10000):
+                big = trial(repeat)
+                noise = "".join(random.Random(repeat).choices("0123456789abcdef", k=100_000))
+                store.trial(run, RungName.DC_LINK, "tcp", TrialResult(**{**vars(big), "reason": noise}))
+                kept = repeat + 1
+        assert kept > 2
+        assert len(store.load(run).rungs[0].experiments[0].trials) == kept
+        store.close()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_ten_thousand_trials_are_listed_quickly(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store._db.execute("PRAGMA synchronous = OFF")
+    store._db.execute("BEGIN")
+    for n in range(100):
+        run = f"2026{n:04}"
+        store._db.execute(
+            "INSERT INTO runs (id, started, state, version, plan_name, plan) VALUES (?, ?, 'complete', '0', 'p', '{}')",
+            (run, run),
+        )
+        store._db.executemany(
+            "INSERT INTO trials (run, rung, experiment, repeat, ok, goodput, result) VALUES (?, 'dc-link', 'e', ?, 1, 1e9, ?)",
+            [(run, r, os.urandom(2000)) for r in range(100)],
+        )
+    store._db.execute("COMMIT")
+    began = time.perf_counter()
+    assert len(store.runs()) == 100
+    took = time.perf_counter() - began
+    print(f"10,000 trials listed in {took * 1000:.1f} ms")
+    assert took < 1.0  # the aim is 0.2 s; a slow machine must not fail the build
