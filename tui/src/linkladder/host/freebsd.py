@@ -1,1 +1,206 @@
-class FreeBSD: ...
+"""FreeBSD: its C library where figures are wanted each second, its own programs for the rest."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import psutil
+
+from linkladder.host import addresses
+from linkladder.host import freebsd_text as text
+from linkladder.host.commands import document, output
+from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
+from linkladder.host.records import SocketStat
+from linkladder.host.system import own_cores
+from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, TcpCounters
+
+TUNABLES = (
+    "kern.ipc.maxsockbuf",
+    "kern.ipc.nmbclusters",
+    "kern.ipc.nmbjumbop",
+    "net.inet.tcp.sendbuf_max",
+    "net.inet.tcp.recvbuf_max",
+    "net.inet.tcp.sendspace",
+    "net.inet.tcp.recvspace",
+    "net.inet.tcp.sendbuf_inc",
+    "net.inet.tcp.sendbuf_auto",
+    "net.inet.tcp.recvbuf_auto",
+    "net.inet.tcp.cc.algorithm",
+    "net.inet.tcp.functions_default",
+    "net.inet.tcp.rfc1323",
+    "net.inet.tcp.tso",
+    "net.inet.tcp.abc_l_var",
+    "net.inet.tcp.initcwnd_segments",
+    "net.inet.tcp.delayed_ack",
+    "net.inet.tcp.hostcache.enable",
+    "net.inet.tcp.soreceive_stream",
+    "net.inet.udp.maxdgram",
+    "net.inet.udp.recvspace",
+    "net.isr.dispatch",
+    "net.isr.maxthreads",
+    "net.isr.bindthreads",
+    "net.inet.rss.bits",
+    "net.inet.rss.buckets",
+    "net.link.ifqmaxlen",
+    "machdep.hyperthreading_allowed",
+    "kern.timecounter.hardware",
+)
+# A socket buffer's limit counts the memory behind it; a program may ask for this share (uipc_sockbuf.c, BUF_MAX_ADJ).
+ASKABLE, OF = 2048, 2304
+NO_DRIVER = frozenset({"", "lo", "lagg", "bridge", "vlan", "tap", "tun", "epair", "gif", "pflog", "enc"})
+
+
+class FreeBSD:
+    name = "FreeBSD"
+
+    def __init__(self) -> None:
+        self._calls = Calls()
+
+    def facts(self) -> HostFacts:
+        uname = os.uname()
+        total, _ = self.memory()
+        ceiling = self._calls.number("kern.ipc.maxsockbuf")
+        return HostFacts(
+            name=socket.gethostname(),
+            os=self.name,
+            release=f"FreeBSD {uname.release}",
+            kernel=self._calls.text("kern.ident") or uname.release,
+            machine=uname.machine,
+            cpu=self._calls.text("hw.model").strip(),
+            cores=len(self.core_times()),
+            memory=total,
+            virtual=self._hypervisor(),
+            nics=self._nics(),
+            tunables=text.sysctls(output(["sysctl", "-ie", *TUNABLES])),
+            window_limit=ceiling * ASKABLE // OF if ceiling else None,
+        )
+
+    def core_times(self) -> tuple[CoreTimes, ...]:
+        ticks, hertz = self._calls.core_ticks()
+        times = [CoreTimes((t[0] + t[1]) / hertz, t[2] / hertz, t[3] / hertz, t[4] / hertz) for t in ticks]
+        return tuple(times[core] for core in own_cores(len(times)))
+
+    def starvation(self) -> float | None:
+        return None  # the kernel counts no stolen time
+
+    def memory(self) -> tuple[int, int]:
+        now = psutil.virtual_memory()
+        return int(now.total), int(now.total - now.available)
+
+    def nic_counters(self, detail: bool) -> dict[str, NicCounters]:
+        plain = {link.name: _counters(link) for link in self._calls.links()}
+        if not detail:
+            return plain
+        return {name: text.with_driver(counters, _driver(name)) for name, counters in plain.items()}
+
+    def tcp_counters(self) -> TcpCounters:
+        return text.tcp_counters(document(output(["netstat", "--libxo", "json", "-s", "-p", "tcp"])))
+
+    def sockets(self, port: int) -> tuple[SocketStat, ...]:
+        counts = document(output(["netstat", "--libxo", "json", "-nT", "-p", "tcp"]))
+        buffers = document(output(["netstat", "--libxo", "json", "-nx", "-p", "tcp"]))
+        return text.sockets(counts, buffers, port)
+
+    def listening(self, port: int, udp: bool, address: str) -> bool:
+        found = document(output(["netstat", "--libxo", "json", "-an", "-p", "udp" if udp else "tcp"]))
+        return text.bound(found, port, udp, address)
+
+    def interface_of(self, address: str) -> str:
+        return addresses.interface_of(address)
+
+    def route(self, remote: str, local: str) -> tuple[str, str]:
+        wanted = addresses.parse(remote)
+        if wanted is None:
+            return "", ""
+        family = ["-6"] if wanted.version == 6 else ["-4"]
+        return text.route(output(["route", "-n", "get", *family, remote]))
+
+    def same_subnet(self, local: str, remote: str) -> bool:
+        return addresses.same_subnet(local, remote)
+
+    def arp_direct(self, remote: str) -> bool | None:
+        wanted = addresses.parse(remote)
+        interface, gateway = self.route(remote, "")
+        if gateway:
+            return False
+        if wanted is None or not interface:
+            return None
+        if wanted.version == 6:
+            return text.answered6(output(["ndp", "-an"]), remote)
+        return text.answered(document(output(["arp", "--libxo", "json", "-an"])), remote)
+
+    def setting(self, kind: str, target: str) -> str | None:
+        if kind == "sysctl":
+            return output(["sysctl", "-n", target]).strip() or None
+        name, _, flag = target.partition(":")
+        found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
+        if found is None:
+            return None
+        if kind == "mtu":
+            return str(found.mtu)
+        state = found.offloads.get(flag)
+        return None if state is None else ("on" if state else "off")
+
+    def boot_id(self) -> str:
+        raw = self._calls.raw("kern.boot_id") or self._calls.raw("kern.boottime") or b""
+        return raw.hex()
+
+    def process_age(self, pid: int) -> str | None:
+        try:
+            process = psutil.Process(pid)
+            return None if process.status() == psutil.STATUS_ZOMBIE else str(process.create_time())
+        except psutil.Error:
+            return None
+
+    def _nics(self) -> tuple[Nic, ...]:
+        shown = text.ifconfig(output(["ifconfig", "-am"]))
+        links = {link.name: link for link in self._calls.links()}
+        return tuple(_nic(found, links.get(name)) for name, found in shown.items())
+
+    def _hypervisor(self) -> str:
+        guest = self._calls.text("kern.vm_guest")
+        if guest in ("", "none"):
+            return ""
+        maker, product = (output(["kenv", "-q", f"smbios.system.{key}"]).strip() for key in ("maker", "product"))
+        machine = f"{maker} {product}".strip()
+        return f"{guest} ({machine})" if machine else guest
+
+
+def _counters(link: Link) -> NicCounters:
+    return NicCounters(
+        name=link.name,
+        rx_bytes=link.rx_bytes,
+        tx_bytes=link.tx_bytes,
+        rx_packets=link.rx_packets,
+        tx_packets=link.tx_packets,
+        rx_errors=link.rx_errors,
+        tx_errors=link.tx_errors,
+        rx_drops=link.rx_drops,
+        tx_drops=link.tx_drops,
+    )
+
+
+def _driver(name: str) -> dict[str, str]:
+    """The driver's sysctls of an interface."""
+    driver, unit = text.device(name)
+    return {} if driver in NO_DRIVER else text.sysctls(output(["sysctl", "-ie", f"dev.{driver}.{unit}"]))
+
+
+def _nic(found: text.Interface, link: Link | None) -> Nic:
+    values = _driver(found.name)
+    flags = link.flags if link else 0
+    rate = float(link.baudrate) if link and link.baudrate else None
+    return Nic(
+        name=found.name,
+        driver=text.device(found.name)[0],
+        mac=found.mac,
+        mtu=found.mtu,
+        up=bool(flags & IFF_UP) or "UP" in found.flags,
+        speed_bps=found.speed_bps or rate,
+        addresses=found.addresses,
+        offloads=found.offloads,
+        rx_queues=text.queues(values, "rxq"),
+        tx_queues=text.queues(values, "txq"),
+        loopback=bool(flags & IFF_LOOPBACK) or "LOOPBACK" in found.flags,
+    )

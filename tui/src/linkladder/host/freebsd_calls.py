@@ -1,0 +1,116 @@
+"""FreeBSD by its own C library: sysctls and interface counters without starting a process."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+AF_LINK = 18
+IFF_UP, IFF_LOOPBACK = 0x1, 0x8
+LINK_DATA = struct.Struct("6BHII15Q")  # struct if_data up to ifi_hwassist
+CLOCKINFO = struct.Struct("5i")  # hz, tick, spare, stathz, profhz
+STATES = 5  # user, nice, system, interrupt, idle
+
+
+class _SockAddr(ctypes.Structure):
+    _fields_ = [("sa_len", ctypes.c_uint8), ("sa_family", ctypes.c_uint8)]
+
+
+class _IfAddrs(ctypes.Structure):
+    pass
+
+
+_IfAddrs._fields_ = [
+    ("ifa_next", ctypes.POINTER(_IfAddrs)),
+    ("ifa_name", ctypes.c_char_p),
+    ("ifa_flags", ctypes.c_uint),
+    ("ifa_addr", ctypes.POINTER(_SockAddr)),
+    ("ifa_netmask", ctypes.c_void_p),
+    ("ifa_dstaddr", ctypes.c_void_p),
+    ("ifa_data", ctypes.c_void_p),
+]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the kernel counts for one interface."""
+
+    name: str
+    flags: int
+    mtu: int
+    baudrate: int
+    rx_packets: int
+    rx_errors: int
+    tx_packets: int
+    tx_errors: int
+    rx_bytes: int
+    tx_bytes: int
+    rx_drops: int
+    tx_drops: int
+
+
+class Calls:
+    """The handful of calls that are needed, with the library loaded once."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+
+    def raw(self, name: str) -> bytes | None:
+        """A sysctl's bytes, None if there is none of that name."""
+        for _ in range(4):  # it may grow between asking its size and reading it
+            size = ctypes.c_size_t(0)
+            if self._libc.sysctlbyname(name.encode(), None, ctypes.byref(size), None, ctypes.c_size_t(0)):
+                return None
+            buffer = ctypes.create_string_buffer(max(1, size.value))
+            if not self._libc.sysctlbyname(name.encode(), buffer, ctypes.byref(size), None, ctypes.c_size_t(0)):
+                return buffer.raw[: size.value]
+            if ctypes.get_errno() != errno.ENOMEM:
+                return None
+        return None
+
+    def text(self, name: str) -> str:
+        value = self.raw(name)
+        return value.split(b"\0", 1)[0].decode("utf-8", "replace") if value else ""
+
+    def number(self, name: str) -> int | None:
+        value = self.raw(name)
+        return int.from_bytes(value, "little") if value and len(value) in (4, 8) else None
+
+    def core_ticks(self) -> tuple[list[tuple[int, ...]], int]:
+        """Each core's ticks by state, and ticks per second."""
+        raw, clock = self.raw("kern.cp_times") or b"", self.raw("kern.clockrate")
+        hertz = 128
+        if clock and len(clock) >= CLOCKINFO.size:
+            hz, _, _, stathz, _ = CLOCKINFO.unpack_from(clock)
+            hertz = stathz or hz or hertz
+        count = self.number("hw.ncpu") or os.cpu_count() or 1
+        longs = struct.unpack(f"<{len(raw) // 8}q", raw[: len(raw) // 8 * 8])
+        cores = [tuple(longs[i : i + STATES]) for i in range(0, len(longs) - STATES + 1, STATES)]
+        return cores[:count], hertz  # the kernel makes room for cores it does not have
+
+    def links(self) -> Iterator[Link]:
+        """Every interface, by getifaddrs."""
+        first = ctypes.POINTER(_IfAddrs)()
+        if self._libc.getifaddrs(ctypes.byref(first)):
+            return
+        try:
+            entry = first
+            while entry:
+                one = entry.contents
+                if one.ifa_addr and one.ifa_data and one.ifa_addr.contents.sa_family == AF_LINK:
+                    yield link(one.ifa_name.decode(), one.ifa_flags, ctypes.string_at(one.ifa_data, LINK_DATA.size))
+                entry = one.ifa_next
+        finally:
+            self._libc.freeifaddrs(first)
+
+
+def link(name: str, flags: int, data: bytes) -> Link:
+    """struct if_data's fields by name."""
+    v = LINK_DATA.unpack_from(data)
+    mtu, _metric, baudrate = v[7:10]
+    ipackets, ierrors, opackets, oerrors, _collisions, ibytes, obytes, _im, _om, iqdrops, oqdrops = v[10:21]
+    return Link(name, flags, mtu, baudrate, ipackets, ierrors, opackets, oerrors, ibytes, obytes, iqdrops, oqdrops)

@@ -1,0 +1,216 @@
+"""What FreeBSD's programs print, read by pure functions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from linkladder.host.addresses import parse
+from linkladder.host.records import SocketStat
+from linkladder.model import NicCounters, TcpCounters
+
+OFFLOADS = {"TSO4": "tso", "TSO6": "tso6", "LRO": "lro", "RXCSUM": "rxcsum", "TXCSUM": "txcsum"}
+OFFLOADS |= {"RXCSUM_IPV6": "rxcsum6", "TXCSUM_IPV6": "txcsum6"}
+CRC = re.compile(r"\.(crc_errs|crc_errors|crc_align_errors)$")
+PAUSE_RX = re.compile(r"\.(xo(n|ff)_recvd|rx_pause_frames|pause_ctrl_rx)$")
+PAUSE_TX = re.compile(r"\.(xo(n|ff)_txd|tx_pause_frames|pause_ctrl_tx)$")
+NO_BUFFER = re.compile(r"\.hstats\.nobuffer$")
+_MEDIA_SPEED = re.compile(r"\((\d+(?:\.\d+)?)(G?)(?:base|Base)")
+_DEVICE = re.compile(r"^([a-z][a-z0-9_]*?)(\d+)$")
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One paragraph of ifconfig."""
+
+    name: str
+    flags: tuple[str, ...] = ()
+    mtu: int = 0
+    mac: str = ""
+    options: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    speed_bps: float | None = None
+    offloads: dict[str, bool] = field(default_factory=dict)
+
+
+def ifconfig(text: str) -> dict[str, Interface]:
+    """`ifconfig -a` or `ifconfig -am`."""
+    found: dict[str, Interface] = {}
+    for paragraph in re.split(r"^(?=\S+: flags=)", text, flags=re.MULTILINE):
+        head = re.match(r"(\S+): flags=\w+<([^>]*)>.*?\bmtu (\d+)", paragraph)
+        if head:
+            found[head[1]] = _interface(head[1], head[2], int(head[3]), paragraph)
+    return found
+
+
+def _interface(name: str, flags: str, mtu: int, paragraph: str) -> Interface:
+    def words(key: str) -> tuple[str, ...]:
+        match = re.search(rf"^\s+{key}=\w+<([^>]*)>", paragraph, re.MULTILINE)
+        return tuple(match[1].split(",")) if match else ()
+
+    ether = re.search(r"^\s+ether (\S+)", paragraph, re.MULTILINE)
+    media = re.search(r"^\s+media: (.*)$", paragraph, re.MULTILINE)
+    options, capabilities = words("options"), words("capabilities")
+    return Interface(
+        name=name,
+        flags=tuple(flags.split(",")),
+        mtu=mtu,
+        mac=ether[1] if ether else "",
+        options=options,
+        capabilities=capabilities,
+        addresses=tuple(re.findall(r"^\s+inet6? ([0-9a-fA-F.:]+)", paragraph, re.MULTILINE)),
+        speed_bps=_speed(media[1]) if media else None,
+        offloads={ours: theirs in options for theirs, ours in OFFLOADS.items() if theirs in (*capabilities, *options)},
+    )
+
+
+def _speed(media: str) -> float | None:
+    match = _MEDIA_SPEED.search(media)
+    return float(match[1]) * (1e9 if match[2] else 1e6) if match else None
+
+
+def device(name: str) -> tuple[str, str]:
+    """('vmx', '0') of vmx0; ('', '') of a name that is no driver and unit."""
+    match = _DEVICE.match(name)
+    return (match[1], match[2]) if match else ("", "")
+
+
+def sysctls(text: str) -> dict[str, str]:
+    """`sysctl -e`: name=value lines, a value's further lines joined to it."""
+    found: dict[str, str] = {}
+    last = ""
+    for line in text.splitlines():
+        match = re.match(r"([a-zA-Z][\w.%-]*\.[\w.%-]+)=(.*)$", line)
+        if match:
+            last = match[1]
+            found[last] = match[2].strip()
+        elif last:
+            found[last] = f"{found[last]} {line.strip()}".strip()
+    return found
+
+
+def queues(values: dict[str, str], side: str) -> int | None:
+    """How many receive ('rxq') or transmit ('txq') queues a driver's sysctls show."""
+    found = {m[1] for name in values if (m := re.search(rf"\.{side}_?(\d+)\.", name))}
+    return len(found) or None
+
+
+def with_driver(counters: NicCounters, values: dict[str, str]) -> NicCounters:
+    """What the driver counts itself: CRC errors, pause frames, packets that met a full ring."""
+    return replace(
+        counters,
+        crc_errors=_sum(values, CRC),
+        rx_pause=_sum(values, PAUSE_RX),
+        tx_pause=_sum(values, PAUSE_TX),
+        rx_drops=max(counters.rx_drops, _sum(values, NO_BUFFER) or 0),
+    )
+
+
+def _sum(values: dict[str, str], names: re.Pattern[str]) -> int | None:
+    found = [int(value) for name, value in values.items() if names.search(name) and value.isdigit()]
+    return sum(found) if found else None
+
+
+def tcp_counters(found: Any) -> TcpCounters:
+    """`netstat --libxo json -s -p tcp`."""
+    tcp = _dict(_dict(found).get("statistics")).get("tcp")
+    values = _dict(tcp)
+    return TcpCounters(
+        segments_sent=_whole(values.get("sent-packets")),
+        retransmits=_whole(values.get("sent-retransmitted-packets")),
+        out_of_order=_whole(values.get("received-out-of-order")),
+        zero_window_sent=None,  # counted per socket only
+        zero_window_probes=_whole(values.get("sent-window-probe-packets")),
+    )
+
+
+def sockets(counts: Any, buffers: Any, port: int) -> tuple[SocketStat, ...]:
+    """`netstat --libxo json -nT -p tcp`, and -nx for the buffers, matched by both ends' addresses and ports."""
+    sizes = {_ends(entry): entry for entry in _sockets(buffers)}
+    found = []
+    for entry in _sockets(counts):
+        local, local_port, remote, remote_port = _ends(entry)
+        if port in (local_port, remote_port):
+            size = sizes.get((local, local_port, remote, remote_port), {})
+            found.append(
+                SocketStat(
+                    local,
+                    local_port,
+                    remote,
+                    remote_port,
+                    retransmits=_whole(entry.get("sent-retransmit-packets")),
+                    out_of_order=_whole(entry.get("received-out-of-order-packets")),
+                    zero_window=_whole(entry.get("sent-zero-window")),
+                    send_buffer=_whole(size.get("send-high-water")),
+                    receive_buffer=_whole(size.get("receive-high-water")),
+                )
+            )
+    return tuple(found)
+
+
+def bound(found: Any, port: int, udp: bool, address: str) -> bool:
+    """`netstat --libxo json -an -p tcp|udp`: is something bound to this port, at this address or at every one?"""
+    wanted = parse(address)
+    for entry in _sockets(found):
+        local, local_port, _, remote_port = _ends(entry)
+        listens = remote_port == 0 if udp else str(entry.get("tcp-state", "")).strip() == "LISTEN"
+        if local_port != port or not listens:
+            continue
+        protocol = str(entry.get("protocol", ""))
+        if wanted is None or parse(local) == wanted:
+            return True
+        if local == "*" and (protocol.endswith("46") or protocol.endswith(str(wanted.version))):
+            return True
+    return False
+
+
+def _sockets(found: Any) -> list[dict[str, Any]]:
+    entries = _dict(_dict(found).get("statistics")).get("socket", [])
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _ends(entry: dict[str, Any]) -> tuple[str, int, str, int]:
+    local, remote = _dict(entry.get("local")), _dict(entry.get("remote"))
+    return str(local.get("address", "")), _port(local), str(remote.get("address", "")), _port(remote)
+
+
+def _port(end: dict[str, Any]) -> int:
+    text = str(end.get("port", ""))
+    return int(text) if text.isdigit() else 0
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def route(text: str) -> tuple[str, str]:
+    """`route -n get`: interface and gateway."""
+    interface = re.search(r"^\s*interface: (\S+)", text, re.MULTILINE)
+    gateway = re.search(r"^\s*gateway: (\S+)", text, re.MULTILINE)
+    return (interface[1] if interface else "", gateway[1] if gateway and parse(gateway[1]) is not None else "")
+
+
+def answered(found: Any, address: str) -> bool | None:
+    """`arp --libxo json -an`: has this address, not being our own, a hardware address?"""
+    wanted = parse(address)
+    entries = _dict(_dict(found).get("arp")).get("arp-cache", [])
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and parse(str(entry.get("ip-address", ""))) == wanted and not entry.get("permanent"):
+            return True if entry.get("mac-address") and not entry.get("incomplete") else None
+    return None
+
+
+def answered6(text: str, address: str) -> bool | None:
+    """`ndp -an`: the same for IPv6."""
+    wanted = parse(address)
+    for line in text.splitlines()[1:]:
+        words = line.split()
+        if len(words) >= 2 and parse(words[0]) == wanted and re.fullmatch(r"[0-9a-f:]{11,17}", words[1]):
+            return True
+    return None
