@@ -1,4 +1,4 @@
-"""One end's work: every verb of `requests.VERBS` is a method here, for the near end in process and the far one alike."""
+"""One end's work: every verb of `requests.VERBS` is a method here, for the near end and the far one alike."""
 
 from __future__ import annotations
 

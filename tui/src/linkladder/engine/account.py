@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from linkladder import host
 from linkladder.agent.requests import CountersReply, Finished
@@ -77,7 +77,7 @@ def with_hosts(
 
 
 def _difference(blank: Record, first: Record, last: Record) -> Record:
-    changed = {}
+    changed: dict[str, Any] = {}
     for f in fields(blank):
         a, b = getattr(first, f.name), getattr(last, f.name)
         if isinstance(a, int) and isinstance(b, int):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 class Controls:
     def __init__(self) -> None:
-        self._cancel_trial: Callable[[], None] | None = None
+        self._cancel_trial: Callable[[], object] | None = None
         self._running = asyncio.Event()
         self._running.set()
         self._answer: asyncio.Future[bool] | None = None
@@ -65,7 +65,7 @@ class Controls:
     async def may_run(self) -> None:
         await self._running.wait()
 
-    def guard(self, cancel: Callable[[], None] | None) -> None:
+    def guard(self, cancel: Callable[[], object] | None) -> None:
         self._cancel_trial = cancel
 
     def _interrupt(self) -> None:

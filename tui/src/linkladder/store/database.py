@@ -131,7 +131,8 @@ class Store:
         blob = zlib.compress(_dump(light).encode(), 3)
         with self._transaction() as db:
             db.execute(
-                "INSERT OR REPLACE INTO trials (run, rung, experiment, repeat, ok, goodput, result) VALUES (?,?,?,?,?,?,?)",
+                "INSERT OR REPLACE INTO trials (run, rung, experiment, repeat, ok, goodput, result)"
+                " VALUES (?,?,?,?,?,?,?)",
                 (run_id, rung, experiment, result.repeat, int(result.ok), result.goodput_bps, blob),
             )
 
@@ -175,12 +176,14 @@ class Store:
         like = f"%{contains}%"
         rows = self._db.execute(
             "SELECT id, started, ended, state, plan_name, peer, verdict FROM runs"
-            " WHERE id||' '||plan_name||' '||peer||' '||state||' '||verdict LIKE ? ORDER BY started DESC, rowid DESC LIMIT ?",
+            " WHERE id||' '||plan_name||' '||peer||' '||state||' '||verdict LIKE ?"
+            " ORDER BY started DESC, rowid DESC LIMIT ?",
             (like, limit),
         ).fetchall()
         counts: dict[str, tuple[int, int, dict[str, float]]] = {}
         for run, rung, count, good, best in self._db.execute(
-            "SELECT run, rung, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END) FROM trials GROUP BY run, rung"
+            "SELECT run, rung, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
+            " FROM trials GROUP BY run, rung"
         ):
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             counts[run] = (trials + count, failed + count - good, {**rungs, **({rung: best} if best else {})})

@@ -1,0 +1,212 @@
+"""The agent's own promises: hostile requests are refused by name, and no tool outlives it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkladder.agent import RequestError, Service, wire
+from linkladder.agent import requests as ask
+from linkladder.agent.processes import Children
+from linkladder.agent.probing import ProbeListener, probe
+from linkladder.codec import to_json
+from linkladder.model import End, Experiment
+from linkladder.tools import Layout
+
+EXP = to_json(Experiment("e"))
+LAYOUT = to_json(Layout(End.FAR, End.NEAR, protocol_port="tcp"))
+CLIENT = {"experiment": EXP, "layout": LAYOUT, "local": "127.0.0.1", "remote": "127.0.0.1", "port": 5301}
+
+HOSTILE = [
+    ("client", {**CLIENT, "remote": "-h"}, "remote"),
+    ("client", {**CLIENT, "remote": "10.0.0.1 -o /etc/passwd"}, "remote"),
+    ("client", {**CLIENT, "remote": "10.0.0.1\n-P 9"}, "remote"),
+    ("client", {**CLIENT, "remote": "224.0.0.1"}, "remote"),
+    ("client", {**CLIENT, "local": "$(reboot)"}, "local"),
+    ("client", {**CLIENT, "port": 0}, "port"),
+    ("client", {**CLIENT, "port": 65536}, "port"),
+    ("client", {**CLIENT, "port": 22}, "port"),
+    ("client", {**CLIENT, "port": "5301"}, "port"),
+    ("client", {**CLIENT, "index": -1}, "index"),
+    ("client", {**CLIENT, "experiment": {**EXP, "streams": 100000}}, "streams"),
+    ("client", {**CLIENT, "experiment": {**EXP, "duration": 1e300}}, "duration"),
+    ("client", {**CLIENT, "experiment": {**EXP, "window": -1}}, "window"),
+    ("client", {**CLIENT, "experiment": {**EXP, "tool": "/bin/sh"}}, "tool"),
+    ("client", {**CLIENT, "experiment": {**EXP, "id": "x\ny"}}, "experiment.id"),
+    ("client", {**CLIENT, "experiment": {**EXP, "argv": ["sh"]}}, "unknown key 'argv'"),
+    ("serve", {"experiment": EXP, "bind": "0.0.0.0", "port": 5301}, "bind"),
+    ("stop", {"process": 2**40}, "process"),
+    ("reserve", {"holder": "x" * 10_000}, "holder"),
+    ("counters", {"address": "127.0.0.1", "interface": "../../etc"}, "interface"),
+    ("hello", {"protocol": 1, "version": "1", "name": "a\x1b[2J"}, "name"),
+    ("hello", {"protocol": 1, "version": "1", "name": "a", "addresses": ["1.2.3.4"] * 1000}, "addresses"),
+    ("__class__", {}, "unknown verb"),
+    ("do_client", {}, "unknown verb"),
+    (["client"], {}, "unknown verb"),
+    (None, None, "unknown verb"),
+]
+
+
+@pytest.mark.parametrize(("verb", "args", "named"), HOSTILE)
+def test_hostile_values_are_refused_by_name(verb: Any, args: Any, named: str) -> None:
+    with pytest.raises(RequestError, match=named.replace(".", r"\.")):
+        ask.decode(verb, args)
+
+
+@given(st.binary(max_size=200))
+def test_no_line_breaks_the_decoder(line: bytes) -> None:
+    try:
+        assert isinstance(wire.decode(line), dict)
+    except wire.WireError:
+        pass
+
+
+@pytest.mark.parametrize(
+    "line", [b"[" * 100_000, b'{"id": NaN}', b"{" * 5000 + b"}" * 5000, b"\xff\xfe", b"null", b"7"]
+)
+def test_lines_that_are_none(line: bytes) -> None:
+    with pytest.raises(wire.WireError):
+        wire.decode(line)
+
+
+async def test_a_line_above_the_limit_is_passed_over() -> None:
+    reader = asyncio.StreamReader(limit=1024)
+    reader.feed_data(b"x" * 10_000 + b"\n" + b'{"id":1}\n')
+    reader.feed_eof()
+    assert [line async for line in wire.lines(reader, 1024)] == [None, b'{"id":1}\n']
+
+
+async def test_test_traffic_goes_only_where_a_peer_announced() -> None:
+    service = Service(lambda event: None, lambda: ("192.0.2.7",))
+    await service.do("reserve", ask.Reserve("test"))
+    with pytest.raises(RequestError, match=r"192\.0\.2\.8 is not an address that a paired peer has announced"):
+        await service.do("probe", ask.Probe("127.0.0.1", "192.0.2.8", 5301))
+    with pytest.raises(RequestError, match="not an address of this appliance"):
+        await service.do("listen", ask.Listen("192.0.2.9", 5301))
+    await service.close()
+
+
+async def test_one_run_at_a_time_and_busy_names_the_holder() -> None:
+    first, second = (Service(lambda event: None, lambda: ()) for _ in range(2))
+    await first.do("reserve", ask.Reserve("alpha, run 1"))
+    with pytest.raises(RequestError, match="busy: alpha, run 1"):
+        await second.do("reserve", ask.Reserve("gamma"))
+    await first.do("release", ask.Nothing())
+    await second.do("reserve", ask.Reserve("gamma"))
+    await first.close()
+    await second.close()
+
+
+@pytest.mark.parametrize("udp", [False, True])
+async def test_open_and_refused_are_told_apart(udp: bool) -> None:
+    assert (await probe("127.0.0.1", "127.0.0.1", 5399, udp))[0] == "refused"
+    listener = await ProbeListener.open("127.0.0.1", 5399, udp)
+    assert await probe("127.0.0.1", "127.0.0.1", 5399, udp) == ("open", "")
+    await listener.close()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as sock:
+        sock.bind(("127.0.0.1", 5399))  # free again at once, without any waiting state
+
+
+async def test_a_server_on_a_taken_port_says_so() -> None:
+    listener = await ProbeListener.open("127.0.0.1", 5398, False)
+    service = Service(lambda event: None, lambda: ())
+    with pytest.raises(RequestError, match=r"port 5398 of 127\.0\.0\.1 cannot be opened"):
+        await service.do("listen", ask.Listen("127.0.0.1", 5398))
+    await listener.close()
+    await service.close()
+
+
+def running(marker: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (
+                    marker.encode() in (entry / "cmdline").read_bytes()
+                    and (entry / "stat").read_text().split()[2] != "Z"
+                ):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+FORKS = "import os, time; os.fork(); time.sleep({0})"
+
+
+async def test_children_and_their_children_end_with_stop() -> None:
+    marker = "4711.5"
+    children = Children(lambda event: None)
+    child = await children.start([sys.executable, "-c", FORKS.format(marker)])
+    await asyncio.sleep(0.3)
+    assert len(running(marker)) == 2
+    await children.stop(child.number)
+    assert running(marker) == []
+    await children.close()
+
+
+async def test_a_child_that_ignores_the_asking_is_killed() -> None:
+    code = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(4712.5)"
+    lines: list[Any] = []
+    children = Children(lines.append)
+    child = await children.start([sys.executable, "-c", code])
+    while not lines:
+        await asyncio.sleep(0.02)
+    began = time.monotonic()
+    finished = await children.stop(child.number)
+    assert finished.hung and finished.exit_code == -signal.SIGKILL
+    assert time.monotonic() - began < 2.0
+    await children.close()
+
+
+OWNER = """
+import asyncio, sys
+from linkladder.agent.processes import Children
+async def main():
+    children = Children(lambda event: None)
+    await children.start([sys.executable, "-c", {code!r}])
+    print("up", flush=True)
+    await asyncio.sleep(100)
+asyncio.run(main())
+"""
+
+
+def test_kill_9_of_the_owner_leaves_no_orphan() -> None:
+    marker = "4713.5"
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER.format(code=FORKS.format(marker))], stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout and owner.stdout.readline() == "up\n"
+    deadline = time.monotonic() + 5
+    while len([p for p in running(marker) if p != owner.pid]) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.wait()
+    while running(marker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert running(marker) == []
+
+
+def test_output_is_capped_and_foreign_bytes_survive() -> None:
+    async def go() -> ask.Finished:
+        children = Children(lambda event: None)
+        child = await children.start([sys.executable, "-c", "import os; os.write(1, b'\\xff\\x00ok\\n' * 3)"])
+        finished = await children.collect(child.number)
+        await children.close()
+        return finished
+
+    finished = asyncio.run(go())
+    assert finished.output.count("ok") == 3
+    json.dumps(to_json(finished))
