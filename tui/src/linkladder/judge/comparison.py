@@ -2,10 +2,126 @@
 
 from __future__ import annotations
 
-from linkladder.model import Document
-from linkladder.verdicts import Comparison
+from linkladder import units
+from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.stats import difference
+from linkladder.model import Document, Experiment, ExperimentResult, HostFacts, Protocol, Rung
+from linkladder.verdicts import Comparison, Difference
+
+_Key = tuple[str, str, str]
 
 
 def compare(a: Document, b: Document) -> Comparison:
     """Settings that both runs measured, side by side; a difference counts when its 95 % interval excludes none."""
-    raise NotImplementedError
+    left, right = _settings(a), _settings(b)
+    both = [k for k in left if k in right]
+    differences = tuple(_difference(k, left[k], right[k]) for k in both)
+    changed = [d for d in differences if d.beyond_noise]
+    unsure = [d for d in differences if d.detectable_percent is None]
+    if not both:
+        said = "The two runs have no setting in common, so nothing can be compared."
+    elif changed:
+        worst = max(changed, key=lambda d: abs(d.change_percent))
+        said = f"{len(changed)} of {len(both)} settings differ beyond the noise; the most: {worst.sentence}"
+    elif len(unsure) == len(both):
+        said = "One repeat each: whether the runs differ beyond the noise cannot be told."
+    else:
+        seen = max(d.detectable_percent or 0.0 for d in differences)
+        said = f"No difference beyond the noise in {len(both)} settings; {seen:.1f} % or more would have been seen."
+    alone = [_label(k, "first") for k in left if k not in right] + [_label(k, "second") for k in right if k not in left]
+    return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone))
+
+
+def _settings(document: Document) -> dict[_Key, tuple[ExperimentResult, list[float]]]:
+    """By what was asked, not by name: plans may number the same setting differently."""
+    found: dict[_Key, tuple[ExperimentResult, list[float]]] = {}
+    for rung in document.rungs:
+        for e in rung.experiments:
+            if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP):
+                continue
+            for way in ways(e.parameters):
+                values = [direction_bps(t, e.parameters, way) for t in e.trials if t.ok]
+                if values:
+                    found[str(rung.name), describe(e.parameters), str(way)] = (e, values)
+    return found
+
+
+def describe(p: Experiment) -> str:
+    """A setting in words, the same for the same setting."""
+    text = f"{str(p.protocol).upper()} {p.streams} stream{'s' if p.streams != 1 else ''}"
+    text += f", window {units.size(p.window)}" if p.window else ""
+    text += f", {units.rate(p.udp_rate_bps)} offered" if p.udp_rate_bps else ""
+    return text + (", both ways at once" if p.direction == "duplex" else "")
+
+
+def _difference(
+    key: _Key, left: tuple[ExperimentResult, list[float]], right: tuple[ExperimentResult, list[float]]
+) -> Difference:
+    rung, label, way = key
+    a, b = left[1], right[1]
+    change, noise = difference(a, b)
+    base = sum(a) / len(a)
+    percent = 100 * change / base if base else 0.0
+    detectable = None if noise is None else 100 * noise / base if base else 0.0
+    beyond = noise is not None and abs(change) > noise
+    text = f"{rung}, {label}, {way}: {units.rate(base)} to {units.rate(base + change)} ({percent:+.1f} %)"
+    if noise is None:
+        text += ", one repeat each: the noise is not known."
+    else:
+        text += ", beyond the noise." if beyond else f", within the noise (±{detectable:.1f} %)."
+    return Difference(rung, label, way, base, base + change, percent, beyond, detectable, text)
+
+
+def environment(a: Document, b: Document) -> tuple[str, ...]:
+    """What differs besides the results: systems, tunables, interfaces, tools, the contract."""
+    said = []
+    for what, left, right in _facts(a, b):
+        if left != right:
+            said.append(f"{what}: {left or 'none'} / {right or 'none'}")
+    return tuple(said)
+
+
+def _facts(a: Document, b: Document) -> list[tuple[str, str, str]]:
+    rows = [("linkladder", a.run.version, b.run.version)]
+    one, two = a.run.plan.contract, b.run.plan.contract
+    rows += [(f"contract {f}", str(getattr(one, f)), str(getattr(two, f))) for f in ("port_bps", "rate_bps", "mtu")]
+    for name in dict.fromkeys([*a.run.hosts, *b.run.hosts]):
+        left, right = a.run.hosts.get(name), b.run.hosts.get(name)
+        if left is None or right is None:
+            rows.append((f"host {name}", "there" if left else "", "there" if right else ""))
+            continue
+        rows += _host(name, left, right)
+    rows += [
+        (f"{r.name} path", _path(r), _path(next((o for o in b.run.plan.rungs if o.name is r.name), None)))
+        for r in a.run.plan.rungs
+    ]
+    return rows
+
+
+def _host(name: str, left: HostFacts, right: HostFacts) -> list[tuple[str, str, str]]:
+    rows = [
+        (f"{name} {f}", str(getattr(left, f)), str(getattr(right, f)))
+        for f in ("name", "os", "release", "kernel", "cpu", "cores", "memory", "virtual", "version")
+    ]
+    for kind, one, two in (("tool", left.tools, right.tools), ("tunable", left.tunables, right.tunables)):
+        rows += [(f"{name} {kind} {k}", one.get(k, ""), two.get(k, "")) for k in dict.fromkeys([*one, *two])]
+    here, there = {n.name: n for n in left.nics}, {n.name: n for n in right.nics}
+    for nic in dict.fromkeys([*here, *there]):
+        one_nic, two_nic = here.get(nic), there.get(nic)
+        for f in ("driver", "mtu", "speed_bps", "offloads", "rx_queues", "tx_queues"):
+            rows.append((f"{name} {nic} {f}", _text(getattr(one_nic, f, "")), _text(getattr(two_nic, f, ""))))
+    return rows
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{k}={'on' if v else 'off'}" for k, v in sorted(value.items()))
+    return "" if value is None else str(value)
+
+
+def _path(rung: Rung | None) -> str:
+    return f"{rung.path.local or '?'} to {rung.path.remote or '?'}" if rung else ""
+
+
+def _label(key: _Key, which: str) -> str:
+    return f"{key[0]}, {key[1]}, {key[2]}: only in the {which} run"

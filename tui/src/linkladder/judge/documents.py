@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 
-from linkladder.model import Contract, Document, Layer
-from linkladder.verdicts import DocumentJudgement
+from linkladder import units
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.rungs import ORDER, judge_rung
+from linkladder.judge.stats import difference
+from linkladder.model import Contract, Document, Layer, Protocol, RungName, RungResult, RunState
+from linkladder.verdicts import DocumentJudgement, Judgement, RungJudgement, Verdict
+
+NOTICEABLE = 0.10  # a drop from rung to rung below this is not worth a person's time
+SUSPECT = {
+    RungName.LOCALHOST: "the guest's own stack",
+    RungName.SAME_HOST: "the virtual cards and the virtual switch of the host",
+    RungName.SAME_VLAN: "the physical cards, cables and switches of the data centre",
+    RungName.DC_LINK: "the interconnect",
+}
 
 
 @dataclass(frozen=True)
@@ -30,9 +43,99 @@ class Overrides:
 
 def judge_document(document: Document, overrides: Overrides = Overrides()) -> DocumentJudgement:
     """Every rung judged, the run's verdict, and the ladder's diagnosis."""
-    raise NotImplementedError
+    planned = document.run.plan.contract
+    deal = overrides.apply(planned)
+    rungs = tuple(judge_rung(r, document, deal) for r in document.rungs)
+    assumed, changed = _assumptions(deal), _assumptions(planned)
+    return DocumentJudgement(
+        judgement=_judge(document, rungs),
+        rungs=rungs,
+        diagnosis=_diagnosis(document, rungs, deal),
+        ceilings={"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP)},
+        assumptions=assumed,
+        overridden=tuple(k for k, v in assumed.items() if changed[k] != v),
+    )
 
 
 def with_judgement(document: Document, overrides: Overrides = Overrides()) -> Document:
     """The same document with its judgement in it."""
     return dataclasses.replace(document, judgement=judge_document(document, overrides))
+
+
+def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
+    """The run's verdict is that of the highest rung: it is what the others were climbed for."""
+    wanted = [r.name for r in document.run.plan.rungs] or [RungName(r.rung) for r in rungs]
+    if not wanted or not rungs:
+        return Judgement(Verdict.INCOMPLETE, True, "INCOMPLETE: no rung was measured.")
+    top = max(wanted, key=ORDER.index)
+    found = next((r for r in rungs if r.rung == top), None)
+    if found is None:
+        said = f"INCOMPLETE: {top} was planned and not measured."
+        return Judgement(Verdict.INCOMPLETE, True, said, (said,))
+    judged = found.judgement
+    if document.run.state is RunState.RUNNING and judged.verdict is Verdict.PASS:
+        judged = dataclasses.replace(judged, provisional=True)
+    if top is not RungName.DC_LINK:
+        note = f"The link itself was not part of this run; its highest rung is {top}."
+        judged = dataclasses.replace(judged, findings=(*judged.findings, note))
+    below = [r for r in rungs if r is not found and r.verdict in (Verdict.FAIL, Verdict.CANNOT_JUDGE)]
+    notes = tuple(f"{r.rung}: {r.sentence}" for r in below)
+    return dataclasses.replace(judged, findings=(*judged.findings, *notes))
+
+
+def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Contract) -> tuple[str, ...]:
+    """Each measured rung against the one below: how much is lost, and whether the noise could explain it."""
+    by_name = {r.name: (r, j) for r, j in zip(document.rungs, judged, strict=True) if j.best_bps is not None}
+    climbed = [n for n in ORDER if n in by_name]
+    needed = deal.pass_ratio * ceiling(deal).bps
+    said = []
+    for low, high in itertools.pairwise(climbed):
+        said.append(_step(by_name[low], by_name[high], SUSPECT[high], needed))
+    culprit = next((n for n in climbed if (by_name[n][1].best_bps or 0.0) < needed), None)
+    if culprit is not None:
+        who = SUSPECT[culprit]
+        said.append(f"The first rung below the {units.rate(needed)} that is needed is {culprit}: look at {who}.")
+    elif len(climbed) > 1:
+        said.append(f"Every rung measured carries the {units.rate(needed)} that is needed.")
+    return tuple(said)
+
+
+def _step(
+    low: tuple[RungResult, RungJudgement], high: tuple[RungResult, RungJudgement], suspect: str, needed: float
+) -> str:
+    a, b = low[1].best_bps or 0.0, high[1].best_bps or 0.0
+    change, noise = difference(_values(*low), _values(*high))
+    names = f"From {low[1].rung} to {high[1].rung}"
+    figures = f"{units.rate(a)} to {units.rate(b)}"
+    if noise is None:
+        sure = "one repeat each, so the noise is not known"
+    elif abs(change) > noise:
+        sure = f"beyond the noise of ±{units.rate(noise)}"
+    else:
+        return f"{names}: {figures}, no difference beyond the noise of ±{units.rate(noise)}."
+    if b >= a:
+        return f"{names}: {figures}, nothing is lost ({sure})."
+    if 1 - b / a < NOTICEABLE:
+        return f"{names}: {figures}, {1 - b / a:.0%} less ({sure})."
+    enough = ", which still is enough" if b >= needed else ""
+    return f"{names}: {figures}, {1 - b / a:.0%} is lost to {suspect} ({sure}){enough}."
+
+
+def _values(rung: RungResult, judged: RungJudgement) -> list[float]:
+    best = next(e for e in rung.experiments if e.parameters.id == judged.best_experiment)
+    way = next(j.direction for j in judged.experiments if j.experiment == judged.best_experiment)
+    return [t.by_direction.get(way, t.goodput_bps) for t in best.trials if t.ok] or [judged.best_bps or 0.0]
+
+
+def _assumptions(deal: Contract) -> dict[str, str]:
+    rate = units.rate(deal.rate_bps) + f" counted in {deal.layer}" if deal.rate_bps else "as the port"
+    return {
+        "port": units.rate(deal.port_bps),
+        "contracted rate": rate,
+        "MTU": str(deal.mtu),
+        "VLAN tags": str(deal.vlan_tags),
+        "encapsulation": f"{deal.encap_bytes} bytes",
+        "IP version": str(deal.ip_version),
+        "TCP timestamps": "on" if deal.timestamps else "off",
+        "needed to pass": f"{deal.pass_ratio:.0%} of the ceiling",
+    }

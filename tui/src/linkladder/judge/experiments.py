@@ -2,15 +2,56 @@
 
 from __future__ import annotations
 
-from linkladder.model import Contract, Direction, Experiment, ExperimentResult, RungResult, TrialResult
-from linkladder.verdicts import ExperimentJudgement, TrialJudgement
+from linkladder import units
+from linkladder.judge import remedies
+from linkladder.judge.ceilings import ceiling, measurement_error
+from linkladder.judge.evidence import counted, direction_bps, paced, ways
+from linkladder.judge.limiters import BUSY, STARVED, limiter
+from linkladder.judge.stats import half_width, spread
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    NicCounters,
+    Protocol,
+    RungResult,
+    TrialResult,
+)
+from linkladder.verdicts import (
+    ExperimentJudgement,
+    Judgement,
+    Limiter,
+    LimiterKind,
+    Spread,
+    TrialJudgement,
+    Verdict,
+)
+
+SCATTERED = 0.05  # coefficient of variation above which a result is called scattered
+DUPLEX_SLACK = 0.90  # both ways at once share the path with each other's acknowledgements
 
 
 def judge_trial(
     trial: TrialResult, experiment: Experiment, contract: Contract, rung: RungResult | None = None, bounded: bool = True
 ) -> TrialJudgement:
     """One trial beside the ceiling; `bounded` is False on the rungs that the contract does not bound."""
-    raise NotImplementedError
+    best = ceiling(contract, experiment.protocol, experiment.write_size).bps
+    error = measurement_error(trial, experiment)
+    percent = {str(d): 100 * direction_bps(trial, experiment, d) / best for d in ways(experiment)}
+    found = None
+    if experiment.protocol is Protocol.TCP and trial.fault is not Fault.TOOL:
+        worst = min(ways(experiment), key=lambda d: direction_bps(trial, experiment, d))
+        found = limiter(trial, experiment, contract, rung, worst, bounded)
+    return TrialJudgement(
+        trial=trial.id,
+        ok=trial.ok,
+        percent_of_ceiling=percent if bounded else {},
+        error_percent=100 * error,
+        impossible=bounded and trial.ok and any(p > 100 * (1 + error) for p in percent.values()),
+        limiter=found,
+    )
 
 
 def judge_experiment(
@@ -21,4 +62,207 @@ def judge_experiment(
     bounded: bool = True,
 ) -> ExperimentJudgement:
     """One setting in one direction against the contract."""
-    raise NotImplementedError
+    p = result.parameters
+    best = ceiling(contract, p.protocol, p.write_size).bps
+    usable = [t for t in result.trials if t.ok or t.fault is Fault.PATH]
+    values = [direction_bps(t, p, direction) if t.ok else 0.0 for t in usable]
+    seen = _spread(usable, values, direction)
+    limits = None
+    if p.protocol is Protocol.TCP and usable and seen is not None:
+        typical = min(usable, key=lambda t: abs(direction_bps(t, p, direction) - seen.median))
+        limits = limiter(typical, p, contract, rung, direction, bounded)
+    judged = _judge(result, usable, values, seen, limits, contract, direction, best, bounded)
+    return ExperimentJudgement(
+        experiment=p.id,
+        direction=str(direction),
+        protocol=str(p.protocol),
+        judgement=judged,
+        spread=seen,
+        percent_of_ceiling=100 * seen.median / best if seen and bounded else None,
+        ceiling_bps=best if bounded else None,
+        limiter=limits,
+        trials=tuple(judge_trial(t, p, contract, rung, bounded) for t in result.trials),
+    )
+
+
+def _spread(trials: list[TrialResult], values: list[float], direction: Direction) -> Spread | None:
+    """Over the repeats; one repeat lends the spread of its own counted seconds, around its own result."""
+    if not values:
+        return None
+    if len(values) > 1:
+        return spread(values)
+    seconds = counted(trials[0].intervals, direction)
+    half = half_width(seconds) if len(seconds) > 2 else None
+    one = spread(values)
+    if half is None:
+        return one
+    of_seconds = spread(seconds, "intervals")
+    return Spread(
+        count=1,
+        median=values[0],
+        minimum=values[0],
+        maximum=values[0],
+        mean=values[0],
+        low=max(0.0, values[0] - half),
+        high=values[0] + half,
+        cv=of_seconds.cv,
+        basis="intervals",
+    )
+
+
+def _judge(
+    result: ExperimentResult,
+    usable: list[TrialResult],
+    values: list[float],
+    seen: Spread | None,
+    limits: Limiter | None,
+    contract: Contract,
+    direction: Direction,
+    best: float,
+    bounded: bool,
+) -> Judgement:
+    p = result.parameters
+    broken = [t for t in result.trials if not t.ok and t.fault is not Fault.PATH]
+    provisional = len(values) < 2
+    findings = []
+    if broken and usable:
+        findings.append(f"{len(broken)} of {len(result.trials)} trials failed and are left out: {broken[0].reason}")
+    if seen is None:
+        why = broken[0].reason or "the tool failed" if broken else "it was not run"
+        return Judgement(Verdict.INCOMPLETE, True, f"Nothing was measured: {why}.", findings=tuple(findings))
+    figures = {"median_bps": seen.median, "low_bps": seen.low, "high_bps": seen.high}
+    if seen.cv is not None:
+        figures["cv_percent"] = 100 * seen.cv
+        if seen.cv > SCATTERED:
+            what = "seconds" if seen.basis == "intervals" else "repeats"
+            findings.append(f"Scattered: the {what} vary by {seen.cv:.0%} (coefficient of variation).")
+    silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
+    if silent:
+        why = limits.sentence if limits else silent[0].reason or "nothing arrived"
+        said = f"{len(silent)} of {len(usable)} trials carried nothing or stalled: {why}"
+        return Judgement(Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures)
+    if not bounded:
+        return Judgement(Verdict.PASS, provisional, _carried(seen), findings=tuple(findings), figures=figures)
+    figures |= {"ceiling_bps": best, "percent_of_ceiling": 100 * seen.median / best}
+    error = max(measurement_error(t, p) for t in usable)
+    figures["error_percent"] = 100 * error
+    if seen.maximum > best * (1 + error):
+        said = (
+            f"{_carried(seen)}, with {units.rate(seen.maximum)} above the ceiling of {units.rate(best)} by more "
+            f"than the measurement error of {error:.2%}: the link, its rate or its MTU is not what was entered."
+        )
+        ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)
+        return Judgement(Verdict.IMPOSSIBLE, provisional, said, (said,), ways_out, tuple(findings), figures)
+    if p.protocol is Protocol.UDP:
+        return _judge_udp(result, usable, seen, contract, direction, best, provisional, tuple(findings), figures)
+    slack = DUPLEX_SLACK if p.direction in (Direction.DUPLEX, Direction.BOTH) else 1.0
+    return _judge_tcp(p, usable, seen, limits, contract, best * slack, provisional, tuple(findings), figures)
+
+
+def _judge_tcp(
+    p: Experiment,
+    usable: list[TrialResult],
+    seen: Spread,
+    limits: Limiter | None,
+    contract: Contract,
+    best: float,
+    provisional: bool,
+    findings: tuple[str, ...],
+    figures: dict[str, float],
+) -> Judgement:
+    needed = contract.pass_ratio * best
+    figures["needed_bps"] = needed
+    asked = f"{units.rate(needed)} ({contract.pass_ratio:.0%} of {units.rate(best)})"
+    if seen.low >= needed:
+        said = f"{_carried(seen)}, and {asked} is needed."
+        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+    if seen.maximum >= needed and seen.high >= needed:
+        said = f"{_carried(seen)}: too scattered to say that it does or does not reach {asked}."
+        return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures)
+    short = f"{_carried(seen)}, and {asked} is needed."
+    if withheld := saturated(usable):
+        said = f"{short} But {withheld}, so the link may carry more than this generator showed."
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (withheld,), remedies.stronger(contract), findings, figures
+        )
+    if limits is not None and limits.kind is LimiterKind.WINDOW:
+        said = f"{short} But {limits.sentence[0].lower()}{limits.sentence[1:]}"
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), (remedies.larger_window(p),), findings, figures
+        )
+    why = f" {limits.sentence}" if limits else ""
+    return Judgement(Verdict.FAIL, provisional, short + why, (short,), findings=findings, figures=figures)
+
+
+def _judge_udp(
+    result: ExperimentResult,
+    usable: list[TrialResult],
+    seen: Spread,
+    contract: Contract,
+    direction: Direction,
+    best: float,
+    provisional: bool,
+    findings: tuple[str, ...],
+    figures: dict[str, float],
+) -> Judgement:
+    p = result.parameters
+    trials = [paced(t, p, direction) for t in usable]
+    loss = max(t.loss for t in trials)
+    offered = p.udp_rate_bps or 0.0
+    figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
+    said = f"Of {units.rate(offered)} of paced UDP {units.rate(seen.median)} arrived, {loss:.2%} lost."
+    if loss > 0 and above_contract(p, contract):
+        said += " More was offered than the contract carries, so loss is expected."
+    if above_contract(p, contract):
+        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+    if loss > 0:
+        findings = (*findings, f"UDP loses {loss:.3%} at {units.rate(offered)}, at or below the contract.")
+    if 1 - loss >= contract.pass_ratio and seen.low >= contract.pass_ratio * min(offered or best, best):
+        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+    receiver = "far" if direction is Direction.FORWARD else "near"
+    if held := saturated(usable) or _dropped(usable, receiver):
+        said += f" But {held}: the end, not the path, may have lost them."
+        return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (held,), (remedies.UDP_QUEUES,), findings, figures)
+    if 1 - loss >= contract.pass_ratio:
+        said += " The sender did not keep the pace that was asked of it."
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(contract), findings, figures
+        )
+    return Judgement(Verdict.FAIL, provisional, said, (said,), findings=findings, figures=figures)
+
+
+def above_contract(p: Experiment, contract: Contract) -> bool:
+    """Whether a paced stream offers more than the contract can carry."""
+    return (p.udp_rate_bps or 0.0) > ceiling(contract, p.protocol, p.write_size).bps * 1.0005
+
+
+def saturated(trials: list[TrialResult]) -> str:
+    """The busiest or most starved end, in words; empty when neither end was at its limit."""
+    said = ""
+    worst = 0.0
+    for t in trials:
+        for end, cpu in t.cpu.items():
+            if (cpu.starved or 0.0) >= STARVED and 1000 + (cpu.starved or 0.0) > worst:
+                worst = 1000 + (cpu.starved or 0.0)
+                said = f"{cpu.starved:.0%} of the {end} end's CPU time was withheld by a quota or the hypervisor"
+            elif cpu.busiest >= BUSY and cpu.busiest > worst:
+                worst = cpu.busiest
+                said = f"a core of the {end} end was {cpu.busiest:.0f} % busy"
+            elif cpu.percent >= BUSY and cpu.percent > worst:
+                worst = cpu.percent
+                said = f"the CPU of the {end} end was {cpu.percent:.0f} % busy"
+    return said
+
+
+def _dropped(trials: list[TrialResult], receiver: str) -> str:
+    drops = sum(t.nics.get(receiver, NicCounters("")).rx_drops for t in trials)
+    return f"the receiving card dropped {drops} packets" if drops else ""
+
+
+def _carried(seen: Spread) -> str:
+    if seen.basis == "repeats":
+        text = f"{seen.count} repeats carried {units.rate(seen.median)} (median; {units.rate(seen.minimum)} to "
+        return text + f"{units.rate(seen.maximum)}, 95 % sure of at least {units.rate(seen.low)})"
+    if seen.basis == "intervals":
+        return f"One repeat carried {units.rate(seen.median)} (its seconds make at least {units.rate(seen.low)} likely)"
+    return f"One repeat carried {units.rate(seen.median)}"

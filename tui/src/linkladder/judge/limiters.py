@@ -1,9 +1,27 @@
-"""What kept a trial from more: one answer with its figures, or two with what would tell them apart."""
+"""What kept a trial from more: one answer with its figures, or two with what would tell them apart.
+
+The rules go from what settles the question alone (nothing arrived, the ceiling was reached, a quota withheld the CPU)
+to what has to be weighed (a full window, lost segments, a growing queue, a busy core).
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+from linkladder import units
+from linkladder.judge.evidence import Evidence, gather
 from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
 from linkladder.verdicts import Limiter, LimiterKind
+
+AT_CEILING = 0.98
+BUSY = 95.0  # percent of one core
+STARVED = 0.05  # share of time withheld
+SOME_LOSS = 1e-5
+REAL_LOSS = 1e-4
+MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
+
+_Rule = Callable[[Evidence], Limiter | None]
 
 
 def limiter(
@@ -15,4 +33,245 @@ def limiter(
     bounded: bool = True,
 ) -> Limiter:
     """The limiter of one direction; `rung` lends its idle round trip, DF probes and paced UDP as further witnesses."""
-    return Limiter(kind=LimiterKind.UNKNOWN, sentence="What limits is not known.")
+    way = direction or (Direction.FORWARD if experiment.direction is not Direction.REVERSE else Direction.REVERSE)
+    evidence = gather(trial, experiment, contract, way, rung, bounded)
+    rules: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _lossy, _busy)
+    for rule in rules:
+        if found := rule(evidence):
+            return found
+    return _unknown(evidence)
+
+
+def host_bound(evidence_limiter: Limiter | None) -> bool:
+    """Whether an end, not the path, is or may be what limits."""
+    ends = {LimiterKind.SENDER, LimiterKind.RECEIVER}
+    return evidence_limiter is not None and bool(ends & {evidence_limiter.kind, *evidence_limiter.candidates})
+
+
+def _nothing_arrived(e: Evidence) -> Limiter | None:
+    probed = e.path_mtu
+    if probed is not None and probed.black_hole and e.goodput < 0.01 * (e.ceiling or math.inf):
+        works = f"; packets of {probed.mtu} bytes pass" if probed.mtu else ""
+        return Limiter(
+            LimiterKind.PATH_MTU,
+            f"Path MTU black hole: full-size packets vanish on the way without a word{works}, so a connection opens "
+            f"and then carries {units.rate(e.goodput)}.",
+            (LimiterKind.PATH_MTU,),
+            (f"DF probes of {', '.join(map(str, probed.failed))} bytes got no answer",),
+        )
+    if e.goodput > 0:
+        return None
+    if e.total_bytes < 20 * e.mss:
+        return Limiter(
+            LimiterKind.PATH_MTU,
+            f"The connection opened and then nothing arrived ({e.total_bytes} bytes in all): a path MTU black hole, or "
+            "large sends that a card or a driver breaks.",
+            (LimiterKind.PATH_MTU, LimiterKind.SENDER),
+            (f"{e.total_bytes} bytes arrived",),
+            "DF probes both ways tell a black hole; the same trial with TSO off tells broken large sends.",
+        )
+    return Limiter(
+        LimiterKind.UNKNOWN,
+        f"The path went silent after {units.size(e.total_bytes)} had arrived: an interruption, not a limit.",
+        evidence=(f"{e.total_bytes} bytes arrived, then none",),
+    )
+
+
+def _link(e: Evidence) -> Limiter | None:
+    if e.ratio is None or e.ratio < AT_CEILING:
+        return None
+    return Limiter(
+        LimiterKind.LINK,
+        f"The link itself: {units.rate(e.goodput)} is {e.ratio:.1%} of the ceiling of {units.rate(e.ceiling)}.",
+        (LimiterKind.LINK,),
+        (f"{e.ratio:.1%} of the ceiling",),
+    )
+
+
+def _starved(e: Evidence) -> Limiter | None:
+    worst = max(e.sender_starved, e.receiver_starved)
+    if worst < STARVED:
+        return None
+    kind = LimiterKind.SENDER if e.sender_starved >= e.receiver_starved else LimiterKind.RECEIVER
+    end = e.sender if kind is LimiterKind.SENDER else e.receiver
+    return Limiter(
+        kind,
+        f"The {kind} ({end} end): a CPU quota or the hypervisor withheld {worst:.0%} of its time, so "
+        f"{units.rate(e.goodput)} says little of the path.",
+        (kind,),
+        (f"{worst:.0%} of the {end} end's CPU time withheld",),
+    )
+
+
+def _window(e: Evidence) -> Limiter | None:
+    round_trip = e.loaded_ms or e.idle_ms
+    if e.window is None or not round_trip or (e.loss or 0.0) > REAL_LOSS:
+        return None
+    allowed = e.window * 8 * e.streams / (round_trip / 1000)
+    # The kernel may grant up to twice what was asked for, and counts bookkeeping in it.
+    low, high = (0.4, 2.2) if e.window_fixed else (0.75, 1.3)
+    if not low <= e.goodput / allowed <= high or round_trip < 1.0 or _rising(e):
+        return None
+    return Limiter(
+        LimiterKind.WINDOW,
+        f"The window: {units.size(e.window)} per stream over a round trip of {units.milliseconds(round_trip)} allows "
+        f"{units.rate(allowed)} with {e.streams} stream{'s' if e.streams > 1 else ''}, and "
+        f"{units.rate(e.goodput)} was reached without loss.",
+        (LimiterKind.WINDOW,),
+        (f"window {units.size(e.window)}", f"round trip {units.milliseconds(round_trip)}"),
+    )
+
+
+def _rising(e: Evidence) -> bool:
+    """Whether the round trip under load shows a standing queue rather than a busy machine's jitter."""
+    if e.rise_ms is None or e.idle_ms is None:
+        return False
+    jitter = (e.idle.stddev_ms or 0.0) if e.idle else 0.0
+    return e.rise_ms > max(0.25, 0.08 * e.idle_ms, 2 * jitter)
+
+
+def _queue(e: Evidence) -> Limiter | None:
+    if not _rising(e) or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
+        return None
+    if _too_busy(e) and not (e.loss or 0.0) > REAL_LOSS:
+        return None  # a saturated core makes pings wait as well
+    held = e.rise_ms / 1000 * e.goodput / 8
+    lost = f", {e.loss:.2%} of the segments lost" if e.loss and e.loss > SOME_LOSS else ", hardly any loss"
+    return Limiter(
+        LimiterKind.SHAPER,
+        f"A shaper or queue: under load the round trip rises from {units.milliseconds(e.idle_ms)} to "
+        f"{units.milliseconds(e.loaded_ms)}, about {units.size(held)} waiting at {units.rate(e.goodput)}{lost}.",
+        (LimiterKind.SHAPER,),
+        (f"round trip {units.milliseconds(e.idle_ms)} idle, {units.milliseconds(e.loaded_ms)} under load",),
+    )
+
+
+def _lossy(e: Evidence) -> Limiter | None:
+    if e.loss is None or e.loss <= SOME_LOSS or (e.retransmits or 0) < 3:
+        return None
+    explained = _loss_explains(e)
+    if not explained and _too_busy(e):
+        return None
+    policed = policer_signs(e)
+    random = loss_signs(e)
+    figures = (f"{e.retransmits} segments sent again, {e.loss:.3%}", *policed, *random)
+    again = f"{e.loss:.2%} of the segments had to be sent again while the round trip stayed flat"
+    if policed and not random:
+        return Limiter(
+            LimiterKind.POLICER,
+            f"A policer at about {units.rate(e.goodput)} of goodput: {again}; {policed[0]}.",
+            (LimiterKind.POLICER,),
+            figures,
+        )
+    if random and not policed:
+        return Limiter(LimiterKind.LOSS, f"Loss: {again}; {random[0]}.", (LimiterKind.LOSS,), figures)
+    kind = LimiterKind.POLICER if len(policed) > len(random) else LimiterKind.LOSS
+    return Limiter(
+        kind,
+        f"Loss or a policer: {again}.",
+        (LimiterKind.LOSS, LimiterKind.POLICER),
+        figures,
+        "Paced UDP at 50, 75 and 90 % of this rate: random loss takes the same share of each, a policer takes nothing "
+        "below its rate.",
+    )
+
+
+def _loss_explains(e: Evidence) -> bool:
+    """Whether so much loss would hold TCP near this rate at all."""
+    round_trip = e.loaded_ms or e.idle_ms
+    if not round_trip or not e.loss:
+        return True
+    return e.goodput > 0.15 * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
+
+
+def policer_signs(e: Evidence) -> tuple[str, ...]:
+    """What speaks for a rate above which packets are dropped."""
+    signs = []
+    offers = sorted(e.paced, key=lambda p: p.offered_bps)
+    if len(offers) > 1 and offers[-1].loss > 0.01:
+        low, high = offers[0], offers[-1]
+        flat = [p.delivered_bps for p in offers if p.loss > 0.01]
+        if low.loss < 0.2 * high.loss:
+            signs.append(
+                f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.1%} at "
+                f"{units.rate(high.offered_bps)}"
+            )
+        elif len(flat) > 1 and max(flat) < 1.1 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:
+            signs.append(f"paced UDP delivers {units.rate(flat[0])} however much is offered")
+    if e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.05:
+        signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
+    others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
+    if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
+        signs.append("more streams carry no more")
+    return tuple(signs)
+
+
+def loss_signs(e: Evidence) -> tuple[str, ...]:
+    """What speaks for loss that does not ask how fast one sends."""
+    signs = []
+    offers = sorted(e.paced, key=lambda p: p.offered_bps)
+    below = [p for p in offers if p.offered_bps <= (e.ceiling or math.inf)]
+    if len(below) > 1:
+        low, high = below[0], below[-1]
+        proportional = high.delivered_bps > 1.1 * low.delivered_bps or high.offered_bps < 1.2 * low.offered_bps
+        if low.loss > 1e-4 and low.loss > 0.25 * high.loss and proportional:
+            signs.append(
+                f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.2%} at "
+                f"{units.rate(high.offered_bps)} alike"
+            )
+    for streams, bps in e.by_streams:
+        if streams >= 2 * e.streams and bps > 1.4 * e.goodput:
+            signs.append(f"{streams} streams carry {units.rate(bps)} where {e.streams} carry {units.rate(e.goodput)}")
+    return tuple(signs)
+
+
+def _too_busy(e: Evidence) -> bool:
+    return max(e.sender_busy or 0.0, e.receiver_busy or 0.0) >= BUSY
+
+
+def _busy(e: Evidence) -> Limiter | None:
+    sender, receiver = e.sender_busy or 0.0, e.receiver_busy or 0.0
+    signs = []
+    if e.zero_windows:
+        signs.append(f"the receiver closed its window {e.zero_windows} times")
+    if e.receiver_drops:
+        signs.append(f"its card dropped {e.receiver_drops} packets")
+    if receiver >= BUSY and (signs or receiver > sender + 2 or sender < BUSY):
+        kind, end, busy = LimiterKind.RECEIVER, e.receiver, receiver
+    elif sender >= BUSY:
+        kind, end, busy, signs = LimiterKind.SENDER, e.sender, sender, []
+    elif signs:
+        kind, end, busy = LimiterKind.RECEIVER, e.receiver, receiver
+    else:
+        return None
+    both = sender >= BUSY and receiver >= BUSY and abs(sender - receiver) <= 2 and not signs
+    candidates = (LimiterKind.SENDER, LimiterKind.RECEIVER) if both else (kind,)
+    core = f"its busiest core is {busy:.0f} % busy" if busy >= BUSY else f"its busiest core is only {busy:.0f} % busy"
+    also = "; " + ", ".join(signs) if signs else ""
+    text = f"The {kind} ({end} end): {core} at {units.rate(e.goodput)}{also}."
+    if both:
+        text = f"Sender or receiver: a core of each is saturated ({sender:.0f} % and {receiver:.0f} %)."
+    return Limiter(
+        kind,
+        text,
+        candidates,
+        (f"busiest core {sender:.0f} % at the sender, {receiver:.0f} % at the receiver", *signs),
+        "More streams or vCPUs at one end, then at the other." if both else "",
+    )
+
+
+def _unknown(e: Evidence) -> Limiter:
+    known = []
+    if e.sender_busy is not None and e.receiver_busy is not None:
+        known.append(f"busiest cores {e.sender_busy:.0f} % and {e.receiver_busy:.0f} %")
+    if e.loss is not None:
+        known.append(f"{e.loss:.3%} of the segments sent again")
+    if e.idle_ms is not None and e.loaded_ms is not None:
+        known.append(f"round trip {units.milliseconds(e.idle_ms)} idle, {units.milliseconds(e.loaded_ms)} under load")
+    seen = f" ({'; '.join(known)})" if known else " (neither CPU nor TCP counters nor round trips were recorded)"
+    return Limiter(
+        LimiterKind.UNKNOWN,
+        f"What limits {units.rate(e.goodput)} is not known{seen}.",
+        evidence=tuple(known),
+        experiment="More streams, then a larger window: more of either shows whether one flow was the limit.",
+    )

@@ -2,10 +2,325 @@
 
 from __future__ import annotations
 
-from linkladder.model import Contract, Document, RungResult
-from linkladder.verdicts import RungJudgement
+import dataclasses
+
+from linkladder import units
+from linkladder.judge import remedies
+from linkladder.judge.ceilings import ceiling, rate_sold
+from linkladder.judge.evidence import ways
+from linkladder.judge.experiments import above_contract, judge_experiment
+from linkladder.judge.figures import rfc6349
+from linkladder.judge.limiters import host_bound
+from linkladder.model import (
+    Contract,
+    Direction,
+    Document,
+    Experiment,
+    Protocol,
+    Rung,
+    RungName,
+    RungResult,
+    RunState,
+)
+from linkladder.verdicts import ExperimentJudgement, Judgement, LimiterKind, RungJudgement, Verdict
+
+HEADROOM = 1.5  # times the rate that was bought: what the rungs inside one host must show
+ORDER = tuple(RungName)
+GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
+EXCLUDES = {
+    RungName.LOCALHOST: "the guest's own stack and CPU",
+    RungName.SAME_HOST: "the guests' virtual cards and the virtual switch",
+    RungName.SAME_VLAN: "the hosts' physical cards and the local switches",
+}
+# The worst of several verdicts is the first of these.
+GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
 
 
 def judge_rung(rung: RungResult, document: Document, contract: Contract | None = None) -> RungJudgement:
     """The rung's verdict in the light of the rungs below it; `contract` replaces the plan's."""
-    raise NotImplementedError
+    deal = contract or document.run.plan.contract
+    bounded = rung.name is RungName.DC_LINK
+    judged = _experiments(rung, deal, bounded)
+    chosen = _chosen(judged)
+    judged = tuple(dataclasses.replace(j, counts=_counts(j, rung, deal, chosen)) for j in judged)
+    best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
+    weakest = min(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
+    if rung.unavailable:
+        verdict = Judgement(Verdict.INCOMPLETE, False, f"Not measured: {rung.unavailable}")
+    elif rung.name in GENERATOR:
+        verdict = _judge_generator(rung, judged, chosen, deal)
+    else:
+        verdict = _judge_link(rung, judged, chosen, deal, document)
+    verdict = _with_path_findings(verdict, rung, deal)
+    return RungJudgement(
+        rung=str(rung.name),
+        judgement=verdict,
+        ceiling=ceiling(deal) if bounded else None,
+        best_bps=best.spread.median if best and best.spread else None,
+        best_experiment=best.experiment if best else "",
+        limiter=weakest.limiter if weakest else None,
+        experiments=judged,
+        rfc6349=rfc6349(rung, deal, chosen, bounded),
+    )
+
+
+def _experiments(rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:
+    return tuple(
+        judge_experiment(e, deal, way, rung, bounded)
+        for e in rung.experiments
+        if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)
+        for way in ways(e.parameters)
+    )
+
+
+def _chosen(judged: tuple[ExperimentJudgement, ...]) -> dict[str, ExperimentJudgement]:
+    """The best TCP setting of each direction: what the path can do is what its best setting does."""
+    chosen: dict[str, ExperimentJudgement] = {}
+    for j in judged:
+        if j.protocol == Protocol.TCP and j.experiment not in _duplex_ids(judged):
+            now = chosen.get(j.direction)
+            if now is None or _merit(j) > _merit(now):
+                chosen[j.direction] = j
+    if not chosen:  # only full duplex was measured
+        for j in judged:
+            if j.protocol == Protocol.TCP:
+                chosen.setdefault(j.direction, j)
+    return chosen
+
+
+def _merit(j: ExperimentJudgement) -> tuple[bool, float]:
+    return j.judgement.verdict is Verdict.PASS, j.spread.median if j.spread else -1.0
+
+
+def _duplex_ids(judged: tuple[ExperimentJudgement, ...]) -> set[str]:
+    seen: dict[str, set[str]] = {}
+    for j in judged:
+        seen.setdefault(j.experiment, set()).add(j.direction)
+    return {name for name, directions in seen.items() if len(directions) > 1}
+
+
+def _parameters(rung: RungResult, experiment: str) -> Experiment:
+    return next(e.parameters for e in rung.experiments if e.parameters.id == experiment)
+
+
+def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dict[str, ExperimentJudgement]) -> bool:
+    """Whether the verdict rests on it: the best setting, paced UDP within the contract, and whatever is impossible."""
+    if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
+        return True
+    p = _parameters(rung, j.experiment)
+    if j.protocol == Protocol.UDP:
+        return not above_contract(p, deal)
+    # A trial in which the path carried nothing is a bad result, whichever setting met it; so is poor full duplex.
+    return j.judgement.verdict is Verdict.FAIL and (
+        p.direction is Direction.DUPLEX or (j.spread is not None and j.spread.minimum <= 0)
+    )
+
+
+def _judge_generator(
+    rung: RungResult, judged: tuple[ExperimentJudgement, ...], chosen: dict[str, ExperimentJudgement], deal: Contract
+) -> Judgement:
+    """Localhost and same-host judge the generator: can it send and receive more than was bought, with room to spare."""
+    if incomplete := _nothing(rung, chosen):
+        return incomplete
+    wanted = HEADROOM * rate_sold(deal)
+    shown = min(j.spread.median if j.spread else 0.0 for j in chosen.values())
+    provisional = any(j.judgement.provisional for j in chosen.values())
+    findings = tuple(f for j in chosen.values() for f in j.judgement.findings)
+    figures = {"best_bps": shown, "headroom": shown / rate_sold(deal), "needed_bps": wanted}
+    ratio = (
+        f"{units.rate(shown)}, {shown / rate_sold(deal):.2f} times the {units.rate(rate_sold(deal))} that was bought"
+    )
+    dead = [j for j in chosen.values() if j.spread is None or j.spread.minimum <= 0]
+    if dead:
+        said = f"{dead[0].direction.capitalize()}: {dead[0].judgement.sentence}"
+        return Judgement(Verdict.FAIL, False, said, (said,), findings=findings, figures=figures)
+    if shown >= wanted:
+        said = f"The generator is strong enough: it carries {ratio}."
+        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+    said = f"The generator is too weak: it carries {ratio}, and {HEADROOM} times is needed to judge the rungs above."
+    return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(deal), findings, figures)
+
+
+def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgement | None:
+    measured = {d: j for d, j in chosen.items() if j.judgement.verdict is not Verdict.INCOMPLETE}
+    if len(measured) == len(chosen) and chosen:
+        return None
+    lost = [f"{d}: {j.judgement.sentence}" for d, j in chosen.items() if d not in measured]
+    said = " ".join(lost) or f"No TCP throughput was measured on {rung.name}."
+    return Judgement(Verdict.INCOMPLETE, True, said, (said,))
+
+
+def _judge_link(
+    rung: RungResult,
+    judged: tuple[ExperimentJudgement, ...],
+    chosen: dict[str, ExperimentJudgement],
+    deal: Contract,
+    document: Document,
+) -> Judgement:
+    bounded = rung.name is RungName.DC_LINK
+    counting = [j if bounded else _against_need(j, deal) for j in judged if j.counts]
+    ends = {j.experiment for j in counting if j.protocol == Protocol.UDP}
+    # Where the receiving end limits UDP, TCP still judges the link; alone, UDP cannot.
+    verdicts = [
+        j.judgement.verdict
+        for j in counting
+        if not (j.experiment in ends and j.judgement.verdict is Verdict.CANNOT_JUDGE and chosen)
+    ]
+    worst = min(verdicts, key=GRAVITY.index, default=Verdict.INCOMPLETE)
+    if not chosen and worst is Verdict.PASS:
+        worst = Verdict.CANNOT_JUDGE  # paced UDP alone says nothing of what TCP would get
+    provisional = any(j.judgement.provisional for j in counting)
+    reasons = [
+        f"{_name(j, rung)}: {j.judgement.sentence}"
+        for j in counting
+        if j.judgement.verdict is worst or j.protocol == "tcp"
+    ]
+    advice = [r for j in counting if j.judgement.verdict is worst for r in j.judgement.remedies]
+    findings = [f"{_name(j, rung)}: {f}" for j in counting for f in j.judgement.findings]
+    findings += [
+        f"{_name(j, rung)}: {j.judgement.sentence}"
+        for j in counting
+        if j.judgement.verdict is Verdict.CANNOT_JUDGE and worst is not Verdict.CANNOT_JUDGE
+    ]
+    figures: dict[str, float] = {f"{d}_bps": j.spread.median for d, j in chosen.items() if j.spread}
+    nothing = _nothing(rung, chosen)
+    if nothing and worst in (Verdict.PASS, Verdict.CANNOT_JUDGE, Verdict.INCOMPLETE):
+        worst, reasons = Verdict.INCOMPLETE, [nothing.sentence]
+    only = [d for d in chosen if len(chosen) == 1]
+    if only and worst in (Verdict.PASS, Verdict.FAIL):
+        planned = {w for e in _planned(rung, document) for w in ways(e) if e.protocol is Protocol.TCP}
+        if len(planned) > 1 and worst is Verdict.PASS:
+            worst = Verdict.INCOMPLETE
+        provisional = True
+        findings.append(f"Only {only[0]} was measured: the verdict says nothing of the other direction.")
+    weak, exclusions = _headroom(rung, document, deal)
+    findings += exclusions
+    if weak and worst in (Verdict.PASS, Verdict.FAIL):
+        worst, reasons, advice = Verdict.CANNOT_JUDGE, [weak, *reasons], [*remedies.stronger(deal), *advice]
+    if missing := _missing(rung, document):
+        findings.append(missing)
+        provisional = True
+        worst = Verdict.INCOMPLETE if worst is Verdict.PASS else worst
+    if rung.evidence is not None and rung.evidence.contradicts:
+        findings.append("The evidence contradicts the claim of this rung: " + "; ".join(rung.evidence.findings))
+        provisional = True
+    sentence = _sentence(worst, provisional, rung, chosen, deal, reasons, missing)
+    return Judgement(worst, provisional, sentence, tuple(reasons), _once(advice), _once(findings), figures)
+
+
+def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement:
+    """Below the judged link nothing is impossible, but what was bought must get through."""
+    if j.judgement.verdict is not Verdict.PASS or j.spread is None or j.protocol != Protocol.TCP:
+        return j
+    needed = deal.pass_ratio * ceiling(deal).bps
+    if j.spread.low >= needed:
+        return j
+    held = host_bound(j.limiter) or (j.limiter is not None and j.limiter.kind is LimiterKind.WINDOW)
+    scattered = j.spread.maximum >= needed
+    verdict = Verdict.CANNOT_JUDGE if held or scattered else Verdict.FAIL
+    said = f"{units.rate(j.spread.median)} is less than the {units.rate(needed)} that the next rung needs."
+    if j.limiter:
+        said += f" {j.limiter.sentence}"
+    changed = dataclasses.replace(
+        j.judgement, verdict=verdict, sentence=said, reasons=(said,), remedies=remedies.stronger(deal) if held else ()
+    )
+    return dataclasses.replace(j, judgement=changed)
+
+
+def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str, list[str]]:
+    """Why the generator is too weak to judge this rung (empty if it is not), and what is not excluded."""
+    run = {r.name: r for r in document.rungs if not r.unavailable and r.experiments}
+    shown: dict[RungName, float] = {}
+    for name in GENERATOR:
+        if name in run:
+            best = _chosen(_experiments(run[name], deal, False))
+            known = [j.spread.median for j in best.values() if j.spread is not None]
+            if known:
+                shown[name] = min(known)
+    notes = [
+        f"{name} was not measured: the verdict does not exclude {words}."
+        for name, words in EXCLUDES.items()
+        if ORDER.index(name) < ORDER.index(rung.name) and (name not in run or (name in GENERATOR and name not in shown))
+    ]
+    below = RungName.SAME_HOST if RungName.SAME_HOST in shown else RungName.LOCALHOST
+    if below not in shown:
+        return "", notes
+    times = shown[below] / rate_sold(deal)
+    if times >= HEADROOM:
+        return "", notes
+    return (
+        f"The generator has too little headroom: {below} carried {units.rate(shown[below])}, {times:.2f} times the "
+        f"{units.rate(rate_sold(deal))} that was bought, and {HEADROOM} times is needed."
+    ), notes
+
+
+def _planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
+    plan: Rung | None = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
+    return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
+
+
+def _missing(rung: RungResult, document: Document) -> str:
+    """What the plan asked for and the run has not; an ended run that is complete has what it could get."""
+    done = {e.parameters.id: len(e.trials) for e in rung.experiments}
+    known = [p for p in _planned(rung, document) if p.direction is not Direction.BOTH]
+    absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
+    if not absent or (document.run.state is RunState.COMPLETE and all(done.get(p.id, 0) for p in known)):
+        return ""
+    return f"{absent} of {sum(p.repeats for p in known)} planned trials were not run."
+
+
+def _with_path_findings(verdict: Judgement, rung: RungResult, deal: Contract) -> Judgement:
+    found = []
+    for e in rung.experiments:
+        for t in e.trials:
+            if t.path_mtu is None:
+                continue
+            way = e.parameters.direction
+            if t.path_mtu.black_hole:
+                found.append(f"Path MTU black hole, {way}: larger packets than {t.path_mtu.mtu} vanish without a word.")
+            elif t.path_mtu.mtu is not None and t.path_mtu.mtu < deal.mtu:
+                found.append(f"The path carries {t.path_mtu.mtu}, not the {deal.mtu} that was entered ({way}).")
+    if not found:
+        return verdict
+    # A link that swallows packets of the MTU it was sold with does not do what was bought.
+    hole = any("black hole" in f for f in found) and rung.name not in GENERATOR
+    worse = Verdict.FAIL if hole and verdict.verdict in (Verdict.PASS, Verdict.CANNOT_JUDGE) else verdict.verdict
+    sentence = verdict.sentence if worse is verdict.verdict else f"FAIL: {found[0]}"
+    return dataclasses.replace(verdict, verdict=worse, sentence=sentence, findings=_once([*found, *verdict.findings]))
+
+
+def _name(j: ExperimentJudgement, rung: RungResult) -> str:
+    p = _parameters(rung, j.experiment)
+    kind = "UDP" if j.protocol == Protocol.UDP else "TCP"
+    both = " of both at once" if p.direction is Direction.DUPLEX else ""
+    return f"{kind} {j.direction}{both}"
+
+
+def _sentence(
+    verdict: Verdict,
+    provisional: bool,
+    rung: RungResult,
+    chosen: dict[str, ExperimentJudgement],
+    deal: Contract,
+    reasons: list[str],
+    missing: str,
+) -> str:
+    head = f"{verdict}{' (provisional)' if provisional else ''}"
+    best = ceiling(deal).bps
+    parts = [
+        f"{units.rate(j.spread.median)} {d} ({100 * j.spread.median / best:.1f} % of the ceiling)"
+        if rung.name is RungName.DC_LINK
+        else f"{units.rate(j.spread.median)} {d}"
+        for d, j in chosen.items()
+        if j.spread
+    ]
+    carried = " and ".join(parts) or "nothing measured"
+    if verdict is Verdict.PASS:
+        return f"{head}: {rung.name} carries {carried}."
+    if verdict is Verdict.INCOMPLETE and missing and parts:
+        return f"{head}: {rung.name} carried {carried}, but {missing}"
+    return f"{head}: {rung.name} carried {carried}. {reasons[0] if reasons else ''}".rstrip()
+
+
+def _once(texts: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

@@ -1,0 +1,199 @@
+"""Small synthetic runs for the judge's and the report's tests."""
+
+from __future__ import annotations
+
+from linkladder.model import (
+    Contract,
+    CpuUse,
+    Direction,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    Flow,
+    HostFacts,
+    Interval,
+    Path,
+    PathMtu,
+    Plan,
+    Protocol,
+    Rtt,
+    Rung,
+    RungName,
+    RungResult,
+    RunInfo,
+    RunState,
+    TcpCounters,
+    Tool,
+    TrialResult,
+)
+
+GIGABIT = Contract(port_bps=10e9, rate_bps=1e9)
+
+
+def trial(
+    bps: float,
+    direction: Direction = Direction.FORWARD,
+    n: int = 0,
+    busy: tuple[float, float] = (30.0, 40.0),
+    **more: object,
+) -> TrialResult:
+    """Ten even counted seconds after three of warm-up, near and far cores as busy as said."""
+    seconds = [
+        Interval(float(t), float(t + 1), int(bps / 8), direction, counted=t >= 3)
+        for t in range(13)
+    ]
+    flow = Flow(
+        "1",
+        direction,
+        "10.0.0.1",
+        50000,
+        "10.0.0.2",
+        6100,
+        int(bps * 10 / 8),
+        bps,
+        int(bps * 13 / 8),
+        13.0,
+    )
+    values: dict[str, object] = {
+        "id": f"t{n}",
+        "repeat": n,
+        "ok": True,
+        "seconds": 14.0,
+        "goodput_bps": bps,
+        "by_direction": {str(direction): bps},
+        "flows": (flow,),
+        "intervals": tuple(seconds),
+        "cpu": {
+            "near": CpuUse(busy[0] / 2, busy[0], busy[0] / 50),
+            "far": CpuUse(busy[1] / 2, busy[1], busy[1] / 50),
+        },
+        "tcp": {"near": TcpCounters(1_000_000, 0), "far": TcpCounters(1_000_000, 0)},
+    }
+    return TrialResult(**(values | more))  # type: ignore[arg-type]
+
+
+def failed(fault: Fault, reason: str = "it broke", n: int = 0) -> TrialResult:
+    return TrialResult(id=f"f{n}", repeat=n, ok=False, fault=fault, reason=reason)
+
+
+def tcp(
+    direction: Direction,
+    trials: tuple[TrialResult, ...],
+    streams: int = 4,
+    **more: object,
+) -> ExperimentResult:
+    p = Experiment(
+        id=f"tcp-{streams}s-{direction}",
+        direction=direction,
+        streams=streams,
+        repeats=len(trials),
+        **more,  # type: ignore[arg-type]
+    )
+    return _result(p, trials)
+
+
+def udp(
+    direction: Direction,
+    offered: float,
+    delivered: float,
+    busy: tuple[float, float] = (30, 40),
+) -> ExperimentResult:
+    p = Experiment(
+        id=f"udp-{offered:.0f}-{direction}",
+        protocol=Protocol.UDP,
+        direction=direction,
+        udp_rate_bps=offered,
+    )
+    count = 100_000
+    lost = round(count * (1 - delivered / offered))
+    return _result(
+        p, (trial(delivered, direction, busy=busy, lost=lost, datagrams=count),)
+    )
+
+
+def ping(p50: float, stddev: float = 0.01) -> ExperimentResult:
+    rtt = Rtt(100, 100, p50 * 0.9, p50, p50 * 2, p50, p50 * 1.5, stddev)
+    p = Experiment(id="round-trip", tool=Tool.PING, protocol=Protocol.ECHO)
+    return ExperimentResult(p, (TrialResult(id="p", repeat=0, ok=True, rtt=rtt),))
+
+
+def df(direction: Direction, path_mtu: PathMtu) -> ExperimentResult:
+    p = Experiment(
+        id=f"path-mtu-{direction}",
+        tool=Tool.PING,
+        protocol=Protocol.DF,
+        direction=direction,
+    )
+    return ExperimentResult(
+        p, (TrialResult(id="d", repeat=0, ok=True, path_mtu=path_mtu),)
+    )
+
+
+def rung(name: RungName, *experiments: ExperimentResult) -> RungResult:
+    return RungResult(
+        name, Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"), experiments
+    )
+
+
+def both(name: RungName, bps: float, repeats: int = 3, **more: object) -> RungResult:
+    """A rung that carries so much each way."""
+    return rung(
+        name,
+        *(
+            tcp(d, tuple(trial(bps, d, n, **more) for n in range(repeats)))  # type: ignore[arg-type]
+            for d in (Direction.FORWARD, Direction.REVERSE)
+        ),
+    )
+
+
+def document(
+    *rungs: RungResult,
+    contract: Contract = GIGABIT,
+    state: RunState = RunState.COMPLETE,
+) -> Document:
+    plan = Plan(
+        "test",
+        contract=contract,
+        rungs=tuple(
+            Rung(r.name, r.path, tuple(e.parameters for e in r.experiments))
+            for r in rungs
+        ),
+    )
+    hosts = {
+        "near": HostFacts("alpha", "FreeBSD", "15.1", cores=4),
+        "beta": HostFacts("beta", "FreeBSD", "15.1", cores=4),
+    }
+    return Document(
+        RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, hosts=hosts), rungs
+    )
+
+
+def ladder(
+    forward: float,
+    reverse: float | None = None,
+    repeats: int = 3,
+    contract: Contract = GIGABIT,
+    headroom: float = 4e9,
+) -> Document:
+    """Headroom on same-host, then the link."""
+    back = forward if reverse is None else reverse
+    link = rung(
+        RungName.DC_LINK,
+        tcp(
+            Direction.FORWARD,
+            tuple(trial(forward, Direction.FORWARD, n) for n in range(repeats)),
+        ),
+        tcp(
+            Direction.REVERSE,
+            tuple(trial(back, Direction.REVERSE, n) for n in range(repeats)),
+        ),
+    )
+    return document(both(RungName.SAME_HOST, headroom), link, contract=contract)
+
+
+def _result(p: Experiment, trials: tuple[TrialResult, ...]) -> ExperimentResult:
+    good = sorted(t.goodput_bps for t in trials if t.ok)
+    if not good:
+        return ExperimentResult(p, trials)
+    return ExperimentResult(p, trials, good[0], good[len(good) // 2], good[-1])

@@ -1,0 +1,248 @@
+"""The figures that speak for or against each limiter, gathered from a trial and from its rung."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from linkladder.judge.ceilings import ceiling
+from linkladder.model import (
+    Contract,
+    CpuUse,
+    Direction,
+    Experiment,
+    Fault,
+    Interval,
+    NicCounters,
+    PathMtu,
+    Protocol,
+    Rtt,
+    RungResult,
+    TcpCounters,
+    TrialResult,
+)
+
+
+@dataclass(frozen=True)
+class Paced:
+    """One paced UDP trial: what was asked of the sender, what arrived, and the share lost on the way."""
+
+    offered_bps: float
+    delivered_bps: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one direction of one trial; None where it was not measured."""
+
+    goodput: float
+    ceiling: float | None
+    streams: int
+    mss: int
+    sender: str  # "near" | "far"
+    receiver: str
+    sender_busy: float | None = None  # percent of the busiest core
+    receiver_busy: float | None = None
+    sender_starved: float = 0.0  # 0..1
+    receiver_starved: float = 0.0
+    loss: float | None = None  # retransmitted share of the segments sent
+    retransmits: int | None = None
+    zero_windows: int = 0
+    receiver_drops: int = 0
+    idle: Rtt | None = None
+    idle_ms: float | None = None
+    loaded_ms: float | None = None
+    window: float | None = None  # bytes of one stream
+    window_fixed: bool = False
+    seconds: tuple[float, ...] = ()  # bps of each counted second
+    burst: float | None = None  # first second's rate over the plateau's
+    total_bytes: int = 0
+    path_mtu: PathMtu | None = None
+    paced: tuple[Paced, ...] = ()
+    by_streams: tuple[tuple[int, float], ...] = ()  # other settings of this rung: streams, bps
+
+    @property
+    def ratio(self) -> float | None:
+        return self.goodput / self.ceiling if self.ceiling else None
+
+    @property
+    def rise_ms(self) -> float | None:
+        if self.idle_ms is None or self.loaded_ms is None:
+            return None
+        return self.loaded_ms - self.idle_ms
+
+    @property
+    def cv(self) -> float | None:
+        if len(self.seconds) < 3 or statistics.fmean(self.seconds) <= 0:
+            return None
+        return statistics.stdev(self.seconds) / statistics.fmean(self.seconds)
+
+
+def direction_bps(trial: TrialResult, experiment: Experiment, direction: Direction) -> float:
+    """Goodput of one way; a one-way trial without the split carries its sum."""
+    if str(direction) in trial.by_direction:
+        return trial.by_direction[str(direction)]
+    return trial.goodput_bps if experiment.direction is direction else 0.0
+
+
+def ways(experiment: Experiment) -> tuple[Direction, ...]:
+    """The directions an experiment measures."""
+    if experiment.direction in (Direction.DUPLEX, Direction.BOTH):
+        return (Direction.FORWARD, Direction.REVERSE)
+    return (experiment.direction,)
+
+
+def counted(intervals: Iterable[Interval], direction: Direction) -> tuple[float, ...]:
+    """Rates of the whole counted seconds of one way, flows summed where they come apart."""
+    sums: dict[tuple[float, float], int] = {}
+    for i in intervals:
+        if i.counted and i.direction is direction and i.end > i.start:
+            sums[i.start, i.end] = sums.get((i.start, i.end), 0) + i.bytes
+    if not sums:
+        return ()
+    typical = statistics.median(end - start for start, end in sums)
+    return tuple(b * 8 / (e - s) for (s, e), b in sorted(sums.items()) if e - s > typical / 2)
+
+
+def gather(
+    trial: TrialResult,
+    experiment: Experiment,
+    contract: Contract,
+    direction: Direction,
+    rung: RungResult | None,
+    bounded: bool,
+) -> Evidence:
+    """Everything the limiter's rules look at."""
+    sender, receiver = ("near", "far") if direction is Direction.FORWARD else ("far", "near")
+    best = ceiling(contract, experiment.protocol, experiment.write_size)
+    near_cpu, far_cpu = trial.cpu.get(sender), trial.cpu.get(receiver)
+    sent, heard = trial.tcp.get(sender, TcpCounters()), trial.tcp.get(receiver, TcpCounters())
+    retransmits, loss = _loss(trial, direction, sent, best.payload_bytes)
+    idle = _idle(trial, rung)
+    window, fixed = _window(trial, experiment, direction, sender)
+    seconds = counted(trial.intervals, direction)
+    return Evidence(
+        goodput=direction_bps(trial, experiment, direction),
+        ceiling=best.bps if bounded else None,
+        streams=max(1, experiment.streams),
+        mss=best.payload_bytes,
+        sender=sender,
+        receiver=receiver,
+        sender_busy=near_cpu.busiest if near_cpu else None,
+        receiver_busy=far_cpu.busiest if far_cpu else None,
+        sender_starved=_starved(near_cpu),
+        receiver_starved=_starved(far_cpu),
+        loss=loss,
+        retransmits=retransmits,
+        zero_windows=max(heard.zero_window_sent or 0, sent.zero_window_probes or 0),
+        receiver_drops=trial.nics.get(receiver, NicCounters("")).rx_drops,
+        idle=idle,
+        idle_ms=idle.p50_ms if idle and idle.p50_ms is not None else (idle.avg_ms if idle else None),
+        loaded_ms=_loaded(trial, direction),
+        window=window,
+        window_fixed=fixed,
+        seconds=seconds,
+        burst=_burst(trial, direction, seconds),
+        total_bytes=sum(f.total_bytes for f in trial.flows if f.direction is direction),
+        path_mtu=_path_mtu(trial, rung, direction),
+        paced=_paced(rung, direction),
+        by_streams=_by_streams(rung, experiment, direction),
+    )
+
+
+def _starved(cpu: CpuUse | None) -> float:
+    return (cpu.starved or 0.0) if cpu else 0.0
+
+
+def _loss(trial: TrialResult, direction: Direction, sent: TcpCounters, mss: int) -> tuple[int | None, float | None]:
+    """Retransmitted segments and their share: the host's counters, else the tool's own."""
+    retransmits = sent.retransmits
+    flows = [f for f in trial.flows if f.direction is direction]
+    if retransmits is None and any(f.retransmits is not None for f in flows):
+        retransmits = sum(f.retransmits or 0 for f in flows)
+    if retransmits is None:
+        return None, None
+    carried = sum(f.total_bytes for f in flows) or trial.goodput_bps / 8 * max(trial.seconds, 1)
+    segments = max(sent.segments_sent or 0, carried / max(1, mss), 1)
+    return retransmits, min(1.0, retransmits / segments)
+
+
+def _idle(trial: TrialResult, rung: RungResult | None) -> Rtt | None:
+    if trial.rtt is not None and trial.rtt.received:
+        return trial.rtt
+    for e in rung.experiments if rung else ():
+        if e.parameters.protocol is Protocol.ECHO:
+            for t in e.trials:
+                if t.ok and t.rtt is not None and t.rtt.received:
+                    return t.rtt
+    return None
+
+
+def _loaded(trial: TrialResult, direction: Direction) -> float | None:
+    under = trial.rtt_under_load
+    if under is not None and under.received:
+        return under.p50_ms if under.p50_ms is not None else under.avg_ms
+    seen = [i.rtt_ms for i in trial.intervals if i.counted and i.direction is direction and i.rtt_ms is not None]
+    return statistics.median(seen) if seen else None
+
+
+def _window(trial: TrialResult, experiment: Experiment, direction: Direction, sender: str) -> tuple[float | None, bool]:
+    if experiment.window:
+        return float(experiment.window), True
+    seen = [i.cwnd for i in trial.intervals if i.counted and i.direction is direction and i.cwnd]
+    return (float(statistics.median(seen)), False) if seen else (None, False)
+
+
+def _burst(trial: TrialResult, direction: Direction, plateau: tuple[float, ...]) -> float | None:
+    """How much faster the first second was than the rest: a token bucket that was full."""
+    first = [i for i in trial.intervals if i.direction is direction and i.start < 0.5 and i.end <= 1.6]
+    level = statistics.median(plateau) if plateau else 0.0
+    if not first or level <= 0:
+        return None
+    span = max(i.end for i in first) - min(i.start for i in first)
+    return sum(i.bytes for i in first) * 8 / span / level if span > 0 else None
+
+
+def _path_mtu(trial: TrialResult, rung: RungResult | None, direction: Direction) -> PathMtu | None:
+    if trial.path_mtu is not None:
+        return trial.path_mtu
+    for e in rung.experiments if rung else ():
+        if e.parameters.protocol is Protocol.DF and direction in ways(e.parameters):
+            for t in e.trials:
+                if t.path_mtu is not None:
+                    return t.path_mtu
+    return None
+
+
+def _paced(rung: RungResult | None, direction: Direction) -> tuple[Paced, ...]:
+    found = []
+    for e in rung.experiments if rung else ():
+        p = e.parameters
+        if p.protocol is Protocol.UDP and p.direction is direction and p.udp_rate_bps:
+            for t in e.trials:
+                if t.ok or t.fault is Fault.PATH:
+                    found.append(paced(t, p, direction))
+    return tuple(found)
+
+
+def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> Paced:
+    """A UDP trial; the receiver's own count of lost datagrams is no fault of a sender that could not keep the pace."""
+    offered = experiment.udp_rate_bps or 0.0
+    arrived = direction_bps(trial, experiment, direction)
+    if arrived <= 0:
+        return Paced(offered, 0.0, 1.0)
+    if trial.datagrams and trial.lost is not None:
+        return Paced(offered, arrived, min(1.0, trial.lost / trial.datagrams))
+    return Paced(offered, arrived, max(0.0, 1 - arrived / offered) if offered else 0.0)
+
+
+def _by_streams(rung: RungResult | None, experiment: Experiment, direction: Direction) -> tuple[tuple[int, float], ...]:
+    found = []
+    for e in rung.experiments if rung else ():
+        p = e.parameters
+        same = p.protocol is Protocol.TCP and p.direction is direction and p.window == experiment.window
+        if same and e.median_bps and p.id != experiment.id:
+            found.append((p.streams, e.median_bps))
+    return tuple(found)

@@ -1,0 +1,61 @@
+"""The figures of RFC 6349, from what a rung measured.
+
+Transfer time ratio: actual over ideal time for the same bytes, which is ceiling over goodput.  Efficiency: bytes sent
+less bytes sent again, over bytes sent; segments stand for bytes.  Buffer delay: the rise of the round trip over its
+baseline.  Bandwidth-delay product: ceiling times baseline round trip, the window that fills the path.
+"""
+
+from __future__ import annotations
+
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.evidence import Evidence, gather
+from linkladder.model import Contract, Direction, Rtt, RungResult
+from linkladder.verdicts import ExperimentJudgement, Rfc6349
+
+
+def rfc6349(
+    rung: RungResult, deal: Contract, chosen: dict[str, ExperimentJudgement], bounded: bool
+) -> tuple[Rfc6349, ...]:
+    """One record for each direction of the best setting."""
+    if not bounded:
+        return ()
+    return tuple(_one(rung, deal, j, Direction(d)) for d, j in chosen.items() if j.spread is not None)
+
+
+def _one(rung: RungResult, deal: Contract, judged: ExperimentJudgement, direction: Direction) -> Rfc6349:
+    result = next(e for e in rung.experiments if e.parameters.id == judged.experiment)
+    best = ceiling(deal).bps
+    seen: list[Evidence] = [gather(t, result.parameters, deal, direction, rung, True) for t in result.trials if t.ok]
+    first = seen[0] if seen else None
+    base = _baseline(first.idle) if first else None
+    loaded = [e.loaded_ms for e in seen if e.loaded_ms is not None]
+    losses = [e.loss for e in seen if e.loss is not None]
+    mean_loaded = sum(loaded) / len(loaded) if loaded else None
+    goodput = judged.spread.median if judged.spread else 0.0
+    bdp = deal_bdp(best, base) if base else None
+    streams = max(1, result.parameters.streams)
+    return Rfc6349(
+        direction=str(direction),
+        path_mtu=first.path_mtu.mtu if first and first.path_mtu else None,
+        black_hole=bool(first and first.path_mtu and first.path_mtu.black_hole),
+        baseline_rtt_ms=base,
+        loaded_rtt_ms=mean_loaded,
+        bdp_bytes=bdp,
+        window_per_stream_bytes=bdp / streams if bdp else None,
+        streams=streams,
+        transfer_time_ratio=best / goodput if goodput > 0 else None,
+        efficiency_percent=100 * (1 - sum(losses) / len(losses)) if losses else None,
+        buffer_delay_percent=100 * (mean_loaded - base) / base if mean_loaded and base else None,
+    )
+
+
+def deal_bdp(bps: float, rtt_ms: float) -> float:
+    """Bytes in flight that fill the path."""
+    return bps * rtt_ms / 1000 / 8
+
+
+def _baseline(idle: Rtt | None) -> float | None:
+    """The least round trip of the idle path; its median where the series has no minimum."""
+    if idle is None:
+        return None
+    return next((v for v in (idle.min_ms, idle.p50_ms, idle.avg_ms) if v), None)
