@@ -1,7 +1,7 @@
 """How the privileged helper is reached; what it may do is decided in `linkladder.priv`, as root.
 
 As root it is run directly.  Else FreeBSD's doas or Linux's sudo starts it, without asking:
-  doas.conf   permit nopass setenv { PATH=/sbin:/bin:/usr/sbin:/usr/bin } USER as root cmd /usr/local/libexec/linkladder-priv
+  doas.conf   permit nopass USER as root cmd /usr/local/libexec/linkladder-priv
   sudoers     USER ALL=(root) NOPASSWD: /usr/local/libexec/linkladder-priv
 The class goes first: `measure` (all that a far peer may cause) or `operator` (the console's own).  For a
 user that only ever serves peers, give /usr/local/libexec/linkladder-measure instead: it takes no class and
@@ -105,7 +105,7 @@ async def run(verb: str, *args: str, timeout: float = 60.0) -> Completed:
     reading = asyncio.gather(_read(process.stdout), _read(process.stderr), process.wait())
     try:
         output, errors, code = await asyncio.wait_for(reading, timeout)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         _let_go(process)
         return Completed(1, "", f"{verb} did not end within {timeout:g} s")
     except asyncio.CancelledError:

@@ -33,7 +33,6 @@ __all__ = [
     "memory",
     "nic_counters",
     "own_cores",
-    "process_age",
     "route_interface",
     "same_subnet",
     "setting",
@@ -118,8 +117,3 @@ def setting(kind: str, target: str) -> str | None:
 def boot_id() -> str:
     """A word that differs after every boot."""
     return backend().boot_id()
-
-
-def process_age(pid: int) -> str | None:
-    """A word that tells this process from a later one with the same number; None if it does not run."""
-    return backend().process_age(pid)

@@ -146,13 +146,6 @@ class FreeBSD:
         raw = self._calls.raw("kern.boot_id") or self._calls.raw("kern.boottime") or b""
         return raw.hex()
 
-    def process_age(self, pid: int) -> str | None:
-        try:
-            process = psutil.Process(pid)
-            return None if process.status() == psutil.STATUS_ZOMBIE else str(process.create_time())
-        except psutil.Error:
-            return None
-
     def _nics(self) -> tuple[Nic, ...]:
         shown = text.ifconfig(output(["ifconfig", "-am"]))
         links = {link.name: link for link in self._calls.links()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import fcntl
 import socket
 import struct
@@ -16,14 +15,8 @@ IFF_UP, IFF_LOOPBACK = 0x1, 0x8
 GSET, GDRVINFO, GSTRINGS, GSTATS, GFLAGS, GSSET_INFO, GCHANNELS = 0x1, 0x3, 0x1B, 0x1D, 0x25, 0x37, 0x3C
 STATS_SET = 1
 FLAG_LRO = 1 << 15
-TOGGLES = {
-    "rxcsum": (0x14, 0x15),
-    "txcsum": (0x16, 0x17),
-    "tso": (0x1E, 0x1F),
-    "gso": (0x23, 0x24),
-    "gro": (0x2B, 0x2C),
-}
-FLAGS = (*TOGGLES, "lro")
+QUESTIONS = {"rxcsum": 0x14, "txcsum": 0x16, "tso": 0x1E, "gso": 0x23, "gro": 0x2B}
+FLAGS = (*QUESTIONS, "lro")
 NAME_LIMIT = 15
 STRING = 32
 MAX_STATISTICS = 4096
@@ -62,18 +55,11 @@ class Interfaces:
         reply = self._ifreq(SIOCGIFHWADDR, name)
         return reply[18:24].hex(":") if reply and any(reply[18:24]) else ""
 
-    def _ethtool(self, name: str, buffer: ctypes.Array[ctypes.c_char]) -> bool:
-        self._ethtool_or_raise(name, buffer)
-        return True
-
-    def _ethtool_or_raise(self, name: str, buffer: ctypes.Array[ctypes.c_char]) -> None:
-        request = struct.pack("16sP16x", name.encode()[:NAME_LIMIT], ctypes.addressof(buffer))
-        fcntl.ioctl(self._socket, SIOCETHTOOL, request)
-
     def _ask(self, name: str, payload: bytes) -> bytes | None:
         buffer = ctypes.create_string_buffer(payload, len(payload))
+        request = struct.pack("16sP16x", name.encode()[:NAME_LIMIT], ctypes.addressof(buffer))
         try:
-            self._ethtool(name, buffer)
+            fcntl.ioctl(self._socket, SIOCETHTOOL, request)
         except OSError:
             return None
         return buffer.raw
@@ -99,26 +85,11 @@ class Interfaces:
 
     def flag(self, name: str, flag: str) -> bool | None:
         """Is an offload on?"""
-        reply = self._ask(name, struct.pack("II", GFLAGS if flag == "lro" else TOGGLES[flag][0], 0))
+        reply = self._ask(name, struct.pack("II", GFLAGS if flag == "lro" else QUESTIONS[flag], 0))
         if not reply:
             return None
         value = struct.unpack_from("I", reply, 4)[0]
         return bool(value & FLAG_LRO) if flag == "lro" else bool(value)
-
-    def set_flag(self, name: str, flag: str, on: bool) -> None:
-        """Switch an offload; OSError if the driver will not."""
-        if flag == "lro":
-            reply = self._ask(name, struct.pack("II", GFLAGS, 0))
-            if reply is None:
-                raise OSError(errno.EOPNOTSUPP, "this interface has no LRO")
-            present = struct.unpack_from("I", reply, 4)[0]
-            payload = struct.pack("II", GFLAGS + 1, present | FLAG_LRO if on else present & ~FLAG_LRO)
-        else:
-            payload = struct.pack("II", TOGGLES[flag][1], int(on))
-        self._ethtool_or_raise(name, ctypes.create_string_buffer(payload, len(payload)))
-
-    def set_mtu(self, name: str, mtu: int) -> None:
-        fcntl.ioctl(self._socket, SIOCGIFMTU + 1, struct.pack("16si20x", name.encode()[:NAME_LIMIT], mtu))
 
     def statistics(self, name: str) -> dict[str, int]:
         """The driver's own counters, as `ethtool -S` shows them."""

@@ -130,9 +130,6 @@ class Linux:
     def boot_id(self) -> str:
         return read("/proc/sys/kernel/random/boot_id")
 
-    def process_age(self, pid: int) -> str | None:
-        return linux_text.start_time(read(f"/proc/{pid}/stat"))
-
     def _nics(self) -> tuple[Nic, ...]:
         owned = addresses.by_interface()
         with Interfaces() as interfaces:

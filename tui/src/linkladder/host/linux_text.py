@@ -204,9 +204,3 @@ def cpu_model(cpuinfo: str) -> str:
 
 def virtual(cpuinfo: str) -> bool:
     return re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE) is not None
-
-
-def start_time(stat: str) -> str | None:
-    """Ticks after boot at which a process began: field 22, after the name, which may hold anything."""
-    fields = stat.rpartition(")")[2].split()
-    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else None

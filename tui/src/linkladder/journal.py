@@ -1,0 +1,110 @@
+"""The file that remembers what settings were before a lease changed them; on disk before anything is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkladder import codec, state
+from linkladder.errors import EnvironmentFault
+
+NAME = "settings.journal"
+LOCK = "settings.lock"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A setting's value before the lease, and the leased one (None: it may change along with another)."""
+
+    kind: str
+    target: str
+    old: str
+    new: str | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """All that one lease touches, and the boot it was taken in."""
+
+    boot: str
+    entries: tuple[Entry, ...]
+
+
+class Journal:
+    """The record in a state folder, and the lock that a living lease holds; the kernel drops it when we die."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / NAME
+        self._lock: int | None = None
+
+    def lock(self) -> bool:
+        """False if a living lease has it."""
+        state.ensure(self._folder)
+        descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return False
+        self._lock = descriptor
+        return True
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def exists(self) -> bool:
+        return self._path.exists()
+
+    def read(self) -> Record | None:
+        """What is recorded; a file that cannot be read is moved aside and told of, once."""
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        try:
+            return codec.from_json(Record, json.loads(text))
+        except ValueError as error:
+            aside = self._path.with_suffix(".unreadable")
+            os.replace(self._path, aside)
+            raise EnvironmentFault(
+                "it is not known which settings a lease left behind",
+                f"{aside} cannot be read: {error}",
+                "reboot, which restores them all",
+            ) from None
+
+    def write(self, record: Record) -> None:
+        """On disk, whole, when this returns."""
+        try:
+            self._replace(json.dumps(codec.to_json(record)))
+        except OSError as error:
+            raise EnvironmentFault(
+                "nothing was changed, as the old values cannot be remembered", f"{self._path}: {error.strerror}"
+            ) from error
+
+    def _replace(self, text: str) -> None:
+        new = self._path.with_suffix(".new")
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, self._path)
+        self._sync_folder()
+
+    def clear(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+        self._sync_folder()
+
+    def _sync_folder(self) -> None:
+        descriptor = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,134 @@
+"""The operator's verbs: what the console may change on the FreeBSD appliance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from linkladder.priv.checks import (
+    DIGITS,
+    LETTERS,
+    Refused,
+    address,
+    exactly,
+    host_name,
+    interface,
+    number,
+    one_of,
+    word,
+)
+from linkladder.priv.disks import unused_disk, usb_partition
+
+Step = list[str] | Callable[[], None]
+SYSRC, SERVICE, SHUTDOWN = "/usr/sbin/sysrc", "/usr/sbin/service", "/sbin/shutdown"
+MOUNT_POINT = "/media/usb"
+KEYS = "/usr/local/etc/linkladder/operator_keys"  # sshd's AuthorizedKeysFile for the operator
+INSTALLER = "/usr/local/libexec/linkladder-install"
+KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
+BOOT = "/boot"
+
+
+def host_name_steps(args: list[str]) -> list[Step]:
+    """hostname NAME"""
+    exactly(args, "name")
+    name = host_name(args[0])
+    return [[SYSRC, f"hostname={name}"], ["/bin/hostname", name]]
+
+
+def address_steps(args: list[str]) -> list[Step]:
+    """address INTERFACE dhcp | none | static ADDRESS/PREFIX [ROUTER]"""
+    exactly(args[:2], "interface", "method")
+    name = interface(args[0])
+    method = one_of(args[1], "method", ("dhcp", "none", "static"))
+    restart: list[Step] = [[SERVICE, "netif", "restart", name], [SERVICE, "routing", "restart"]]
+    if method != "static":
+        exactly(args, "interface", "method")
+        return [[SYSRC, f"ifconfig_{_rc(name)}={'SYNCDHCP' if method == 'dhcp' else 'up'}"], *restart]
+    exactly(args[:3], "interface", "method", "address")
+    plain, _, prefix = args[2].partition("/")
+    six = ":" in address(plain)
+    number(prefix, "prefix", 1, 128 if six else 32)
+    setting = f"ifconfig_{_rc(name)}_ipv6=inet6" if six else f"ifconfig_{_rc(name)}=inet"
+    steps: list[Step] = [[SYSRC, f"{setting} {plain}/{prefix}"]]
+    if len(args) > 3:
+        exactly(args, "interface", "method", "address", "router")
+        router = address(args[3], "router")
+        if (":" in router) != six:
+            raise Refused("router", "is of the other IP version")
+        steps.append([SYSRC, f"{'ipv6_defaultrouter' if six else 'defaultrouter'}={router}"])
+    return [*steps, *restart]
+
+
+def _rc(name: str) -> str:
+    """rc.conf writes every character that a shell variable cannot hold as an underscore."""
+    return "".join(c if c in LETTERS + DIGITS else "_" for c in name)
+
+
+def ssh_steps(args: list[str]) -> list[Step]:
+    """ssh on | off | key TYPE BASE64 COMMENT"""
+    exactly(args[:1], "switch")
+    switch = one_of(args[0], "switch", ("on", "off", "key"))
+    if switch == "key":
+        exactly(args, "switch", "type", "key", "comment")
+        kind = one_of(args[1], "type", KEY_TYPES)
+        key = word(args[2], "key", LETTERS + DIGITS + "+/=", 2000)
+        comment = word(args[3], "comment", LETTERS + DIGITS + "@._-", 64)
+        return [lambda: _add_key(f"{kind} {key} {comment}\n")]
+    exactly(args, "switch")
+    if switch == "on":
+        return [[SYSRC, "sshd_enable=YES"], [SERVICE, "sshd", "start"]]
+    return [[SERVICE, "sshd", "onestop"], [SYSRC, "sshd_enable=NO"]]
+
+
+def _add_key(line: str) -> None:
+    os.makedirs(os.path.dirname(KEYS), mode=0o755, exist_ok=True)
+    descriptor = os.open(KEYS, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(descriptor, "r+", encoding="ascii") as file:
+        if line not in file.readlines():
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def mount_steps(args: list[str]) -> list[Step]:
+    """usb-mount PARTITION"""
+    exactly(args, "partition")
+    device = usb_partition(args[0])
+    options = "nosuid,noexec,-m=666,-M=777"
+    return [
+        lambda: os.makedirs(MOUNT_POINT, mode=0o755, exist_ok=True),
+        ["/sbin/mount", "-t", "msdosfs", "-o", options, f"/dev/{device}", MOUNT_POINT],
+    ]
+
+
+def unmount_steps(args: list[str]) -> list[Step]:
+    """usb-unmount"""
+    exactly(args)
+    return [["/sbin/umount", MOUNT_POINT]]
+
+
+def kernel_steps(args: list[str]) -> list[Step]:
+    """kernel-next NAME: once, so that a kernel that does not come up is gone after the next power cycle."""
+    exactly(args, "kernel")
+    name = word(args[0], "kernel", LETTERS + DIGITS + "._-", 64)
+    if name.startswith(".") or not os.path.isfile(f"{BOOT}/{name}/kernel"):
+        raise Refused("kernel", f"there is none of the name {name}")
+    return [["/sbin/nextboot", "-k", name]]
+
+
+def install_steps(args: list[str]) -> list[Step]:
+    """install DISK"""
+    exactly(args, "disk")
+    return [[INSTALLER, unused_disk(args[0])]]
+
+
+def reboot_steps(args: list[str]) -> list[Step]:
+    """reboot"""
+    exactly(args)
+    return [[SHUTDOWN, "-r", "now"]]
+
+
+def shutdown_steps(args: list[str]) -> list[Step]:
+    """shutdown"""
+    exactly(args)
+    return [[SHUTDOWN, "-p", "now"]]

@@ -1,0 +1,111 @@
+"""Validators: text in, a value fit for a command line out, or Refused naming the field."""
+
+from __future__ import annotations
+
+import socket
+
+DIGITS = "0123456789"
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LIMIT = 4096  # characters of any argument
+SHOWN = 40
+
+
+class Refused(Exception):
+    """An argument, or the whole request, is not allowed; nothing has been done."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(f"{field}: {why}")
+        self.field = field
+
+
+def shown(text: str) -> str:
+    """A stranger's text, short and harmless on a terminal and in a log."""
+    return ascii(text[:SHOWN]) + ("..." if len(text) > SHOWN else "")
+
+
+def word(text: str, field: str, allowed: str, limit: int) -> str:
+    """Between one and `limit` of the allowed characters, and no option."""
+    if not text or len(text) > limit or text[0] == "-" or any(c not in allowed for c in text):
+        raise Refused(field, f"not acceptable: {shown(text)}")
+    return text
+
+
+def number(text: str, field: str, low: int, high: int) -> str:
+    """A whole number in range, in plain digits."""
+    if not text or len(text) > 20 or any(c not in DIGITS for c in text) or not low <= int(text) <= high:
+        raise Refused(field, f"expected a whole number from {low} to {high}, got {shown(text)}")
+    return str(int(text))
+
+
+def seconds(text: str, field: str, low: float, high: float) -> str:
+    """A decimal number in range, in plain digits."""
+    whole, dot, rest = text.partition(".")
+    plain = len(text) <= 12 and all(c in DIGITS for c in whole + rest) and (whole or rest) and not (dot and not rest)
+    if not plain or not low <= float(text) <= high:
+        raise Refused(field, f"expected a number from {low:g} to {high:g}, got {shown(text)}")
+    return text
+
+
+def one_of(text: str, field: str, choices: tuple[str, ...]) -> str:
+    if text not in choices:
+        raise Refused(field, f"expected one of {' '.join(choices)}, got {shown(text)}")
+    return text
+
+
+def interface(text: str, field: str = "interface") -> str:
+    """The name of an interface that is there."""
+    word(text, field, LETTERS + DIGITS + "._-", 15)
+    try:
+        socket.if_nametoindex(text)
+    except OSError:
+        raise Refused(field, f"there is no interface {shown(text)}") from None
+    return text
+
+
+def address(text: str, field: str = "address") -> str:
+    """An IP address as digits, of one host: no name, no multicast, no wildcard."""
+    plain, percent, zone = text.partition("%")
+    if percent:
+        interface(zone, field)
+    if len(plain) <= 45 and plain.isascii():
+        for family in (socket.AF_INET, socket.AF_INET6):
+            try:
+                packed = socket.inet_pton(family, plain)
+            except (OSError, ValueError):
+                continue
+            if percent and (family == socket.AF_INET or packed[:1] != b"\xfe"):
+                break
+            if not any(packed) or packed == b"\xff\xff\xff\xff":
+                raise Refused(field, f"not the address of one host: {shown(text)}")
+            if (family == socket.AF_INET and packed[0] >= 224) or (family == socket.AF_INET6 and packed[0] == 0xFF):
+                raise Refused(field, f"not the address of one host: {shown(text)}")
+            return text
+    raise Refused(field, f"expected an IP address, got {shown(text)}")
+
+
+def cpus(text: str, field: str = "cpus") -> str:
+    """A list of cores such as 0,2-3."""
+    word(text, field, DIGITS + ",-", 256)
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        number(first, field, 0, 4095)
+        if dash:
+            number(last, field, int(first), 4095)
+    return text
+
+
+def host_name(text: str, field: str = "name") -> str:
+    """A host name as DNS allows it."""
+    word(text, field, LETTERS + DIGITS + ".-", 253)
+    for label in text.split("."):
+        if not 0 < len(label) <= 63 or label[0] == "-" or label[-1] == "-":
+            raise Refused(field, f"not a host name: {shown(text)}")
+    return text
+
+
+def exactly(args: list[str], *fields: str) -> None:
+    """As many arguments as there are fields."""
+    if len(args) < len(fields):
+        raise Refused(fields[len(args)], "is missing")
+    if len(args) > len(fields):
+        raise Refused("arguments", f"one too many: {shown(args[len(fields)])}")

@@ -1,0 +1,57 @@
+"""From a command line to an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from linkladder.priv import audit
+from linkladder.priv.checks import Refused
+from linkladder.priv.running import Failed, run
+from linkladder.priv.verbs import MEASURE, build
+
+DONE, FAILED, REFUSED = 0, 1, 2
+HIGHEST_DESCRIPTOR = 1024
+
+
+def main() -> int:
+    """linkladder-priv CLASS VERB ARGUMENT..."""
+    return serve(sys.argv[1:])
+
+
+def measure() -> int:
+    """linkladder-measure VERB ARGUMENT..."""
+    return serve([MEASURE, *sys.argv[1:]])
+
+
+def serve(words: list[str]) -> int:
+    """Check, do, and leave a line either way."""
+    system = "FreeBSD" if sys.platform.startswith("freebsd") else "Linux"
+    try:
+        if len(words) < 2:
+            raise Refused("class" if not words else "verb", "is missing")
+        steps = build(words[0], words[1], words[2:], system)
+    except Refused as refusal:
+        return _end(words, f"refused {refusal}", str(refusal), REFUSED)
+    if os.geteuid() != 0:
+        return _end(words, "refused", "not started as root", REFUSED)
+    os.closerange(3, HIGHEST_DESCRIPTOR)
+    os.umask(0o022)
+    os.chdir("/")
+    audit.write(words, "started")
+    try:
+        for step in steps:
+            if callable(step):
+                step()
+            else:
+                run(step)
+    except (Failed, OSError) as problem:
+        return _end(words, f"failed {problem}", str(problem), FAILED)
+    return _end(words, "done", "", DONE)
+
+
+def _end(words: list[str], outcome: str, message: str, code: int) -> int:
+    audit.write(words, outcome)
+    if message:
+        print(f"linkladder-priv: {message}", file=sys.stderr)
+    return code

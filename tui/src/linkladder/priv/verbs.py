@@ -1,0 +1,104 @@
+"""The verbs: whose they are, and the steps that checked arguments become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from linkladder.priv import appliance, ping, sysctls
+from linkladder.priv.checks import LIMIT, Refused, cpus, exactly, interface, number, one_of, shown
+
+# A step is a command line, its program an absolute path, or a function that does the same without a process.
+Step = list[str] | Callable[[], None]
+Builder = Callable[[str, list[str]], list[Step]]
+
+MEASURE, OPERATOR = "measure", "operator"
+CLASSES = (MEASURE, OPERATOR)
+FLAGS = ("tso", "lro", "rxcsum", "txcsum")
+FREEBSD_FLAGS = (*FLAGS, "tso4", "tso6", "rxcsum6", "txcsum6")
+LINUX_FLAGS = {"tso": "tso", "lro": "lro", "gso": "gso", "gro": "gro", "rxcsum": "rx", "txcsum": "tx"}
+MAX_ARGUMENTS = 40
+
+
+def build(cls: str, verb: str, args: list[str], system: str) -> list[Step]:
+    """The steps of a request, or Refused; whoever asks, nothing has been done when this returns."""
+    one_of(cls, "class", CLASSES)
+    if verb not in VERBS:
+        raise Refused("verb", f"there is no {shown(verb)}")
+    owner, builder = VERBS[verb]
+    if owner == OPERATOR and cls != OPERATOR:
+        raise Refused("verb", f"{verb} is for the operator at the console only")
+    if len(args) > MAX_ARGUMENTS:
+        raise Refused("arguments", f"more than {MAX_ARGUMENTS}")
+    for position, text in enumerate(args, 1):
+        if len(text) > LIMIT or not text.isascii() or not text.isprintable():
+            raise Refused(f"argument {position}", f"too long, or holds a character that is not allowed: {shown(text)}")
+    if owner == OPERATOR and system != "FreeBSD":
+        raise Refused("verb", f"{verb} changes an appliance; this is {system}, which its owner sets up")
+    return builder(system, args)
+
+
+def _iface_flags(system: str, args: list[str]) -> list[Step]:
+    exactly(args[:2], "interface", "flags")
+    name = interface(args[0])
+    known = FREEBSD_FLAGS if system == "FreeBSD" else tuple(LINUX_FLAGS)
+    flags = [(one_of(text.removeprefix("-"), "flags", known), not text.startswith("-")) for text in args[1:]]
+    if system == "FreeBSD":
+        return [["/sbin/ifconfig", name, *(flag if on else f"-{flag}" for flag, on in flags)]]
+    words = [word for flag, on in flags for word in (LINUX_FLAGS[flag], "on" if on else "off")]
+    return [["/usr/sbin/ethtool", "-K", name, *words]]
+
+
+def _mtu(system: str, args: list[str]) -> list[Step]:
+    exactly(args, "interface", "mtu")
+    name, size = interface(args[0]), number(args[1], "mtu", 576, 65535)
+    if system == "FreeBSD":
+        return [["/sbin/ifconfig", name, "mtu", size]]
+    return [["/usr/sbin/ip", "link", "set", "dev", name, "mtu", size]]
+
+
+def _sysctl(system: str, args: list[str]) -> list[Step]:
+    exactly(args, "name", "value")
+    name, value = args[0], sysctls.check(system, args[0], args[1])
+    if system == "FreeBSD":
+        return [["/sbin/sysctl", f"{name}={value}"]]
+    return [lambda: _write("/proc/sys/" + name.replace(".", "/"), value)]
+
+
+def _cpuset(system: str, args: list[str]) -> list[Step]:
+    """Which cores serve an interrupt; processes of one's own need no root."""
+    exactly(args, "irq", "cpus")
+    irq, where = number(args[0], "irq", 0, 65535), cpus(args[1])
+    if system == "FreeBSD":
+        return [["/usr/bin/cpuset", "-l", where, "-x", irq]]
+    return [lambda: _write(f"/proc/irq/{irq}/smp_affinity_list", where)]
+
+
+def _ping(system: str, args: list[str]) -> list[Step]:
+    return [["/sbin/ping" if system == "FreeBSD" else "/usr/bin/ping", *ping.parse(system, args)]]
+
+
+def _write(path: str, value: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(value)
+
+
+def _operator(build_steps: Callable[[list[str]], list[Step]]) -> tuple[str, Builder]:
+    return OPERATOR, lambda _system, args: build_steps(args)
+
+
+VERBS: dict[str, tuple[str, Builder]] = {
+    "iface-flags": (MEASURE, _iface_flags),
+    "mtu": (MEASURE, _mtu),
+    "sysctl": (MEASURE, _sysctl),
+    "cpuset": (MEASURE, _cpuset),
+    "ping": (MEASURE, _ping),
+    "hostname": _operator(appliance.host_name_steps),
+    "address": _operator(appliance.address_steps),
+    "ssh": _operator(appliance.ssh_steps),
+    "usb-mount": _operator(appliance.mount_steps),
+    "usb-unmount": _operator(appliance.unmount_steps),
+    "kernel-next": _operator(appliance.kernel_steps),
+    "install": _operator(appliance.install_steps),
+    "reboot": _operator(appliance.reboot_steps),
+    "shutdown": _operator(appliance.shutdown_steps),
+}
