@@ -10,9 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from world import SITES, Lab, LabError, Link
-
 from linkladder import units
+from world import SITES, Lab, LabError, Link
 
 PREFIX = "ll"
 

@@ -136,7 +136,20 @@ class Lab:
         self._in("net", "ip", "link", "set", "br0", "up")
         for site in SITES:
             port = f"v{site}"
-            ip("link", "add", "sv0", "netns", self.space(site), "type", "veth", "peer", "name", port, "netns", self.space("net"))
+            ip(
+                "link",
+                "add",
+                "sv0",
+                "netns",
+                self.space(site),
+                "type",
+                "veth",
+                "peer",
+                "name",
+                port,
+                "netns",
+                self.space("net"),
+            )
             self._in("net", "ip", "link", "set", port, "master", "br0", "up")
             self._address(site, "sv0", "same-vlan")
 
@@ -145,7 +158,20 @@ class Lab:
             self._set("net", f"net/{key}", "1")
         for site in SITES:
             port, net = f"d{site}", self.address(site, "dc-link").rsplit(".", 1)[0]
-            ip("link", "add", "dc0", "netns", self.space(site), "type", "veth", "peer", "name", port, "netns", self.space("net"))
+            ip(
+                "link",
+                "add",
+                "dc0",
+                "netns",
+                self.space(site),
+                "type",
+                "veth",
+                "peer",
+                "name",
+                port,
+                "netns",
+                self.space("net"),
+            )
             self._address(site, "dc0", "dc-link")
             self._in("net", "ip", "addr", "add", f"{net}.254/24", "dev", port)
             net6 = self.address(site, "dc-link", 6).rsplit("::", 1)[0]
@@ -174,7 +200,9 @@ class Lab:
                 "table inet lab { chain forward { type filter hook forward priority 0; "
                 f"numgen random mod 1000000 < {round(link.loss * 10_000)} drop; }} }}"
             )
-            subprocess.run(["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True)
+            subprocess.run(
+                ["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True
+            )
 
     def _delay(self, link: Link) -> None:
         half = f"{link.delay_ms / 2:g}ms"
@@ -235,17 +263,38 @@ class Lab:
         from linkladder.pairing import sshd  # late: the lab is also torn down where nothing is installed
 
         Path("/run/sshd").mkdir(exist_ok=True)
-        environment = {"LINKLADDER_CORES": self.cores(site), "LINKLADDER_TOOLS_PATH": str(TOP / ".work/netperf/usr/bin")}
-        config = sshd.ensure_config(
-            self.state(site), self.user, (self.address(site, "control"),), CONTROL_PORT, environment=environment
-        )
-        self._own(self.state(site))
+        config = self.environment(site)
         run = self.command(site, [])[: self.command(site, []).index("sh") + 4]
         log = (self.folder / self.prefix / site / "sshd.log").open("ab")
         process = subprocess.Popen([*run, *sshd.argv(config)], stdout=log, stderr=log, start_new_session=True)
         (self.folder / self.prefix / site / "sshd.pid").write_text(str(process.pid))
         wait_for(lambda: self._listens(site), 5.0, f"sshd of {site} did not start; see {log.name}")
         return process
+
+    def environment(self, site: str, **settings: str) -> Path:
+        """What the site's agent sees from the next connection on, beside what it always has."""
+        from linkladder.pairing import sshd  # late, as above
+
+        base = {"LINKLADDER_CORES": self.cores(site), "LINKLADDER_TOOLS_PATH": str(TOP / ".work/netperf/usr/bin")}
+        listen = (self.address(site, "control"),)
+        config = sshd.ensure_config(self.state(site), self.user, listen, CONTROL_PORT, environment={**base, **settings})
+        self._own(self.state(site))
+        return config
+
+    def pair(self) -> None:
+        """Each trusts the other's keys, which are carried over as files."""
+        for site, other in (SITES, SITES[::-1]):
+            code = (
+                "import sys; from pathlib import Path; from linkladder.pairing import keys, peers;"
+                "name, address, user, base = sys.argv[1:]; base = Path(base);"
+                "peers.add(peers.Peer(name, (address,), keys.public(keys.host_key(base)),"
+                " keys.public(keys.user_key(base)), user=user))"
+            )
+            names = [other, self.address(other, "control"), self.user, str(self.state(other))]
+            argv = [sys.executable, "-c", code, *names]
+            done = subprocess.run(self.command(site, argv), capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise LabError(f"{site} and {other} could not be paired: {done.stderr.strip()}")
 
     def stop_control(self, site: str) -> None:
         file = self.folder / self.prefix / site / "sshd.pid"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__, doctor, host, tools, units
+from linkladder import __version__, host, tools, units
 from linkladder.agent.service import tool_version
 from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError
@@ -85,6 +85,8 @@ def _print(facts: HostFacts) -> None:
 
 
 def _doctor(args: argparse.Namespace) -> int:
+    from linkladder import doctor  # late: it looks at everything
+
     findings = doctor.examine()
     if args.json:
         print(json.dumps([to_json(f) for f in findings], indent=1))

@@ -1,0 +1,361 @@
+"""Failures caused on two appliances, whatever they run on: the same list serves the lab and two FreeBSD machines.
+
+A `World` says how to run a command on a site and how to find its processes; everything else is here.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+PLAN = """
+name = "trial"
+[[experiment]]
+rungs = ["{rung}"]
+streams = {streams}
+duration = {duration}
+warmup = 1
+repeats = {repeats}
+direction = "{direction}"
+{more}
+"""
+TOOLS = ("iperf", "netperf", "netserver", "ping")
+
+
+class World(Protocol):
+    """Two appliances, alpha and beta, paired."""
+
+    def run(self, site: str, script: str, check: bool = True) -> str:
+        """A shell script as root on a site; its output."""
+
+    def linkladder(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        """A linkladder command started on alpha."""
+
+    def write(self, site: str, path: str, text: str, mode: int = 0o644) -> None: ...
+
+    def processes(self, site: str) -> dict[int, str]:
+        """pid -> command line of what runs there."""
+
+    def path_interface(self, site: str) -> str:
+        """The interface of the rung that is tested."""
+
+    def far_environment(self, **settings: str) -> None:
+        """What beta's agent sees in its environment from the next connection on."""
+
+    @property
+    def rung(self) -> str: ...
+
+    @property
+    def folder(self) -> str:
+        """A scratch folder that exists on both sites."""
+
+
+def plan_text(
+    world: World, duration: int = 4, repeats: int = 1, streams: int = 2, direction: str = "forward", more: str = ""
+) -> str:
+    return PLAN.format(
+        rung=world.rung, streams=streams, duration=duration, repeats=repeats, direction=direction, more=more
+    )
+
+
+class Run:
+    """One `linkladder run` on alpha, under way."""
+
+    def __init__(self, world: World, plan: str, env: dict[str, str] | None = None, name: str = "trial") -> None:
+        self.world = world
+        world.write("alpha", f"{world.folder}/{name}.toml", plan)
+        self.began = time.monotonic()
+        self.process = world.linkladder("run", "--plan", f"{world.folder}/{name}.toml", "--peer", "beta", env=env)
+
+    def wait(self, seconds: float = 90.0) -> int:
+        self.process.communicate(timeout=seconds)
+        return self.process.returncode
+
+    def document(self) -> dict[str, Any]:
+        shown = self.world.linkladder("show", "last", "--json")
+        out, errors = shown.communicate(timeout=60)
+        assert shown.returncode == 0, errors
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+    def trials(self) -> list[dict[str, Any]]:
+        return [t for r in self.document()["rungs"] for e in r["experiments"] for t in e["trials"]]
+
+
+def tool(world: World, site: str, *words: str, seconds: float = 20.0) -> int:
+    """The pid of a tool with these words in its command line, once it runs."""
+
+    def find() -> int | None:
+        for pid, line in world.processes(site).items():
+            name = line.split(" ", 1)[0].rsplit("/", 1)[-1]
+            if name in TOOLS and all(w in line.split() for w in words):
+                return pid
+        return None
+
+    return until(find, seconds, f"no tool with {words} came up on {site}")
+
+
+def agent(world: World, site: str = "beta") -> int:
+    """The pid of the agent that serves alpha."""
+
+    def find() -> int | None:
+        for pid, line in world.processes(site).items():
+            words = line.split()
+            if "agent" in words and "--peer" in words and "python" in words[0]:
+                return pid
+        return None
+
+    return until(find, 20.0, f"no agent on {site}")
+
+
+def until(found: Callable[[], Any], seconds: float, otherwise: str) -> Any:
+    deadline = time.monotonic() + seconds
+    while (value := found()) is None:
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.1)
+    return value
+
+
+def no_tool_left(world: World, seconds: float = 5.0) -> None:
+    """Neither end has a tool of ours running."""
+
+    def none() -> bool | None:
+        left = [
+            line
+            for site in ("alpha", "beta")
+            for line in world.processes(site).values()
+            if line.split(" ", 1)[0].rsplit("/", 1)[-1] in TOOLS
+        ]
+        return None if left else True
+
+    until(none, seconds, "tools were left behind")
+
+
+@contextmanager
+def link_down(world: World, site: str, seconds: float) -> Iterator[None]:
+    name = world.path_interface(site)
+    world.run(site, f"ifconfig {name} down 2>/dev/null || ip link set {name} down")
+    try:
+        yield
+        time.sleep(seconds)
+    finally:
+        world.run(site, f"ifconfig {name} up 2>/dev/null || ip link set {name} up")
+
+
+# --- the list: each causes one failure and says what must come of it
+
+
+def server_killed(world: World) -> None:
+    run = Run(world, plan_text(world, repeats=2))
+    tool(world, "beta", "-s")
+    time.sleep(2)
+    world.run("beta", f"kill -9 {tool(world, 'beta', '-s')}")
+    assert run.wait() == 1
+    first, second = run.trials()
+    assert not first["ok"] and first["fault"] == "tool" and first["reason"]
+    assert second["ok"], second["reason"]
+    no_tool_left(world)
+
+
+def client_killed(world: World) -> None:
+    run = Run(world, plan_text(world, repeats=2))
+    client = tool(world, "alpha", "-c")
+    time.sleep(2)
+    world.run("alpha", f"kill -9 {client}")
+    assert run.wait() == 1
+    first, second = run.trials()
+    assert not first["ok"] and first["reason"]
+    assert second["ok"], second["reason"]
+    no_tool_left(world)
+
+
+def link_down_and_up(world: World) -> None:
+    run = Run(world, plan_text(world, duration=6, repeats=2))
+    tool(world, "alpha", "-c")
+    time.sleep(2)
+    with link_down(world, "beta", 25):
+        pass
+    assert run.wait(120) == 1
+    first, second = run.trials()
+    assert not first["ok"] and first["fault"] == "path", first["reason"]
+    assert second["repeat"] == 1
+    no_tool_left(world)
+
+
+def channel_killed(world: World) -> None:
+    """The sshd session dies: the run reconnects and does the same trial again."""
+    run = Run(world, plan_text(world, repeats=2))
+    tool(world, "alpha", "-c")
+    time.sleep(1)
+    session = until(lambda: _sshd_session(world), 10.0, "no sshd session on beta")
+    world.run("beta", f"kill -9 {session}")
+    assert run.wait() == 0
+    assert [t["ok"] for t in run.trials()] == [True, True]
+    no_tool_left(world)
+
+
+def _sshd_session(world: World) -> int | None:
+    """The privileged process of the connection, which outlives neither us nor the channel."""
+    for pid, line in world.processes("beta").items():
+        if line.startswith("sshd") and ("[priv]" in line or "@notty" in line):
+            return pid
+    return None
+
+
+def agent_killed(world: World) -> None:
+    """No orphan is left, and the run goes on."""
+    run = Run(world, plan_text(world, repeats=2))
+    tool(world, "alpha", "-c")
+    server = tool(world, "beta", "-s")
+    world.run("beta", f"kill -9 {agent(world)}")
+    until(lambda: None if server in world.processes("beta") else True, 5.0, "the killed agent's server runs on")
+    assert run.wait() == 0
+    assert [t["ok"] for t in run.trials()] == [True, True]
+    no_tool_left(world)
+
+
+def run_killed(world: World) -> None:
+    """The near process dies: both ends are clean, and the run can be taken up again."""
+    run = Run(world, plan_text(world, repeats=2))
+    tool(world, "alpha", "-c")
+    pid = until(lambda: _run_pid(world), 5.0, "no run on alpha")
+    world.run("alpha", f"kill -9 {pid}")
+    run.process.communicate(timeout=20)
+    no_tool_left(world, 10.0)
+    again = world.linkladder("run", "--resume", "last")
+    again.communicate(timeout=90)
+    assert again.returncode == 0
+    assert [t["ok"] for t in run.trials()] == [True, True]
+
+
+def _run_pid(world: World) -> int | None:
+    for pid, line in world.processes("alpha").items():
+        words = line.split()
+        if "python" in words[0] and "run" in words and "--plan" in words:
+            return pid
+    return None
+
+
+def cancelled(world: World) -> None:
+    """Both ends stop within 2 s."""
+    run = Run(world, plan_text(world, duration=30))
+    tool(world, "alpha", "-c")
+    time.sleep(1)
+    pid = until(lambda: _run_pid(world), 5.0, "no run on alpha")
+    world.run("alpha", f"kill -INT {pid}")
+    began = time.monotonic()
+    no_tool_left(world, 3.0)
+    stopped = time.monotonic() - began
+    assert run.wait(20) == 3
+    assert stopped < 2.0, f"the tools ran on for {stopped:.1f} s"
+    assert run.document()["run"]["state"] == "incomplete"
+
+
+def fake_tool(
+    world: World, site: str, body: str, version: str = "iperf version 2.1.8 (12 August 2022) pthreads"
+) -> str:
+    """A folder with an iperf of our own making; the folder."""
+    folder = f"{world.folder}/fake-{site}"
+    script = f'#!/bin/sh\ncase "$*" in -v) echo "{version}"; exit 1;; esac\n{body}\n'
+    world.run(site, f"mkdir -p {folder}")
+    world.write(site, f"{folder}/iperf", script, 0o755)
+    return folder
+
+
+def tool_hangs(world: World) -> None:
+    run = Run(
+        world, plan_text(world, duration=2), env={"LINKLADDER_TOOLS_PATH": fake_tool(world, "alpha", "exec sleep 600")}
+    )
+    assert run.wait(60) == 1
+    (trial,) = run.trials()
+    assert not trial["ok"] and trial["fault"] == "tool" and trial["reason"]
+    assert trial["seconds"] < 30
+    no_tool_left(world)
+
+
+def tool_prints_garbage(world: World) -> None:
+    body = "head -c 200000 /dev/urandom; echo '[  1] 0.00-1.00 sec  nan Bytes  inf bits/sec'; sleep 3"
+    run = Run(world, plan_text(world, duration=2), env={"LINKLADDER_TOOLS_PATH": fake_tool(world, "alpha", body)})
+    assert run.wait(60) == 1
+    (trial,) = run.trials()
+    assert not trial["ok"] and trial["reason"]
+    assert trial["goodput_bps"] == 0
+
+
+def server_does_not_listen(world: World) -> None:
+    world.far_environment(LINKLADDER_TOOLS_PATH=fake_tool(world, "beta", "exec sleep 600"))
+    try:
+        run = Run(world, plan_text(world, duration=2))
+        assert run.wait(60) == 1
+        (trial,) = run.trials()
+        assert not trial["ok"] and "did not listen" in trial["reason"]
+        no_tool_left(world)
+    finally:
+        world.far_environment()
+
+
+def port_taken(world: World) -> None:
+    code = (
+        "import socket, time\n"
+        "held = []\n"
+        "for port in range(5301, 5401):\n"
+        "    s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('', port)); s.listen(1)\n"
+        "    held.append(s)\n"
+        "print('held', flush=True); time.sleep(60)\n"
+    )
+    world.write("beta", f"{world.folder}/hold.py", code)
+    world.run(
+        "beta", f"nohup python3 {world.folder}/hold.py >{world.folder}/held 2>&1 & echo $! >{world.folder}/hold.pid"
+    )
+    try:
+        until(lambda: True if "held" in world.run("beta", f"cat {world.folder}/held") else None, 10.0, "ports not held")
+        run = Run(world, plan_text(world, duration=2))
+        assert run.wait(60) == 1
+        (trial,) = run.trials()
+        assert not trial["ok"] and trial["fault"] == "tool" and "port 53" in trial["reason"]
+    finally:
+        world.run("beta", f"kill $(cat {world.folder}/hold.pid)")
+
+
+def wrong_local_address(world: World) -> None:
+    path = f'[path.{world.rung}]\nlocal = "192.0.2.1"\nremote = "{_remote(world)}"\npeer = "beta"\n'
+    text = plan_text(world, duration=2).replace("[[experiment]]", path + "[[experiment]]", 1)
+    run = Run(world, text)
+    assert run.wait(60) == 1
+    (trial,) = run.trials()
+    assert not trial["ok"] and "192.0.2.1 is not an address of this appliance" in trial["reason"]
+
+
+def _remote(world: World) -> str:
+    shown = world.linkladder("run", "--plan", "quick", "--rung", world.rung, "--dry-run")
+    out, _ = shown.communicate(timeout=30)
+    return next(line.split(" to ")[1].split()[0] for line in out.splitlines() if " to " in line and "from " in line)
+
+
+def window_refused(world: World) -> None:
+    run = Run(world, plan_text(world, duration=2, more='window = "512M"'))
+    assert run.wait(60) == 1
+    (trial,) = run.trials()
+    assert not trial["ok"] and trial["fault"] == "tool"
+    assert "window" in trial["reason"] or "socket buffer" in trial["reason"]
+
+
+ALL: tuple[Callable[[World], None], ...] = (
+    server_killed,
+    client_killed,
+    link_down_and_up,
+    channel_killed,
+    agent_killed,
+    run_killed,
+    cancelled,
+    tool_hangs,
+    tool_prints_garbage,
+    server_does_not_listen,
+    port_taken,
+    wrong_local_address,
+    window_refused,
+)

@@ -1,0 +1,106 @@
+"""Every failure that linkladder promises to survive, caused between two real ends in namespaces."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import mischief
+import pytest
+from world import SITES, Lab, Link
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
+
+
+class LabWorld:
+    """The lab as a mischief.World."""
+
+    rung = "same-host"
+
+    def __init__(self, lab: Lab, folder: Path) -> None:
+        self.lab = lab
+        self.folder = str(folder)
+
+    def run(self, site: str, script: str, check: bool = True) -> str:
+        argv = ["ip", "netns", "exec", self.lab.space(site), "sh", "-c", script]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def linkladder(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        argv = self.lab.command("alpha", [sys.executable, "-m", "linkladder", *args], env)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(argv, stdout=pipe, stderr=pipe, stdin=subprocess.DEVNULL, text=True)
+
+    def write(self, site: str, path: str, text: str, mode: int = 0o644) -> None:
+        Path(path).write_text(text)
+        Path(path).chmod(mode)
+
+    def processes(self, site: str) -> dict[int, str]:
+        listed = subprocess.run(
+            ["ip", "netns", "pids", self.lab.space(site)], capture_output=True, text=True, check=True
+        )
+        found = {}
+        for pid in listed.stdout.split():
+            try:
+                line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+                state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if line and state != "Z":
+                found[int(pid)] = line
+        return found
+
+    def path_interface(self, site: str) -> str:
+        return "sh0"
+
+    def far_environment(self, **settings: str) -> None:
+        self.lab.environment("beta", **settings)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+    lab = Lab("llf", Link(), tmp_path_factory.mktemp("lab"))
+    folder = tmp_path_factory.mktemp("mischief")
+    try:
+        lab.up()
+        lab.describe_link()
+        for site in SITES:
+            lab.start_control(site)
+        lab.pair()
+        yield LabWorld(lab, folder)
+    finally:
+        lab.down()
+
+
+@pytest.mark.parametrize("failure", mischief.ALL, ids=lambda f: f.__name__)
+def test_failure(world: LabWorld, failure: Callable[[mischief.World], None]) -> None:
+    failure(world)
+
+
+def test_busy_names_who_holds_it(world: LabWorld) -> None:
+    first = mischief.Run(world, mischief.plan_text(world, duration=6))
+    mischief.tool(world, "alpha", "-c")
+    second = world.linkladder("run", "--plan", f"{world.folder}/trial.toml", "--peer", "beta")
+    _, errors = second.communicate(timeout=30)
+    assert second.returncode == 3
+    assert "busy: alpha, run " in errors
+    assert first.wait() == 0
+
+
+def test_the_peer_is_named_when_there_is_none(world: LabWorld) -> None:
+    lost = world.linkladder("run", "--plan", "quick", "--rung", "same-host", "--peer", "gamma")
+    _, errors = lost.communicate(timeout=30)
+    assert lost.returncode == 3
+    assert "gamma" in errors
+
+
+def test_json_on_standard_output_is_all_there_is(world: LabWorld) -> None:
+    world.write("alpha", f"{world.folder}/one.toml", mischief.plan_text(world, duration=2))
+    run = world.linkladder("run", "--plan", f"{world.folder}/one.toml", "--peer", "beta", "--json", "-")
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert json.loads(out)["schema"] == "linkladder/1"

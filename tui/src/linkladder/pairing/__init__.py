@@ -1,0 +1,1 @@
+"""Which appliances are trusted, and the OpenSSH channel between exactly those."""
