@@ -15,6 +15,7 @@ from linkladder.priv.checks import (
     interface,
     number,
     one_of,
+    public_key,
     word,
 )
 from linkladder.priv.disks import unused_disk, usb_partition
@@ -71,7 +72,7 @@ def ssh_steps(args: list[str]) -> list[Step]:
     if switch == "key":
         exactly(args, "switch", "type", "key", "comment")
         kind = one_of(args[1], "type", KEY_TYPES)
-        key = word(args[2], "key", LETTERS + DIGITS + "+/=", 2000)
+        key = public_key(kind, args[2])
         comment = word(args[3], "comment", LETTERS + DIGITS + "@._-", 64)
         return [lambda: _add_key(f"{kind} {key} {comment}\n")]
     exactly(args, "switch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import socket
 
 DIGITS = "0123456789"
@@ -100,6 +101,19 @@ def host_name(text: str, field: str = "name") -> str:
     for label in text.split("."):
         if not 0 < len(label) <= 63 or label[0] == "-" or label[-1] == "-":
             raise Refused(field, f"not a host name: {shown(text)}")
+    return text
+
+
+def public_key(kind: str, text: str, field: str = "key") -> str:
+    """The middle word of an OpenSSH public key of that kind."""
+    word(text, field, LETTERS + DIGITS + "+/=", 2000)
+    try:
+        blob = binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        blob = b""
+    name = kind.encode()
+    if not blob.startswith(len(name).to_bytes(4, "big") + name) or len(blob) < len(name) + 32:
+        raise Refused(field, f"not an {kind} key: {shown(text)}")
     return text
 
 

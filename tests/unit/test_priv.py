@@ -1,0 +1,331 @@
+"""The program that runs as root: what it refuses, what it would run, and that it lets go."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from linkladder.priv import disks, ping, sysctls, verbs
+from linkladder.priv.checks import Refused
+
+CAPTURES = Path(__file__).parents[1] / "captures" / "freebsd-15.1"
+KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
+IFACE = "lo" if sys.platform.startswith("linux") else "lo0"
+BAD = [
+    "",
+    "-x",
+    "--help",
+    "a\nb",
+    "a\0b",
+    "a b",
+    ";reboot",
+    "$(reboot)",
+    "`id`",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "٣",
+    "１２",
+    "1e3",
+    "0x10",
+    "+1",
+    "-1",
+    " 1",
+    "1 ",
+    "9" * 400,
+    "A" * 10_000_000,
+    "\x1b[2J",
+    "é",
+    "NaN",
+    "inf",
+]
+# For every verb: arguments that are accepted on FreeBSD, each of which is then spoilt in turn.
+GOOD = {
+    "iface-flags": [IFACE, "-tso"],
+    "mtu": [IFACE, "9000"],
+    "sysctl": ["net.inet.tcp.sendspace", "262144"],
+    "cpuset": ["24", "0,2-3"],
+    "ping": [
+        "-n",
+        "-D",
+        "-c",
+        "10",
+        "-i",
+        "0.05",
+        "-s",
+        "1472",
+        "-S",
+        "10.0.0.1",
+        "10.0.0.2",
+    ],
+    "hostname": ["alpha.lab"],
+    "ssh": ["key", "ssh-ed25519", KEY, "me@desk"],
+}
+FAIR_NAMES = {"1e3", "0x10", "NaN", "inf"}
+
+
+def refusal(cls: str, verb: str, args: list[str], system: str = "FreeBSD") -> Refused:
+    with pytest.raises(Refused) as caught:
+        verbs.build(cls, verb, args, system)
+    return caught.value
+
+
+@pytest.mark.parametrize("verb", GOOD)
+def test_each_argument_spoilt_in_turn_is_refused_by_name(verb: str) -> None:
+    assert verbs.build("operator", verb, GOOD[verb], "FreeBSD")
+    for place, good in enumerate(GOOD[verb]):
+        for bad in BAD:
+            if (verb == "hostname" or good == "me@desk") and bad in FAIR_NAMES:
+                continue
+            spoilt = [*GOOD[verb]]
+            spoilt[place] = bad
+            error = refusal("operator", verb, spoilt)
+            assert error.field and len(str(error)) < 300 and str(error).isprintable()
+
+
+@pytest.mark.parametrize("verb", GOOD)
+def test_missing_and_extra_arguments_are_refused(verb: str) -> None:
+    assert "is missing" in str(refusal("operator", verb, []))
+    if verb != "iface-flags":
+        refusal("operator", verb, [*GOOD[verb], "more"])
+    refusal("operator", verb, [*GOOD[verb], *["x"] * 1000])
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["", "sh", "rm", "ping6", "MTU", "mtu\n", "mtu\0", "../mtu", "м" * 100, "-mtu"],
+)
+def test_unknown_verbs_are_refused(verb: str) -> None:
+    assert refusal("operator", verb, []).field == "verb"
+    assert refusal("root", "mtu", [IFACE, "1500"]).field == "class"
+
+
+@pytest.mark.parametrize("verb", [v for v, (owner, _) in verbs.VERBS.items() if owner == verbs.OPERATOR])
+def test_a_peer_cannot_reach_the_operators_verbs(verb: str) -> None:
+    assert "operator" in str(refusal("measure", verb, []))
+    assert "Linux" in str(refusal("operator", verb, [], "Linux"))
+
+
+@given(st.lists(st.text(), max_size=6), st.sampled_from(sorted(verbs.VERBS)))
+def test_no_text_leads_to_anything_but_a_refusal_or_a_clean_command(args: list[str], verb: str) -> None:
+    try:
+        steps = verbs.build("measure", verb, args, "FreeBSD")
+    except Refused:
+        return
+    for step in steps:
+        assert isinstance(step, list) and step[0].startswith("/")
+        assert all(word.isascii() and word.isprintable() for word in step)
+
+
+def test_the_commands_are_those_of_each_system() -> None:
+    def words(verb: str, args: list[str], system: str) -> list[str]:
+        return [" ".join(s) for s in verbs.build("operator", verb, args, system) if isinstance(s, list)]
+
+    assert words("iface-flags", [IFACE, "-tso", "lro"], "FreeBSD") == [f"/sbin/ifconfig {IFACE} -tso lro"]
+    assert words("iface-flags", [IFACE, "-rxcsum"], "Linux") == [f"/usr/sbin/ethtool -K {IFACE} rx off"]
+    assert words("mtu", [IFACE, "9000"], "FreeBSD") == [f"/sbin/ifconfig {IFACE} mtu 9000"]
+    assert words("sysctl", ["dev.vmx.0.iflib.tx_abdicate", "1"], "FreeBSD") == [
+        "/sbin/sysctl dev.vmx.0.iflib.tx_abdicate=1"
+    ]
+    assert words("address", [IFACE, "static", "10.1.0.2/24", "10.1.0.1"], "FreeBSD")[:2] == [
+        f"/usr/sbin/sysrc ifconfig_{IFACE}=inet 10.1.0.2/24",
+        "/usr/sbin/sysrc defaultrouter=10.1.0.1",
+    ]
+    assert words("reboot", [], "FreeBSD") == ["/sbin/shutdown -r now"]
+
+
+@pytest.mark.parametrize(
+    ("args", "field"),
+    [
+        (["10.0.0.2"], "-c"),
+        (["-c", "5", "-f", "10.0.0.2"], "option"),
+        (["-c", "5", "-c", "6", "10.0.0.2"], "option"),
+        (["-c5", "10.0.0.2"], "option"),
+        (["-c", "5", "-i", "0.001", "10.0.0.2"], "-i"),
+        (["-c", "5", "-i", "0", "10.0.0.2"], "-i"),
+        (["-c", "5", "-s", "70000", "10.0.0.2"], "-s"),
+        (["-c", "1000000", "-i", "60", "10.0.0.2"], "-c"),
+        (["-c", "5", "example.org"], "address"),
+        (["-c", "5", "localhost"], "address"),
+        (["-c", "5", "224.0.0.1"], "address"),
+        (["-c", "5", "255.255.255.255"], "address"),
+        (["-c", "5", "0.0.0.0"], "address"),
+        (["-c", "5", "ff02::1"], "address"),
+        (["-c", "5", "10.1"], "address"),
+        (["-c", "5", "10.0.0.2%lo"], "address"),
+        (["-c", "5", "fe80::1%nosuch"], "address"),
+        (["-c"], "-c"),
+    ],
+)
+def test_pings_are_bounded_and_go_to_one_literal_address(args: list[str], field: str) -> None:
+    with pytest.raises(Refused) as caught:
+        ping.parse("FreeBSD", args)
+    assert caught.value.field == field
+
+
+def test_every_fixed_freebsd_name_is_one_that_the_kernel_has() -> None:
+    there = {
+        line.partition(":")[0].strip()
+        for path in CAPTURES.glob("sysctl-*.txt")
+        for line in path.read_text().splitlines()
+    }
+    assert [name for name in sysctls.FREEBSD if name not in there] == []
+    assert "net.inet.rss.enabled" not in sysctls.FREEBSD
+    assert {"dev.vmx.0.iflib.tx_abdicate", "dev.vmx.0.iflib.rx_budget"} <= there
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kern.ipc.maxsockbuf", "1"),
+        ("kern.ipc.maxsockbuf", "99999999999999999999"),
+        ("net.inet.tcp.cc.algorithm", "evil"),
+        ("dev.vmx.0.iflib.tx_abdicate", "2"),
+        ("dev.mce.0.iflib.tx_abdicate", "1"),
+        ("dev.vmx.99.iflib.tx_abdicate", "1"),
+        ("dev.vmx.0.%desc", "1"),
+        ("kern.securelevel", "-1"),
+        ("security.bsd.see_other_uids", "1"),
+    ],
+)
+def test_other_settings_and_values_are_refused(name: str, value: str) -> None:
+    with pytest.raises(Refused):
+        sysctls.check("FreeBSD", name, value)
+    assert sysctls.check("Linux", "net.ipv4.tcp_rmem", "4096 131072 33554432") == "4096 131072 33554432"
+    with pytest.raises(Refused):
+        sysctls.check("Linux", "net.ipv4.tcp_rmem", "4096 131072 33554432\n1")
+
+
+def test_the_disks_of_the_running_system_are_known_through_their_labels() -> None:
+    mounts = "/dev/ufs/linkladder\t/\tufs\trw\t1 1\ndevfs\t/dev\tdevfs\trw\t0 0\n/dev/vtbd1p1\t/x\tufs\trw\t0 0\n"
+    labels = "ufs/linkladder  N/A  da0p3\n   gpt/efi  N/A  da0p1\n"
+    swap = "Device          512-blocks     Used    Avail Capacity\n/dev/nda0p2  1 1 1 0%\n"
+    assert disks.disks_of(mounts, swap, labels, "\t/dev/ada2p4  ONLINE 0 0 0\n") == {
+        "da0",
+        "vtbd1",
+        "nda0",
+        "ada2",
+    }
+
+
+@pytest.mark.parametrize("name", ["", "da", "da0x", "sda", "md0", "da0/../x", "cd0", "da0p", "zvol", "da1p1"])
+def test_odd_disk_names_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(disks, "DEVICES", str(tmp_path))
+    monkeypatch.setattr(disks, "in_use", lambda: {"da0"})
+    for there in ("da0", "da1", "da1p1", "da2"):
+        (tmp_path / there).touch()
+    with pytest.raises(Refused):
+        disks.unused_disk(name)
+    with pytest.raises(Refused, match="running system"):
+        disks.unused_disk("da0")
+    with pytest.raises(Refused, match="running system"):
+        disks.usb_partition("da0")
+    assert disks.unused_disk("da2") == "da2"
+    assert disks.usb_partition("da1p1") == "da1p1"
+
+
+# --- the program itself
+
+
+def start(tmp_path: Path, *words: str, stdin: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-m", "linkladder.priv", *words],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"LINKLADDER_AUDIT": str(tmp_path / "audit")},
+    )
+
+
+def test_a_refusal_has_exit_status_2_and_an_audit_line(tmp_path: Path) -> None:
+    process = start(tmp_path, "measure", "ping", "-c", "1", "10.0.0.1;reboot")
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 2
+    assert errors.startswith("linkladder-priv: address: expected an IP address, got '10.0.0.1;reboot'")
+    if os.geteuid() == 0:
+        assert "refused address" in (tmp_path / "audit").read_text()
+
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="the helper works as root only")
+
+
+@root
+def test_a_ping_runs_and_leaves_its_lines(tmp_path: Path) -> None:
+    process = start(
+        tmp_path,
+        "measure",
+        "ping",
+        "-c",
+        "2",
+        "-i",
+        "0.05",
+        "127.0.0.1",
+        stdin=subprocess.DEVNULL,
+    )
+    output, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (0, "")
+    assert "2 packets transmitted, 2" in output
+    audit = (tmp_path / "audit").read_text().splitlines()
+    assert [line.split()[-1] for line in audit] == ["'started'", "'done'"]
+    assert (tmp_path / "audit").stat().st_mode & 0o777 == 0o600
+
+
+@root
+def test_it_ends_the_ping_when_its_input_closes_and_the_summary_is_kept(
+    tmp_path: Path,
+) -> None:
+    process = start(tmp_path, "measure", "ping", "-c", "1000", "-i", "0.05", "127.0.0.1")
+    assert process.stdin and process.stdout
+    process.stdout.readline()
+    began = time.monotonic()
+    process.stdin.close()
+    output = process.stdout.read()
+    process.wait(5)
+    assert time.monotonic() - began < 1.0
+    assert "packets transmitted" in output
+
+
+@root
+def test_a_signal_ends_the_ping_too(tmp_path: Path) -> None:
+    process = start(
+        tmp_path,
+        "measure",
+        "ping",
+        "-c",
+        "1000",
+        "-i",
+        "0.05",
+        "127.0.0.1",
+        stdin=subprocess.DEVNULL,
+    )
+    assert process.stdout
+    process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=5)
+    assert "packets transmitted" in output
+
+
+@root
+def test_what_fails_is_told_with_exit_status_1(tmp_path: Path) -> None:
+    process = start(
+        tmp_path,
+        "measure",
+        "ping",
+        "-c",
+        "1",
+        "-I" if IFACE == "lo" else "-S",
+        "192.0.2.77",
+        "127.0.0.1",
+        stdin=subprocess.DEVNULL,
+    )
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 1
+    assert "ping ended with" in errors
