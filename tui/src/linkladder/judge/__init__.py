@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from linkladder.judge.ceilings import ceiling, measurement_error, rate_sold
 from linkladder.judge.comparison import compare
-from linkladder.judge.documents import Overrides, judge_document, with_judgement
+from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, with_judgement
 from linkladder.judge.experiments import judge_experiment, judge_trial
 from linkladder.judge.limiters import limiter
 from linkladder.judge.rungs import judge_rung
@@ -34,6 +34,7 @@ from linkladder.verdicts import (
 )
 
 __all__ = [
+    "AS_PLANNED",
     "Ceiling",
     "Comparison",
     "Difference",

@@ -41,7 +41,10 @@ class Overrides:
         return dataclasses.replace(contract, **given)
 
 
-def judge_document(document: Document, overrides: Overrides = Overrides()) -> DocumentJudgement:
+AS_PLANNED = Overrides()
+
+
+def judge_document(document: Document, overrides: Overrides = AS_PLANNED) -> DocumentJudgement:
     """Every rung judged, the run's verdict, and the ladder's diagnosis."""
     planned = document.run.plan.contract
     deal = overrides.apply(planned)
@@ -57,7 +60,7 @@ def judge_document(document: Document, overrides: Overrides = Overrides()) -> Do
     )
 
 
-def with_judgement(document: Document, overrides: Overrides = Overrides()) -> Document:
+def with_judgement(document: Document, overrides: Overrides = AS_PLANNED) -> Document:
     """The same document with its judgement in it."""
     return dataclasses.replace(document, judgement=judge_document(document, overrides))
 
@@ -117,6 +120,8 @@ def _step(
         return f"{names}: {figures}, nothing is lost ({sure})."
     if 1 - b / a < NOTICEABLE:
         return f"{names}: {figures}, {1 - b / a:.0%} less ({sure})."
+    if high[1].ceiling is not None and b >= 0.97 * high[1].ceiling.bps:
+        return f"{names}: {figures}, as much as the link's ceiling of {units.rate(high[1].ceiling.bps)} allows."
     enough = ", which still is enough" if b >= needed else ""
     return f"{names}: {figures}, {1 - b / a:.0%} is lost to {suspect} ({sure}){enough}."
 

@@ -144,11 +144,12 @@ def _judge(
     if not bounded:
         return Judgement(Verdict.PASS, provisional, _carried(seen), findings=tuple(findings), figures=figures)
     figures |= {"ceiling_bps": best, "percent_of_ceiling": 100 * seen.median / best}
-    error = max(measurement_error(t, p) for t in usable)
+    error = measurement_error(usable[values.index(seen.maximum)], p)
     figures["error_percent"] = 100 * error
     if seen.maximum > best * (1 + error):
+        which = f"with {units.rate(seen.maximum)} " if seen.count > 1 else ""
         said = (
-            f"{_carried(seen)}, with {units.rate(seen.maximum)} above the ceiling of {units.rate(best)} by more "
+            f"{_carried(seen)}, {which}above the ceiling of {units.rate(best)} by more "
             f"than the measurement error of {error:.2%}: the link, its rate or its MTU is not what was entered."
         )
         ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)

@@ -80,9 +80,10 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
 def _link(e: Evidence) -> Limiter | None:
     if e.ratio is None or e.ratio < AT_CEILING:
         return None
+    above = ", so the link is not what was entered" if e.ratio > 1.01 else ""
     return Limiter(
         LimiterKind.LINK,
-        f"The link itself: {units.rate(e.goodput)} is {e.ratio:.1%} of the ceiling of {units.rate(e.ceiling)}.",
+        f"The link itself: {units.rate(e.goodput)} is {e.ratio:.1%} of the ceiling of {units.rate(e.ceiling)}{above}.",
         (LimiterKind.LINK,),
         (f"{e.ratio:.1%} of the ceiling",),
     )

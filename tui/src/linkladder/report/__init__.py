@@ -1,6 +1,6 @@
 """A document for people and machines: HTML, JSON, CSV, OpenMetrics, and the check that nobody altered it.
 
-html(document, ...) -> str            one self-contained page; the document is embedded, hashed and may be signed
+html(document, ...) -> str            one self-contained page; the data are embedded, hashed and may be signed
 json_text(document) -> str            the run command's document with its judgement
 csv_trials(document), csv_intervals(document) -> str
 openmetrics(document) -> str
@@ -8,3 +8,19 @@ verify.check(text, signers) -> Verification
 """
 
 from __future__ import annotations
+
+import json
+
+from linkladder.codec import to_json
+from linkladder.judge import AS_PLANNED, Overrides, with_judgement
+from linkladder.model import Document
+from linkladder.report.page import html
+from linkladder.report.tables import csv_intervals, csv_trials, openmetrics
+from linkladder.report.words import rfc6349_words
+
+__all__ = ["csv_intervals", "csv_trials", "html", "json_text", "openmetrics", "rfc6349_words"]
+
+
+def json_text(document: Document, overrides: Overrides = AS_PLANNED) -> str:
+    """The whole document, judged, in the schema that the run command writes."""
+    return json.dumps(to_json(with_judgement(document, overrides)), indent=1) + "\n"

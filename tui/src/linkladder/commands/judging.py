@@ -1,0 +1,227 @@
+"""`linkladder judge`, `ceiling`, `report`, `verify`: what was measured, in words and on paper, and is it genuine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from linkladder import report, state, units
+from linkladder.codec import CodecError, from_json, to_json
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document
+from linkladder.model import Contract, Document, Layer, Protocol
+from linkladder.report import signing, verify
+from linkladder.store import Store
+from linkladder.verdicts import Comparison, DocumentJudgement
+
+
+def add_parsers(commands: Any) -> None:
+    judge = commands.add_parser("judge", help="judge a stored or foreign document, if need be under other assumptions")
+    judge.add_argument("document", help="a document's file, a run's id, the beginning of one, or 'last'")
+    _assumptions(judge)
+    judge.add_argument("--compare", metavar="RUN2", help="another document or run to compare it with")
+    judge.add_argument("--json", action="store_true")
+    judge.add_argument("--exit-code", action="store_true", help="exit with 1 unless the verdict is PASS")
+    judge.set_defaults(handler=_judge)
+    best = commands.add_parser("ceiling", help="the best goodput that a link can carry")
+    _assumptions(best)
+    best.add_argument("--json", action="store_true")
+    best.set_defaults(handler=_ceiling)
+    write = commands.add_parser("report", help="write a run as HTML, JSON, CSV or OpenMetrics")
+    write.add_argument("run", help="a run's id, the beginning of one, 'last', or a document's file")
+    write.add_argument("--html", metavar="F", help="one self-contained page (the default: RUN.html)")
+    write.add_argument("--json", metavar="F", help="the document with its judgement")
+    write.add_argument("--csv", metavar="F", help="one row a trial; the intervals go to F with -intervals in its name")
+    write.add_argument("--openmetrics", metavar="F", help="figures for a monitoring system")
+    write.add_argument("--compare", metavar="RUN2", help="put a comparison with another run into the page")
+    write.add_argument("--unsigned", action="store_true", help="do not sign the page with this appliance's key")
+    _assumptions(write)
+    write.set_defaults(handler=_report)
+    check = commands.add_parser("verify", help="whether a report is as it was written, and who signed it")
+    check.add_argument("file")
+    check.add_argument("--signers", metavar="F", help="keys to trust besides this appliance's own and its peers'")
+    check.add_argument("--json", action="store_true")
+    check.set_defaults(handler=_verify)
+
+
+def _assumptions(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("assumptions about the link, in place of the plan's")
+    group.add_argument("--rate", metavar="R", type=_rate, help="port rate, 10G")
+    group.add_argument("--contract", metavar="R", type=_rate, help="contracted rate, where it is lower")
+    group.add_argument("--layer", type=lambda t: str(t).upper(), choices=[str(x) for x in Layer], help="it counts")
+    group.add_argument("--mtu", type=_mtu)
+    group.add_argument("--vlan", nargs="?", const=1, type=int, choices=range(4), metavar="N", help="VLAN tags (1)")
+    group.add_argument("--encap", type=int, metavar="BYTES", help="other encapsulation")
+    group.add_argument("--ipv6", action="store_true", default=None)
+    group.add_argument("--ipv4", action="store_true", default=None)
+    group.add_argument("--no-timestamps", action="store_true", default=None, help="TCP timestamps are off")
+    group.add_argument("--pass-ratio", type=_ratio, metavar="X", help="share of the ceiling needed to pass (0.97)")
+
+
+def _rate(text: str) -> float:
+    try:
+        return units.parse_rate(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _mtu(text: str) -> int:
+    if not text.isdigit() or not 576 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"expected an MTU from 576 to 65535, got {text[:20]!r}")
+    return int(text)
+
+
+def _ratio(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a share above 0 and at most 1, got {text[:20]!r}")
+    return value
+
+
+def _overrides(args: argparse.Namespace) -> Overrides:
+    return Overrides(
+        port_bps=args.rate,
+        rate_bps=args.contract,
+        layer=Layer(args.layer) if args.layer else None,
+        mtu=args.mtu,
+        vlan_tags=args.vlan,
+        encap_bytes=args.encap,
+        ip_version=6 if args.ipv6 else 4 if args.ipv4 else None,
+        timestamps=False if args.no_timestamps else None,
+        pass_ratio=args.pass_ratio,
+    )
+
+
+def load(name: str) -> Document:
+    """A document from a JSON file, from a report, or from the store."""
+    path = Path(name)
+    if path.suffix in (".json", ".html") or "/" in name or path.is_file():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
+        try:
+            value = json.loads(verify.embedded(text) if text.lstrip().startswith("<") else text)
+            return from_json(Document, value)
+        except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
+            raise UsageError(f"{name} is no linkladder document", str(error)[:200]) from None
+    return Store(state.folder()).load(name)
+
+
+def _judge(args: argparse.Namespace) -> int:
+    document = load(args.document)
+    judged = judge_document(document, _overrides(args))
+    compared = compare(document, load(args.compare)) if args.compare else None
+    if args.json:
+        value = to_json(judged)
+        print(json.dumps(value | {"comparison": to_json(compared)} if compared else value, indent=1))
+    else:
+        _print(judged)
+        if compared:
+            _print_comparison(compared)
+    return 1 if args.exit_code and judged.verdict is not Verdict.PASS else 0
+
+
+def _print(judged: DocumentJudgement) -> None:
+    print(judged.sentence)
+    assumed = ", ".join(f"{k} {v}{' (overridden)' if k in judged.overridden else ''}" for k, v in _shown(judged))
+    print(f"  assumed: {assumed}")
+    for best in judged.ceilings.values():
+        print(f"  ceiling: {best.sentence}")
+    for rung in judged.rungs:
+        print(f"\n{rung.rung}: {rung.sentence}")
+        if rung.limiter:
+            print(f"  limit:   {rung.limiter.sentence}")
+            if rung.limiter.experiment:
+                print(f"  to tell: {rung.limiter.experiment}")
+        for label, texts in (
+            ("because", rung.judgement.reasons),
+            ("finding", rung.judgement.findings),
+            ("do", rung.judgement.remedies),
+        ):
+            for text in texts:
+                print(f"  {label + ':':8} {text}")
+        for r in rung.rfc6349:
+            print(f"  RFC 6349 {r.direction}: {report.rfc6349_words(r)}")
+    print()
+    for text in judged.diagnosis:
+        print(text)
+
+
+def _shown(judged: DocumentJudgement) -> list[tuple[str, str]]:
+    return list(judged.assumptions.items())
+
+
+def _print_comparison(compared: Comparison) -> None:
+    print(f"\n{compared.a} / {compared.b}: {compared.sentence}")
+    for d in compared.differences:
+        print(f"  {d.sentence}")
+    for text in compared.environment:
+        print(f"  environment: {text}")
+    for text in compared.only_in_one:
+        print(f"  {text}")
+
+
+def _ceiling(args: argparse.Namespace) -> int:
+    deal = _overrides(args).apply(Contract())
+    found = {"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP)}
+    if args.json:
+        print(json.dumps({k: to_json(v) for k, v in found.items()}, indent=1))
+        return 0
+    for best in found.values():
+        print(best.sentence)
+    return 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    document = load(args.run)
+    overrides = _overrides(args)
+    compared = compare(load(args.compare), document) if args.compare else None
+    targets = [t for t in (args.html, args.json, args.csv, args.openmetrics) if t]
+    html = args.html or (None if targets else f"{document.run.id}.html")
+    if html:
+        signer = None if args.unsigned else signing.own_key()
+        _write(html, report.html(document, overrides, compared, signer))
+    if args.json:
+        _write(args.json, report.json_text(document, overrides))
+    if args.csv:
+        intervals = Path(args.csv)
+        _write(args.csv, report.csv_trials(document, overrides))
+        if args.csv != "-":
+            name = intervals.with_name(f"{intervals.stem}-intervals{intervals.suffix}")
+            _write(str(name), report.csv_intervals(document))
+    if args.openmetrics:
+        _write(args.openmetrics, report.openmetrics(document, overrides))
+    return 0
+
+
+def _write(name: str, text: str) -> None:
+    if name == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise EnvironmentFault(f"{name} cannot be written", str(error), "choose another place") from None
+    print(f"wrote {name}", file=sys.stderr)
+
+
+def _verify(args: argparse.Namespace) -> int:
+    try:
+        text = Path(args.file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnvironmentFault(f"{args.file} cannot be read", str(error)) from None
+    found = verify.check(text, signing.known_signers(Path(args.signers) if args.signers else None))
+    if args.json:
+        print(json.dumps(to_json(found), indent=1))
+    else:
+        print(found.sentence)
+        for line in found.details:
+            print(f"  {line}")
+    return 0 if found.genuine else 1

@@ -1,0 +1,56 @@
+"""What a page carries of a document: everything the verdicts rest on, and of the rest what two megabytes hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder.model import Command, Document, HostSample, TrialResult
+
+RAW_BUDGET = 500_000  # characters of tool output in one page
+SAMPLE_BUDGET = 12_000  # seconds of hosts in one page
+LEAST = 1200  # characters that every output keeps
+
+
+def condense(document: Document) -> Document:
+    """Flows lose their own intervals (the sums stay); if need be, outputs their middle and samples their density."""
+    trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
+    outputs = [len(c.output) + len(c.errors) for t in trials for c in t.commands]
+    keep = max(LEAST, RAW_BUDGET // max(1, len(outputs))) if sum(outputs) > RAW_BUDGET else None
+    count = sum(len(s) for t in trials for s in t.samples.values())
+    step = -(-count // SAMPLE_BUDGET)
+    rungs = tuple(
+        replace(
+            r,
+            experiments=tuple(replace(e, trials=tuple(_trial(t, keep, step) for t in e.trials)) for e in r.experiments),
+        )
+        for r in document.rungs
+    )
+    return replace(document, rungs=rungs, judgement=None)
+
+
+def _trial(trial: TrialResult, keep: int | None, step: int) -> TrialResult:
+    return replace(
+        trial,
+        flows=tuple(replace(f, intervals=()) for f in trial.flows),
+        commands=tuple(_command(c, keep) for c in trial.commands),
+        samples={end: _thin(samples, step) for end, samples in trial.samples.items()},
+    )
+
+
+def _thin(samples: tuple[HostSample, ...], step: int) -> tuple[HostSample, ...]:
+    return samples[::step] if step > 1 else samples
+
+
+def _command(command: Command, keep: int | None) -> Command:
+    if keep is None:
+        return command
+    return replace(command, output=_middle(command.output, keep), errors=_middle(command.errors, keep))
+
+
+def _middle(text: str, keep: int) -> str:
+    if len(text) <= keep:
+        return text
+    head, tail = text[: keep * 2 // 3], text[-(keep // 3) :]
+    return (
+        f"{head}\n[... {len(text) - len(head) - len(tail)} characters left out: the JSON document has them ...]\n{tail}"
+    )

@@ -1,0 +1,102 @@
+"""The page: one HTML file that needs nothing else, made by a pure function of the data it embeds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from linkladder import __version__, units
+from linkladder.codec import from_json, to_json
+from linkladder.judge import AS_PLANNED, Overrides, judge_document
+from linkladder.model import Document
+from linkladder.report import signing, verify, view, words
+from linkladder.report.condense import condense
+from linkladder.report.text import clean
+from linkladder.verdicts import Comparison
+
+MADE_OF = ("linkladder.report", "linkladder.judge", "linkladder")
+UNCOUNTED = ("signing.py", "verify.py", "tables.py", "cli.py")  # they do not shape the page
+
+
+def html(
+    document: Document,
+    overrides: Overrides = AS_PLANNED,
+    comparison: Comparison | None = None,
+    key: Path | None = None,
+) -> str:
+    """The sealed page, signed where a key is given."""
+    value = {
+        "renderer": renderer(),
+        "version": __version__,
+        "signer": signing.fingerprint(key) if key else "",
+        "overrides": to_json(overrides),
+        "comparison": to_json(comparison),
+        "document": to_json(condense(document)),
+    }
+    bare = from_payload(json.loads(json.dumps(value)))
+    return verify.seal(bare, (lambda text: signing.sign(text, key)) if key else None)
+
+
+def from_payload(value: dict[str, Any]) -> str:
+    """The page with an empty seal, from exactly the data that it embeds."""
+    document = from_json(Document, value["document"])
+    overrides = from_json(Overrides, value["overrides"])
+    comparison = from_json(Comparison, value["comparison"]) if value["comparison"] else None
+    deal = overrides.apply(document.run.plan.contract)
+    judged = judge_document(document, overrides)
+    # The embedded document carries its judgement for other programs; the page's own is made afresh.
+    carried = {**value, "document": to_json(replace(document, judgement=judged))}
+    text = json.dumps(carried, separators=(",", ":"))
+    measured = json.dumps(to_json(replace(document, judgement=None)), sort_keys=True)
+    return str(
+        _template().render(
+            value=value,
+            document=document,
+            run=document.run,
+            deal=deal,
+            judged=judged,
+            css=words.css(judged.verdict),
+            rungs=view.rungs(document, judged, deal),
+            ladder=view.ladder(document, judged, deal),
+            comparison=comparison,
+            method=words.METHOD,
+            units=units,
+            words=words,
+            data=Markup(verify.embed(text)),
+            seal=Markup(verify.BLANK),
+            data_sha256=hashlib.sha256(measured.encode()).hexdigest(),
+        )
+    )
+
+
+@cache
+def renderer() -> str:
+    """A fingerprint of everything that shapes the page: only the same code can be asked to make the same page again."""
+    digest = hashlib.sha256()
+    for package in MADE_OF:
+        for entry in sorted(files(package).iterdir(), key=lambda e: e.name):
+            if entry.is_file() and entry.name.endswith((".py", ".j2", ".css")) and entry.name not in UNCOUNTED:
+                digest.update(entry.name.encode() + b"\0" + entry.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(
+        loader=PackageLoader("linkladder.report", "."),
+        autoescape=True,
+        finalize=clean,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["style"] = Markup(environment.get_template("page.css").render())
+    return environment.get_template("page.html.j2")

@@ -1,0 +1,100 @@
+"""Signatures by OpenSSH's own file signing: the appliance's key signs, its own and its peers' are known."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkladder.errors import EnvironmentFault, LinkladderError
+from linkladder.pairing import keys, peers
+
+NAMESPACE = "linkladder-report"
+THIS = "this appliance"
+_KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]+={0,2}")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who signed: `valid` only if the signature fits and the key is one we know."""
+
+    fits: bool
+    fingerprint: str = ""
+    signer: str = ""  # as we know the key: "this appliance", a peer's name, a name from the given file
+    reason: str = ""
+
+    @property
+    def valid(self) -> bool:
+        return self.fits and bool(self.signer)
+
+
+def own_key() -> Path:
+    """The private key this appliance signs with, made on first use."""
+    return keys.user_key()
+
+
+def fingerprint(key: Path) -> str:
+    done = _run(["-l", "-f", f"{key}.pub"])
+    return done.stdout.split()[1] if done.returncode == 0 else ""
+
+
+def sign(text: str, key: Path) -> str:
+    """An armoured signature over the text."""
+    done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], text)
+    if done.returncode:
+        raise EnvironmentFault(
+            "the report cannot be signed", done.stderr.strip(), "use --unsigned, or linkladder doctor"
+        )
+    return done.stdout
+
+
+def known_signers(extra: Path | None = None) -> dict[str, str]:
+    """Names of the keys we know ("ssh-ed25519 AAAA..." -> name): our own, our peers', and those of a given file."""
+    known: dict[str, str] = {}
+    if extra is not None:
+        try:
+            lines = extra.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise EnvironmentFault(f"{extra} cannot be read", str(error)) from None
+        for line in lines:
+            if found := _KEY.search(line):
+                before, after = line[: found.start()].strip(), line[found.end() :].strip()
+                known[found[0]] = before.split()[0] if before else after or extra.name
+    for peer in peers.load():
+        if found := _KEY.search(peer.user_key):
+            known[found[0]] = peer.name
+    with contextlib.suppress(LinkladderError):  # a reader without a key of its own can still know others'
+        known[keys.public(keys.user_key())] = THIS
+    return known
+
+
+def check(text: str, signature: str, known: dict[str, str]) -> Signature:
+    """Whether the signature fits the text, and whose key made it."""
+    with tempfile.TemporaryDirectory(prefix="linkladder-") as folder:
+        sig = Path(folder) / "sig"
+        sig.write_text(signature, encoding="utf-8")
+        seen = _run(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(sig)], text)
+        mark = re.search(r"SHA256:[A-Za-z0-9+/]+", seen.stdout + seen.stderr)
+        print_ = mark[0] if mark else ""
+        if seen.returncode:
+            return Signature(False, print_, reason="the signature does not fit the page")
+        allowed = Path(folder) / "allowed"
+        for key, name in known.items():
+            # One key at a time under a fixed principal: names of strangers never reach ssh-keygen's file format.
+            allowed.write_text(f'signer namespaces="{NAMESPACE}" {key}\n', encoding="utf-8")
+            argv = ["-Y", "verify", "-f", str(allowed), "-I", "signer", "-n", NAMESPACE, "-s", str(sig)]
+            if _run(argv, text).returncode == 0:
+                return Signature(True, print_, name)
+    return Signature(True, print_, reason="the key is not known here")
+
+
+def _run(argv: list[str], text: str = "") -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["ssh-keygen", *argv], input=text, capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentFault("ssh-keygen does not run", str(error), "install OpenSSH") from None

@@ -1,0 +1,190 @@
+"""Charts as SVG text: axis, unit, legend and title in words, colours the colour-blind can tell, and dashes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkladder import units
+from linkladder.report.text import escape
+
+WIDTH, LEFT, RIGHT = 720, 62, 12
+# Okabe and Ito's palette, by CSS class so that dark pages may lighten it.
+DASHES = ("", "7 3", "2 3", "9 3 2 3")
+
+
+@dataclass(frozen=True)
+class Line:
+    name: str
+    points: tuple[tuple[float, float], ...]
+    style: str = "c0"  # CSS class of the colour
+    dash: str = ""
+    thin: bool = False
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal line with a name: ceiling, what is needed."""
+
+    name: str
+    value: float
+
+
+def nice(top: float) -> float:
+    """A round number at or above `top`."""
+    if top <= 0 or not math.isfinite(top):
+        return 1.0
+    step = 10.0 ** math.floor(math.log10(top))
+    return next(m * step for m in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if m * step >= top * 0.9999)
+
+
+def scale(top: float) -> tuple[float, str]:
+    """Divisor and unit in which `top` bits per second read well."""
+    for factor, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
+        if top >= factor:
+            return factor, unit
+    return 1.0, "b/s"
+
+
+def over_time(
+    title: str,
+    throughput: Sequence[Line],
+    cpu: Sequence[Line],
+    levels: Sequence[Level],
+    warmup: float,
+    seconds: float,
+) -> str:
+    """Throughput over time, and under the same axis how busy the busiest core of each end was."""
+    seconds = max(1.0, seconds)
+    highest = max([v for line in throughput for _, v in line.points] + [level.value for level in levels] + [1.0])
+    factor, unit = scale(highest)
+    top = nice(highest / factor) * factor
+    upper, lower = (24.0, 190.0), (222.0, 292.0)
+    height = 352 if cpu else 250
+    if not cpu:
+        lower = (190.0, 190.0)
+
+    def x(t: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * min(max(t, 0.0), seconds) / seconds
+
+    parts = [_open(title, height, _words(throughput, cpu, levels, unit, factor))]
+    if warmup > 0:
+        parts.append(
+            f'<rect class="warm" x="{LEFT}" y="{upper[0]}" width="{x(warmup) - LEFT:.1f}" '
+            f'height="{lower[1] - upper[0]:.1f}"/><text class="s" x="{LEFT + 3}" y="{upper[0] + 11}">warm-up</text>'
+        )
+    parts.append(_grid(upper, [f"{top / factor * k / 4:.4g}" for k in range(5)], unit))
+    parts += [_line(line, x, lambda v: upper[1] - (upper[1] - upper[0]) * min(v, top) / top) for line in throughput]
+    for n, level in enumerate(levels):
+        y = upper[1] - (upper[1] - upper[0]) * level.value / top
+        parts.append(f'<line class="lv l{n}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+    if cpu:
+        parts.append(_grid(lower, ["0", "50", "100"], "% of the busiest core"))
+        parts += [_line(line, x, lambda v: lower[1] - (lower[1] - lower[0]) * min(v, 100) / 100) for line in cpu]
+    parts.append(_time_axis(x, seconds, lower[1]))
+    parts.append(_legend([*throughput, *cpu], levels, factor, unit, lower[1] + 34))
+    return "".join(parts) + "</svg>"
+
+
+def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float | None]], needed: float) -> str:
+    """The ladder as bars, top rung first: name, verdict, its class, forward, reverse; a line where it is enough."""
+    known = [v for r in rungs for v in r[3:5] if v]
+    top = max([*known, needed, 1.0])
+    low = min([*known, needed]) / 4
+    row, height = 54, 40 + 54 * len(rungs) + 26
+    left, right = 130, 150
+
+    def x(bps: float) -> float:
+        """Logarithmic: localhost carries ten times what a link does."""
+        if bps <= low:
+            return left
+        return left + (WIDTH - left - right) * math.log(bps / low) / math.log(top * 1.05 / low)
+
+    said = "; ".join(f"{n}: {v}, {units.rate(f)} forward, {units.rate(b)} reverse" for n, v, _, f, b in rungs)
+    parts = [_open(title, height, f"{said}. Needed: {units.rate(needed)}.")]
+    for i, (name, verdict, css, forward, reverse) in enumerate(reversed(rungs)):
+        y = 28 + i * row
+        parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
+        parts.append(f'<text class="s v-{css}" x="6" y="{y + 33}">{escape(verdict)}</text>')
+        for k, (word, bps) in enumerate((("forward", forward), ("reverse", reverse))):
+            if bps is None:
+                continue
+            end = x(bps)
+            parts.append(
+                f'<rect class="f{k}" x="{left}" y="{y + k * 19}" width="{max(2.0, end - left):.1f}" height="15"/>'
+                f'<text class="s" x="{end + 5:.1f}" y="{y + k * 19 + 12}">{escape(units.rate(bps))} {word}</text>'
+            )
+    at = x(needed)
+    bottom = 28 + row * len(rungs)
+    parts.append(f'<line class="lv l0" x1="{at:.1f}" x2="{at:.1f}" y1="18" y2="{bottom}"/>')
+    parts.append(
+        f'<text class="s" x="{at:.1f}" y="{bottom + 14}" text-anchor="middle">needed: '
+        f"{escape(units.rate(needed))}</text>"
+        f'<text class="s" x="{left}" y="{bottom + 14}">logarithmic scale</text>'
+    )
+    return "".join(parts) + "</svg>"
+
+
+def _open(title: str, height: float, words: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}. {escape(words)}">'
+        f"<title>{escape(title)}</title><desc>{escape(words)}</desc>"
+        f'<text class="b" x="{6}" y="13">{escape(title)}</text>'
+    )
+
+
+def _grid(box: tuple[float, float], labels: list[str], unit: str) -> str:
+    top, bottom = box
+    parts = []
+    for k, label in enumerate(labels):
+        y = bottom - (bottom - top) * k / (len(labels) - 1)
+        parts.append(f'<line class="gr" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="s" x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
+    parts.append(f'<text class="s" x="{WIDTH - RIGHT}" y="{top - 4:.1f}" text-anchor="end">{escape(unit)}</text>')
+    return "".join(parts)
+
+
+def _line(line: Line, x: object, y: object) -> str:
+    assert callable(x) and callable(y)
+    points = " ".join(f"{x(t):.1f},{y(v):.1f}" for t, v in line.points)
+    dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
+    return f'<polyline class="ln {line.style}{" th" if line.thin else ""}" points="{points}"{dash}/>'
+
+
+def _time_axis(x: object, seconds: float, y: float) -> str:
+    assert callable(x)
+    step = next(s for s in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 10**9) if seconds / s <= 12)
+    marks = [t for t in range(0, int(seconds) + 1, step)]
+    labels = "".join(f'<text class="s" x="{x(t):.1f}" y="{y + 14}" text-anchor="middle">{t}</text>' for t in marks)
+    return labels + f'<text class="s" x="{WIDTH - RIGHT}" y="{y + 27}" text-anchor="end">seconds</text>'
+
+
+def _legend(lines: Sequence[Line], levels: Sequence[Level], factor: float, unit: str, y: float) -> str:
+    parts, at = [], float(LEFT)
+    entries = [(escape(n.name), f"ln {n.style}", n.dash) for n in lines if n.name]
+    entries += [(f"{escape(v.name)} {v.value / factor:.4g} {unit}", f"lv l{n}", "") for n, v in enumerate(levels)]
+    for name, css, dash in entries:
+        width = 34 + 6.1 * len(name)
+        if at + width > WIDTH and at > LEFT:
+            at, y = float(LEFT), y + 15
+        extra = f' stroke-dasharray="{dash}"' if dash else ""
+        parts.append(f'<line class="{css}" x1="{at:.0f}" x2="{at + 20:.0f}" y1="{y:.0f}" y2="{y:.0f}"{extra}/>')
+        parts.append(f'<text class="s" x="{at + 25:.0f}" y="{y + 4:.0f}">{name}</text>')
+        at += width
+    return "".join(parts)
+
+
+def _words(throughput: Sequence[Line], cpu: Sequence[Line], levels: Sequence[Level], unit: str, factor: float) -> str:
+    """The chart for those who cannot see it."""
+    said = []
+    for line in throughput:
+        values = [v for _, v in line.points]
+        if values:
+            said.append(f"{line.name or 'repeat'}: {min(values) / factor:.4g} to {max(values) / factor:.4g} {unit}")
+    for line in cpu:
+        values = [v for _, v in line.points]
+        if values:
+            said.append(f"{line.name}: {min(values):.0f} to {max(values):.0f} %")
+    said += [f"{level.name}: {level.value / factor:.4g} {unit}" for level in levels]
+    return "; ".join(said)

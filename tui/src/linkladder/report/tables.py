@@ -1,0 +1,181 @@
+"""CSV for spreadsheets and OpenMetrics for monitoring."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from linkladder.judge import AS_PLANNED, Overrides, judge_document
+from linkladder.model import CpuUse, Document, Experiment, RungResult, TcpCounters, TrialResult
+from linkladder.report.text import clean
+
+TRIAL_COLUMNS = (
+    "run",
+    "rung",
+    "experiment",
+    "tool",
+    "protocol",
+    "direction",
+    "streams",
+    "window_bytes",
+    "repeat",
+    "started",
+    "ok",
+    "fault",
+    "reason",
+    "goodput_bps",
+    "forward_bps",
+    "reverse_bps",
+    "forward_percent_of_ceiling",
+    "reverse_percent_of_ceiling",
+    "cpu_near_percent",
+    "cpu_far_percent",
+    "busiest_core_near_percent",
+    "busiest_core_far_percent",
+    "cores_near",
+    "cores_far",
+    "memory_near_bytes",
+    "memory_far_bytes",
+    "retransmits_near",
+    "retransmits_far",
+    "lost",
+    "datagrams",
+    "jitter_ms",
+    "rtt_ms",
+    "rtt_under_load_ms",
+    "transactions_per_second",
+    "path_mtu",
+    "limiter",
+    "verdict",
+    "provisional",
+)
+INTERVAL_COLUMNS = (
+    "run",
+    "rung",
+    "experiment",
+    "repeat",
+    "direction",
+    "start_s",
+    "end_s",
+    "counted",
+    "bytes",
+    "bps",
+    "retransmits",
+    "rtt_ms",
+    "cwnd_bytes",
+    "lost",
+    "datagrams",
+    "jitter_ms",
+)
+
+
+def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
+    """One row a trial."""
+    judged = judge_document(document, overrides)
+    rows = []
+    for rung, verdict in zip(document.rungs, judged.rungs, strict=True):
+        of_trial = {(e.experiment, t.trial): t for e in verdict.experiments for t in e.trials}
+        for e, t in _trials(rung):
+            said = of_trial.get((e.id, t.id))
+            percent = said.percent_of_ceiling if said else {}
+            near, far = t.cpu.get("near"), t.cpu.get("far")
+            rows.append(
+                [
+                    document.run.id, rung.name, e.id, e.tool, e.protocol, e.direction, e.streams, e.window, t.repeat,
+                    t.started, t.ok, t.fault, t.reason, t.goodput_bps, t.by_direction.get("forward"),
+                    t.by_direction.get("reverse"), percent.get("forward"), percent.get("reverse"),
+                    *_pair(near, far, "percent"), *_pair(near, far, "busiest"), *_pair(near, far, "cores_used"),
+                    *(t.memory[end].mean if end in t.memory else None for end in ("near", "far")),
+                    *(t.tcp.get(end, TcpCounters()).retransmits for end in ("near", "far")),
+                    t.lost, t.datagrams, t.jitter_ms, t.rtt.p50_ms if t.rtt else None,
+                    t.rtt_under_load.p50_ms if t.rtt_under_load else None,
+                    t.transactions.rate if t.transactions else None, t.path_mtu.mtu if t.path_mtu else None,
+                    said.limiter.kind if said and said.limiter else None, verdict.verdict, verdict.provisional,
+                ]
+            )  # fmt: skip
+    return _csv(TRIAL_COLUMNS, rows)
+
+
+def csv_intervals(document: Document) -> str:
+    """One row an interval, warm-up included and marked."""
+    return _csv(
+        INTERVAL_COLUMNS,
+        (
+            [
+                document.run.id, rung.name, e.id, t.repeat, i.direction, i.start, i.end, i.counted, i.bytes, i.bps,
+                i.retransmits, i.rtt_ms, i.cwnd, i.lost, i.datagrams, i.jitter_ms,
+            ]
+            for rung in document.rungs
+            for e, t in _trials(rung)
+            for i in t.intervals
+        ),
+    )  # fmt: skip
+
+
+def openmetrics(document: Document, overrides: Overrides = AS_PLANNED) -> str:
+    """Gauges of the run's verdicts and figures, ending in the EOF line that the format asks for."""
+    judged = judge_document(document, overrides)
+    families: dict[str, tuple[str, list[str]]] = {
+        "linkladder_goodput_bits_per_second": ("Goodput of one setting in one direction.", []),
+        "linkladder_ceiling_bits_per_second": ("Best goodput that port and contract allow.", []),
+        "linkladder_verdict": ("1 for the verdict of a rung.", []),
+        "linkladder_udp_loss_ratio": ("Share of paced UDP that was lost.", []),
+        "linkladder_rtt_milliseconds": ("Round trip, idle and under load.", []),
+    }
+
+    def add(family: str, value: float, **labels: object) -> None:
+        named = ",".join(f'{k}="{_label(v)}"' for k, v in {"run": document.run.id, **labels}.items())
+        families[family][1].append(f"{family}{{{named}}} {value:.10g}")
+
+    for protocol, best in judged.ceilings.items():
+        add("linkladder_ceiling_bits_per_second", best.bps, protocol=protocol)
+    for rung in judged.rungs:
+        add("linkladder_verdict", 1, rung=rung.rung, verdict=rung.verdict, provisional=str(rung.provisional).lower())
+        for e in rung.experiments:
+            where = {"rung": rung.rung, "experiment": e.experiment, "direction": e.direction}
+            if e.spread:
+                for stat, value in (
+                    ("median", e.spread.median), ("min", e.spread.minimum), ("max", e.spread.maximum),
+                    ("low", e.spread.low), ("high", e.spread.high),
+                ):  # fmt: skip
+                    add("linkladder_goodput_bits_per_second", value, **where, stat=stat)
+            if "loss_percent" in e.judgement.figures:
+                add("linkladder_udp_loss_ratio", e.judgement.figures["loss_percent"] / 100, **where)
+        for r in rung.rfc6349:
+            for state, ms in (("idle", r.baseline_rtt_ms), ("loaded", r.loaded_rtt_ms)):
+                if ms is not None:
+                    add("linkladder_rtt_milliseconds", ms, rung=rung.rung, direction=r.direction, state=state)
+    lines = []
+    for name, (text, samples) in families.items():
+        if samples:
+            lines += [f"# TYPE {name} gauge", f"# HELP {name} {text}", *samples]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _trials(rung: RungResult) -> Iterable[tuple[Experiment, TrialResult]]:
+    return ((e.parameters, t) for e in rung.experiments for t in e.trials)
+
+
+def _pair(near: CpuUse | None, far: CpuUse | None, name: str) -> list[float | None]:
+    return [getattr(near, name) if near else None, getattr(far, name) if far else None]
+
+
+def _label(value: object) -> str:
+    return str(clean(str(value))).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(v) for v in row] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    """Cleaned, and never a formula: a spreadsheet would run what a stranger's name begins with."""
+    if isinstance(value, str):
+        text = str(clean(str(value)))
+        return "'" + text if text[:1] in ("=", "+", "-", "@", "\t") else text
+    return value

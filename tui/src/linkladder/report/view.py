@@ -1,0 +1,217 @@
+"""What the page shows, gathered from a judged document: the template only places it."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from linkladder import units
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.evidence import direction_bps, ways
+from linkladder.model import (
+    Contract,
+    Direction,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Protocol,
+    RungName,
+    RungResult,
+    TrialResult,
+)
+from linkladder.report import svg, words
+from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
+
+ENDS = (("near", "c1", ""), ("far", "c2", "5 3"))
+DRAWN = 6  # repeats in one chart
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    heat: int = 0  # 0..8
+    best: bool = False
+    server: str = "-"
+    client: str = "-"
+    memory: str = "-"
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    direction: str
+    windows: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[Cell | None, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    setting: str
+    judged: ExperimentJudgement
+    repeats: str
+    range: str
+    cpu: str
+    per_core: str
+    retransmits: str
+    loaded: str
+
+
+@dataclass(frozen=True)
+class RungView:
+    name: str
+    words: str
+    result: RungResult
+    judged: RungJudgement
+    css: str
+    matrices: tuple[Matrix, ...] = ()
+    rows: tuple[Row, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    charts: tuple[Markup, ...] = ()
+    more_charts: tuple[Markup, ...] = ()
+    failed: tuple[tuple[str, TrialResult], ...] = ()
+    rfc6349: tuple[tuple[str, str], ...] = field(default=())
+
+
+def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tuple[RungView, ...]:
+    """Every rung, in the order it was climbed."""
+    return tuple(_rung(r, j, deal) for r, j in zip(document.rungs, judged.rungs, strict=True))
+
+
+def ladder(document: Document, judged: DocumentJudgement, deal: Contract) -> Markup:
+    """The picture on the first page."""
+    rows = []
+    for r in judged.rungs:
+        best: dict[str, float] = {}
+        for e in r.experiments:
+            if e.protocol == Protocol.TCP and e.spread and e.counts:
+                best[e.direction] = max(best.get(e.direction, 0.0), e.spread.median)
+        verdict = f"{r.verdict}{', provisional' if r.provisional else ''}"
+        rows.append((r.rung, verdict, words.css(r.verdict), best.get("forward"), best.get("reverse")))
+    needed = deal.pass_ratio * ceiling(deal).bps
+    return Markup(svg.ladder("The ladder: TCP goodput of each rung's best setting", rows, needed))
+
+
+def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView:
+    parameters = {e.parameters.id: e for e in result.experiments}
+    streams = [e for e in result.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
+    main = {e.experiment for e in judged.experiments if e.counts}
+    bounded = judged.ceiling is not None
+    charts = {e.parameters.id: _charts(e, deal, bounded) for e in streams}
+    return RungView(
+        name=str(result.name),
+        words=words.RUNG_WORDS[RungName(result.name)],
+        result=result,
+        judged=judged,
+        css=words.css(judged.verdict),
+        matrices=_matrices(result),
+        rows=tuple(_row(j, parameters[j.experiment]) for j in judged.experiments),
+        others=tuple(
+            (words.setting(e.parameters), words.outcome(e.parameters, t))
+            for e in result.experiments
+            if e not in streams
+            for t in e.trials
+        ),
+        charts=tuple(c for name, drawn in charts.items() if name in main for c in drawn),
+        more_charts=tuple(c for name, drawn in charts.items() if name not in main for c in drawn),
+        failed=tuple((words.setting(e.parameters), t) for e in result.experiments for t in e.trials if not t.ok),
+        rfc6349=tuple((r.direction, words.rfc6349_words(r)) for r in judged.rfc6349),
+    )
+
+
+def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
+    good = [t for t in e.trials if t.ok]
+    spread = j.spread
+    text = words.gbps_range(spread.minimum, spread.maximum) if spread else "-"
+    sender = "near" if j.direction == Direction.FORWARD else "far"
+    cores = [t.cpu[end].gbps_per_core for t in good for end in (sender,) if end in t.cpu]
+    known = [c for c in cores if c is not None]
+    again = [t.tcp[sender].retransmits for t in good if sender in t.tcp]
+    counted = [a for a in again if a is not None]
+    loaded = [t.rtt_under_load.p50_ms for t in good if t.rtt_under_load and t.rtt_under_load.p50_ms is not None]
+    busiest = [max((t.cpu[end].busiest for t in good if end in t.cpu), default=None) for end in ("near", "far")]
+    shown = " / ".join("-" if b is None else f"{b:.0f} %" for b in busiest)
+    return Row(
+        setting=words.setting(e.parameters) if e.parameters.direction is not Direction.DUPLEX
+        else f"{words.setting(e.parameters)} ({j.direction})",
+        judged=j,
+        repeats=f"{len(good)} of {max(len(e.trials), e.parameters.repeats)}",
+        range=text,
+        cpu=shown,
+        per_core=f"{statistics.median(known):.3g} Gb/s" if known else "-",
+        retransmits=f"{statistics.median(counted):.0f}" if counted and j.protocol == Protocol.TCP else "-",
+        loaded=units.milliseconds(statistics.median(loaded)) if loaded else "-",
+    )  # fmt: skip
+
+
+def _matrices(result: RungResult) -> tuple[Matrix, ...]:
+    """Streams by window, for each way, as soon as more than one setting was measured."""
+    found = []
+    for way in Direction:
+        cells = [
+            e for e in result.experiments if e.parameters.protocol is Protocol.TCP and e.parameters.direction is way
+        ]
+        if not cells:
+            continue
+        windows = list(dict.fromkeys(e.parameters.window for e in cells))
+        best = max((e.median_bps or 0.0 for e in cells), default=0.0)
+        by = {(e.parameters.streams, e.parameters.window): e for e in cells}
+        rows = tuple(
+            (n, tuple(_cell(by.get((n, w)), best) for w in windows))
+            for n in sorted({e.parameters.streams for e in cells})
+        )
+        found.append(Matrix(str(way), tuple(words.window(w) for w in windows), rows))
+    return tuple(found)
+
+
+def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
+    if e is None:
+        return None
+    client, server = ("near", "far")  # the near end runs the client, whichever way the payload goes
+    broken = [t for t in e.trials if not t.ok]
+    median = e.median_bps or 0.0
+    return Cell(
+        text=words.gbps_range(e.min_bps, e.max_bps) if e.median_bps is not None else "failed",
+        heat=round(8 * median / best) if best else 0,
+        best=median > 0 and median == best,
+        server=words.cpu(e, server),
+        client=words.cpu(e, client),
+        memory=f"{words.memory(e, server)} / {words.memory(e, client)}",
+        failed=f"{len(broken)} of {len(e.trials)} failed" if broken else "",
+    )
+
+
+def _charts(e: ExperimentResult, deal: Contract, bounded: bool) -> list[Markup]:
+    drawn = []
+    for way in ways(e.parameters):
+        good = [t for t in e.trials if t.intervals]
+        if good:
+            drawn.append(Markup(_chart(e.parameters, way, good[:DRAWN], deal, bounded)))
+    return drawn
+
+
+def _chart(p: Experiment, way: Direction, trials: list[TrialResult], deal: Contract, bounded: bool) -> str:
+    lines = []
+    for n, t in enumerate(trials):
+        points = [((i.start + i.end) / 2, i.bps) for i in t.intervals if i.direction is way]
+        name = f"repeat {n + 1}" if len(trials) > 1 else "goodput"
+        lines.append(svg.Line(name, tuple(points), f"c{3 + n % 2}" if n else "c0", svg.DASHES[n % 4], n > 0))
+    typical = min(trials, key=lambda t: abs(direction_bps(t, p, way) - statistics.median(
+        direction_bps(x, p, way) for x in trials)))  # fmt: skip
+    cpu = [
+        svg.Line(
+            f"{end} CPU",
+            tuple((s.t, max((c.busy for c in s.cores), default=0.0)) for s in typical.samples[end] if s.t >= 0),
+            style,
+            dash,
+        )
+        for end, style, dash in ENDS
+        if typical.samples.get(end)
+    ]
+    best = ceiling(deal, p.protocol, p.write_size).bps
+    levels = [svg.Level("ceiling", best), svg.Level("needed", deal.pass_ratio * best)] if bounded else []
+    seconds = max([x.end for t in trials for x in t.intervals])
+    warm = next((x.start for x in trials[0].intervals if x.counted), 0.0)
+    return svg.over_time(words.setting(p) if p.direction is way else f"{words.setting(p)}: {way}",
+                         lines, cpu, levels, warm, seconds)  # fmt: skip

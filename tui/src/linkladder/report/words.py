@@ -1,0 +1,126 @@
+"""Figures as a reader of the page sees them."""
+
+from __future__ import annotations
+
+import statistics
+
+from linkladder import units
+from linkladder.model import Experiment, ExperimentResult, RungName, TrialResult
+from linkladder.verdicts import Rfc6349, Verdict
+
+RUNG_WORDS = {
+    RungName.LOCALHOST: "within one machine: the guest's stack and CPU alone",
+    RungName.SAME_HOST: "two machines on one host: adds the virtual cards and switch",
+    RungName.SAME_VLAN: "two hosts in one VLAN: adds the physical cards and the local switches",
+    RungName.DC_LINK: "across the interconnect: adds the link that was bought",
+}
+METHOD = (
+    "Four rungs were climbed, each adding one suspect to the path, so that the rung at which throughput drops "
+    "names the culprit.",
+    "Real iperf2, netperf and ping did the measuring, started afresh for every trial, and their exact commands "
+    "and output are at the end of this page.",
+    "A trial counts only if every stream ran to its end from the right address with the asked socket buffer, "
+    "and if the interfaces' own counters account for the bytes within 5 %.",
+    "Goodput is what the receiver got, as user data, after the warm-up seconds were cut; protocol headers are "
+    "not in it.",
+    "The ceiling is counted from the bytes that every packet costs on the wire: the lower of what the port's "
+    "line rate and the contracted rate can carry.",
+    "A rung passes if the lower bound of the 95 % interval (Student's t over the repeats) reaches the needed "
+    "share of the ceiling, in both directions.",
+    "With one repeat the verdict is provisional: its interval comes from the trial's own seconds.",
+    "A result above the ceiling by more than the measurement error is called impossible, never passed: then "
+    "the link is not what was entered.",
+    "If the generator showed less than 1.5 times the contract inside one host, or a core of either end was "
+    "saturated while the result fell short, no verdict is given.",
+    "What limited a result is told from both ends' cores, windows and round trips, retransmissions, receiver "
+    "stalls, drops, paced UDP and the shape over time; where the evidence fits two answers, both are named.",
+)
+
+
+def css(verdict: Verdict) -> str:
+    return str(verdict).lower().replace(" ", "-")
+
+
+def gbps_range(low: float | None, high: float | None) -> str:
+    """'75.4 - 83.0 Gb/s': both numbers in the unit of the larger."""
+    if low is None or high is None:
+        return "-"
+    for factor, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")):
+        if high >= factor or unit == "b/s":
+            a, b = _short(low / factor), _short(high / factor)
+            return f"{b} {unit}" if a == b else f"{a} - {b} {unit}"
+    return "-"
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}" if value >= 20 else f"{value:.2f}" if value >= 1 else f"{value:.3g}"
+
+
+def window(size: int | None) -> str:
+    if size is None:
+        return "default"
+    return f"{size // 1000}k" if size % 1000 == 0 else units.size(size)
+
+
+def setting(p: Experiment) -> str:
+    """'TCP, 4 streams, window 800k, forward'."""
+    if p.protocol == "rr":
+        return f"TCP request/response, {p.sessions} sessions, {p.request}/{p.response} bytes"
+    if p.protocol == "echo":
+        return "round trip"
+    if p.protocol == "df":
+        return f"path MTU, {p.direction}"
+    text = f"{str(p.protocol).upper()}, {p.streams} stream{'s' if p.streams > 1 else ''}"
+    text += f", {units.rate(p.udp_rate_bps)} offered" if p.udp_rate_bps else f", window {window(p.window)}"
+    return text + f", {p.direction}"
+
+
+def cpu(result: ExperimentResult, end: str) -> str:
+    """'23 %' or '21 - 25 %' of the machine over the good trials."""
+    seen = [t.cpu[end].percent for t in result.trials if t.ok and end in t.cpu]
+    if not seen:
+        return "-"
+    low, high = f"{min(seen):.0f}", f"{max(seen):.0f}"
+    return f"{low} %" if low == high else f"{low} - {high} %"
+
+
+def memory(result: ExperimentResult, end: str) -> str:
+    seen = [t.memory[end].mean for t in result.trials if t.ok and end in t.memory]
+    return units.size(statistics.median(seen)) if seen else "-"
+
+
+def outcome(p: Experiment, t: TrialResult) -> str:
+    """One line for a trial that is no throughput."""
+    if not t.ok:
+        return f"failed ({t.fault}): {t.reason}"
+    if t.path_mtu:
+        hole = "; larger packets vanish without a word (black hole)" if t.path_mtu.black_hole else ""
+        return f"{t.path_mtu.mtu or 'no probe'} bytes pass{hole}"
+    if t.transactions:
+        x = t.transactions
+        p99 = f", 99 % within {x.p99_us:.0f} µs" if x.p99_us is not None else ""
+        return f"{x.rate:,.0f} transactions/s{p99}"
+    if t.rtt:
+        r = t.rtt
+        text = f"{units.milliseconds(r.min_ms)} least, {units.milliseconds(r.p50_ms)} median, "
+        return text + f"{units.milliseconds(r.p95_ms)} for 95 %, {r.received} of {r.sent} answered"
+    return units.rate(t.goodput_bps)
+
+
+def rfc6349_words(r: Rfc6349) -> str:
+    """All of it in a line; what was not measured is said so."""
+
+    def or_none(value: float | None, text: str) -> str:
+        return text if value is not None else "not measured"
+
+    parts = [
+        f"path MTU {r.path_mtu if r.path_mtu else 'not measured'}{' (black hole above it)' if r.black_hole else ''}",
+        f"baseline round trip {units.milliseconds(r.baseline_rtt_ms)}",
+        f"under load {units.milliseconds(r.loaded_rtt_ms)}",
+        f"bandwidth-delay product {units.size(r.bdp_bytes)}",
+        f"window per stream {units.size(r.window_per_stream_bytes)} with {r.streams}",
+        f"transfer time ratio {or_none(r.transfer_time_ratio, f'{r.transfer_time_ratio or 0:.3f}')}",
+        f"TCP efficiency {or_none(r.efficiency_percent, f'{r.efficiency_percent or 0:.3f} %')}",
+        f"buffer delay {or_none(r.buffer_delay_percent, f'{r.buffer_delay_percent or 0:.0f} %')}",
+    ]
+    return ", ".join(parts)
