@@ -34,8 +34,13 @@ largest of the sessions' figures, which the true one cannot exceed.  Mean, minim
 
 from __future__ import annotations
 
-from linkladder.model import End, Experiment, Interval, PathMtu, Tool
+from linkladder.model import Experiment, Tool
+from linkladder.tools import iperf_lines, iperf_result, netperf, ping, saved, words
+from linkladder.tools.commands import client_argv, default_mtus, expected_seconds, ping_argv, server_argv
 from linkladder.tools.face import Expectation, Layout, Outcome, ToolVersions, Unavailable
+from linkladder.tools.live import LiveParser
+from linkladder.tools.ping import path_mtu
+from linkladder.tools.versions import layout, parse_version, version_command
 
 __all__ = [
     "Expectation",
@@ -58,65 +63,6 @@ __all__ = [
 ]
 
 
-def version_command(tool: Tool) -> tuple[str, ...]:
-    """What to run to learn a tool's version; () where it tells none (FreeBSD's ping: being there is enough)."""
-    raise NotImplementedError
-
-
-def parse_version(tool: Tool, text: str) -> tuple[int, ...] | None:
-    """The version in stdout plus stderr of version_command; the exit status says nothing (iperf's is 1)."""
-    raise NotImplementedError
-
-
-def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
-    """Which end runs what; raises Unavailable."""
-    raise NotImplementedError
-
-
-def server_argv(exp: Experiment, versions: ToolVersions, bind: str, port: int) -> tuple[str, ...]:
-    """The server's command at the end that has the address `bind`; () for ping."""
-    raise NotImplementedError
-
-
-def client_argv(
-    exp: Experiment, versions: ToolVersions, where: Layout, local: str, remote: str, port: int, index: int = 0
-) -> tuple[str, ...]:
-    """The client's command: `local` is its own address, `remote` the server's; a ping experiment's pings too."""
-    raise NotImplementedError
-
-
-def ping_argv(
-    os: str, local: str, remote: str, count: int, interval: float, mtu: int | None = None, dscp: int = 0
-) -> tuple[str, ...]:
-    """A ping from `local` to `remote`: of 56 bytes, or, with `mtu`, as big as the MTU with DF set."""
-    raise NotImplementedError
-
-
-def default_mtus(contract_mtu: int) -> tuple[int, ...]:
-    """The MTUs a DF probe tries for a contract: itself, what tunnels leave of it, the usual ones below."""
-    raise NotImplementedError
-
-
-def expected_seconds(exp: Experiment) -> float:
-    """How long the clients run when all goes well (DF probes: all of them, some failing)."""
-    raise NotImplementedError
-
-
-class LiveParser:
-    """Lines of one process to intervals, as they come: sums over the flows this process receives; never raises."""
-
-    def __init__(self, exp: Experiment, where: Layout, end: End) -> None:
-        raise NotImplementedError
-
-    def feed(self, line: str) -> list[Interval]:
-        """Seconds that are complete with this line (in order, each once)."""
-        raise NotImplementedError
-
-    def round_trip(self, line: str) -> float | None:
-        """The round trip in ms of one line of ping."""
-        raise NotImplementedError
-
-
 def finish(
     exp: Experiment,
     where: Layout,
@@ -127,12 +73,13 @@ def finish(
     expect: Expectation,
 ) -> Outcome:
     """The verdict on one trial."""
-    raise NotImplementedError
-
-
-def path_mtu(probes: tuple[tuple[int, str, str], ...]) -> PathMtu:
-    """(MTU, stdout, stderr) of each DF probe to what the path takes."""
-    raise NotImplementedError
+    if exp.tool == Tool.PING:
+        return ping.finish(exp.protocol, exp.sizes, where, client_outs, client_errs, expect)
+    said = words.listen(server_err, *client_errs)
+    if exp.tool == Tool.NETPERF:
+        return netperf.finish(exp, where, client_outs, said, expect)
+    server, client = iperf_lines.parse(server_out, "server"), iperf_lines.parse("".join(client_outs), "client")
+    return iperf_result.finish(exp, where, server, client, said, expect)
 
 
 def parse_saved(
@@ -144,4 +91,4 @@ def parse_saved(
     window: int | None = None,
 ) -> Outcome:
     """A tool's saved output of either end, the kind found from the text."""
-    raise NotImplementedError
+    return saved.parse_saved(tool, text, flows, seconds, local, window)

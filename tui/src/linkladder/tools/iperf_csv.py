@@ -1,0 +1,61 @@
+"""iperf2's -y C: rows without words, whose columns differ between versions and with -e."""
+
+from __future__ import annotations
+
+import re
+
+from linkladder.tools.iperf_lines import LONGEST, MOST, Connection, Output, Row, Stream
+
+LINE = re.compile(
+    r"^(?:[+-]\d{4}:)?\d{14}(?:\.\d{1,6})?,([^,]{2,60}),(\d{1,5}),([^,]{2,60}),(\d{1,5}),(-?\d{1,6}),"
+    r"(\d{1,9}\.\d{1,6})[-,](\d{1,9}\.\d{1,6}),(\d{1,19}),(\d{1,19})((?:,[^,]{0,30}){0,20})$"
+)
+UDP = re.compile(r"^,(\d{1,12}\.\d+),(\d{1,12}),(\d{1,12}),-?\d+\.\d+,\d{1,12}$")
+
+
+def looks_like(text: str) -> bool:
+    return any(LINE.match(line.strip()) for line in text.splitlines())
+
+
+def parse(text: str) -> Output:
+    """Each connection's rows; what its process sent and received is not told, so they count as sent."""
+    out = Output("client")
+    streams: dict[tuple[str, str, int, int], Stream] = {}
+    for line in text.splitlines():
+        line = line.strip()
+        match = LINE.match(line)
+        if not match:
+            if line and not line.startswith(("$ ", "rc=", "time,")):
+                out.foreign.append(line)
+            continue
+        local, local_port, remote, remote_port, number, start, end, amount, rate, rest = match.groups()
+        if int(number) < 0 or int(local_port) == 0:
+            continue  # the sum of all
+        row = _row(number, float(start), float(end), int(amount), int(rate), rest)
+        if row is None:
+            out.foreign.append(line)
+            continue
+        key = (number, local, int(local_port), int(remote_port))
+        if key not in streams:
+            streams[key] = Stream(Connection(number, local, int(local_port), remote, int(remote_port)))
+            out.streams.append(streams[key])
+        out.protocol = "udp" if row.kind == "udp" else out.protocol
+        told = row.kind == "udp" and any(r.kind == "plain" for r in streams[key].tx.rows)  # the peer's report
+        streams[key].series("report" if told else "tx").add(row)
+    return out
+
+
+def _row(number: str, start: float, end: float, amount: int, rate: int, rest: str) -> Row | None:
+    span = end - start
+    if not 0 <= span <= LONGEST or amount > MOST:
+        return None
+    if span >= 0.5 and abs(amount * 8 - rate * span) > max(amount * 8, rate * span) * (0.02 + 0.11 / span) + 8:
+        return None
+    if udp := UDP.match(rest):
+        lost, datagrams = int(udp[2]), int(udp[3])
+        if lost > datagrams:
+            return None
+        return Row(
+            number, False, start, end, amount, True, "udp", jitter_ms=float(udp[1]), lost=lost, datagrams=datagrams
+        )
+    return Row(number, False, start, end, amount, True, "plain")

@@ -1,0 +1,246 @@
+"""iperf2's lines: rows of figures and connections, of versions 2.0.13 to 2.2.x, plain, enhanced and CSV.
+
+A line counts only when it is whole and its bytes agree with its rate; anything else is foreign and left alone, so
+that two lines run together by iperf's threads never become a number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # bytes: 1024s
+RATE_UNITS = {"": 1e0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # bits: thousands
+LONGEST = 1e7  # seconds; a row beyond it is one of iperf's broken clocks
+MOST = 1 << 60  # bytes in a row
+
+Channel = Literal["rx", "tx", "report"]  # what this process received, sent, and was told by its peer at the end
+
+ROW = re.compile(
+    r"^\[ *(\*?)(\d{1,6})(?:\([^)\]]{0,40}\))?\] +(\d{1,9}\.\d{1,6})- *(\d{1,9}\.\d{1,6}) sec +"
+    r"(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)Bytes +(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(?: (.*))?$"
+)
+UDP_TAIL = re.compile(r"^\s*(\d{1,12}\.\d+) ms +(\d{1,12})/ *(\d{1,12}) +\(")
+READ_TAIL = re.compile(r"^\s*\d+(?:=| +)\d+(?::\d+){3,}\s*$")
+WRITE_TAIL = re.compile(r"^\s*\d+/-?\d+(?:/-?\d+)?(?:\s+(.*))?$")
+TCP_STATS = re.compile(
+    r"^(-?\d+) +(?:\d+K?\(\d+\)/)?(-?\d+)(K?)(?:\(\d+\))?/(\d+)(?:\(\d+\))? us\b"  # retries, [in flight/]cwnd/rtt(var)
+)
+CONNECTED = re.compile(
+    r"^\[ *\*?(\d{1,6})(?:\([^)\]]{0,40}\))?\] local (\S{1,80}) port (\d{1,5}) connected with (\S{1,80}) port (\d{1,5})"
+    r"(?: (.*))?$"
+)
+CLIENT = re.compile(r"^Client connecting to (\S+), (TCP|UDP) port (\d+)")
+SERVER = re.compile(r"^Server listening on (TCP|UDP) port (\d+)")
+WINDOW = re.compile(
+    r"^(?:TCP window|UDP buffer) size: +(\d+(?:\.\d+)?) ([KMG]?)Bytes?"
+    r"(?: \((?:default|WARNING: requested +(\d+(?:\.\d+)?) ([KMG]?)Bytes?)\))?"
+)
+SENT = re.compile(r"^\[ *(\d{1,6})\] Sent (\d{1,15}) datagrams")
+IGNORED = re.compile(
+    r"^(?:\s*$|-{5,}|\$ |rc=|\[ *(?:ID|SUM|FD|CT)|\[SUM-|\[ *\*?\d+\].*(?:out-of-order|Server Report:)|Binding to local"
+    r"|(?:Read|Write) buffer size|TOS |Sending \d+ byte|Receiving \d+ byte|TCP congestion|Server listening)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of figures of one flow."""
+
+    flow: str
+    star: bool
+    start: float
+    end: float
+    bytes: int
+    exact: bool  # the bytes were printed to the last digit
+    kind: Literal["read", "write", "udp", "plain"]
+    retransmits: int | None = None
+    rtt_ms: float | None = None
+    cwnd: int | None = None
+    jitter_ms: float | None = None
+    lost: int | None = None
+    datagrams: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    flow: str
+    local: str
+    local_port: int
+    remote: str
+    remote_port: int
+    reverse: bool = False
+
+
+@dataclass
+class Series:
+    """The rows of one flow one way; `conflict` says what cannot be true of them."""
+
+    rows: list[Row] = field(default_factory=list)
+    final: Row | None = None
+    conflict: str = ""
+
+    def add(self, row: Row) -> None:
+        """Rows come in order; one that begins at 0 after others is the total."""
+        if not self.rows:
+            self.rows.append(row)
+            return
+        last = self.rows[-1]
+        if row.start == 0.0:
+            self.final = row
+        elif row == last:
+            return  # the line was repeated
+        elif abs(row.start - last.end) > 0.0151:  # two decimals, rounded at both
+            if not self.conflict:
+                self.conflict = f"between {last.end:.2f} s and {row.start:.2f} s its lines are missing or out of order"
+        else:
+            self.rows.append(row)
+
+    @property
+    def total(self) -> Row | None:
+        return self.final or (self.rows[0] if len(self.rows) == 1 and self.rows[0].start == 0.0 else None)
+
+    @property
+    def end(self) -> float:
+        return self.total.end if self.total else (self.rows[-1].end if self.rows else 0.0)
+
+    @property
+    def seen(self) -> bool:
+        return bool(self.rows)
+
+
+@dataclass
+class Stream:
+    """What one process said of one connection."""
+
+    connection: Connection
+    rx: Series = field(default_factory=Series)
+    tx: Series = field(default_factory=Series)
+    report: Series = field(default_factory=Series)
+    sent: int | None = None  # datagrams
+
+    def series(self, channel: Channel) -> Series:
+        return self.rx if channel == "rx" else self.tx if channel == "tx" else self.report
+
+
+@dataclass
+class Output:
+    """All that one process printed."""
+
+    role: Literal["client", "server", ""] = ""
+    protocol: Literal["tcp", "udp", ""] = ""
+    port: int | None = None
+    streams: list[Stream] = field(default_factory=list)
+    window: int | None = None
+    window_asked: int | None = None
+    foreign: list[str] = field(default_factory=list)  # lines that belong to no known kind
+
+
+def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
+    """Everything a process printed; `role` where it is known (else its header tells)."""
+    out = Output(role)
+    current: dict[str, Stream] = {}  # an id belongs to the connection that was announced last
+    for line in text.splitlines():
+        line = line.rstrip()
+        if line.startswith("["):
+            if row := parse_row(line):
+                stream = current.get(row.flow)
+                if stream is None:
+                    stream = current[row.flow] = Stream(Connection(row.flow, "", 0, "", 0))
+                    out.streams.append(stream)
+                stream.series(channel(row, out.role, stream.connection.reverse)).add(row)
+                continue
+            if connection := parse_connection(line):
+                stream = current[connection.flow] = Stream(connection)
+                out.streams.append(stream)
+                continue
+            if (sent := SENT.match(line)) and sent[1] in current:
+                current[sent[1]].sent = int(sent[2])
+                continue
+        elif match := CLIENT.match(line):
+            out.role, out.protocol, out.port = out.role or "client", _protocol(match[2]), int(match[3])
+            continue
+        elif match := SERVER.match(line):
+            out.role, out.protocol, out.port = out.role or "server", _protocol(match[1]), int(match[2])
+            continue
+        elif match := WINDOW.match(line):
+            out.window = round(float(match[1]) * UNITS[match[2]])
+            out.window_asked = round(float(match[3]) * UNITS[match[4]]) if match[3] else None
+            continue
+        if not IGNORED.match(line):
+            out.foreign.append(line)
+    return out
+
+
+def parse_row(line: str) -> Row | None:
+    """A row of one flow; None for anything else, SUM lines included."""
+    match = ROW.match(line)
+    if not match:
+        return None
+    star, flow, first, last, amount, unit, rate, rate_unit, rate_kind, tail = match.groups()
+    start, end, count = float(first), float(last), float(amount) * UNITS[unit]
+    bps = float(rate) * RATE_UNITS[rate_unit] if rate_kind == "bits" else float(rate) * UNITS[rate_unit] * 8
+    if not _plausible(start, end, count, bps):
+        return None
+    exact = unit == "" and rate_unit == ""
+    number = int(amount) if exact and amount.isdigit() else round(count)
+    return _with_tail(flow, bool(star), start, end, number, exact, tail or "")
+
+
+def _plausible(start: float, end: float, count: float, bps: float) -> bool:
+    """Time runs forwards, and bytes and rate tell the same story (a digit lost on the way shows here)."""
+    span = end - start
+    if not 0 <= span <= LONGEST or count > MOST:
+        return False
+    if span < 0.05:  # too short for two decimals to say anything
+        return True
+    return abs(count * 8 - bps * span) <= max(count * 8, bps * span) * (0.02 + 0.011 / span) + 8
+
+
+def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exact: bool, tail: str) -> Row:
+    if match := UDP_TAIL.match(tail):
+        lost, datagrams = int(match[2]), int(match[3])
+        if lost > datagrams:  # counters of a merged or broken report
+            return Row(flow, star, start, end, number, exact, "udp")
+        jitter = float(match[1])
+        return Row(flow, star, start, end, number, exact, "udp", jitter_ms=jitter, lost=lost, datagrams=datagrams)
+    if READ_TAIL.match(tail):
+        return Row(flow, star, start, end, number, exact, "read")
+    if match := WRITE_TAIL.match(tail):
+        stats = TCP_STATS.match(match[1] or "")
+        if not stats:
+            return Row(flow, star, start, end, number, exact, "write")
+        retries, window = int(stats[1]), int(stats[2])
+        cwnd = window * (1024 if stats[3] else 1) if window >= 0 else None
+        rtt = int(stats[4]) / 1000
+        return Row(flow, star, start, end, number, exact, "write", retries if retries >= 0 else None, rtt, cwnd)
+    return Row(flow, star, start, end, number, exact, "plain")
+
+
+def channel(row: Row, role: str, reverse: bool) -> Channel:
+    """Whether the process that printed a row sent or received it: the columns tell, then the marks."""
+    if row.kind == "read":
+        return "rx"
+    if row.kind == "write":
+        return "tx"
+    backwards = row.star or reverse  # payload from the server to the client
+    if row.kind == "udp":
+        return "report" if role == "client" and not backwards else "rx"
+    if role == "server":
+        return "tx" if backwards else "rx"
+    return "rx" if backwards else "tx"
+
+
+def parse_connection(line: str) -> Connection | None:
+    """'local A port P connected with B port Q'; a zone (%lo) is cut off."""
+    match = CONNECTED.match(line)
+    if not match:
+        return None
+    flow, local, local_port, remote, remote_port, rest = match.groups()
+    reverse = "(reverse)" in (rest or "")
+    return Connection(flow, local.split("%")[0], int(local_port), remote.split("%")[0], int(remote_port), reverse)
+
+
+def _protocol(word: str) -> Literal["tcp", "udp"]:
+    return "udp" if word == "UDP" else "tcp"

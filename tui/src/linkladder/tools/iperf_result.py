@@ -1,0 +1,318 @@
+"""One iperf trial: both ends' output to a result, or to why there is none."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, replace
+
+from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Protocol
+from linkladder.tools import iperf_sums, words
+from linkladder.tools.commands import datagram
+from linkladder.tools.face import Expectation, Layout, Outcome
+from linkladder.tools.iperf_lines import Output, Series, Stream
+
+COMPLETE = 0.98  # of the asked time
+STALL_SHARE = 0.5  # of the counted seconds empty: that is no rate any more, it is a stall
+TRAILING = 2  # empty seconds at the end that make a stall
+
+
+class Broken(Exception):
+    """The trial failed; carries its fault and the reason."""
+
+    def __init__(self, fault: Fault, reason: str) -> None:
+        super().__init__(reason)
+        self.fault, self.reason = fault, reason
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One connection one way: as its receiver and as its sender saw it."""
+
+    stream: Stream  # the receiver's
+    rx: Series
+    tx: Series | None
+    sent: int | None
+
+
+def finish(
+    exp: Experiment, where: Layout, server: Output, client: Output, said: words.Said, expect: Expectation
+) -> Outcome:
+    """The verdict; figures that were read are kept in a failed trial too, so that a person can look at them."""
+    partial = Outcome(False)
+    try:
+        _before(where, server, client, said, expect)
+        partial = replace(partial, window_read_back=_read_back(where, server, client))
+        ways: dict[Direction, list[Pair]] = {}
+        for way in _ways(exp):
+            ways[way] = _pairs(exp, where, way, server, client, expect)
+        _addresses(where, server, client, expect)
+        _window(exp, where, server, client, expect)
+        partial = _figures(exp, where, ways, partial)
+        for way, pairs in ways.items():
+            partial = _judge(exp, way, pairs, partial, expect)
+        if expect.watchdog:
+            raise Broken(Fault.TOOL, "the client did not end by itself and had to be ended")
+        if said.lines:
+            raise _complaint(said)
+    except Broken as broken:
+        return replace(partial, ok=False, fault=broken.fault, reason=broken.reason)
+    return replace(partial, ok=True)
+
+
+def _ways(exp: Experiment) -> tuple[Direction, ...]:
+    if exp.direction == Direction.DUPLEX:
+        return Direction.FORWARD, Direction.REVERSE
+    return (exp.direction,)
+
+
+def _to_server(where: Layout, way: Direction) -> bool:
+    """Whether the payload of this way goes from iperf's client to its server."""
+    return (way == Direction.FORWARD) == (where.client == End.NEAR)
+
+
+def _before(where: Layout, server: Output, client: Output, said: words.Said, expect: Expectation) -> None:
+    """What ends a trial before its figures are looked at."""
+    if expect.server_exit is not None:
+        raise Broken(Fault.TOOL, f"the server ended by itself ({_status(expect.server_exit)}){_quote(said)}")
+    if said.lines and said.fault == Fault.TOOL:
+        raise _complaint(said)
+    code = next((c for c in expect.exit_codes if c), None)
+    if code is not None and not expect.watchdog:
+        raise Broken(Fault.TOOL, f"the client ended with {_status(code)}{_quote(said)}")
+    if said.lines and not said.reset:
+        raise _complaint(said)
+    if not client.streams and not server.streams:
+        if client.role == "client":
+            raise Broken(Fault.PATH, "the connection was never made: nothing came back from the other end")
+        raise Broken(Fault.TOOL, "the client printed nothing that iperf prints" + _foreign(client))
+
+
+def _complaint(said: words.Said) -> Broken:
+    if said.reset:
+        return Broken(Fault.PATH, f"the connection was cut while both ends still ran: {said.quoted}")
+    return Broken(said.fault or Fault.TOOL, f"{said.plain}: {said.quoted}")
+
+
+def _status(code: int) -> str:
+    if code < 0 or code > 128:
+        return f"killed by signal {-code if code < 0 else code - 128}"
+    return f"exit status {code}"
+
+
+def _quote(said: words.Said) -> str:
+    return f": {said.quoted}" if said.lines else ""
+
+
+def _foreign(output: Output) -> str:
+    text = words.shorten("; ".join(output.foreign[:5]), 200)
+    return f": {text}" if text else ""
+
+
+def _pairs(
+    exp: Experiment, where: Layout, way: Direction, server: Output, client: Output, expect: Expectation
+) -> list[Pair]:
+    """The flows of one way, matched between both outputs by the client's port; their number must be right."""
+    to_server = _to_server(where, way)
+    receiver, sender = (server, client) if to_server else (client, server)
+
+    def port(stream: Stream, at_client: bool) -> int:
+        return stream.connection.local_port if at_client else stream.connection.remote_port
+
+    sending = {port(s, to_server): s for s in sender.streams}
+    pairs = []
+    for stream in receiver.streams:
+        other = sending.get(port(stream, not to_server))
+        pairs.append(Pair(stream, stream.rx, other.tx if other else None, other.sent if other else None))
+    if len(pairs) > exp.streams:
+        reason = f"{len(pairs)} flows were seen where {exp.streams} were asked: another test ran into this one"
+        raise Broken(Fault.TOOL, reason)
+    if len(pairs) < exp.streams:
+        if exp.protocol == Protocol.UDP and len(sender.streams) == exp.streams:
+            lost = exp.streams - len(pairs)
+            raise Broken(Fault.PATH, f"nothing of {lost} of the {exp.streams} UDP streams arrived")
+        if expect.watchdog:
+            reason = f"only {len(pairs)} of {exp.streams} connections were made before time ran out"
+            raise Broken(Fault.PATH, reason)
+        raise Broken(Fault.TOOL, f"{len(pairs)} of {exp.streams} flows ran{_foreign(receiver)}")
+    return pairs
+
+
+def _addresses(where: Layout, server: Output, client: Output, expect: Expectation) -> None:
+    """iperf runs on from another address when -B fails."""
+    asked = {End.NEAR: expect.local, End.FAR: expect.remote}
+    if where.server is None:
+        return
+    for output, end in ((client, where.client), (server, where.server)):
+        for stream in output.streams:
+            used = stream.connection.local
+            if used and asked[end] and not same_address(used, asked[end]):
+                raise Broken(Fault.TOOL, f"the {output.role} used {used} and not {asked[end]} as it was told")
+
+
+def same_address(one: str, other: str) -> bool:
+    try:
+        return ipaddress.ip_address(one.split("%")[0]) == ipaddress.ip_address(other.split("%")[0])
+    except ValueError:
+        return one == other
+
+
+def _read_back(where: Layout, server: Output, client: Output) -> dict[str, int]:
+    found = {}
+    for output, end in ((client, where.client), (server, where.server)):
+        if end is not None and output.window:
+            found[end.value] = output.window
+    return found
+
+
+def _window(exp: Experiment, where: Layout, server: Output, client: Output, expect: Expectation) -> None:
+    if exp.window is None:
+        return
+    for output, end in ((client, where.client), (server, where.server)):
+        if end is None:
+            continue
+        near = end == End.NEAR
+        os = expect.os_near if near else expect.os_far
+        limit = expect.window_limit_near if near else expect.window_limit_far
+        if reason := window_reason(exp.window, output.window, os):
+            most = f"; this system grants at most {limit} bytes" if limit and limit < exp.window else ""
+            raise Broken(Fault.TOOL, f"the socket buffer at the {end} end is not the one asked for: {reason}{most}")
+
+
+def window_reason(asked: int, read_back: int | None, os: str) -> str:
+    """'' when the buffer was granted.  Linux reads back the double (and caps silently); FreeBSD rounds up a little."""
+    if read_back is None:
+        return f"{asked} bytes were asked and iperf does not say what was granted"
+    if os == "Linux":
+        if abs(read_back - 2 * asked) <= 2 * asked * 0.006:  # without -f b iperf prints three digits
+            return ""
+        return f"{asked} bytes were asked, {read_back // 2} granted"
+    if asked * 0.994 <= read_back <= asked * 1.1 + 65536:
+        return ""
+    return f"{asked} bytes were asked, {read_back} granted"
+
+
+def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], partial: Outcome) -> Outcome:
+    """All that can be read, before it is judged."""
+    flows: list[Flow] = []
+    intervals: list[Interval] = []
+    by_direction: dict[str, float] = {}
+    for way, pairs in ways.items():
+        at_server = _to_server(where, way)
+        receiver_near = (where.server if at_server else where.client) == End.NEAR
+        mine = [
+            iperf_sums.flow(exp, way, p.stream.connection, p.rx, p.tx, receiver_near)
+            for p in sorted(pairs, key=lambda p: p.stream.connection.remote_port)
+        ]
+        flows += mine
+        summed = iperf_sums.together([f.intervals for f in mine], way)
+        intervals += summed
+        by_direction[way.value] = iperf_sums.rate(summed)
+    lost, datagrams, jitter = iperf_sums.losses(flows)
+    offered = None
+    if exp.protocol == Protocol.UDP:
+        sent = [s for p in pairs_of(ways) if p.tx for s in [iperf_sums.offered(exp, p.tx)] if s is not None]
+        offered = sum(sent) if sent else None
+    return replace(
+        partial,
+        goodput_bps=sum(by_direction.values()),
+        by_direction=by_direction,
+        flows=tuple(flows),
+        intervals=tuple(intervals),
+        lost=lost,
+        datagrams=datagrams,
+        jitter_ms=jitter,
+        offered_bps=offered,
+    )
+
+
+def pairs_of(ways: dict[Direction, list[Pair]]) -> list[Pair]:
+    return [p for pairs in ways.values() for p in pairs]
+
+
+def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome, expect: Expectation) -> Outcome:
+    """Every flow ran to the end, its lines fit together, and something came through all the time."""
+    asked = exp.warmup + exp.duration
+    warnings = list(outcome.warnings)
+    summed = [i for i in outcome.intervals if i.direction == way]
+    for pair in pairs:
+        if pair.rx.conflict:
+            raise Broken(Fault.TOOL, f"flow {pair.stream.connection.flow}: {pair.rx.conflict}")
+    if not any(p.rx.seen and iperf_sums.total_bytes(p.rx) for p in pairs):
+        raise Broken(Fault.PATH, f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {way})")
+    sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or 1470) < 20
+    if (stall := _stall(exp, summed, asked)) and not sparse:
+        raise Broken(Fault.PATH, stall)
+    for pair in pairs:
+        _ran_to_end(exp, pair, asked, expect)
+    counted = [i for i in summed if i.counted]
+    if not counted:
+        raise Broken(Fault.TOOL, "no whole second lies after the warm-up: iperf's lines do not reach so far")
+    for flow in outcome.flows:
+        if flow.direction == way and flow.bytes == 0:
+            raise Broken(Fault.PATH, f"flow {flow.id} carried nothing after the warm-up while others did ({way})")
+    empty = sum(1 for i in counted if i.bytes == 0)
+    if empty and not sparse:
+        warnings.append(f"nothing arrived in {empty} of {len(counted)} counted seconds ({way})")
+    outcome = replace(outcome, warnings=tuple(warnings))
+    return _udp(exp, pairs, outcome) if exp.protocol == Protocol.UDP else outcome
+
+
+def _word(exp: Experiment, flows: int) -> str:
+    return f"{flows} {exp.protocol} flow{'s' if flows != 1 else ''}"
+
+
+def _stall(exp: Experiment, summed: list[Interval], asked: float) -> str:
+    """Why the traffic as a whole counts as stalled, or ''."""
+    whole = [i for i in summed if i.end - i.start > 0.5 and i.start < asked - 0.5]
+    counted = [i for i in whole if i.counted]
+    if not counted:
+        return ""
+    empty = [i for i in counted if i.bytes == 0]
+    last = max((i.end for i in whole if i.bytes), default=0.0)
+    trailing = counted[-1].end - last
+    if len(empty) == len(counted):
+        return f"the connection was made and then nothing arrived: no byte after {last:.0f} s"
+    if trailing >= TRAILING - 0.05:
+        return f"the transfer stalled: no byte after {last:.0f} s of {asked:g} s"
+    if len(empty) > len(counted) * STALL_SHARE:
+        return f"the transfer stalled: nothing arrived in {len(empty)} of {len(counted)} counted seconds"
+    return ""
+
+
+def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) -> None:
+    ended = pair.rx.end
+    if ended >= asked * COMPLETE and (pair.rx.total is not None or pair.rx.rows[-1].end >= asked - 0.02):
+        return
+    sender_done = pair.tx is not None and pair.tx.total is not None and pair.tx.end >= asked * COMPLETE
+    flow = pair.stream.connection.flow
+    if sender_done and not ended >= asked * COMPLETE:
+        raise Broken(
+            Fault.PATH, f"flow {flow} stopped arriving after {ended:.1f} s while its sender went on to the end"
+        )
+    if ended >= asked * COMPLETE:
+        return  # every second is there; only the summary is missing, and it is not used
+    if expect.watchdog:
+        raise Broken(Fault.PATH, f"flow {flow} hung: its last figures are of {ended:.1f} s of {asked:g} s")
+    raise Broken(Fault.TOOL, f"flow {flow} ran {ended:.1f} s of the {asked:g} s asked")
+
+
+def _udp(exp: Experiment, pairs: list[Pair], outcome: Outcome) -> Outcome:
+    """Loss that the receiver cannot see (the tail of a flow), and a sender that could not keep its rate."""
+    lost, datagrams, warnings = outcome.lost, outcome.datagrams, list(outcome.warnings)
+    if lost is None or datagrams is None:
+        raise Broken(Fault.TOOL, "the receiver's lines tell nothing of lost datagrams")
+    unseen = sum(iperf_sums.unseen_loss(p.rx, p.sent) for p in pairs)
+    if unseen:
+        lost, datagrams = lost + unseen, datagrams + unseen
+        warnings.append(f"{unseen} datagrams were sent after the last one that arrived: they count as lost")
+    size = datagram(exp, pairs[0].stream.connection.local or "127.0.0.1")
+    biggest = max((f.bytes * 8 for f in outcome.flows), default=0)
+    received = datagrams - lost
+    if received > 0 and biggest and sum(f.bytes for f in outcome.flows) < received * size * 0.9:
+        raise Broken(Fault.TOOL, f"the receiver read less than the {size} bytes of each datagram")
+    if exp.udp_rate_bps and outcome.offered_bps is not None and outcome.offered_bps < exp.udp_rate_bps * COMPLETE:
+        share = outcome.offered_bps / exp.udp_rate_bps * 100
+        warnings.append(f"the sender put out {share:.0f} % of the rate asked: it could not do more")
+    if exp.warmup < 1:
+        warnings.append("the first second counts too, in which iperf shows a few datagrams lost that were not")
+    return replace(outcome, lost=lost, datagrams=datagrams, warnings=tuple(warnings))

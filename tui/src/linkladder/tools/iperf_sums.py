@@ -1,0 +1,189 @@
+"""Rows of one flow to a Flow, flows to sums: SUM lines are never used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from linkladder.model import Direction, Experiment, Flow, Interval
+from linkladder.tools.iperf_lines import Connection, Row, Series
+
+EDGE = 0.02  # seconds: two printed decimals, and a clock that is read a little late
+
+
+def complete(series: Series) -> list[Row]:
+    """The rows, with the last partial second restored from the total where iperf leaves it out (2.0.13 does)."""
+    total = series.total
+    rows = series.rows
+    if total is None or total is rows[0] or not rows:
+        return list(rows)
+    last = rows[-1]
+    gap = total.end - last.end
+    if not EDGE < gap <= 1.0 + EDGE:
+        return list(rows)
+    rest = total.bytes - sum(r.bytes for r in rows)
+    if rest < 0:
+        return list(rows)
+    lost = datagrams = None
+    if total.lost is not None and total.datagrams is not None and all(r.datagrams is not None for r in rows):
+        datagrams = max(0, total.datagrams - sum(r.datagrams or 0 for r in rows))
+        lost = min(datagrams, max(0, total.lost - sum(r.lost or 0 for r in rows)))
+    tail = replace(last, start=last.end, end=total.end, bytes=rest, retransmits=None, lost=lost, datagrams=datagrams)
+    return [*rows, tail]
+
+
+def contradiction(series: Series) -> str:
+    """Seconds that add up to more than the total, or to much less, were not read right."""
+    total, rows = series.total, series.rows
+    if total is None or not rows or total is rows[0]:
+        return ""
+    seconds = complete(series)
+    added = sum(r.bytes for r in seconds)
+    slack = total.bytes * (0.001 if total.exact else 0.01) + 4 * 131072 + 1
+    if added > total.bytes + slack:
+        return f"its seconds add up to {added} bytes, its own total is {total.bytes}"
+    if total.end - seconds[-1].end <= EDGE and added < total.bytes - slack - total.bytes * 0.01:
+        return f"its seconds add up to {added} bytes, its own total is {total.bytes}"
+    return ""
+
+
+def total_bytes(series: Series) -> int:
+    return series.total.bytes if series.total else sum(r.bytes for r in series.rows)
+
+
+def counted(exp: Experiment, start: float, end: float) -> bool:
+    """Whole seconds after the warm-up, and a partial one at the end."""
+    return (
+        start >= exp.warmup - EDGE
+        and start < exp.warmup + exp.duration - EDGE
+        and (end <= exp.warmup + exp.duration + EDGE)
+    )
+
+
+def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series | None, receiver_near: bool) -> Flow:
+    """The receiver's bytes; retransmits, cwnd and round trip are the sender's of the same second."""
+    if not rx.conflict:
+        rx.conflict = contradiction(rx)
+    sender = {round(r.start): r for r in tx.rows} if tx else {}
+    intervals = []
+    rows = complete(rx)
+    only_total = len(rows) == 1 and rows[0].end - rows[0].start > 1.5  # no -i: nothing can be cut off it
+    for row in rows:
+        known = sender.get(round(row.start))
+        use = known if known and abs(known.start - row.start) <= EDGE else None
+        intervals.append(
+            Interval(
+                row.start,
+                row.end,
+                row.bytes,
+                way,
+                counted(exp, row.start, row.end) or (only_total and exp.warmup == 0),
+                use.retransmits if use else None,
+                use.rtt_ms if use else None,
+                use.cwnd if use else None,
+                row.lost,
+                row.datagrams,
+                row.jitter_ms,
+            )
+        )
+    good = [i for i in intervals if i.counted]
+    span = good[-1].end - good[0].start if good else 0.0
+    number = sum(i.bytes for i in good)
+    lost, datagrams, jitter = _losses(good)
+    near = (at.local, at.local_port) if receiver_near else (at.remote, at.remote_port)
+    far = (at.remote, at.remote_port) if receiver_near else (at.local, at.local_port)
+    return Flow(
+        at.flow,
+        way,
+        *near,
+        *far,
+        number,
+        number * 8 / span if span > 0 else 0.0,
+        total_bytes(rx),
+        rx.end,
+        _sum(i.retransmits for i in good),
+        lost,
+        datagrams,
+        jitter,
+        tuple(intervals),
+    )
+
+
+def together(flows: Iterable[Sequence[Interval]], way: Direction) -> list[Interval]:
+    """Second by second over all flows; it counts where every part of it counts."""
+    seconds: dict[int, list[Interval]] = {}
+    for one in flows:
+        for interval in one:
+            seconds.setdefault(round(interval.start), []).append(interval)
+    summed = []
+    for _, parts in sorted(seconds.items()):
+        rtts = [p.rtt_ms for p in parts if p.rtt_ms is not None]
+        lost, datagrams, jitter = _losses(parts)
+        summed.append(
+            Interval(
+                min(p.start for p in parts),
+                max(p.end for p in parts),
+                sum(p.bytes for p in parts),
+                way,
+                all(p.counted for p in parts),
+                _sum(p.retransmits for p in parts),
+                sum(rtts) / len(rtts) if rtts else None,
+                _sum(p.cwnd for p in parts),
+                lost,
+                datagrams,
+                jitter,
+            )
+        )
+    return summed
+
+
+def rate(intervals: Sequence[Interval]) -> float:
+    """Counted bytes over the counted span."""
+    good = [i for i in intervals if i.counted]
+    span = max((i.end for i in good), default=0.0) - min((i.start for i in good), default=0.0)
+    return sum(i.bytes for i in good) * 8 / span if span > 0 else 0.0
+
+
+def losses(flows: Sequence[Flow]) -> tuple[int | None, int | None, float | None]:
+    """Over all flows, in the counted window; the jitter is the flows' mean."""
+    jitters = [f.jitter_ms for f in flows if f.jitter_ms is not None]
+    return (
+        _sum(f.lost for f in flows),
+        _sum(f.datagrams for f in flows),
+        sum(jitters) / len(jitters) if jitters else None,
+    )
+
+
+def offered(exp: Experiment, tx: Series) -> float | None:
+    """What one sender put out in the counted window, bits per second."""
+    rows = [r for r in complete(tx) if counted(exp, r.start, r.end)]
+    if not rows:
+        return None
+    return sum(r.bytes for r in rows) * 8 / (rows[-1].end - rows[0].start)
+
+
+def unseen_loss(rx: Series, sent: int | None) -> int:
+    """Datagrams after the last one that arrived: no gap shows them to the receiver."""
+    known = rx.final.datagrams if rx.final else _sum(r.datagrams for r in rx.rows)
+    if sent is None or known is None:
+        return 0
+    missing = sent - known
+    return (
+        missing if missing > max(12, math.ceil(sent * 0.001)) else 0
+    )  # iperf repeats its last datagram up to 10 times
+
+
+def _losses(parts: Sequence[Interval]) -> tuple[int | None, int | None, float | None]:
+    jitters = [p.jitter_ms for p in parts if p.jitter_ms is not None and (p.datagrams or 0) > 0]
+    return (
+        _sum(p.lost for p in parts),
+        _sum(p.datagrams for p in parts),
+        sum(jitters) / len(jitters) if jitters else None,
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """None where nothing is known."""
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None

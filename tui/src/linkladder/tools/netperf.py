@@ -1,0 +1,336 @@
+"""netperf's output: interim results and selectors of N sessions to one result.
+
+Each session prints its interim results with the wall clock of their ends, and all sessions run on one machine:
+they are laid on one time line and cut into seconds, so that the warm-up of the last to start is cut off all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from linkladder.model import End, Experiment, Fault, Flow, Interval, Protocol, Transactions
+from linkladder.tools import words
+from linkladder.tools.face import Expectation, Layout, Outcome
+from linkladder.tools.iperf_result import COMPLETE, window_reason
+
+NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
+INTERIM = re.compile(rf"^NETPERF_(INTERIM_RESULT|INTERVAL|ENDING)\[(\d{{1,7}})\]={NUMBER}$")
+UNITS = re.compile(r"^NETPERF_UNITS\[(\d{1,7})\]=(\S{1,20})$")
+SELECTOR = re.compile(r"^([A-Z][A-Z0-9_]{2,40})=(\S{0,40})$")
+VALUE = re.compile(rf"^{NUMBER}$")
+SCALES = {"10^3bits/s": 125.0, "10^6bits/s": 125e3, "10^9bits/s": 125e6, "Trans/s": 1.0, "Bytes/s": 1.0}  # to a second
+JOINT = 0.05  # seconds between one interim result's end and the next one's begin
+AGREE = 0.02  # how well interim results and total must agree
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What was done between two moments of the wall clock: bytes or transactions."""
+
+    start: float
+    end: float
+    amount: float
+
+
+@dataclass
+class Session:
+    """One netperf process."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    foreign: list[str] = field(default_factory=list)
+    conflict: str = ""
+
+    def number(self, name: str) -> float | None:
+        text = self.values.get(name, "")
+        return float(text) if VALUE.match(text) else None
+
+
+@dataclass
+class _Interim:
+    rate: float | None = None
+    units: str = ""
+    interval: float | None = None
+    ending: float | None = None
+
+    def piece(self) -> Piece | None:
+        if self.rate is None or not self.interval or self.ending is None or self.units not in SCALES:
+            return None
+        if not 0 < self.interval < 1e6:
+            return None
+        return Piece(self.ending - self.interval, self.ending, self.rate * SCALES[self.units] * self.interval)
+
+
+def parse(text: str) -> Session:
+    """Interim results in order and the selectors; an interim result counts only when all four lines are there."""
+    session = Session()
+    seen: dict[int, _Interim] = {}
+    for line in text.splitlines():
+        line = line.strip()
+        if match := INTERIM.match(line):
+            one = seen.setdefault(int(match[2]), _Interim())
+            value = float(match[3])
+            if match[1] == "INTERIM_RESULT":
+                one.rate = value
+            elif match[1] == "INTERVAL":
+                one.interval = value
+            else:
+                one.ending = value
+        elif match := UNITS.match(line):
+            seen.setdefault(int(match[1]), _Interim()).units = match[2]
+        elif match := SELECTOR.match(line):
+            if session.values.get(match[1], match[2]) != match[2]:
+                session.conflict = f"{match[1]} is given twice, as {session.values[match[1]]} and as {match[2]}"
+            session.values[match[1]] = match[2]
+        elif line and not line.startswith(("MIGRATED", "$ ", "rc=")):
+            session.foreign.append(line)
+    _join(session, seen)
+    return session
+
+
+def _join(session: Session, seen: dict[int, _Interim]) -> None:
+    for number in sorted(seen):
+        piece = seen[number].piece()
+        last = session.pieces[-1].end if session.pieces else None
+        if piece is None:
+            session.conflict = session.conflict or f"interim result {number} is not whole"
+        elif last is not None and abs(piece.start - last) > JOINT:
+            session.conflict = session.conflict or f"interim result {number} does not begin where the last one ended"
+        else:
+            session.pieces.append(piece)
+
+
+def finish(exp: Experiment, where: Layout, outs: tuple[str, ...], said: words.Said, expect: Expectation) -> Outcome:
+    """The verdict on all sessions together."""
+    sessions = [parse(o) for o in outs]
+    done = [s for s in sessions if s.number("THROUGHPUT") is not None and s.number("ELAPSED_TIME") is not None]
+    if len(sessions) != where.clients or len(done) != len(sessions) or any(expect.exit_codes) or expect.watchdog:
+        return _failed(exp, where, sessions, len(done), said, expect)
+    if expect.server_exit is not None:
+        return _tool(f"netserver ended by itself (exit status {expect.server_exit})")
+    for number, session in enumerate(sessions):
+        if reason := session.conflict or _reason(exp, session):
+            return _tool(f"session {number + 1}: {reason}")
+    read_back, reason = _windows(exp, where, sessions, expect)
+    if reason:
+        return replace(_tool(reason), window_read_back=read_back)
+    if said.lines:
+        return _tool(f"{said.plain}: {said.quoted}")
+    base = max(s.pieces[0].start for s in sessions)
+    seconds = [_seconds(exp, s, base) for s in sessions]
+    shared = min(len(s) for s in seconds)
+    first, last = _window(exp)
+    if shared < last or last <= first:
+        return _tool(f"the sessions have {max(0, shared - first)} of {exp.duration:g} counted seconds in common")
+    amounts = [s[:last] for s in seconds]
+    if exp.protocol == Protocol.RR:
+        outcome = _transactions(exp, sessions, amounts, first, last)
+    else:
+        outcome = _stream(exp, where, sessions, amounts, first, last, expect)
+    return replace(outcome, window_read_back=read_back)
+
+
+def _tool(reason: str) -> Outcome:
+    return Outcome(False, Fault.TOOL, reason)
+
+
+def _failed(
+    exp: Experiment, where: Layout, sessions: list[Session], done: int, said: words.Said, expect: Expectation
+) -> Outcome:
+    """A session without a result: the path's fault if it had begun and then starved."""
+    everything = words.listen(said.lines, *(words.known(s.foreign) for s in sessions))
+    quoted = f": {everything.quoted}" if everything.lines else ""
+    if expect.server_exit is not None:
+        return _tool(f"netserver ended by itself (exit status {expect.server_exit}){quoted}")
+    if expect.watchdog and any(s.pieces for s in sessions):
+        ended = max(p[-1].end - p[0].start for s in sessions if (p := s.pieces))
+        asked = exp.warmup + exp.duration
+        return Outcome(False, Fault.PATH, f"the transfer stalled: no answer after {ended:.0f} s of {asked:g} s")
+    if everything.fault == Fault.PATH and not everything.reset:
+        return Outcome(False, Fault.PATH, f"{everything.plain}{quoted}")
+    lines = [line for s in sessions for line in s.foreign] or everything.lines
+    told = f": {words.shorten('; '.join(dict.fromkeys(lines)))}" if lines else ""
+    codes = sorted({c for c in expect.exit_codes if c})
+    status = f" (exit status {', '.join(map(str, codes))})" if codes else ""
+    if expect.watchdog:
+        return _tool(f"netperf did not end by itself and had to be ended{told}")
+    return _tool(f"{where.clients - done} of {where.clients} netperf sessions gave no result{status}{told}")
+
+
+def _reason(exp: Experiment, session: Session) -> str:
+    """Why one finished session cannot be believed."""
+    asked, elapsed = max(1.0, round(exp.warmup + exp.duration)), session.number("ELAPSED_TIME") or 0.0
+    if elapsed < asked * COMPLETE:
+        return f"it ran {elapsed:g} s of {asked:g} s"
+    if not session.pieces:
+        return "it gave no interim results, so that the warm-up cannot be cut off"
+    total = _total(session)
+    if total is None:
+        return f"its rate is in {session.values.get('THROUGHPUT_UNITS', 'no unit')}, which is not known here"
+    if total <= 0:
+        return "it moved nothing"
+    pieces = session.pieces
+    seen = sum(p.amount for p in pieces)
+    span = pieces[-1].end - pieces[0].start
+    expected = total * min(1.0, span / elapsed)
+    if seen > total * (1 + AGREE) or (span > elapsed * 0.95 and seen < expected * (1 - 3 * AGREE)):
+        return f"its interim results add up to {seen:.0f}, its own total is {total:.0f}"
+    return ""
+
+
+def _total(session: Session) -> float | None:
+    """Bytes or transactions of the whole run, the warm-up included."""
+    received = session.number("LOCAL_BYTES_RECVD")
+    if received is not None:
+        return received
+    rate, elapsed = session.number("THROUGHPUT"), session.number("ELAPSED_TIME")
+    scale = SCALES.get(session.values.get("THROUGHPUT_UNITS", ""))
+    return None if rate is None or elapsed is None or scale is None else rate * scale * elapsed
+
+
+def _window(exp: Experiment) -> tuple[int, int]:
+    """The counted seconds, whole ones, from a second to (not including) another."""
+    first = int(-(-exp.warmup // 1))
+    return first, int(max(1.0, round(exp.warmup + exp.duration)))
+
+
+def _seconds(exp: Experiment, session: Session, base: float) -> list[float]:
+    """Amount in each second after `base`; only seconds that are covered to 98 %, the last by its share."""
+    pieces = list(session.pieces)
+    elapsed, total = session.number("ELAPSED_TIME") or 0.0, _total(session) or 0.0
+    begun, end = pieces[0].start, pieces[-1].end
+    if begun + elapsed - end > 0.02:  # the last part has no interim result of its own
+        pieces.append(Piece(end, begun + elapsed, max(0.0, total - sum(p.amount for p in pieces))))
+    seconds = []
+    for second in range(int(max(0.0, pieces[-1].end - base)) + 1):
+        start = base + second
+        amount = covered = 0.0
+        for piece in pieces:
+            overlap = min(piece.end, start + 1) - max(piece.start, start)
+            if overlap > 0:
+                amount += piece.amount * overlap / (piece.end - piece.start)
+                covered += overlap
+        if covered < 0.5:
+            break
+        seconds.append(amount)
+    return seconds
+
+
+def _windows(
+    exp: Experiment, where: Layout, sessions: list[Session], expect: Expectation
+) -> tuple[dict[str, int], str]:
+    """The socket buffers at the end of the run: netperf sets both at both ends."""
+    mine, other = where.client, End.FAR if where.client == End.NEAR else End.NEAR
+    found: dict[str, int] = {}
+    reason = ""
+    for name, end in (("LSR_SIZE_END", mine), ("RSS_SIZE_END", other), ("LSS_SIZE_END", mine), ("RSR_SIZE_END", other)):
+        os = expect.os_near if end == End.NEAR else expect.os_far
+        for session in sessions:
+            size = session.number(name)
+            if size is None:
+                continue
+            found.setdefault(end.value, int(size))
+            if exp.window is not None and not reason and (why := window_reason(exp.window, int(size), os)):
+                reason = f"the socket buffer at the {end} end is not the one asked for: {why}"
+    if exp.window is not None and len(found) < 2 and not reason:
+        reason = "netperf does not say which socket buffers it was granted"
+    return found, reason
+
+
+def _stream(
+    exp: Experiment,
+    where: Layout,
+    sessions: list[Session],
+    amounts: list[list[float]],
+    first: int,
+    last: int,
+    expect: Expectation,
+) -> Outcome:
+    way = exp.direction
+    span = last - first
+    flows = []
+    for number, (session, mine) in enumerate(zip(sessions, amounts, strict=True)):
+        intervals = tuple(
+            Interval(float(k), float(k + 1), round(a), way, first <= k < last) for k, a in enumerate(mine)
+        )
+        got = sum(i.bytes for i in intervals if i.counted)
+        port = (expect.port or 0) + 1 + number if expect.port else 0
+        near_port, far_port = (0, port) if where.server == End.FAR else (port, 0)
+        retransmits = session.number("REMOTE_TRANSPORT_RETRANS")
+        flows.append(
+            Flow(
+                str(number + 1),
+                way,
+                expect.local,
+                near_port,
+                expect.remote,
+                far_port,
+                got,
+                got * 8 / span,
+                round(_total(session) or 0),
+                session.number("ELAPSED_TIME") or 0.0,
+                None if retransmits is None else int(retransmits),
+                intervals=intervals,
+            )
+        )
+    if any(f.bytes == 0 for f in flows):
+        return Outcome(False, Fault.PATH, "nothing arrived after the warm-up", flows=tuple(flows))
+    summed = tuple(
+        Interval(float(k), float(k + 1), sum(f.intervals[k].bytes for f in flows), way, first <= k < last)
+        for k in range(last)
+    )
+    goodput = sum(i.bytes for i in summed if i.counted) * 8 / span
+    return Outcome(True, goodput_bps=goodput, by_direction={way.value: goodput}, flows=tuple(flows), intervals=summed)
+
+
+def _transactions(
+    exp: Experiment, sessions: list[Session], amounts: list[list[float]], first: int, last: int
+) -> Outcome:
+    per_second = [sum(a[k] for a in amounts) for k in range(last)]
+    rate = sum(per_second[first:last]) / (last - first)
+    if rate <= 0:
+        return Outcome(False, Fault.PATH, "no transaction was answered after the warm-up")
+    weights = [_total(s) or 0.0 for s in sessions]
+    warnings = ["latencies are of the whole run, the warm-up included: netperf keeps one histogram"]
+    if len(sessions) > 1:
+        warnings.append("percentiles are the largest of the sessions': the true ones of all transactions are no larger")
+    each = exp.request + exp.response
+    return Outcome(
+        True,
+        transactions=Transactions(
+            rate,
+            len(sessions),
+            _mean(sessions, weights),
+            _extreme(sessions, "P50_LATENCY"),
+            _extreme(sessions, "P90_LATENCY"),
+            _extreme(sessions, "P99_LATENCY"),
+            _extreme(sessions, "MIN_LATENCY", smallest=True),
+            _extreme(sessions, "MAX_LATENCY"),
+            request=exp.request,
+            response=exp.response,
+        ),
+        intervals=tuple(
+            Interval(float(k), float(k + 1), round(a * each), exp.direction, first <= k < last, datagrams=round(a))
+            for k, a in enumerate(per_second)
+        ),
+        warnings=tuple(warnings),
+    )
+
+
+def _mean(sessions: list[Session], weights: list[float]) -> float | None:
+    """Weighted by each session's transactions: exactly the mean of all."""
+    means = [s.number("MEAN_LATENCY") for s in sessions]
+    known = [m for m in means if m is not None]
+    if len(known) < len(means) or not sum(weights):
+        return None
+    return sum(m * w for m, w in zip(known, weights, strict=True)) / sum(weights)
+
+
+def _extreme(sessions: list[Session], name: str, smallest: bool = False) -> float | None:
+    """A bound over all sessions, or None if one of them does not tell."""
+    values = [s.number(name) for s in sessions]
+    known = [v for v in values if v is not None]
+    if not known or len(known) < len(values):
+        return None
+    return min(known) if smallest else max(known)

@@ -1,0 +1,157 @@
+"""ping's output, of Linux and FreeBSD, IPv4 and IPv6: round trips, and what DF probes say of the path MTU."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+from linkladder.model import Fault, PathMtu, Protocol, Rtt
+from linkladder.tools import words
+from linkladder.tools.face import Expectation, Layout, Outcome
+
+REPLY = re.compile(
+    r"^\d{1,6} bytes from (\S{1,80}?),?:? .*?icmp_seq=(\d{1,9}) .*?time[=<](\d{1,9}(?:\.\d{1,6})?) ms( \(DUP!\))?"
+)
+REPLY6 = re.compile(r"^\d{1,6} bytes from (\S{1,80}), icmp_seq=(\d{1,9}) .*?time=(\d{1,9}(?:\.\d{1,6})?) ms(\(DUP!\))?")
+SUMMARY = re.compile(r"^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received")
+HEADER = re.compile(r"^PING6?\b")
+TOO_LONG = re.compile(r"message too long|frag(?:mentation)? needed|packet too big", re.I)
+TOLD_MTU = re.compile(r"mtu\s*=?\s*(\d{2,6})", re.I)
+
+
+@dataclass
+class Series:
+    """What one ping printed."""
+
+    replies: dict[int, float] = field(default_factory=dict)  # sequence number -> ms, duplicates left out
+    sent: int | None = None
+    received: int | None = None
+    too_long: bool = False
+    told_mtu: int | None = None
+    header: bool = False
+    foreign: list[str] = field(default_factory=list)
+
+
+def reply(line: str) -> float | None:
+    """The round trip of one line, in ms."""
+    match = REPLY.match(line) or REPLY6.match(line)
+    return float(match[3]) if match and not match[4] else None
+
+
+def parse(out: str, err: str = "") -> Series:
+    series = Series()
+    for line in (*out.splitlines(), *err.splitlines()):
+        line = line.strip()
+        if match := REPLY.match(line) or REPLY6.match(line):
+            if not match[4]:
+                series.replies.setdefault(int(match[2]), float(match[3]))
+        elif match := SUMMARY.match(line):
+            series.sent, series.received = int(match[1]), int(match[2])
+        elif TOO_LONG.search(line):
+            series.too_long = True
+            if told := TOLD_MTU.search(line):
+                series.told_mtu = int(told[1])
+        elif HEADER.match(line):
+            series.header = True
+        elif line and not line.startswith(("---", "rtt ", "round-trip", "$ ", "rc=")):
+            series.foreign.append(line)
+    return series
+
+
+def rtt(series: Series) -> Rtt:
+    """Figures of the replies themselves, not of the summary line."""
+    times = sorted(series.replies.values())
+    sent = max(series.sent or 0, len(times))
+    if not times:
+        return Rtt(sent, 0)
+    mean = sum(times) / len(times)
+    spread = math.sqrt(sum((t - mean) ** 2 for t in times) / (len(times) - 1)) if len(times) > 1 else 0.0
+    in_order = tuple(ms for _, ms in sorted(series.replies.items()))
+    return Rtt(
+        sent, len(times), times[0], mean, times[-1], _quantile(times, 0.5), _quantile(times, 0.95), spread, in_order
+    )
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    """The value between its two neighbours in proportion."""
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def path_mtu(probes: tuple[tuple[int, str, str], ...]) -> PathMtu:
+    """A probe passes with a single answer.  Failing without a word, while a smaller one passes, is a black hole."""
+    passed: list[int] = []
+    failed: list[int] = []
+    silent: list[int] = []
+    told: list[int] = []
+    for mtu, out, err in probes:
+        series = parse(out, err)
+        if series.replies:
+            passed.append(mtu)
+            continue
+        failed.append(mtu)
+        if series.told_mtu:
+            told.append(series.told_mtu)
+        if not series.too_long:
+            silent.append(mtu)
+    largest = max(passed) if passed else None
+    black_hole = largest is not None and any(m > largest for m in silent)
+    return PathMtu(tuple(sorted(passed)), tuple(sorted(failed)), largest, black_hole, min(told) if told else None)
+
+
+def finish(
+    protocol: Protocol,
+    sizes: tuple[int, ...],
+    where: Layout,
+    outs: tuple[str, ...],
+    errs: tuple[str, ...],
+    expect: Expectation,
+) -> Outcome:
+    """The verdict on one series, or on the probes of all MTUs together."""
+    series = [parse(o, e) for o, e in zip(outs, (*errs, *[""] * len(outs)), strict=False)]
+    for one in series:
+        said = words.listen(one.foreign)
+        said.lines = words.known(said.lines)
+        if said.lines and said.fault == Fault.TOOL and not one.replies:
+            return Outcome(False, Fault.TOOL, f"ping: {said.plain}: {said.quoted}")
+        if one.sent is None and not one.replies:
+            return _silent(one, expect)
+    if protocol == Protocol.DF:
+        return _df(sizes, series, outs, errs)
+    figures = rtt(series[0]) if series else Rtt(0, 0)
+    if figures.received == 0:
+        said = words.listen(series[0].foreign if series else ())
+        text = f": {said.quoted}" if said.lines else ""
+        return Outcome(False, Fault.PATH, f"none of {figures.sent} pings was answered{text}", rtt=figures)
+    lost = figures.sent - figures.received
+    warnings = (f"{lost} of {figures.sent} pings were not answered",) if lost > 0 else ()
+    return Outcome(True, rtt=figures, warnings=warnings)
+
+
+def _silent(series: Series, expect: Expectation) -> Outcome:
+    """Neither answers nor a summary."""
+    text = words.shorten("; ".join(series.foreign))
+    if text:
+        return Outcome(False, Fault.TOOL, f"ping: {text}")
+    if series.header and expect.watchdog:
+        return Outcome(False, Fault.PATH, "no ping was answered before time ran out")
+    return Outcome(False, Fault.TOOL, "ping printed no result")
+
+
+def _df(sizes: tuple[int, ...], series: list[Series], outs: tuple[str, ...], errs: tuple[str, ...]) -> Outcome:
+    if len(series) != len(sizes):
+        return Outcome(False, Fault.TOOL, f"{len(series)} of {len(sizes)} MTU probes ran")
+    found = path_mtu(tuple(zip(sizes, outs, (*errs, *[""] * (len(outs) - len(errs))), strict=True)))
+    if found.mtu is None:
+        return Outcome(False, Fault.PATH, "no probe of any size was answered", path_mtu=found)
+    warnings = []
+    if found.black_hole:
+        gone = min(m for m in found.failed if m > found.mtu)
+        warnings.append(f"packets of {gone} bytes vanish without a word while {found.mtu} pass: a black hole")
+    odd = [m for m in found.failed if m < found.mtu]
+    if odd:
+        warnings.append(f"a probe of {odd[0]} bytes went unanswered though a larger one passed: there is loss")
+    return Outcome(True, path_mtu=found, warnings=tuple(warnings))

@@ -1,0 +1,88 @@
+"""What tools say on stderr: harmless, the tool's own trouble, or the path's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from linkladder.model import Fault
+
+HARMLESS = re.compile(
+    r"^\s*$"
+    # said by a server that was told to end while a connection was still open: the engine tells it only afterwards
+    r"|^Waiting for server threads to complete"
+    # the data is in; the connection was gone when the socket was shut after the last byte
+    r"|shutdown failed: (?:Transport endpoint|Socket) is not connected"
+    # UDP: the last report got lost on its way back; the receiver's own output is what counts here
+    r"|WARNING: did not receive ack of last datagram"
+    # a clock reading was late; it concerns one-way delays, which are not used
+    r"|WARNING: (?:this test may be|ack of last datagram)"
+    # Linux's ping: the interval is kept to, it merely says why it shows no DNS names or that -W is in seconds
+    r"|^ping: Warning: "
+)
+PATH = (
+    (re.compile(r"No route to host|Host is down|Destination Host Unreachable", re.I), "the other end does not answer"),
+    (
+        re.compile(r"(?:Connection|Operation) timed out|connect\w* timed? ?out|Resource temporarily unavailable", re.I),
+        "the other end did not answer in time",
+    ),
+    (re.compile(r"Connection reset by peer|Broken pipe|write failed|recv failed|read failed", re.I), "reset"),
+)
+TOOL = (
+    (re.compile(r"Connection refused", re.I), "the connection was refused: nothing listens there"),
+    (re.compile(r"unrecogni[sz]ed option|invalid option|illegal option|unknown option", re.I), "an option is unknown"),
+    (re.compile(r"Address already in use", re.I), "the port is already taken"),
+    (re.compile(r"bind failed|can'?t assign requested|cannot assign requested|bind:", re.I), "binding failed"),
+    (re.compile(r"Network is unreachable", re.I), "there is no route to the other end"),
+    (re.compile(r"unknown host|name or service not known|Name does not resolve|cannot resolve", re.I), "unknown host"),
+    (re.compile(r"Operation not permitted|Permission denied", re.I), "it was not permitted"),
+    (
+        re.compile(r"Cannot allocate memory|No buffer space|Too many open files", re.I),
+        "the system ran out of something",
+    ),
+)
+
+
+@dataclass
+class Said:
+    """The lines that matter, and the first judgement on them."""
+
+    lines: list[str] = field(default_factory=list)
+    fault: Fault | None = None
+    plain: str = ""  # in plain words
+    reset: bool = False
+
+    @property
+    def quoted(self) -> str:
+        """The tool's own text, as much of it as fits."""
+        unique = list(dict.fromkeys(self.lines))
+        return shorten("; ".join(unique))
+
+
+def listen(*texts: str | Iterable[str]) -> Said:
+    """Judge stderr; what is not known to be harmless is the tool's fault until the path is known to be."""
+    said = Said()
+    for text in texts:
+        for line in text.splitlines() if isinstance(text, str) else text:
+            line = " ".join(line.split())
+            if line and not HARMLESS.search(line):
+                said.lines.append(line)
+    for fault, known in ((Fault.TOOL, TOOL), (Fault.PATH, PATH)):
+        for pattern, plain in known:
+            if any(pattern.search(line) for line in said.lines):
+                said.fault, said.plain, said.reset = fault, plain, plain == "reset"
+                return said
+    if said.lines:
+        said.fault, said.plain = Fault.TOOL, "the tool complained"
+    return said
+
+
+def known(lines: Iterable[str]) -> list[str]:
+    """Those of some lines that are words of failure: in saved output they stand among the figures."""
+    patterns = [p for p, _ in (*TOOL, *PATH)]
+    return [line for line in lines if any(p.search(line) for p in patterns) and not HARMLESS.search(line)]
+
+
+def shorten(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
