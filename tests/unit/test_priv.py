@@ -32,7 +32,7 @@ BAD = [
     "../../etc/passwd",
     "/etc/passwd",
     "٣",
-    "１２",
+    "\uff11\uff12",
     "1e3",
     "0x10",
     "+1",
@@ -135,8 +135,8 @@ def test_the_commands_are_those_of_each_system() -> None:
         "/sbin/sysctl dev.vmx.0.iflib.tx_abdicate=1"
     ]
     assert words("address", [IFACE, "static", "10.1.0.2/24", "10.1.0.1"], "FreeBSD")[:2] == [
-        f"/usr/sbin/sysrc ifconfig_{IFACE}=inet 10.1.0.2/24",
-        "/usr/sbin/sysrc defaultrouter=10.1.0.1",
+        f"/usr/sbin/sysrc -f /state/system/rc.conf ifconfig_{IFACE}=inet 10.1.0.2/24",
+        "/usr/sbin/sysrc -f /state/system/rc.conf defaultrouter=10.1.0.1",
     ]
     assert words("reboot", [], "FreeBSD") == ["/sbin/shutdown -r now"]
 

@@ -110,7 +110,10 @@ def arp_direct(remote: str) -> bool | None:
 
 
 def setting(kind: str, target: str) -> str | None:
-    """A setting's present value: kind 'mtu' (target vmx0), 'flag' (vmx0:tso), 'sysctl' (a name); None: not there."""
+    """A setting's present value, None if there is none.
+
+    Kind and target: 'mtu' of vmx0, 'flag' of vmx0:tso (on or off), 'sysctl' or 'loader' of a name.
+    """
     return backend().setting(kind, target)
 
 

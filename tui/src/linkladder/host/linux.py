@@ -116,6 +116,8 @@ class Linux:
         return linux_text.answered(found)
 
     def setting(self, kind: str, target: str) -> str | None:
+        if kind == "loader":
+            return None
         if kind == "sysctl":
             value = read("/proc/sys/" + target.replace(".", "/"))
             return " ".join(value.split()) if value else None

@@ -21,19 +21,24 @@ from linkladder.priv.checks import (
 from linkladder.priv.disks import unused_disk, usb_partition
 
 Step = list[str] | Callable[[], None]
-SYSRC, SERVICE, SHUTDOWN = "/usr/sbin/sysrc", "/usr/sbin/service", "/sbin/shutdown"
+SERVICE, SHUTDOWN = "/usr/sbin/service", "/sbin/shutdown"
+RC_CONF = "/state/system/rc.conf"  # what belongs to this one machine; /etc/rc.conf reads it last
 MOUNT_POINT = "/media/usb"
-KEYS = "/usr/local/etc/linkladder/operator_keys"  # sshd's AuthorizedKeysFile for the operator
+KEYS = "/state/system/ssh/operator_keys"  # sshd's AuthorizedKeysFile for the operator
 INSTALLER = "/usr/local/libexec/linkladder-install"
 KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
 BOOT = "/boot"
+
+
+def _set(assignment: str) -> list[str]:
+    return ["/usr/sbin/sysrc", "-f", RC_CONF, assignment]
 
 
 def host_name_steps(args: list[str]) -> list[Step]:
     """hostname NAME"""
     exactly(args, "name")
     name = host_name(args[0])
-    return [[SYSRC, f"hostname={name}"], ["/bin/hostname", name]]
+    return [_set(f"hostname={name}"), ["/bin/hostname", name]]
 
 
 def address_steps(args: list[str]) -> list[Step]:
@@ -44,19 +49,19 @@ def address_steps(args: list[str]) -> list[Step]:
     restart: list[Step] = [[SERVICE, "netif", "restart", name], [SERVICE, "routing", "restart"]]
     if method != "static":
         exactly(args, "interface", "method")
-        return [[SYSRC, f"ifconfig_{_rc(name)}={'SYNCDHCP' if method == 'dhcp' else 'up'}"], *restart]
+        return [_set(f"ifconfig_{_rc(name)}={'DHCP' if method == 'dhcp' else 'up'}"), *restart]
     exactly(args[:3], "interface", "method", "address")
     plain, _, prefix = args[2].partition("/")
     six = ":" in address(plain)
     number(prefix, "prefix", 1, 128 if six else 32)
     setting = f"ifconfig_{_rc(name)}_ipv6=inet6" if six else f"ifconfig_{_rc(name)}=inet"
-    steps: list[Step] = [[SYSRC, f"{setting} {plain}/{prefix}"]]
+    steps: list[Step] = [_set(f"{setting} {plain}/{prefix}")]
     if len(args) > 3:
         exactly(args, "interface", "method", "address", "router")
         router = address(args[3], "router")
         if (":" in router) != six:
             raise Refused("router", "is of the other IP version")
-        steps.append([SYSRC, f"{'ipv6_defaultrouter' if six else 'defaultrouter'}={router}"])
+        steps.append(_set(f"{'ipv6_defaultrouter' if six else 'defaultrouter'}={router}"))
     return [*steps, *restart]
 
 
@@ -77,8 +82,8 @@ def ssh_steps(args: list[str]) -> list[Step]:
         return [lambda: _add_key(f"{kind} {key} {comment}\n")]
     exactly(args, "switch")
     if switch == "on":
-        return [[SYSRC, "sshd_enable=YES"], [SERVICE, "sshd", "start"]]
-    return [[SERVICE, "sshd", "onestop"], [SYSRC, "sshd_enable=NO"]]
+        return [_set("sshd_enable=YES"), [SERVICE, "sshd", "start"]]
+    return [[SERVICE, "sshd", "onestop"], _set("sshd_enable=NO")]
 
 
 def _add_key(line: str) -> None:
@@ -111,10 +116,11 @@ def unmount_steps(args: list[str]) -> list[Step]:
 def kernel_steps(args: list[str]) -> list[Step]:
     """kernel-next NAME: once, so that a kernel that does not come up is gone after the next power cycle."""
     exactly(args, "kernel")
-    name = word(args[0], "kernel", LETTERS + DIGITS + "._-", 64)
-    if name.startswith(".") or not os.path.isfile(f"{BOOT}/{name}/kernel"):
-        raise Refused("kernel", f"there is none of the name {name}")
-    return [["/sbin/nextboot", "-k", name]]
+    given = word(args[0], "kernel", LETTERS + DIGITS + "._-", 64)
+    for name in (given, f"kernel.{given}", f"kernel.{given.upper()}"):
+        if not name.startswith(".") and os.path.isfile(f"{BOOT}/{name}/kernel"):
+            return [["/sbin/nextboot", "-k", name]]
+    raise Refused("kernel", f"there is none of the name {given}")
 
 
 def install_steps(args: list[str]) -> list[Step]:

@@ -1,0 +1,199 @@
+"""Is everything here that measuring needs?  A list of findings, each with what to do about it.
+
+`examine()` looks and changes nothing.  It may take a second and blocks: call it from a thread.
+
+The appliance says which settings it ships in /usr/local/share/linkladder/tunables.json, and each is
+compared with what is in force:
+
+    {"schema": "linkladder-tunables/1",
+     "tunables": [
+       {"name": "kern.ipc.maxsockbuf", "kind": "sysctl", "value": "67108864", "why": "largest socket buffer"},
+       {"name": "hw.pci.honor_msi_blacklist", "kind": "loader", "value": "0", "why": "..."},
+       {"name": "dev.vmx.*.iflib.tx_abdicate", "kind": "sysctl", "nic": "vmx", "value": "1", "why": "..."},
+       {"name": "lro", "kind": "ifconfig", "nic": "*", "value": "on", "why": "..."}]}
+
+`kind`: `sysctl` set at run time; `loader` set in loader.conf and looked up as a sysctl (or, where the kernel
+has none of that name, in the kernel's environment, kenv); `ifconfig` an offload (tso, tso4, tso6, lro, rxcsum,
+txcsum, value on or off) or `mtu`.
+`nic`: a driver's name, or `*` for every adapter; `dev.vmx.*.` in a sysctl's name stands for each unit.
+`value` with `>=` before a number is a least value (settings that grow with memory).  Unknown keys are ignored.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from linkladder import host, privilege, state, units
+from linkladder.agent.processes import search_path
+from linkladder.agent.service import tool_version
+from linkladder.errors import LinkladderError
+from linkladder.model import HostFacts, Tool
+from linkladder.tunables import settings_in_force
+
+LEAST_IPERF = (2, 0, 13)
+LEAST_SPACE = 256 << 20
+GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
+PING_WAIT = 5.0
+
+
+class State(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    title: str
+    state: State
+    detail: str = ""
+    remedy: str = ""
+
+
+def examine() -> tuple[Finding, ...]:
+    """Every finding, in the order in which a person would look."""
+    try:
+        facts = host.facts()
+    except LinkladderError as error:
+        return (Finding("this machine", State.BAD, error.title, error.hint),)
+    return (
+        *_tools(facts.os),
+        _helper(),
+        *_pings(facts.os),
+        _window(facts),
+        _cores(facts),
+        _space(),
+        *_adapters(facts),
+        *_tunables(),
+    )
+
+
+def _tools(system: str) -> Iterator[Finding]:
+    packages = {Tool.IPERF: "iperf", Tool.NETPERF: "netperf", Tool.PING: "iputils-ping"}
+    for tool in Tool:
+        version = tool_version(tool)
+        how = f"pkg install {packages[tool]}" if system == "FreeBSD" else f"apt install {packages[tool]}"
+        if not version:
+            worst = State.BAD if tool != Tool.NETPERF else State.WARN
+            lost = "transaction tests are left out" if tool == Tool.NETPERF else "nothing can be measured without it"
+            yield Finding(tool.value, worst, f"not found; {lost}", how)
+        elif tool == Tool.IPERF and _numbers(version) < LEAST_IPERF:
+            yield Finding(tool.value, State.BAD, f"version {version} is too old", f"{how}: 2.0.13 or newer")
+        else:
+            yield Finding(tool.value, State.OK, version)
+    if not shutil.which("netserver", path=search_path()) and tool_version(Tool.NETPERF):
+        yield Finding("netserver", State.WARN, "netperf is here, its server is not; transaction tests are left out")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit()) or LEAST_IPERF
+
+
+def _helper() -> Finding:
+    title = "changing settings"
+    if reason := privilege.available():
+        return Finding(title, State.WARN, f"not possible: {reason}", "run as root, or install linkladder-priv")
+    if os.geteuid() == 0:
+        return Finding(title, State.OK, "running as root")
+    # It refuses an adapter that is not there, in its own words: that it answers is all that is asked.
+    said = _ask(privilege.command("mtu", "no-such", "1500"))
+    if "there is no interface" in said:
+        return Finding(title, State.OK, "the privileged helper answers")
+    remedy = "doas.conf must permit it" if host.system() == "FreeBSD" else "sudoers must permit it without a password"
+    return Finding(title, State.WARN, f"the privileged helper cannot be started: {said[-200:]}", remedy)
+
+
+def _pings(system: str) -> Iterator[Finding]:
+    """The two kinds of ping that ordinary users are refused, each sent once to ourselves."""
+    large = ["-D", "-s", "1400"] if system == "FreeBSD" else ["-M", "do", "-s", "1400"]
+    for title, options in (("fast pings", ["-i", "0.05", "-c", "2"]), ("DF pings", [*large, "-c", "1"])):
+        argv = ["ping", "-n", *options, "127.0.0.1"]
+        try:
+            wrapped = privilege.wrap(argv) if system == "FreeBSD" else [shutil.which("ping") or "ping", *argv[1:]]
+        except LinkladderError as error:
+            yield Finding(title, State.WARN, error.cause, error.hint)
+            continue
+        said = _ask(wrapped)
+        if " received" in said and "100% packet loss" not in said and "100.0% packet loss" not in said:
+            yield Finding(title, State.OK, "permitted")
+        else:
+            last = said.strip().splitlines()[-1:] or ["no answer"]
+            yield Finding(title, State.WARN, last[0][:200], "install the privileged helper, or run as root")
+
+
+def _ask(argv: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PING_WAIT,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=privilege.ENVIRONMENT,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return done.stdout + done.stderr
+
+
+def _window(facts: HostFacts) -> Finding:
+    title, limit = "socket buffers", facts.window_limit
+    raising = "kern.ipc.maxsockbuf" if facts.os == "FreeBSD" else "net.core.rmem_max and net.core.wmem_max"
+    if limit is None:
+        return Finding(title, State.WARN, "the largest buffer is not known")
+    if limit < GOOD_WINDOW:
+        detail = f"at most {units.size(limit)}; trials that ask for {units.size(GOOD_WINDOW)} will fail"
+        return Finding(title, State.WARN, detail, f"raise {raising}")
+    return Finding(title, State.OK, f"up to {units.size(limit)}")
+
+
+def _cores(facts: HostFacts) -> Finding:
+    total = os.cpu_count() or facts.cores
+    counted = f" (of {total}; LINKLADDER_CORES names them)" if facts.cores < total else ""
+    detail = f"{facts.cores}{counted}, {facts.cpu or facts.machine}"
+    if facts.cores < 2:
+        return Finding(
+            "cores", State.WARN, f"{detail}: tool and network stack share one", "give the machine two or more"
+        )
+    return Finding("cores", State.OK, detail)
+
+
+def _space() -> Finding:
+    folder = state.folder()
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if not os.access(there, os.W_OK):
+        return Finding(
+            "storage", State.BAD, f"{there} cannot be written to", "set LINKLADDER_STATE to a folder of yours"
+        )
+    if free < LEAST_SPACE:
+        return Finding("storage", State.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs")
+    return Finding("storage", State.OK, f"{units.size(free)} free in {there}")
+
+
+def _adapters(facts: HostFacts) -> Iterator[Finding]:
+    real = [nic for nic in facts.nics if not nic.loopback and nic.addresses]
+    if not any(nic.up for nic in real):
+        yield Finding("adapters", State.BAD, "none is up and has an address", "linkladder system address sets one")
+    for nic in real:
+        if nic.up and facts.cores >= 4 and nic.rx_queues == 1:
+            detail = "one receive queue: one core takes all packets"
+            yield Finding(
+                f"adapter {nic.name}", State.WARN, detail, "check MSI-X (vmstat -i) and the hypervisor's settings"
+            )
+
+
+def _tunables() -> Iterator[Finding]:
+    for one in settings_in_force():
+        worst = State.WARN if one.in_force is False else State.OK
+        shipped = f" (shipped: {one.shipped})" if one.in_force is False else ""
+        yield Finding(f"setting {one.name}", worst, f"{one.status}{shipped}; {one.why}".rstrip("; "))
