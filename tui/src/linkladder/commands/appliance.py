@@ -28,13 +28,14 @@ def add_parsers(commands: Any) -> None:
     kinds = parser.add_subparsers(required=True, metavar="|".join(v[0] for v in VERBS))
     for verb, words, text, question in VERBS:
         one = kinds.add_parser(verb, help=text, usage=f"linkladder system {verb} {words}".rstrip())
-        one.add_argument("words", nargs="*" if words else 0, default=[])
+        if words:
+            one.add_argument("words", nargs="*")
         one.add_argument("--yes", action="store_true", help="do not ask")
         one.set_defaults(handler=_handler, verb=verb, question=question)
 
 
 def _handler(args: argparse.Namespace) -> int:
-    words = [str(w) for w in args.words or []]
+    words = [str(w) for w in getattr(args, "words", [])]
     if args.question and not args.yes:
         times = 2 if args.verb == "install" else 1
         for _ in range(times):

@@ -44,7 +44,8 @@ class Process:
     live: tools.LiveParser | None = None
     last_line: float = field(default_factory=time.monotonic)
     exited: asyncio.Event = field(default_factory=asyncio.Event)
-    exited_alone: bool = False  # it ended before it was told to
+    told: bool = False  # it was told to end
+    exited_alone: bool = False  # it ended before that
     finished: ask.Finished | None = None
 
     def command(self) -> Command:
@@ -254,6 +255,7 @@ class Trial:
 
     async def _finish(self, process: Process) -> None:
         if process.finished is None:
+            process.told = True
             process.finished = await self.ends[process.end].ask("stop", ask.Stop(process.number))
 
     async def _stop_everything(self) -> None:
@@ -300,7 +302,7 @@ class Trial:
             return
         if isinstance(event, ask.Exited):
             process.exited.set()
-            process.exited_alone = process.finished is None
+            process.exited_alone = not process.told
             return
         process.last_line = time.monotonic()
         for line in event.lines:
