@@ -1,0 +1,208 @@
+"""FreeBSD's own words, read: captures of a 15.1 machine, and lines that other machines print."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from linkladder.host import freebsd_text as text
+from linkladder.host.freebsd import TUNABLES
+from linkladder.host.freebsd_calls import LINK_DATA, link
+from linkladder.host.records import SocketStat
+from linkladder.model import NicCounters
+
+
+@pytest.fixture
+def read(captures: Path) -> Any:
+    return lambda name: (captures / "freebsd-15.1" / f"{name}.txt").read_text()
+
+
+def documents(capture: str) -> list[Any]:
+    return [json.loads(line) for line in capture.splitlines() if line.startswith("{")]
+
+
+def test_ifconfig(read: Any) -> None:
+    found = text.ifconfig(read("ifconfig-a"))
+    assert list(found) == ["vmx0", "vmx1", "lo0"]
+    vmx1 = found["vmx1"]
+    assert (vmx1.mtu, vmx1.mac, vmx1.addresses) == (1500, "52:54:00:00:01:01", ("10.99.1.1",))
+    assert found["lo0"].addresses == ("127.0.0.1", "::1", "fe80::1")
+    assert "LOOPBACK" in found["lo0"].flags
+    assert vmx1.speed_bps is None  # vmx prints no speed
+
+
+def test_offloads_are_those_that_the_adapter_can(read: Any) -> None:
+    capable = text.ifconfig(read("ifconfig-vmx0-m"))["vmx0"]
+    assert capable.offloads == {
+        "tso": False,
+        "tso6": False,
+        "lro": False,
+        "rxcsum": True,
+        "txcsum": True,
+        "rxcsum6": True,
+        "txcsum6": True,
+    }
+    on = re.split(r"(?=^vmx0:)", read("toggle-lro"), flags=re.MULTILINE)[1]
+    assert text.ifconfig(on)["vmx0"].offloads["lro"] is True
+    assert text.ifconfig(read("mtu9000"))["vmx0"].mtu == 9000
+
+
+@pytest.mark.parametrize(
+    ("media", "speed"),
+    [
+        ("Ethernet autoselect (10Gbase-Twinax <full-duplex,rxpause,txpause>)", 10e9),
+        ("Ethernet autoselect (1000baseT <full-duplex>)", 1e9),
+        ("Ethernet autoselect (2500Base-T <full-duplex>)", 2.5e9),
+        ("Ethernet autoselect (100GBase-CR4 <full-duplex>)", 100e9),
+        ("Ethernet autoselect", None),
+        ("Ethernet autoselect (none)", None),
+    ],
+)
+def test_negotiated_speed(media: str, speed: float | None) -> None:
+    shown = f"ix0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tmedia: {media}\n"
+    assert text.ifconfig(shown)["ix0"].speed_bps == speed
+
+
+def test_tcp_counters(read: Any) -> None:
+    found = text.tcp_counters(documents(read("netstat-s-tcp-json"))[0])
+    assert (found.segments_sent, found.retransmits, found.out_of_order, found.zero_window_probes) == (0, 0, 0, 0)
+    assert found.zero_window_sent is None
+    assert text.tcp_counters({}).retransmits is None
+
+
+def test_sockets_are_matched_by_both_ends(read: Any) -> None:
+    counts, buffers = documents(read("netstat-T-during"))
+    found = {s.local_port: s for s in text.sockets(counts, buffers, 5001)}
+    assert found[31210] == SocketStat(
+        "10.99.0.1",
+        31210,
+        "10.99.0.2",
+        5001,
+        retransmits=876,
+        out_of_order=0,
+        zero_window=0,
+        send_buffer=2106156,
+        receive_buffer=65700,
+    )
+    assert found[20118].out_of_order == 199
+    assert found[20118].zero_window == 28
+    assert all(5001 in (s.local_port, s.remote_port) for s in found.values())
+    assert text.sockets(counts, {}, 31210)[0].send_buffer is None
+
+
+LISTENERS = {
+    "statistics": {
+        "socket": [
+            {
+                "protocol": protocol,
+                "local": {"address": local, "port": port},
+                "remote": {"address": "*", "port": "*"},
+                "tcp-state": state,
+            }
+            for protocol, local, port, state in (
+                ("tcp4", "10.99.0.1", "5201", "LISTEN     "),
+                ("tcp4", "*", "5202", "LISTEN"),
+                ("tcp46", "*", "5203", "LISTEN"),
+                ("tcp6", "*", "5204", "LISTEN"),
+                ("tcp4", "10.99.0.1", "5205", "ESTABLISHED"),
+                ("tcp6", "fe80::1%lo0", "5206", "LISTEN"),
+            )
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("port", "address", "bound"),
+    [
+        (5201, "10.99.0.1", True),
+        (5201, "10.99.0.2", False),
+        (5201, "", True),
+        (5202, "10.99.0.1", True),
+        (5202, "fd00::1", False),
+        (5203, "10.99.0.1", True),
+        (5203, "fd00::1", True),
+        (5204, "10.99.0.1", False),
+        (5205, "", False),
+        (5206, "fe80::1", True),
+        (5207, "", False),
+    ],
+)
+def test_listening(port: int, address: str, bound: bool) -> None:
+    assert text.bound(LISTENERS, port, False, address) is bound
+
+
+def test_route_and_neighbours(read: Any) -> None:
+    assert text.route(read("route-get")) == ("vmx0", "")
+    routed = "   route to: 192.0.2.9\n    gateway: 10.99.0.254\n  interface: vmx1\n"
+    assert text.route(routed) == ("vmx1", "10.99.0.254")
+    table = documents(read("arp-json"))[0]
+    assert text.answered(table, "10.99.0.1") is None  # our own
+    assert text.answered(table, "10.99.0.9") is None
+    other = {"ip-address": "10.99.0.2", "mac-address": "52:54:00:00:00:02", "interface": "vmx0", "expires": 1199}
+    assert text.answered({"arp": {"arp-cache": [other]}}, "10.99.0.2") is True
+    assert text.answered({"arp": {"arp-cache": [{**other, "incomplete": True}]}}, "10.99.0.2") is None
+    shown = "Neighbor   Linklayer Address  Netif Expire    1s 5s\nfe80::2%vmx0  52:54:00:00:00:02  vmx0 23h S R\n"
+    assert text.answered6(shown, "fe80::2") is True
+
+
+def test_a_drivers_sysctls(read: Any) -> None:
+    values = text.sysctls(read("vmstat-i-after").replace(": ", "="))
+    assert (text.queues(values, "rxq"), text.queues(values, "txq")) == (2, 2)
+    counted = text.with_driver(NicCounters("vmx0", rx_drops=5), values)
+    assert counted.rx_drops == 1786  # hstats.nobuffer: packets that met a full ring
+    assert (counted.crc_errors, counted.rx_pause) == (None, None)
+    intel = {
+        "dev.ix.0.mac_stats.crc_errs": "3",
+        "dev.ix.0.mac_stats.xon_recvd": "2",
+        "dev.ix.0.mac_stats.xoff_recvd": "4",
+    }
+    assert text.with_driver(NicCounters("ix0"), intel).crc_errors == 3
+    assert text.with_driver(NicCounters("ix0"), intel).rx_pause == 6
+
+
+def test_device_names() -> None:
+    assert text.device("vmx0") == ("vmx", "0")
+    assert text.device("ix12") == ("ix", "12")
+    assert text.device("mgmt") == ("", "")
+
+
+def test_interface_data_as_the_kernel_lays_it_out() -> None:
+    data = struct.pack("=6BHII15Q", 6, 0, 6, 14, 2, 0, 152, 9000, 0, 10**10, *range(1, 15))
+    assert len(data) == LINK_DATA.size
+    found = link("vmx0", 0x8843, data)
+    assert (found.mtu, found.baudrate) == (9000, 10**10)
+    assert (found.rx_packets, found.rx_errors, found.tx_packets, found.tx_errors) == (1, 2, 3, 4)
+    assert (found.rx_bytes, found.tx_bytes, found.rx_drops, found.tx_drops) == (6, 7, 10, 11)
+
+
+def test_no_tunable_is_asked_for_that_freebsd_has_not(captures: Path) -> None:
+    there = {
+        line.partition(":")[0].strip()
+        for path in (captures / "freebsd-15.1").glob("sysctl-*.txt")
+        for line in path.read_text().splitlines()
+    }
+    assert {name for name in TUNABLES if name not in there} <= {"net.inet.rss.bits", "net.inet.rss.buckets"}
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)))
+def test_any_json_is_read_without_an_error(value: Any) -> None:
+    for document in (value, {"statistics": value}, {"statistics": {"socket": value, "tcp": value}}, {"arp": value}):
+        text.tcp_counters(document)
+        text.sockets(document, document, 5001)
+        text.bound(document, 5001, False, "10.0.0.1")
+        text.answered(document, "10.0.0.1")
+
+
+@given(st.text())
+def test_any_text_is_read_without_an_error(noise: str) -> None:
+    text.ifconfig(noise)
+    text.sysctls(noise)
+    text.route(noise)
+    text.answered6(noise, "fe80::1")
