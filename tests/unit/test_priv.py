@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from linkladder.priv import disks, ping, sysctls, verbs
 from linkladder.priv.checks import Refused
+from linkladder.tools import ping_argv
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "freebsd-15.1"
 KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
@@ -170,6 +171,15 @@ def test_pings_are_bounded_and_go_to_one_literal_address(args: list[str], field:
     assert caught.value.field == field
 
 
+@pytest.mark.parametrize("system", ["FreeBSD", "Linux"])
+@pytest.mark.parametrize("remote", ["10.0.0.2", "fd00::2"])
+@pytest.mark.parametrize("mtu", [None, 1500, 9000])
+def test_the_pings_that_a_measurement_sends_are_allowed(system: str, remote: str, mtu: int | None) -> None:
+    local = "10.0.0.1" if remote.startswith("10") else "fd00::1"
+    argv = ping_argv(system, local, remote, 100, 0.05, mtu, dscp=46)
+    assert ping.parse(system, list(argv[1:])) == list(argv[1:])
+
+
 def test_every_fixed_freebsd_name_is_one_that_the_kernel_has() -> None:
     there = {
         line.partition(":")[0].strip()
@@ -314,18 +324,18 @@ def test_a_signal_ends_the_ping_too(tmp_path: Path) -> None:
 
 
 @root
+def test_a_failing_ping_is_left_its_own_words_and_status(tmp_path: Path) -> None:
+    source = ["-I" if IFACE == "lo" else "-S", "192.0.2.77"]
+    process = start(tmp_path, "measure", "ping", "-c", "1", *source, "127.0.0.1", stdin=subprocess.DEVNULL)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 2
+    assert "ping: " in errors and "linkladder-priv" not in errors
+    assert "ping ended with 2" in (tmp_path / "audit").read_text()
+
+
+@root
 def test_what_fails_is_told_with_exit_status_1(tmp_path: Path) -> None:
-    process = start(
-        tmp_path,
-        "measure",
-        "ping",
-        "-c",
-        "1",
-        "-I" if IFACE == "lo" else "-S",
-        "192.0.2.77",
-        "127.0.0.1",
-        stdin=subprocess.DEVNULL,
-    )
+    process = start(tmp_path, "measure", "cpuset", "65535", "0", stdin=subprocess.DEVNULL)
     _, errors = process.communicate(timeout=10)
     assert process.returncode == 1
-    assert "ping ended with" in errors
+    assert errors.startswith("linkladder-priv: ")

@@ -81,6 +81,8 @@ class Child:
     async def stop(self) -> Finished:
         """Ask it to end, then make it."""
         if not self.done.done():
+            if self.process.stdin:
+                self.process.stdin.close()
             self._signal(signal.SIGTERM)
             done, _ = await asyncio.wait([self.done], timeout=GRACE)
             if not done:
@@ -109,11 +111,14 @@ class Children:
         self._next = 1
         self._reaper = Reaper()
 
-    async def start(self, argv: Sequence[str]) -> Child:
-        """Start a tool; FileNotFoundError and PermissionError are the caller's to explain."""
+    async def start(self, argv: Sequence[str], privileged: bool = False) -> Child:
+        """Start a tool; FileNotFoundError and PermissionError are the caller's to explain.
+
+        A privileged one runs as root: we may not signal it, so it watches its standard input and ends with it.
+        """
         process = await asyncio.create_subprocess_exec(
             *argv,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if privileged else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=_environment(),

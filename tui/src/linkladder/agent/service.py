@@ -141,7 +141,8 @@ class Service:
         argv = tools.client_argv(
             request.experiment, versions, request.layout, request.local, request.remote, request.port, request.index
         )
-        child = await self._start(privilege.wrap(argv) if request.layout.privileged else argv)
+        privileged = request.layout.privileged
+        child = await self._start(privilege.wrap(argv) if privileged else argv, privileged)
         return ask.Started(child.number, tuple(argv))
 
     async def do_stop(self, request: ask.Stop) -> ask.Finished:
@@ -158,13 +159,13 @@ class Service:
         await self.children.stop_all()
         return ask.Nothing()
 
-    async def _start(self, argv: Iterable[str]) -> Any:
+    async def _start(self, argv: Iterable[str], privileged: bool = False) -> Any:
         command = list(argv)
         found = shutil.which(command[0], path=search_path())
         if not found:
             raise ask.RequestError(f"{command[0]}: {MISSING}")
         try:
-            return await self.children.start([found, *command[1:]])
+            return await self.children.start([found, *command[1:]], privileged)
         except OSError as error:
             raise ask.RequestError(f"{command[0]}: {error.strerror}") from None
 

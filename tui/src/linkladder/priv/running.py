@@ -14,7 +14,11 @@ FALLBACKS = {"/usr/sbin/": "/sbin/", "/usr/bin/": "/bin/"}
 
 
 class Failed(Exception):
-    """It was allowed, was tried, and did not work."""
+    """It was allowed, was tried, and did not work; `code` is the program's own exit status, if it had one."""
+
+    def __init__(self, why: str, code: int = 0) -> None:
+        super().__init__(why)
+        self.code = code
 
 
 def program(path: str) -> str:
@@ -62,7 +66,7 @@ def run(argv: list[str]) -> None:
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code:
-        raise Failed(f"{path} ended with {code}" if code > 0 else f"{path} was ended by signal {-code}")
+        raise Failed(f"{path} ended with {code}" if code > 0 else f"{path} was ended by signal {-code}", code)
 
 
 def _wait(child: int, reading: int) -> None:
