@@ -36,8 +36,7 @@ def serve(words: list[str]) -> int:
         return _end(words, f"refused {refusal}", str(refusal), REFUSED)
     if os.geteuid() != 0:
         return _end(words, "refused", "not started as root", REFUSED)
-    os.closerange(3, TRANSPARENT = ("ping",)  # a measuring tool: its words and its exit status are the result, ours would spoil it
-HIGHEST_DESCRIPTOR)
+    os.closerange(3, HIGHEST_DESCRIPTOR)
     os.umask(0o022)
     os.chdir("/")
     audit.write(words, "started")
