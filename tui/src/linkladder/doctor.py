@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linkladder import host, privilege, state, units
+from linkladder import host, privilege, settings, state, units
 from linkladder.agent.processes import search_path
 from linkladder.agent.service import tool_version
 from linkladder.errors import LinkladderError
@@ -70,6 +70,7 @@ def examine() -> tuple[Finding, ...]:
         _window(facts),
         _cores(facts),
         _space(),
+        *_leftovers(),
         *_adapters(facts),
         *_tunables(),
     )
@@ -178,6 +179,13 @@ def _space() -> Finding:
     if free < LEAST_SPACE:
         return Finding("storage", State.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs")
     return Finding("storage", State.OK, f"{units.size(free)} free in {there}")
+
+
+def _leftovers() -> Iterator[Finding]:
+    """A lease whose process died before it could put its changes back."""
+    if settings.left_behind():
+        remedy = "start linkladder: it puts them back"
+        yield Finding("settings", State.BAD, "an experiment that ended abruptly has left some changed", remedy)
 
 
 def _adapters(facts: HostFacts) -> Iterator[Finding]:

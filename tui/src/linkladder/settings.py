@@ -137,6 +137,15 @@ async def recover(folder: Path | None = None) -> tuple[str, ...]:
         journal.unlock()
 
 
+def left_behind(folder: Path | None = None) -> bool:
+    """Is there something for recover() to put back?"""
+    journal = Journal(folder or state.folder())
+    if not journal.exists() or not journal.lock():
+        return False
+    journal.unlock()
+    return True
+
+
 def _present(changes: tuple[Change, ...]) -> tuple[Entry, ...]:
     """The present value of all that the changes touch, and of the offloads that change along with one."""
     wanted = {(c.kind, c.target): c.value for c in changes}

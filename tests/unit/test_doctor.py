@@ -1,0 +1,120 @@
+"""The doctor's findings, and what has become of shipped settings."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from linkladder import doctor, host, tunables
+from linkladder.doctor import State
+from linkladder.model import HostFacts, Nic
+
+FACTS = HostFacts(
+    name="alpha",
+    os="FreeBSD",
+    cores=4,
+    window_limit=64 << 20,
+    nics=(
+        Nic("lo0", "lo", up=True, loopback=True, addresses=("127.0.0.1",)),
+        Nic(
+            "vmx0", "vmx", mtu=1500, up=True, addresses=("10.0.0.1",), offloads={"tso": True, "lro": False}, rx_queues=4
+        ),
+        Nic("ix1", "ix", mtu=9000, up=True, addresses=("10.0.1.1",), offloads={"tso": True}, rx_queues=8),
+    ),
+)
+KERNEL = {
+    ("sysctl", "kern.ipc.maxsockbuf"): "67108864",
+    ("sysctl", "net.inet.tcp.sendspace"): "32768",
+    ("sysctl", "dev.vmx.0.iflib.tx_abdicate"): "1",
+    ("loader", "hw.pci.honor_msi_blacklist"): "0",
+}
+SHIPPED = [
+    {"name": "kern.ipc.maxsockbuf", "kind": "sysctl", "value": ">=67108864", "why": "100 Gb/s"},
+    {"name": "net.inet.tcp.sendspace", "kind": "sysctl", "value": 262144, "why": "a quick start"},
+    {"name": "net.inet.rss.bits", "kind": "loader", "value": "3"},
+    {"name": "hw.pci.honor_msi_blacklist", "kind": "loader", "value": "0"},
+    {"name": "dev.vmx.*.iflib.tx_abdicate", "kind": "sysctl", "nic": "vmx", "value": "1"},
+    {"name": "dev.ixl.*.fc", "kind": "sysctl", "nic": "ixl", "value": "0"},
+    {"name": "tso4", "kind": "ifconfig", "nic": "*", "value": "on"},
+    {"name": "lro", "kind": "ifconfig", "nic": "*", "value": "on"},
+    {"name": "mtu", "kind": "ifconfig", "nic": "ix", "value": "9000", "later": "ignored"},
+]
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "facts", lambda: FACTS)
+    monkeypatch.setattr(host, "setting", lambda kind, target: KERNEL.get((kind, target)))
+
+
+def write(folder: Path, entries: object, schema: str = tunables.SCHEMA) -> Path:
+    path = folder / "tunables.json"
+    path.write_text(json.dumps({"schema": schema, "tunables": entries}))
+    return path
+
+
+def test_each_shipped_setting_has_a_fate(machine: None, tmp_path: Path) -> None:
+    found = {one.name: one.status for one in tunables.settings_in_force(write(tmp_path, SHIPPED))}
+    assert found == {
+        "kern.ipc.maxsockbuf": "in force",
+        "net.inet.tcp.sendspace": "refused: 32768 is in force",
+        "net.inet.rss.bits": "kernel lacks it",
+        "hw.pci.honor_msi_blacklist": "in force",
+        "dev.vmx.0.iflib.tx_abdicate": "in force",
+        "dev.ixl.*.fc": "not on this NIC",
+        "vmx0 tso4": "in force",
+        "ix1 tso4": "in force",
+        "vmx0 lro": "refused: off is in force",
+        "ix1 lro": "not on this NIC",
+        "ix1 mtu": "in force",
+    }
+
+
+def test_a_missing_file_ships_nothing_and_a_wrong_one_is_told(machine: None, tmp_path: Path) -> None:
+    assert tunables.settings_in_force(tmp_path / "none") == ()
+    for wrong in (write(tmp_path, SHIPPED, "other/1"), write(tmp_path, [{"kind": "sysctl"}]), write(tmp_path, ["x"])):
+        (one,) = tunables.settings_in_force(wrong)
+        assert one.in_force is False
+        assert one.status.startswith("refused: ")
+    (tmp_path / "tunables.json").write_text("{")
+    assert tunables.settings_in_force(tmp_path / "tunables.json")[0].in_force is False
+
+
+def test_windows_cores_and_adapters_are_judged() -> None:
+    assert doctor._window(FACTS).state == State.OK
+    small = doctor._window(replace(FACTS, window_limit=4 << 20))
+    assert small.state == State.WARN and "kern.ipc.maxsockbuf" in small.remedy
+    assert "net.core.rmem_max" in doctor._window(replace(FACTS, window_limit=4 << 20, os="Linux")).remedy
+    assert doctor._cores(replace(FACTS, cores=1)).state == State.WARN
+    assert list(doctor._adapters(FACTS)) == []
+    single = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], rx_queues=1)))
+    assert [f.state for f in doctor._adapters(single)] == [State.WARN]
+    assert [f.state for f in doctor._adapters(replace(FACTS, nics=FACTS.nics[:1]))] == [State.BAD]
+
+
+def test_a_full_or_forbidden_disk_is_bad(monkeypatch: pytest.MonkeyPatch, own_state: Path) -> None:
+    assert doctor._space().state == State.OK
+    usage = shutil.disk_usage(own_state)
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
+    assert doctor._space().state == State.BAD
+    assert "1.00 MB" in doctor._space().detail
+
+
+def test_missing_and_old_tools_are_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = {"iperf": "2.0.5", "netperf": "", "ping": "present"}
+    monkeypatch.setattr(doctor, "tool_version", lambda tool: versions[tool])
+    found = {f.title: f for f in doctor._tools("FreeBSD")}
+    assert (found["iperf"].state, found["netperf"].state, found["ping"].state) == (State.BAD, State.WARN, State.OK)
+    assert found["iperf"].remedy.startswith("pkg install iperf")
+    versions["iperf"] = ""
+    assert {f.title: f for f in doctor._tools("Linux")}["iperf"].remedy == "apt install iperf"
+
+
+def test_this_machine_can_be_examined() -> None:
+    found = doctor.examine()
+    titles = [f.title for f in found]
+    assert {"iperf", "ping", "changing settings", "socket buffers", "cores", "storage"} <= set(titles)
+    assert all(f.remedy or f.detail for f in found if f.state != State.OK)
