@@ -164,7 +164,7 @@ def _routed(p: Impaired) -> None:
         rules.append(f"meta length > {p.drop_above} drop")
     if rules:
         body = "; ".join(rules)
-        text = f"table ip llj {{ chain f {{ type filter hook forward priority 0; {body}; }} }}"
+        text = f"table ip llj {{ chain f {{ type filter hook forward priority 0; {body}; }}; }}"
         inside(MIDDLE, "nft", text)
 
 
@@ -214,7 +214,7 @@ def _rtt(text: str) -> Rtt | None:
         return None
     spread = statistics.pstdev(times)
     return Rtt(len(times), len(times), times[0], statistics.fmean(times), times[-1], statistics.median(times),
-               times[int(len(times) * 0.95)], spread)  # fmt: skip
+               times[int(len(times) * 0.95)], spread, tuple(times))  # fmt: skip
 
 
 def _tcp(p: Impaired, near: str, far: str) -> ExperimentResult:
@@ -368,9 +368,10 @@ def _withheld(group: Path | None) -> float:
 
 def _start(ns: str, core: int, group: Path | None, argv: Sequence[str]) -> subprocess.Popen[str]:
     cores = sorted(os.sched_getaffinity(0))
+    # The group is entered first: inside the namespace /sys is another, without control groups.
     enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
-    shell = ["sh", "-c", f'{enter}exec "$@"', "sh"]
-    run_ = ["ip", "netns", "exec", ns, "taskset", "-c", str(cores[min(core, len(cores) - 1)]), *shell, *argv]
+    pin = ["taskset", "-c", str(cores[min(core, len(cores) - 1)])]
+    run_ = ["sh", "-c", f'{enter}exec "$@"', "sh", *pin, "ip", "netns", "exec", ns, *argv]
     return subprocess.Popen(run_, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

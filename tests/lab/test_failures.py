@@ -10,7 +10,7 @@ from pathlib import Path
 
 import mischief
 import pytest
-from world import SITES, Lab, Link
+from world import SITES, Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
 
@@ -63,7 +63,7 @@ class LabWorld:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
-    lab = Lab("llf", Link(), tmp_path_factory.mktemp("lab"))
+    lab = Lab("llf")
     folder = tmp_path_factory.mktemp("mischief")
     try:
         lab.up()
@@ -74,6 +74,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
         yield LabWorld(lab, folder)
     finally:
         lab.down()
+        lab.forget()
 
 
 @pytest.mark.parametrize("failure", mischief.ALL, ids=lambda f: f.__name__)

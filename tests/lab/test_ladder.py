@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from world import SITES, TOP, Lab, Link
+from world import SITES, TOP, Lab
 
 from linkladder.codec import from_json
 from linkladder.model import Document
@@ -22,8 +22,8 @@ L2_CEILING = 1e9 * 1448 / 1514  # of TCP through a token bucket that counts fram
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    made = Lab("llq", Link(), tmp_path_factory.mktemp("lab"))
+def lab() -> Iterator[Lab]:
+    made = Lab("llq")
     try:
         made.up()
         made.describe_link()
@@ -33,6 +33,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield made
     finally:
         made.down()
+        made.forget()
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,7 @@ def _before(where: Layout, server: Output, client: Output, said: words.Said, exp
     if said.lines and not said.reset:
         raise _complaint(said)
     if not client.streams and not server.streams:
-        if client.role == "client":
+        if client.role == "client" and client.protocol:  # it got as far as its header
             raise Broken(Fault.PATH, "the connection was never made: nothing came back from the other end")
         raise Broken(Fault.TOOL, "the client printed nothing that iperf prints" + _foreign(client))
 
@@ -240,7 +240,7 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     if not any(p.rx.seen and iperf_sums.total_bytes(p.rx) for p in pairs):
         raise Broken(Fault.PATH, f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {way})")
     sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or 1470) < 20
-    if (stall := _stall(exp, summed, asked)) and not sparse:
+    if (stall := _stall(summed, asked, expect.watchdog)) and not sparse:
         raise Broken(Fault.PATH, stall)
     for pair in pairs:
         _ran_to_end(exp, pair, asked, expect)
@@ -261,15 +261,17 @@ def _word(exp: Experiment, flows: int) -> str:
     return f"{flows} {exp.protocol} flow{'s' if flows != 1 else ''}"
 
 
-def _stall(exp: Experiment, summed: list[Interval], asked: float) -> str:
+def _stall(summed: list[Interval], asked: float, hung: bool) -> str:
     """Why the traffic as a whole counts as stalled, or ''."""
-    whole = [i for i in summed if i.end - i.start > 0.5 and i.start < asked - 0.5]
+    whole = [i for i in summed if i.end - i.start > 0.5]
+    if not hung:  # what comes after the asked time is the tool winding up
+        whole = [i for i in whole if i.start < asked - 0.5]
     counted = [i for i in whole if i.counted]
     if not counted:
         return ""
     empty = [i for i in counted if i.bytes == 0]
     last = max((i.end for i in whole if i.bytes), default=0.0)
-    trailing = counted[-1].end - last
+    trailing = whole[-1].end - last
     if len(empty) == len(counted):
         return f"the connection was made and then nothing arrived: no byte after {last:.0f} s"
     if trailing >= TRAILING - 0.05:
