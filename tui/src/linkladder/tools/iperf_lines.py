@@ -181,21 +181,21 @@ def parse_row(line: str) -> Row | None:
     star, flow, first, last, amount, unit, rate, rate_unit, rate_kind, tail = match.groups()
     start, end, count = float(first), float(last), float(amount) * UNITS[unit]
     bps = float(rate) * RATE_UNITS[rate_unit] if rate_kind == "bits" else float(rate) * UNITS[rate_unit] * 8
-    if not _plausible(start, end, count, bps):
+    if not _plausible(start, end, count, bps, 10.0 ** -len(last.partition(".")[2])):
         return None
     exact = unit == "" and rate_unit == ""
     number = int(amount) if exact and amount.isdigit() else round(count)
     return _with_tail(flow, bool(star), start, end, number, exact, tail or "")
 
 
-def _plausible(start: float, end: float, count: float, bps: float) -> bool:
+def _plausible(start: float, end: float, count: float, bps: float, step: float) -> bool:
     """Time runs forwards, and bytes and rate tell the same story (a digit lost on the way shows here)."""
     span = end - start
     if not 0 <= span <= LONGEST or count > MOST:
         return False
-    if span < 0.05:  # too short for two decimals to say anything
+    if span < max(5 * step, 0.01):  # too short for the printed decimals to say anything
         return True
-    return abs(count * 8 - bps * span) <= max(count * 8, bps * span) * (0.02 + 0.011 / span) + 8
+    return abs(count * 8 - bps * span) <= max(count * 8, bps * span) * (0.02 + 1.1 * step / span) + 8
 
 
 def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exact: bool, tail: str) -> Row:

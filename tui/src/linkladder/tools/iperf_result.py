@@ -55,6 +55,8 @@ def finish(
         if said.lines:
             raise _complaint(said)
     except Broken as broken:
+        if broken.fault == Fault.TOOL:  # flows and seconds stay for a person to look at, but no figure to be used
+            partial = replace(partial, goodput_bps=0.0, by_direction={})
         return replace(partial, ok=False, fault=broken.fault, reason=broken.reason)
     return replace(partial, ok=True)
 

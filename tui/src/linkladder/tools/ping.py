@@ -17,6 +17,7 @@ REPLY6 = re.compile(r"^\d{1,6} bytes from (\S{1,80}), icmp_seq=(\d{1,9}) .*?time
 SUMMARY = re.compile(r"^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received")
 HEADER = re.compile(r"^PING6?\b")
 TOO_LONG = re.compile(r"message too long|frag(?:mentation)? needed|packet too big", re.I)
+NOISE = re.compile(r"^(?:---|rtt |round-trip|\$ |rc=|ping: (?:sendto|sendmsg): No buffer space)")  # a full queue: loss
 TOLD_MTU = re.compile(r"mtu\s*=?\s*(\d{2,6})", re.I)
 
 
@@ -54,7 +55,7 @@ def parse(out: str, err: str = "") -> Series:
                 series.told_mtu = int(told[1])
         elif HEADER.match(line):
             series.header = True
-        elif line and not line.startswith(("---", "rtt ", "round-trip", "$ ", "rc=")):
+        elif line and not NOISE.match(line):
             series.foreign.append(line)
     return series
 

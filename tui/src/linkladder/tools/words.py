@@ -30,10 +30,10 @@ PATH = (
     (re.compile(r"Connection reset by peer|Broken pipe|write failed|recv failed|read failed", re.I), "reset"),
 )
 TOOL = (
-    (re.compile(r"Connection refused", re.I), "the connection was refused: nothing listens there"),
     (re.compile(r"unrecogni[sz]ed option|invalid option|illegal option|unknown option", re.I), "an option is unknown"),
     (re.compile(r"Address already in use", re.I), "the port is already taken"),
     (re.compile(r"bind failed|can'?t assign requested|cannot assign requested|bind:", re.I), "binding failed"),
+    (re.compile(r"Connection refused", re.I), "the connection was refused: nothing listens there"),
     (re.compile(r"Network is unreachable", re.I), "there is no route to the other end"),
     (re.compile(r"unknown host|name or service not known|Name does not resolve|cannot resolve", re.I), "unknown host"),
     (re.compile(r"Operation not permitted|Permission denied", re.I), "it was not permitted"),
