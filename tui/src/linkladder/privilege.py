@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from linkladder import host
 from linkladder.errors import EnvironmentFault
+from linkladder.priv.checks import LIMIT
 
 HELPER = "/usr/local/libexec/linkladder-priv"
 NARROW = "/usr/local/libexec/linkladder-measure"
@@ -90,6 +91,9 @@ def wrap(argv: Sequence[str]) -> list[str]:
 
 async def run(verb: str, *args: str, timeout: float = 60.0) -> Completed:
     """Use the helper once; never raises for what the helper itself says."""
+    for place, text in enumerate(args, 1):
+        if "\0" in text or len(text) > LIMIT:  # what no command line can carry
+            return Completed(2, "", f"argument {place}: too long, or holds a character that is not allowed")
     argv = command(verb, *args)
     try:
         process = await asyncio.create_subprocess_exec(

@@ -50,7 +50,7 @@ def _iface_flags(system: str, args: list[str]) -> list[Step]:
 
 def _mtu(system: str, args: list[str]) -> list[Step]:
     exactly(args, "interface", "mtu")
-    name, size = interface(args[0]), number(args[1], "mtu", 576, 65535)
+    name, size = interface(args[0]), number(args[1], "mtu", 576, 65536)
     if system == "FreeBSD":
         return [["/sbin/ifconfig", name, "mtu", size]]
     return [["/usr/sbin/ip", "link", "set", "dev", name, "mtu", size]]

@@ -1,0 +1,78 @@
+"""How the helper is reached, as root and not, and that a use of it always ends with an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+import pytest
+from linkladder import host, privilege
+from linkladder.agent.processes import Children
+from linkladder.errors import EnvironmentFault
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, or a helper that is installed")
+
+
+@pytest.fixture(autouse=True)
+def audit(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setenv("LINKLADDER_AUDIT", f"{tmp_path}/audit")
+    monkeypatch.setattr(privilege, "_class", "operator")
+    monkeypatch.setitem(privilege.ENVIRONMENT, "LINKLADDER_AUDIT", f"{tmp_path}/audit")
+
+
+@pytest.mark.parametrize(("system", "door"), [("FreeBSD", "doas"), ("Linux", "sudo")])
+def test_the_door_of_each_system(monkeypatch: pytest.MonkeyPatch, system: str, door: str) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1001)
+    monkeypatch.setattr(host, "system", lambda: system)
+    monkeypatch.setattr(privilege.shutil, "which", lambda name, path: f"/usr/local/bin/{name}")
+    monkeypatch.setattr(os, "access", lambda path, mode: True)
+    start = [f"/usr/local/bin/{door}", "-n"]
+    assert privilege.command("mtu", "vmx1", "9000") == [*start, privilege.HELPER, "operator", "mtu", "vmx1", "9000"]
+    privilege.restrict()
+    assert privilege.command("mtu", "vmx1", "9000") == [*start, privilege.NARROW, "mtu", "vmx1", "9000"]
+    monkeypatch.setattr(os, "access", lambda path, mode: path != privilege.NARROW)
+    assert privilege.command("reboot") == [*start, privilege.HELPER, "measure", "reboot"]
+
+
+def test_without_a_door_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1001)
+    monkeypatch.setattr(privilege.shutil, "which", lambda name, path: None)
+    with pytest.raises(EnvironmentFault, match="needs root"):
+        privilege.command("mtu", "vmx1", "9000")
+    assert "is not installed" in privilege.available()
+
+
+def test_only_ping_is_wrapped() -> None:
+    with pytest.raises(ValueError, match="iperf"):
+        privilege.wrap(["iperf", "-s"])
+
+
+@root
+@pytest.mark.parametrize("bad", ["a\0b", "x" * 10_000_000, "1\n2", "-1", "x;reboot", "١"])
+async def test_hostile_arguments_come_back_as_refusals(bad: str) -> None:
+    done = await privilege.run("mtu", "lo", bad)
+    assert (done.code, done.output) == (2, "")
+    assert not done.ok
+    assert done.reason and len(done.reason) < 300
+
+
+@root
+async def test_a_use_that_does_not_end_is_ended() -> None:
+    began = time.monotonic()
+    done = await privilege.run("ping", "-c", "1000", "127.0.0.1", timeout=0.5)
+    assert (done.code, time.monotonic() - began < 2) == (1, True)
+    assert "did not end within 0.5 s" in done.reason
+
+
+@root
+async def test_an_agents_privileged_ping_is_stopped_with_its_summary() -> None:
+    children = Children(lambda event: None)
+    child = await children.start(privilege.wrap(["ping", "-n", "-c", "9999", "-i", "0.05", "127.0.0.1"]), True)
+    await asyncio.sleep(0.5)
+    began = time.monotonic()
+    finished = await children.stop(child.number)
+    await children.close()
+    assert time.monotonic() - began < 1.5
+    assert "bytes from 127.0.0.1" in finished.output
+    assert not finished.hung
