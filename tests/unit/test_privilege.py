@@ -49,7 +49,7 @@ def test_only_ping_is_wrapped() -> None:
 
 
 @root
-@pytest.mark.parametrize("bad", ["a\0b", "x" * 10_000_000, "1\n2", "-1", "x;reboot", "\u0661"])
+@pytest.mark.parametrize("bad", ["a\0b", "x" * 10_000_000, "1\n2", "-1", "x;reboot", "\u0661"], ids=list("abcdef"))
 async def test_hostile_arguments_come_back_as_refusals(bad: str) -> None:
     done = await privilege.run("mtu", "lo", bad)
     assert (done.code, done.output) == (2, "")

@@ -14,6 +14,7 @@ standard input closes: start it with stdin=PIPE and close that to stop it (stdin
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import sys
@@ -28,6 +29,7 @@ HELPER = "/usr/local/libexec/linkladder-priv"
 NARROW = "/usr/local/libexec/linkladder-measure"
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
+LAST_WAIT = 2.0  # seconds for it to end what it started, and itself
 _class = "operator"
 
 
@@ -110,10 +112,10 @@ async def run(verb: str, *args: str, timeout: float = 60.0) -> Completed:
     try:
         output, errors, code = await asyncio.wait_for(reading, timeout)
     except TimeoutError:
-        _let_go(process)
+        await _let_go(process)
         return Completed(1, "", f"{verb} did not end within {timeout:g} s")
     except asyncio.CancelledError:
-        _let_go(process)
+        await asyncio.shield(_let_go(process))
         raise
     assert process.stdin
     process.stdin.close()
@@ -129,7 +131,9 @@ async def _read(stream: asyncio.StreamReader | None) -> str:
     return (await stream.read()).decode("utf-8", "replace")
 
 
-def _let_go(process: asyncio.subprocess.Process) -> None:
+async def _let_go(process: asyncio.subprocess.Process) -> None:
     """Closing its standard input ends it, whoever it runs as."""
     if process.stdin:
         process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), LAST_WAIT)
