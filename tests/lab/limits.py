@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linkladder import host
-from linkladder.model import Path as TestPath
 from linkladder.model import (
     Contract,
     CpuUse,
@@ -38,6 +37,7 @@ from linkladder.model import (
     Tool,
     TrialResult,
 )
+from linkladder.model import Path as TestPath
 
 A, B, MIDDLE = "llj-a", "llj-b", "llj-m"
 HERE = Path(__file__).parent
@@ -78,17 +78,45 @@ def draw(kind: str, rng: random.Random) -> Impaired:
         return Impaired(kind, sold, streams=streams)
     if kind == "shaper":
         return Impaired(
-            kind, sold, rate=share * sold, buffer=int(share * sold / 8 * rng.uniform(0.01, 0.05)), streams=streams
+            kind,
+            sold,
+            rate=share * sold,
+            buffer=int(share * sold / 8 * rng.uniform(0.01, 0.05)),
+            streams=streams,
         )
     if kind == "small-buffer":
-        return Impaired(kind, sold, rate=share * sold, buffer=rng.randrange(12_000, 60_000), streams=streams)
+        return Impaired(
+            kind,
+            sold,
+            rate=share * sold,
+            buffer=rng.randrange(12_000, 60_000),
+            streams=streams,
+        )
     if kind == "policer":
         rate = share * sold
-        return Impaired(kind, sold, police=rate, burst=int(rate / 8 * rng.uniform(0.005, 0.1)), streams=streams)
+        return Impaired(
+            kind,
+            sold,
+            police=rate,
+            burst=int(rate / 8 * rng.uniform(0.005, 0.1)),
+            streams=streams,
+        )
     if kind == "loss":
-        return Impaired(kind, 100e6, loss=rng.uniform(0.003, 0.03), delay_ms=rng.uniform(3, 15), streams=streams)
+        return Impaired(
+            kind,
+            100e6,
+            loss=rng.uniform(0.003, 0.03),
+            delay_ms=rng.uniform(3, 15),
+            streams=streams,
+        )
     if kind == "window":
-        return Impaired(kind, 100e6, window=rng.choice([32768, 65536, 131072]), delay_ms=rng.uniform(12, 40), streams=1)
+        return Impaired(
+            kind,
+            100e6,
+            window=rng.choice([32768, 65536, 131072]),
+            delay_ms=rng.uniform(12, 40),
+            streams=1,
+        )
     if kind == "black-hole":
         return Impaired(kind, sold, drop_above=rng.randrange(1280, 1480), streams=streams)
     if kind in ("starved-sender", "starved-receiver"):
@@ -143,7 +171,21 @@ def _relay(p: Impaired) -> subprocess.Popen[str]:
 
 def _routed(p: Impaired) -> None:
     for n, ns in ((1, A), (2, B)):
-        run("ip", "link", "add", "e0", "netns", ns, "type", "veth", "peer", "name", f"m{n}", "netns", MIDDLE)
+        run(
+            "ip",
+            "link",
+            "add",
+            "e0",
+            "netns",
+            ns,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            f"m{n}",
+            "netns",
+            MIDDLE,
+        )
         inside(ns, "ip", "addr", "add", f"10.97.{n}.1/24", "dev", "e0")
         # One segment a packet, as on a wire: a drop must not take sixty-four kilobytes at once.
         inside(ns, "ip", "link", "set", "e0", "up", "gso_max_segs", "1")
@@ -194,10 +236,30 @@ def measure(p: Impaired) -> RungResult:
 def _df(far: str) -> ExperimentResult:
     sizes, passed = (1280, 1400, 1500), []
     for size in sizes:
-        if inside(A, "ping", "-M", "do", "-c", "2", "-i", "0.2", "-W", "1", "-s", str(size - 28), far, check=False):
+        if inside(
+            A,
+            "ping",
+            "-M",
+            "do",
+            "-c",
+            "2",
+            "-i",
+            "0.2",
+            "-W",
+            "1",
+            "-s",
+            str(size - 28),
+            far,
+            check=False,
+        ):
             passed.append(size)
     failed = tuple(s for s in sizes if s not in passed)
-    found = PathMtu(tuple(passed), failed, max(passed, default=None), black_hole=bool(failed and passed))
+    found = PathMtu(
+        tuple(passed),
+        failed,
+        max(passed, default=None),
+        black_hole=bool(failed and passed),
+    )
     exp = Experiment("path-mtu-forward", Tool.PING, Protocol.DF)
     return ExperimentResult(exp, (TrialResult("d", 0, True, path_mtu=found),))
 
@@ -219,7 +281,12 @@ def _rtt(text: str) -> Rtt | None:
 
 def _tcp(p: Impaired, near: str, far: str) -> ExperimentResult:
     exp = Experiment(
-        "tcp-forward", streams=p.streams, window=p.window, duration=COUNTED, warmup=WARMUP, ping_under_load=True
+        "tcp-forward",
+        streams=p.streams,
+        window=p.window,
+        duration=COUNTED,
+        warmup=WARMUP,
+        ping_under_load=True,
     )
     extra = ["-P", str(p.streams), *(["-w", str(p.window)] if p.window else [])]
     trial = _trial(p, exp, near, far, extra, ["-w", str(p.window)] if p.window else [])
@@ -228,13 +295,25 @@ def _tcp(p: Impaired, near: str, far: str) -> ExperimentResult:
 
 def _udp(p: Impaired, near: str, far: str, share: float) -> ExperimentResult:
     offered = p.contract_bps * 1470 / 1512 * share
-    exp = Experiment(f"udp-{share}", protocol=Protocol.UDP, udp_rate_bps=offered, duration=2.0, warmup=1.0, streams=1)
+    exp = Experiment(
+        f"udp-{share}",
+        protocol=Protocol.UDP,
+        udp_rate_bps=offered,
+        duration=2.0,
+        warmup=1.0,
+        streams=1,
+    )
     trial = _trial(p, exp, near, far, ["-u", "-b", f"{int(offered)}"], ["-u"])
     return ExperimentResult(exp, (trial,), trial.goodput_bps, trial.goodput_bps, trial.goodput_bps)
 
 
 def _trial(
-    p: Impaired, exp: Experiment, near: str, far: str, client: Sequence[str], server: Sequence[str]
+    p: Impaired,
+    exp: Experiment,
+    near: str,
+    far: str,
+    client: Sequence[str],
+    server: Sequence[str],
 ) -> TrialResult:
     port = "6201"
     seconds = exp.warmup + exp.duration
@@ -244,7 +323,12 @@ def _trial(
         time.sleep(0.5)
         before = _counters()
         load = _start(A, 0, None, ["ping", "-i", "0.1", "-w", str(int(seconds)), far]) if exp.ping_under_load else None
-        send = _start(A, 0, held_near, ["iperf", "-c", far, "-B", near, "-t", f"{seconds:g}", *common, *client])
+        send = _start(
+            A,
+            0,
+            held_near,
+            ["iperf", "-c", far, "-B", near, "-t", f"{seconds:g}", *common, *client],
+        )
         time.sleep(exp.warmup)
         cores, began = host.core_times(), time.monotonic()
         stolen = {end: _withheld(held) for end, held in (("near", held_near), ("far", held_far))}
@@ -267,7 +351,10 @@ def _trial(
         under = load.communicate(timeout=5)[0] if load else ""
     cpu = {end: CpuUse(busy[n], busy[n], busy[n] / 100, starved=starved[end]) for n, end in ((0, "near"), (1, "far"))}
     result = _result(exp, out, cpu, {e: _minus(after[e], before[e]) for e in after})
-    return replace(result, rtt_under_load=_rtt("\n".join(under.splitlines()[5:])) if under else None)
+    return replace(
+        result,
+        rtt_under_load=_rtt("\n".join(under.splitlines()[5:])) if under else None,
+    )
 
 
 def _result(exp: Experiment, out: str, cpu: dict[str, CpuUse], tcp: dict[str, TcpCounters]) -> TrialResult:
@@ -286,7 +373,12 @@ def _result(exp: Experiment, out: str, cpu: dict[str, CpuUse], tcp: dict[str, Tc
         if (gone := LOST.search(m[6])) and start >= exp.warmup:
             lost, sent = lost + int(gone[1]), sent + int(gone[2])
     intervals = tuple(
-        Interval(float(t), float(t + 1), count, counted=exp.warmup <= t < exp.warmup + exp.duration)
+        Interval(
+            float(t),
+            float(t + 1),
+            count,
+            counted=exp.warmup <= t < exp.warmup + exp.duration,
+        )
         for t, count in sorted(seconds.items())
     )
     counted = [i for i in intervals if i.counted]
@@ -371,7 +463,18 @@ def _start(ns: str, core: int, group: Path | None, argv: Sequence[str]) -> subpr
     # The group is entered first: inside the namespace /sys is another, without control groups.
     enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
     pin = ["taskset", "-c", str(cores[min(core, len(cores) - 1)])]
-    run_ = ["sh", "-c", f'{enter}exec "$@"', "sh", *pin, "ip", "netns", "exec", ns, *argv]
+    run_ = [
+        "sh",
+        "-c",
+        f'{enter}exec "$@"',
+        "sh",
+        *pin,
+        "ip",
+        "netns",
+        "exec",
+        ns,
+        *argv,
+    ]
     return subprocess.Popen(run_, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -1,6 +1,7 @@
 """A path made in user space, where the kernel has no netem: two TUN devices and a process that carries packets between.
 
-    python relay.py NETNS_A ADDRESS_A NETNS_B ADDRESS_B [--delay MS] [--rate BPS] [--queue BYTES] [--loss SHARE] [--mtu N]
+    python relay.py NETNS_A ADDRESS_A NETNS_B ADDRESS_B [--delay MS] [--rate BPS] [--queue BYTES] [--loss SHARE]
+                    [--mtu N]
 
 Each end sees a point-to-point interface `relay0`.  Delay is one way and both ways get it; rate (of IP bytes) and its
 queue, loss and the MTU (larger packets vanish) hold for each way on its own.  It carries about 200 Mb/s of 1500-byte

@@ -54,6 +54,7 @@ class Evidence:
     idle: Rtt | None = None
     idle_ms: float | None = None
     loaded_ms: float | None = None
+    floor_ms: float | None = None  # under load, what a fifth of the round trips stay below
     window: float | None = None  # bytes of one stream
     window_fixed: bool = False
     seconds: tuple[float, ...] = ()  # bps of each counted second
@@ -141,6 +142,7 @@ def gather(
         idle=idle,
         idle_ms=idle.p50_ms if idle and idle.p50_ms is not None else (idle.avg_ms if idle else None),
         loaded_ms=_loaded(trial, direction),
+        floor_ms=_floor(trial.rtt_under_load),
         window=window,
         window_fixed=fixed,
         seconds=seconds,
@@ -186,6 +188,15 @@ def _loaded(trial: TrialResult, direction: Direction) -> float | None:
         return under.p50_ms if under.p50_ms is not None else under.avg_ms
     seen = [i.rtt_ms for i in trial.intervals if i.counted and i.direction is direction and i.rtt_ms is not None]
     return statistics.median(seen) if seen else None
+
+
+def _floor(loaded: Rtt | None) -> float | None:
+    """A standing queue raises even the quick round trips; bursts that come and go leave those alone."""
+    if loaded is None or not loaded.received:
+        return None
+    if len(loaded.samples_ms) >= 5:
+        return sorted(loaded.samples_ms)[len(loaded.samples_ms) // 5]
+    return loaded.min_ms
 
 
 def _window(trial: TrialResult, experiment: Experiment, direction: Direction, sender: str) -> tuple[float | None, bool]:

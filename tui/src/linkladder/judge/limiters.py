@@ -19,6 +19,8 @@ BUSY = 95.0  # percent of one core
 STARVED = 0.05  # share of time withheld
 SOME_LOSS = 1e-5
 REAL_LOSS = 1e-4
+QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
+UNEVEN = 0.015  # variation from second to second that a shaper with a queue does not show
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
 
 _Rule = Callable[[Evidence], Limiter | None]
@@ -131,11 +133,21 @@ def _rising(e: Evidence) -> bool:
     return e.rise_ms > max(0.25, 0.08 * e.idle_ms, 2 * jitter)
 
 
+def _bursts(e: Evidence) -> bool:
+    """Whether losses come with bursts: a shaper's output is even, and its queue hardly ever runs dry."""
+    if (e.loss or 0.0) < REAL_LOSS or e.rise_ms is None or e.idle_ms is None:
+        return False
+    runs_dry = e.floor_ms is not None and e.floor_ms - e.idle_ms < 0.25 * e.rise_ms
+    return runs_dry or (e.cv or 0.0) > UNEVEN
+
+
 def _queue(e: Evidence) -> Limiter | None:
     if not _rising(e) or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
         return None
-    if _too_busy(e) and not (e.loss or 0.0) > REAL_LOSS:
-        return None  # a saturated core makes pings wait as well
+    if _too_busy(e) and not (e.loss or 0.0) > REAL_LOSS and e.rise_ms < QUEUE_MS:
+        return None  # a saturated core makes pings wait a little as well
+    if _bursts(e) and policer_signs(e):
+        return None  # what a policer lets through in bursts waits behind it, though nothing is shaped
     held = e.rise_ms / 1000 * e.goodput / 8
     lost = f", {e.loss:.2%} of the segments lost" if e.loss and e.loss > SOME_LOSS else ", hardly any loss"
     return Limiter(
@@ -150,11 +162,10 @@ def _queue(e: Evidence) -> Limiter | None:
 def _lossy(e: Evidence) -> Limiter | None:
     if e.loss is None or e.loss <= SOME_LOSS or (e.retransmits or 0) < 3:
         return None
-    explained = _loss_explains(e)
-    if not explained and _too_busy(e):
-        return None
     policed = policer_signs(e)
     random = loss_signs(e)
+    if _too_busy(e) and not (policed or random or _loss_explains(e)):
+        return None
     figures = (f"{e.retransmits} segments sent again, {e.loss:.3%}", *policed, *random)
     again = f"{e.loss:.2%} of the segments had to be sent again while the round trip stayed flat"
     if policed and not random:
@@ -179,8 +190,8 @@ def _lossy(e: Evidence) -> Limiter | None:
 
 def _loss_explains(e: Evidence) -> bool:
     """Whether so much loss would hold TCP near this rate at all."""
-    round_trip = e.loaded_ms or e.idle_ms
-    if not round_trip or not e.loss:
+    round_trip = max(1.0, e.loaded_ms or e.idle_ms or 0.0)  # below it timers, not round trips, set the pace
+    if not e.loss:
         return True
     return e.goodput > 0.15 * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
 
@@ -197,7 +208,7 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
                 f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.1%} at "
                 f"{units.rate(high.offered_bps)}"
             )
-        elif len(flat) > 1 and max(flat) < 1.1 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:
+        elif len(flat) > 1 and max(flat) < 1.25 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:
             signs.append(f"paced UDP delivers {units.rate(flat[0])} however much is offered")
     if e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.05:
         signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
