@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from linkladder import privilege
 from linkladder.agent import requests as ask
 from linkladder.agent import wire
 from linkladder.agent.service import Service
@@ -22,6 +23,7 @@ AT_ONCE = 32  # requests under way
 
 def main(peer: str) -> int:
     """Serve the paired peer `peer` until its channel closes."""
+    privilege.restrict()  # whatever a peer asks, it is asked of root in the measuring class
     out = os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)  # nothing but the protocol may reach the channel, whatever a library prints
     with register_session(peer):

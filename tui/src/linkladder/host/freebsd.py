@@ -98,12 +98,13 @@ class FreeBSD:
         return text.tcp_counters(document(output(["netstat", "--libxo", "json", "-s", "-p", "tcp"])))
 
     def sockets(self, port: int) -> tuple[SocketStat, ...]:
-        counts = document(output(["netstat", "--libxo", "json", "-nT", "-p", "tcp"]))
-        buffers = document(output(["netstat", "--libxo", "json", "-nx", "-p", "tcp"]))
+        # -W: without it addresses are cut to a column's width, even in JSON
+        counts = document(output(["netstat", "--libxo", "json", "-nTW", "-p", "tcp"]))
+        buffers = document(output(["netstat", "--libxo", "json", "-nxW", "-p", "tcp"]))
         return text.sockets(counts, buffers, port)
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
-        found = document(output(["netstat", "--libxo", "json", "-an", "-p", "udp" if udp else "tcp"]))
+        found = document(output(["netstat", "--libxo", "json", "-anW", "-p", "udp" if udp else "tcp"]))
         return text.bound(found, port, udp, address)
 
     def interface_of(self, address: str) -> str:

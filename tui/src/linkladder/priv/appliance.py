@@ -99,6 +99,8 @@ def _add_key(line: str) -> None:
 def mount_steps(args: list[str]) -> list[Step]:
     """usb-mount PARTITION"""
     exactly(args, "partition")
+    if os.path.ismount(MOUNT_POINT):
+        raise Refused("partition", "a stick is mounted already")
     device = usb_partition(args[0])
     options = "nosuid,noexec,-m=666,-M=777"
     return [
