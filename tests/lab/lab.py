@@ -21,7 +21,7 @@ def main() -> int:
     lab = Lab(PREFIX)
     if args.down:
         lab.down()
-        print("the lab is gone; its results stay in .lab")
+        print(f"the lab is gone; its results stay in {lab.folder}")
         return 0
     try:
         start(lab, args)

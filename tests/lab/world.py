@@ -9,6 +9,7 @@ name, whatever state a crash left it in.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import pwd
@@ -43,7 +44,7 @@ class Link:
 class Lab:
     prefix: str = "ll"
     link: Link = Link()
-    folder: Path = TOP / ".lab"
+    folder: Path = field(default_factory=lambda: safe_folder())
     left_out: list[str] = field(default_factory=list)
 
     # --- names
@@ -334,6 +335,15 @@ class Lab:
     def forget(self) -> None:
         """Remove the appliances' state as well."""
         shutil.rmtree(self.folder / self.prefix, ignore_errors=True)
+
+
+def safe_folder() -> Path:
+    """.lab of the checkout; elsewhere when others may write on the way there, since sshd then trusts no key in it."""
+    for folder in (TOP, *TOP.parents):
+        seen = folder.stat()
+        if seen.st_mode & 0o022 or seen.st_uid not in (0, os.geteuid()):
+            return Path("/var/lib/linkladder-lab") / hashlib.sha256(str(TOP).encode()).hexdigest()[:8]
+    return TOP / ".lab"
 
 
 class LabError(RuntimeError):
