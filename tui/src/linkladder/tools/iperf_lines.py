@@ -84,6 +84,8 @@ class Series:
     def add(self, row: Row) -> None:
         """Rows come in order; one that begins at 0 after others is the total."""
         if not self.rows:
+            if row.start > 0.0:
+                self.conflict = f"its lines before {row.start:.2f} s are missing"
             self.rows.append(row)
             return
         last = self.rows[-1]

@@ -147,7 +147,11 @@ def _addresses(where: Layout, server: Output, client: Output, expect: Expectatio
     for output, end in ((client, where.client), (server, where.server)):
         for stream in output.streams:
             used = stream.connection.local
-            if used and asked[end] and not same_address(used, asked[end]):
+            if not used:
+                raise Broken(
+                    Fault.TOOL, f"the {output.role} does not say which addresses flow {stream.connection.flow} used"
+                )
+            if asked[end] and not same_address(used, asked[end]):
                 raise Broken(Fault.TOOL, f"the {output.role} used {used} and not {asked[end]} as it was told")
 
 

@@ -1,0 +1,141 @@
+"""netperf sessions added up, and what is no result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from linkladder import tools
+from linkladder.model import Direction, End, Experiment, Fault, Protocol, Tool
+from linkladder.tools import Expectation, Outcome, ToolVersions
+
+BOTH = ToolVersions((2, 1, 8), (2, 7, 0))
+RR = Experiment("x", Tool.NETPERF, Protocol.RR, duration=2, warmup=1, sessions=3, request=700, response=700)
+STREAM = Experiment("x", Tool.NETPERF, Protocol.TCP, duration=2, warmup=1, streams=2, window=300000)
+EXPECT = Expectation("127.0.0.1", "127.0.0.1", 9610)
+
+
+def verdict(exp: Experiment, outs: tuple[str, ...], err: str = "", expect: Expectation = EXPECT) -> Outcome:
+    where = tools.layout(exp, BOTH, BOTH)
+    if not expect.exit_codes:
+        expect = replace(expect, exit_codes=(0,) * len(outs))
+    return tools.finish(exp, where, "", "", outs, (err, *[""] * (len(outs) - 1)), expect)
+
+
+def session(rates: list[float], begun: float = 1000.0, units: str = "Trans/s", more: str = "") -> str:
+    lines = []
+    for n, rate in enumerate(rates):
+        lines += [
+            f"NETPERF_INTERIM_RESULT[{n}]={rate:.2f}",
+            f"NETPERF_UNITS[{n}]={units}",
+            f"NETPERF_INTERVAL[{n}]=1.000",
+            f"NETPERF_ENDING[{n}]={begun + n + 1:.3f}",
+        ]
+    mean = sum(rates) / len(rates)
+    lines += [f"THROUGHPUT={mean:.2f}", f"THROUGHPUT_UNITS={units}", f"ELAPSED_TIME={len(rates)}.00"]
+    return "\n".join(lines) + "\n" + more
+
+
+def test_transactions_are_summed_over_sessions_without_the_warm_up() -> None:
+    more = "MIN_LATENCY={}\nMEAN_LATENCY={}\nP50_LATENCY={}\nP90_LATENCY={}\nP99_LATENCY={}\nMAX_LATENCY={}\n"
+    one = session([9999, 100, 200], more=more.format(5, 10.0, 9, 20, 30, 100))
+    two = session([9999, 300, 400], more=more.format(4, 40.0, 35, 50, 60, 90))
+    outcome = verdict(replace(RR, sessions=2), (one, two))
+    assert outcome.ok, outcome.reason
+    seen = outcome.transactions
+    assert seen is not None
+    assert seen.rate == pytest.approx((100 + 200 + 300 + 400) / 2)
+    assert (seen.sessions, seen.min_us, seen.max_us) == (2, 4, 100)
+    assert (seen.p50_us, seen.p90_us, seen.p99_us) == (35, 50, 60), "a bound: the largest of the sessions'"
+    assert seen.mean_us == pytest.approx((10.0 * 10299 + 40.0 * 10699) / (10299 + 10699))
+    assert any("no larger" in w for w in outcome.warnings)
+
+
+def test_sessions_that_start_late_are_laid_on_one_time_line() -> None:
+    early, late = session([100, 100, 100], 1000.0), session([1000, 500, 500], 1000.3)
+    outcome = verdict(replace(RR, sessions=2, warmup=1, duration=1), (early, late))
+    assert outcome.ok, outcome.reason
+    assert outcome.transactions and outcome.transactions.rate == pytest.approx(600)
+
+
+def test_captured_sessions(captures: Path) -> None:
+    folder = captures / "netperf-2.7.0-linux"
+    outs = tuple((folder / f"rr-3-{n}.txt").read_text() for n in (1, 2, 3))
+    outcome = verdict(RR, outs)
+    assert outcome.ok, outcome.reason
+    assert outcome.transactions is not None
+    rates = [float(line.split("=")[1]) for o in outs for line in o.splitlines() if line.startswith("THROUGHPUT=")]
+    assert outcome.transactions.rate == pytest.approx(sum(rates), rel=0.1), "the whole run's, roughly"
+    assert outcome.transactions.sessions == 3
+
+
+def test_captured_streams_and_their_window(captures: Path) -> None:
+    folder = captures / "netperf-2.7.0-linux"
+    outs = tuple((folder / f"maerts-2-{n}.txt").read_text() for n in (1, 2))
+    outcome = verdict(STREAM, outs)
+    assert outcome.ok, outcome.reason
+    assert len(outcome.flows) == 2
+    assert outcome.window_read_back == {"far": 600000, "near": 600000}
+    assert outcome.by_direction == {"forward": outcome.goodput_bps}
+    assert outcome.goodput_bps == pytest.approx(sum(f.bps for f in outcome.flows))
+    refused = verdict(replace(STREAM, window=8388608), outs)
+    assert refused.fault == Fault.TOOL and "8388608 bytes were asked, 300000 granted" in refused.reason
+
+
+@pytest.mark.parametrize("name", ["maerts-stalled.txt", "rr-stalled.txt"])
+def test_a_link_that_goes_down_is_the_paths_fault(captures: Path, name: str) -> None:
+    text = (captures / "netperf-2.7.0-linux" / name).read_text()
+    exp = replace(STREAM, streams=1, window=None) if name.startswith("m") else replace(RR, sessions=1)
+    outcome = verdict(exp, (text,), expect=replace(EXPECT, exit_codes=(1,), watchdog=True))
+    assert outcome.fault == Fault.PATH and "stalled" in outcome.reason
+
+
+def test_refused_is_the_tools_fault_with_its_words(captures: Path) -> None:
+    text = (captures / "freebsd-15.1" / "netperf-refused.txt").read_text()
+    outcome = verdict(replace(RR, sessions=1), ("",), text, replace(EXPECT, exit_codes=(255,)))
+    assert outcome.fault == Fault.TOOL
+    assert "are you sure there is a netserver listening" in outcome.reason
+    assert "exit status 255" in outcome.reason
+
+
+def test_what_contradicts_itself_is_no_result() -> None:
+    good = session([100.0, 100.0, 100.0])
+    one = replace(RR, sessions=1)
+    assert verdict(one, (good,)).ok
+    for bad in (
+        good.replace("THROUGHPUT=100.00", "THROUGHPUT=1000.00"),
+        good.replace("NETPERF_INTERIM_RESULT[1]=100.00", "NETPERF_INTERIM_RESULT[1]=nan"),
+        good.replace("NETPERF_ENDING[1]=1002.000", "NETPERF_ENDING[1]=2002.000"),
+        good.replace("ELAPSED_TIME=3.00", "ELAPSED_TIME=1.00"),
+        good.replace("Trans/s", "Furlongs/s"),
+        good + "THROUGHPUT=7.00\n",
+        good.replace("NETPERF_INTERVAL[2]=1.000\n", ""),
+    ):
+        outcome = verdict(one, (bad,))
+        assert not outcome.ok and outcome.fault == Fault.TOOL and outcome.reason, bad
+
+
+def test_a_session_that_died() -> None:
+    outcome = verdict(replace(RR, sessions=2), (session([1, 1, 1]), ""), expect=replace(EXPECT, exit_codes=(0, -9)))
+    assert outcome.fault == Fault.TOOL and "1 of 2 netperf sessions gave no result" in outcome.reason
+
+
+def test_reverse_swaps_the_ends() -> None:
+    where = tools.layout(replace(RR, direction=Direction.REVERSE), BOTH, BOTH)
+    assert (where.server, where.client) == (End.NEAR, End.FAR)
+
+
+def test_saved(captures: Path) -> None:
+    text = (captures / "freebsd-15.1" / "netperf-rr-700.txt").read_text()
+    outcome = tools.parse_saved(Tool.NETPERF, text, seconds=4)
+    assert outcome.ok and outcome.transactions
+    assert outcome.transactions.rate == 806.65
+    assert (outcome.transactions.p50_us, outcome.transactions.p99_us, outcome.transactions.max_us) == (234, 9450, 52595)
+    assert not tools.parse_saved(Tool.NETPERF, text, seconds=10).ok
+    stream = (captures / "netperf-2.7.0-linux" / "maerts-2-1.txt").read_text()
+    saved = tools.parse_saved(Tool.NETPERF, stream)
+    rate = next(float(line.split("=")[1]) for line in stream.splitlines() if line.startswith("THROUGHPUT="))
+    assert saved.goodput_bps == pytest.approx(rate * 1e6)
+    refused = tools.parse_saved(Tool.NETPERF, (captures / "freebsd-15.1" / "netperf-refused.txt").read_text())
+    assert not refused.ok and "netserver listening" in refused.reason

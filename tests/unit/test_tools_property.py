@@ -1,0 +1,213 @@
+"""Damaged, foreign and hostile output: never an exception, never a wrong number, always a result or a reason."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from linkladder import tools
+from linkladder.codec import to_json
+from linkladder.model import Experiment, Interval, Protocol, Tool
+from linkladder.tools import Expectation, Outcome
+from tools_cases import EXPERIMENTS, MODERN, SHORT, TWO_ENDS, read, trial
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+FOLDER = CAPTURES / "iperf-2.1.8-two-ends"
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SAVED = [
+    (tool, path.read_text())
+    for tool, pattern in (
+        (Tool.IPERF, "*/*server.txt"),
+        (Tool.IPERF, "*/*client.txt"),
+        (Tool.IPERF, "freebsd-15.1/iperf-*.txt"),
+        (Tool.NETPERF, "netperf-2.7.0-linux/*.txt"),
+        (Tool.NETPERF, "freebsd-15.1/netperf-*.txt"),
+        (Tool.PING, "ping-linux/*.txt"),
+        (Tool.PING, "freebsd-15.1/ping-*.txt"),
+    )
+    for path in sorted(CAPTURES.glob(pattern))
+]
+HOSTILE = [
+    "[  1] 0.0000--1795226950.6558 sec  37.4 GBytes  0.000 bits/sec",
+    "[SUM] 0.0000--1795226950.6558 sec  37.4 GBytes  0.000 bits/sec",
+    "[  1] 1.0000-2.0000 sec  nan Bytes  nan bits/sec  1=1:0:0:0:0:0:0:0",
+    "[  1] 1.0000-2.0000 sec  99999999999999999999999999 Bytes  99999999999999999999999 bits/sec",
+    "[  1] 1.0000-2.0000 sec  -5 Bytes  -40 bits/sec",
+    "[  1] 2.0000-1.0000 sec  100 Bytes  800 bits/sec",
+    "[  1] 1e9-2e9 sec  100 Bytes  800 bits/sec",
+    "[  1] 999999999.0000-999999999.9999 sec  100 Bytes  800 bits/sec",
+    "[  1] 1.0000-2.0000 sec  388023[  2] 1.0000-2.0000 sec  424476152 Bytes  3395809216 bits/sec",
+    "[  1] 0.0000-3.0000 sec  0.000 Bytes  0.000 bits/sec   -nan ms 5/3 (166%)",
+    "[  1] 0.0000-1.0000 sec  100 Bytes  800 bits/sec   0.001 ms 7/3 (233%) -/-/-/- ms",
+    "[SUM-4] 4.0000-5.0000 sec  0.000 Bytes  0.000 bits/sec  0/0 (0%)  0.000/340282346638528859811704183484516925440.0",
+    "[ 99] local ::ffff:999.1.1.1 port 99999 connected with x port 5",
+    "TCP window size: nan Byte (WARNING: requested -1 Byte)",
+    "TCP window size: -1.00 Byte (default)tcp connect failed: Connection refused",
+    "NETPERF_INTERIM_RESULT[0]=inf",
+    "NETPERF_ENDING[0]=-1",
+    "NETPERF_INTERVAL[0]=0.000",
+    "THROUGHPUT=nan",
+    "THROUGHPUT=1e400",
+    "64 bytes from 10.0.0.2: icmp_seq=99999999999999999 ttl=64 time=nan ms",
+    "64 bytes from 10.0.0.2: icmp_seq=7 ttl=64 time=99999999999999999999 ms",
+    "-3 packets transmitted, 99 received",
+    "19700101000000,10.99.0.1,40998,10.99.0.2,5001,2,2.0-1.0,0,0",
+    "19700101000000,10.99.0.1,40998,10.99.0.2,5001,2,0.0-1.0,99999999999999999999,nan",
+    "\x00\x1b[2J\ufffd",
+    "[" * 500,
+    "9" * 5000,
+]
+
+
+def sound(outcome: Outcome) -> None:
+    """A result or a reason, with no number that is none."""
+    assert outcome.ok or outcome.reason
+    assert outcome.ok or outcome.fault
+    assert not (outcome.ok and outcome.fault)
+
+    def finite(value: object) -> None:
+        if isinstance(value, dict):
+            for v in value.values():
+                finite(v)
+        elif isinstance(value, list):
+            for v in value:
+                finite(v)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            assert math.isfinite(value)
+            assert value >= 0
+
+    finite(to_json(outcome))
+    assert "null" not in str(to_json(outcome).get("goodput_bps"))
+
+
+@st.composite
+def damage(draw: st.DrawFn, text: str) -> str:
+    """One of the things that happen to output."""
+    lines = text.splitlines(keepends=True)
+    spots = st.integers(0, max(0, len(lines) - 1))
+    kind = draw(st.sampled_from(("cut", "head", "drop", "repeat", "swap", "merge", "foreign", "digit", "twice")))
+    if kind == "cut":
+        return text[: draw(st.integers(0, len(text)))]
+    if kind == "head":
+        return text[draw(st.integers(0, len(text))) :]
+    if not lines:
+        return text
+    a, b = draw(spots), draw(spots)
+    if kind == "drop":
+        del lines[min(a, b) : max(a, b) + 1]
+    elif kind == "repeat":
+        lines.insert(b, lines[a])
+    elif kind == "swap":
+        lines[a], lines[b] = lines[b], lines[a]
+    elif kind == "merge":
+        at = draw(st.integers(0, len(lines[a])))
+        lines[a] = lines[a][:at] + lines[b]
+    elif kind == "foreign":
+        lines.insert(a, draw(st.sampled_from(HOSTILE) | st.text(max_size=80)) + "\n")
+    elif kind == "digit":
+        places = [i for i, c in enumerate(lines[a]) if c.isdigit()]
+        if places:
+            at = draw(st.sampled_from(places))
+            lines[a] = lines[a][:at] + draw(st.sampled_from("0123456789.-")) + lines[a][at + 1 :]
+    else:
+        lines += lines
+    return "".join(lines)
+
+
+@FEW
+@given(st.data())
+def test_saved_output_damaged(data: st.DataObject) -> None:
+    tool, text = data.draw(st.sampled_from(SAVED))
+    for _ in range(data.draw(st.integers(1, 4))):
+        text = data.draw(damage(text))
+    sound(tools.parse_saved(tool, text))
+
+
+@FEW
+@given(st.sampled_from(list(Tool)), st.lists(st.sampled_from(HOSTILE) | st.text(max_size=60), max_size=30))
+def test_saved_output_of_nothing_but_noise(tool: Tool, lines: list[str]) -> None:
+    outcome = tools.parse_saved(tool, "\n".join(lines))
+    sound(outcome)
+
+
+def near_truth(outcome: Outcome, truth: Outcome) -> None:
+    """A damaged text may still give a result, but then the same one."""
+    if outcome.ok:
+        assert outcome.by_direction.keys() == truth.by_direction.keys()
+        for way, bps in truth.by_direction.items():
+            assert outcome.by_direction[way] == pytest.approx(bps, rel=0.021)
+
+
+@settings(FEW, max_examples=300)
+@given(st.data())
+def test_a_damaged_trial_gives_the_true_rate_or_none(data: st.DataObject) -> None:
+    """Damage to one end's text; a digit may be wrong by what the rate beside it cannot show (2 %)."""
+    name = data.draw(st.sampled_from(("tcp-p2", "reverse-p2", "duplex-p2", "udp-p2", "window")))
+    exp = EXPERIMENTS[name]
+    server, client = read(FOLDER, f"{name}.server.txt"), read(FOLDER, f"{name}.client.txt")
+    if data.draw(st.booleans()):
+        server = data.draw(damage(server))
+    else:
+        client = data.draw(damage(client))
+    outcome = tools.finish(exp, tools.layout(exp, MODERN, MODERN), server, "", (client,), ("",), TWO_ENDS)
+    sound(outcome)
+    near_truth(outcome, trial(FOLDER, name))
+
+
+@settings(FEW, max_examples=150)
+@given(st.data())
+def test_damaged_netperf_sessions(data: st.DataObject) -> None:
+    exp = Experiment("x", Tool.NETPERF, Protocol.RR, duration=2, warmup=1, sessions=3)
+    where = tools.layout(exp, MODERN, MODERN)
+    outs = [(CAPTURES / "netperf-2.7.0-linux" / f"rr-3-{n}.txt").read_text() for n in (1, 2, 3)]
+    truth = tools.finish(exp, where, "", "", tuple(outs), ("", "", ""), Expectation(exit_codes=(0, 0, 0)))
+    which = data.draw(st.integers(0, 2))
+    outs[which] = data.draw(damage(outs[which]))
+    outcome = tools.finish(exp, where, "", "", tuple(outs), ("", "", ""), Expectation(exit_codes=(0, 0, 0)))
+    sound(outcome)
+    if outcome.ok:
+        assert outcome.transactions and truth.transactions
+        assert outcome.transactions.rate == pytest.approx(truth.transactions.rate, rel=0.05)
+
+
+@FEW
+@given(st.data())
+def test_live_never_raises_and_never_goes_back(data: st.DataObject) -> None:
+    tool, text = data.draw(st.sampled_from(SAVED))
+    text = data.draw(damage(text))
+    for _ in range(data.draw(st.integers(0, 5))):
+        at = data.draw(st.integers(0, len(text)))
+        text = text[:at] + "\n" + data.draw(st.sampled_from(HOSTILE)) + "\n" + text[at:]
+    exp = replace(SHORT, tool=tool, streams=data.draw(st.integers(1, 4)))
+    if tool == Tool.PING:
+        exp = replace(exp, protocol=Protocol.ECHO)
+    where = tools.layout(exp, MODERN, MODERN)
+    for end in {where.client, where.server or where.client}:
+        live = tools.LiveParser(exp, where, end)
+        shown: list[Interval] = []
+        for line in text.splitlines():
+            shown += live.feed(line)
+            round_trip = live.round_trip(line)
+            assert round_trip is None or math.isfinite(round_trip)
+        starts = [i.start for i in shown]
+        assert all(i.end >= i.start >= 0 and i.bytes >= 0 for i in shown)
+        if tool == Tool.IPERF:
+            assert starts == sorted(set(starts)), "each second once, in order"
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_hostile_lines_among_good_ones_change_nothing(line: str) -> None:
+    exp = EXPERIMENTS["tcp-p2"]
+    where = tools.layout(exp, MODERN, MODERN)
+    server, client = read(FOLDER, "tcp-p2.server.txt"), read(FOLDER, "tcp-p2.client.txt")
+    good = trial(FOLDER, "tcp-p2")
+    half = len(server.splitlines()) // 2
+    lines = server.splitlines()
+    mixed = "\n".join([*lines[:half], line, *lines[half:]])
+    outcome = tools.finish(exp, where, mixed, "", (client,), ("",), TWO_ENDS)
+    sound(outcome)
+    near_truth(outcome, good)
