@@ -217,6 +217,58 @@ print(*(host.same_subnet('10.77.0.1', a) for a in ('10.77.0.2', '10.78.0.2')), h
     ]
 
 
+@pytest.fixture
+def tight() -> Iterator[Path]:
+    """A control group that grants a fifth of a core."""
+    old = Path("/sys/fs/cgroup/cpu")
+    group = (old if old.is_dir() else Path("/sys/fs/cgroup")) / f"llh-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group can be made: {error}")
+    try:
+        if old.is_dir():
+            (group / "cpu.cfs_period_us").write_text("50000")
+            (group / "cpu.cfs_quota_us").write_text("10000")
+        else:
+            try:
+                (group / "cpu.max").write_text("10000 50000")
+            except OSError as error:
+                pytest.skip(f"the cpu controller is not at hand: {error}")
+        yield group
+    finally:
+        for _ in range(50):
+            try:
+                group.rmdir()
+                break
+            except OSError:
+                time.sleep(0.02)
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("where", ["here", "in a namespace"])
+def test_a_quota_shows_as_starvation(namespaces: None, tight: Path, where: str) -> None:
+    code = (
+        "import os, time\nfrom linkladder import host\n"
+        f"open('{tight}/cgroup.procs', 'w').write(str(os.getpid()))\n"
+        "before, began = host.starvation(), time.monotonic()\n"
+        "while time.monotonic() - began < 1: pass\n"
+        "print(host.starvation() - before)\n"
+    )
+    enter = [] if where == "here" else ["nsenter", f"--net=/run/netns/{NEAR}"]
+    done = subprocess.run([*enter, sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 0.4 < float(done.stdout) < 1.2
+
+
+@pytest.mark.lab
+def test_a_quota_out_of_sight_is_unknown_rather_than_none(namespaces: None, tight: Path) -> None:
+    code = f"echo $$ >{tight}/cgroup.procs; exec ip netns exec {NEAR} {sys.executable} -c '%s'"
+    code %= "from linkladder import host; print(host.starvation())"
+    done = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "None\n", done.stderr
+
+
 @pytest.mark.lab
 def test_sockets_of_a_connection(namespaces: None) -> None:
     out = inside("""

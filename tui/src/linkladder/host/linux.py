@@ -62,12 +62,11 @@ class Linux:
         pairs = linux_text.core_times(read("/proc/stat"), TICKS)
         withheld = sum(pairs[core][1] for core in own_cores(len(pairs)))
         for path, version in linux_text.cgroups(read("/proc/self/cgroup")):
-            for root in CGROUP2 if version == 2 else CGROUP1:
-                while True:  # a quota may sit on any of the groups above
-                    withheld += linux_text.throttled(read(f"{root}{path}/cpu.stat"))
-                    if path in ("", "/"):
-                        break
-                    path = path.rpartition("/")[0]
+            groups = [root + above for root in (CGROUP2 if version == 2 else CGROUP1) for above in _upwards(path)]
+            told = [text for group in groups if (text := read(f"{group}/cpu.stat"))]
+            if not told and path != "/":
+                return None  # `ip netns exec` mounts a fresh /sys without control groups; nsenter --net does not
+            withheld += sum(linux_text.throttled(text) for text in told)
         return withheld
 
     def memory(self) -> tuple[int, int]:
@@ -155,6 +154,12 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         tx_queues=tx,
         loopback=bool(flags & IFF_LOOPBACK),
     )
+
+
+def _upwards(path: str) -> list[str]:
+    """A group and all above it, as a quota may sit on any."""
+    parts = path.strip("/").split("/") if path.strip("/") else []
+    return ["".join(f"/{part}" for part in parts[:n]) for n in range(len(parts), -1, -1)]
 
 
 def _hypervisor() -> str:
