@@ -1,0 +1,197 @@
+"""All that the screens ask of the rest of linkladder, so that a replay can stand in for it.
+
+Plain methods may block (store, files, sysctl) and are called in threads only; coroutines must not block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from linkladder.eventlog import Entry
+from linkladder.model import Document, HostFacts, Plan
+from linkladder.plan import Link
+from linkladder.store import RunSummary
+from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
+
+
+class Health(StrEnum):
+    OK = "ok"
+    WARN = "look at this"
+    BAD = "wrong"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing the doctor looked at."""
+
+    title: str
+    health: Health = Health.OK
+    detail: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A tunable or offload: what the image ships, what is in force, and why they differ."""
+
+    name: str
+    shipped: str = ""
+    current: str = ""
+    in_force: bool | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class PeerView:
+    name: str
+    addresses: tuple[str, ...] = ()
+    reachable: bool | None = None
+    rtt_ms: float | None = None
+    fingerprint: str = ""
+    reason: str = ""  # why it is out of reach
+
+
+@dataclass(frozen=True)
+class PlanChoice:
+    name: str
+    title: str = ""
+    seconds: float = 0.0
+    trials: int = 0
+
+
+class PairStage(StrEnum):
+    CLOSED = "closed"
+    LISTENING = "listening"
+    CALLING = "calling"
+    COMPARE = "compare"
+    CONFIRMED = "waiting for the other end"
+    PAIRED = "paired"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """An appliance on the segment whose pairing window is open."""
+
+    name: str
+    address: str
+    interface: str = ""
+    age: float = 0.0
+    rtt_ms: float | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class PairingState:
+    stage: PairStage = PairStage.CLOSED
+    left: float = 0.0  # seconds until the window closes
+    heard: tuple[Heard, ...] = ()
+    peer: str = ""
+    code: str = ""
+    words: tuple[str, ...] = ()
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class HomeView:
+    """What Home shows, gathered in one go."""
+
+    host: HostFacts
+    findings: tuple[Finding, ...] = ()
+    peers: tuple[PeerView, ...] = ()
+    link: Link = field(default_factory=Link)
+    last: RunSummary | None = None
+    judged: DocumentJudgement | None = None
+    resumable: RunSummary | None = None
+
+
+class Session(Protocol):
+    """A run that goes on somewhere; this TUI watches it, and steers it if it holds the controls."""
+
+    run_id: str
+
+    @property
+    def controlling(self) -> bool:
+        """Whether this TUI may steer the run."""
+
+    @property
+    def holder(self) -> str:
+        """Who holds the controls, in words."""
+
+    async def poll(self) -> list[Entry]: ...
+
+    async def control(self, verb: str, text: str = "") -> None:
+        """skip, repeat, pause, resume, cancel, proceed, note."""
+
+    async def take_over(self) -> None: ...
+
+    async def now(self) -> float:
+        """Seconds since the log began."""
+
+
+class Backend(Protocol):
+    def home(self) -> HomeView: ...
+
+    def facts(self) -> HostFacts: ...
+
+    def findings(self) -> tuple[Finding, ...]: ...
+
+    def settings(self) -> tuple[Setting, ...]: ...
+
+    def log_lines(self, count: int) -> list[str]: ...
+
+    async def probe(self, peer: PeerView) -> PeerView: ...
+
+    # --- link and plans
+
+    def link(self) -> Link: ...
+
+    def save_link(self, link: Link) -> None: ...
+
+    def plans(self, link: Link) -> tuple[PlanChoice, ...]: ...
+
+    def plan(self, name: str, link: Link) -> Plan: ...
+
+    def ceiling(self, link: Link) -> Ceiling | None: ...
+
+    # --- runs
+
+    def runs(self, words: str = "") -> list[RunSummary]: ...
+
+    def load(self, run_id: str) -> Document: ...
+
+    def judge(self, document: Document) -> DocumentJudgement: ...
+
+    def compare(self, run_a: str, run_b: str) -> Comparison: ...
+
+    def delete(self, run_id: str) -> None: ...
+
+    def export(self, run_id: str, kind: str) -> str:
+        """Write html, json or csv; the path."""
+
+    def usb_folder(self) -> str:
+        """Where a mounted USB stick can be written, or empty."""
+
+    async def start(self, plan: Plan, resume: str = "") -> Session: ...
+
+    def current(self) -> Session | None: ...
+
+    # --- pairing
+
+    async def open_pairing(self, minutes: float = 10) -> None: ...
+
+    def pairing(self) -> PairingState: ...
+
+    async def pair_with(self, address: str) -> None: ...
+
+    async def confirm(self, yes: bool) -> None: ...
+
+    async def close_pairing(self) -> None: ...
+
+    # --- system
+
+    async def system(self, verb: str, value: str = "") -> str:
+        """hostname, timezone, ssh, shutdown, reboot through the privileged helper; what it said."""

@@ -1,0 +1,96 @@
+"""One file, one download, ten minutes, behind a random address: for people who have only a console."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import time
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+SECONDS = 600.0
+KINDS = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv; charset=utf-8"}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+class _Server6(_Server):
+    address_family = socket.AF_INET6
+
+
+class Download:
+    """Serves from a thread of its own; `close` at any time."""
+
+    def __init__(self, path: Path, host: str, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
+        self.served = False
+        self._path = path
+        self._token = secrets.token_urlsafe(16)
+        self._until = time.monotonic() + seconds
+        self._lock = threading.Lock()
+        kind = _Server6 if ":" in host else _Server
+        self._server = kind((host, 0), partial(_Handler, self))
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self._server.server_address[1]}/{self._token}"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True).start()
+        self._timer = threading.Timer(seconds, self.close)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def claim(self, asked: str) -> bytes | None:
+        """The file for the one request that knows the address."""
+        with self._lock:
+            right = secrets.compare_digest(asked.encode(), f"/{self._token}".encode())
+            if not right or self.served or time.monotonic() > self._until:
+                return None
+            self.served = True
+        return self._path.read_bytes()
+
+    @property
+    def name(self) -> str:
+        return self._path.name
+
+    @property
+    def kind(self) -> str:
+        return KINDS.get(self._path.suffix, "application/octet-stream")
+
+    def close(self) -> None:
+        """Stop listening; harmless when repeated."""
+        self._timer.cancel()
+        threading.Thread(target=self._stop, daemon=True).start()
+
+    def _stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = 15
+    server_version = "linkladder"
+    sys_version = ""
+
+    def __init__(self, download: Download, *args: object) -> None:
+        self._download = download
+        super().__init__(*args)  # type: ignore[arg-type]
+
+    def do_GET(self) -> None:
+        data = self._download.claim(self.path)
+        if data is None:
+            self.send_error(404, "Nothing here", "The address is wrong, used, or too old.")
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", self._download.kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Disposition", f'attachment; filename="{self._download.name}"')
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(data)
+        self._download.close()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """The screen belongs to the TUI."""

@@ -1,0 +1,66 @@
+# ruff: noqa: RUF001
+"""Characters a terminal lacks become characters it has, in the last step before the terminal."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+from linkladder.app.terminal import Glyphs
+
+# What the VGA text font and Terminus both have, beyond ASCII.
+CP437 = frozenset(
+    "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀"
+    "αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■•◘○◙♂♀♪♫►◄↕‼¶§▬↨↑↓→←∟↔▲▼"
+)
+
+_LIKE = {
+    "▁": "▄", "▂": "▄", "▃": "▄", "▅": "█", "▆": "█", "▇": "█",
+    "▏": "▌", "▎": "▌", "▍": "▌", "▋": "█", "▊": "█", "▉": "█", "▕": "▐", "▔": "▀",
+    "━": "═", "┃": "║", "╸": "═", "╺": "═", "╴": "─", "╶": "─", "╭": "┌", "╮": "┐", "╰": "└", "╯": "┘",
+    "┄": "-", "┈": "-", "…": "~", "–": "-", "—": "-", "‹": "<", "›": ">", "×": "x", "✓": "v", "✗": "x",
+    "●": "•", "◉": "•", "⭘": "○", "⏵": "►", "▶": "►", "◀": "◄", "▸": "►", "▪": "■", "☐": "□", "☑": "■",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "⌄": "v", "▷": "►", "□": "○", "❯": ">", "^": "^",
+}  # fmt: skip
+
+_ASCII = {
+    **dict.fromkeys("│║┃▌▐", "|"),
+    **dict.fromkeys("─═━▬", "-"),
+    **dict.fromkeys("┤╡╢╖╕╣╗╝╜╛┐└┴┬├┼╞╟╚╔╩╦╠╬╧╨╤╥╙╘╒╓╫╪┘┌", "+"),
+    **dict.fromkeys("█▓■", "#"),
+    "▒": "=", "░": ".", "▄": "_", "▀": "^", "•": "*", "·": ".", "∙": ".", "○": "o", "◘": "o", "◙": "o",
+    "►": ">", "◄": "<", "▲": "^", "▼": "v", "→": ">", "←": "<", "↑": "^", "↓": "v", "↔": "-", "↕": "|", "↨": "|",
+    "≥": ">", "≤": "<", "±": "~", "µ": "u", "°": "o", "≈": "~", "²": "2", "½": "/", "÷": "/", "√": "v", "≡": "=",
+}  # fmt: skip
+
+
+@lru_cache(4096)
+def plain(text: str, tier: Glyphs) -> str:
+    """The text in the characters of a tier; every character keeps its one cell."""
+    if tier is Glyphs.UNICODE or text.isascii():
+        return text
+    return "".join(_fit(char, tier) for char in text)
+
+
+def _fit(char: str, tier: Glyphs) -> str:
+    if char.isascii():
+        return char
+    if char not in CP437:
+        char = _LIKE.get(char, "?")
+    if char in CP437 and tier is Glyphs.ASCII:
+        return _ASCII.get(char, "?")
+    return char if char in CP437 or char.isascii() else _ASCII.get(char, "?")
+
+
+class GlyphFilter(LineFilter):
+    """Textual calls it for every line that goes to the terminal."""
+
+    def __init__(self, tier: Glyphs) -> None:
+        super().__init__(enabled=tier is not Glyphs.UNICODE)
+        self.tier = tier
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(plain(text, self.tier), style, control) for text, style, control in segments]

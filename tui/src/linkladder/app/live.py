@@ -1,0 +1,282 @@
+"""The real backend: host, doctor, store, peers, pairing and the measuring process."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import deque
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import Any
+
+from linkladder import __version__, codec, doctor, host, judge, plan, privilege, report, state
+from linkladder.app.backend import (
+    Finding,
+    Health,
+    HomeView,
+    PairingState,
+    PeerView,
+    PlanChoice,
+    Setting,
+)
+from linkladder.app.session import LiveSession, alive, where
+from linkladder.errors import EnvironmentFault
+from linkladder.model import Document, HostFacts, Plan, RungName, RunState
+from linkladder.pairing import peers as pinned
+from linkladder.plan import Link
+from linkladder.report import signing
+from linkladder.store import RunSummary, Store
+from linkladder.tunables import settings_in_force
+from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
+
+HEALTH = {doctor.State.OK: Health.OK, doctor.State.WARN: Health.WARN, doctor.State.BAD: Health.BAD}
+FRESH = 30.0  # seconds for which the doctor's word stands
+START_WAIT = 8.0
+log = logging.getLogger("linkladder.app")
+
+
+class LiveBackend:
+    """Blocking methods open what they need and close it again: each may run in a thread of its own."""
+
+    def __init__(self, who: str = "") -> None:
+        self.folder = state.ensure(state.folder())
+        self._who = who or _terminal()
+        self._examined: tuple[float, tuple[Finding, ...]] = (-FRESH, ())
+        self._pairing: Any = None
+        self._judged: dict[tuple[str, str], DocumentJudgement] = {}
+
+    # --- this machine
+
+    def home(self) -> HomeView:
+        with _open(self.folder) as store:
+            store.settle()
+            runs = store.runs(limit=20)
+            last = next((r for r in runs if r.state is RunState.COMPLETE), None)
+            judged = self._judged_once(store, last) if last else None
+        resumable = runs[0] if runs and runs[0].state is RunState.INCOMPLETE and runs[0].verdict != "" else None
+        if resumable and resumable.trials == 0:
+            resumable = None
+        return HomeView(self.facts(), self.findings(), self.peers(), self.link(), last, judged, resumable)
+
+    def _judged_once(self, store: Store, run: RunSummary) -> DocumentJudgement:
+        key = (run.id, run.ended)
+        if key not in self._judged:
+            self._judged = {key: judge.judge_document(store.load(run.id))}
+        return self._judged[key]
+
+    def facts(self) -> HostFacts:
+        return replace(host.facts(), version=__version__)
+
+    def findings(self) -> tuple[Finding, ...]:
+        when, found = self._examined
+        if time.monotonic() - when > FRESH:
+            found = tuple(Finding(f.title, HEALTH[f.state], f.detail, f.remedy) for f in doctor.examine())
+            self._examined = (time.monotonic(), found)
+        return found
+
+    def settings(self) -> tuple[Setting, ...]:
+        return tuple(
+            Setting(s.name, str(s.shipped or ""), str(s.current or ""), s.in_force, s.why or "")
+            for s in settings_in_force()
+        )
+
+    def log_lines(self, count: int) -> list[str]:
+        try:
+            with (self.folder / "linkladder.log").open(encoding="utf-8", errors="replace") as file:
+                return [line.rstrip("\n") for line in deque(file, count)]
+        except FileNotFoundError:
+            return []
+
+    # --- peers
+
+    def peers(self) -> tuple[PeerView, ...]:
+        return tuple(PeerView(p.name, p.addresses, None, None, p.fingerprint) for p in pinned.load())
+
+    async def probe(self, peer: PeerView) -> PeerView:
+        """One ping to each of its addresses until one answers."""
+        for address in peer.addresses:
+            found = await _ping(address)
+            if found is not None:
+                return replace(peer, reachable=True, rtt_ms=found)
+        return replace(peer, reachable=False, reason="no answer to ping")
+
+    # --- link and plans
+
+    def link(self) -> Link:
+        return plan.load_link(self.folder)
+
+    def save_link(self, link: Link) -> None:
+        plan.save_link(self.folder, link)
+
+    def plans(self, link: Link) -> tuple[PlanChoice, ...]:
+        made = [self.plan(name, link) for name in plan.BUILTIN]
+        return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p)) for p in made)
+
+    def plan(self, name: str, link: Link) -> Plan:
+        made = plan.with_link(plan.builtin(name, os.cpu_count() or 2, link.contract), link)
+        rungs = tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote)
+        return replace(made, rungs=rungs)
+
+    def ceiling(self, link: Link) -> Ceiling | None:
+        return judge.ceiling(link.contract) if link.contract else None
+
+    # --- runs
+
+    def runs(self, words: str = "") -> list[RunSummary]:
+        with _open(self.folder) as store:
+            return store.runs(words, limit=10000)
+
+    def load(self, run_id: str) -> Document:
+        with _open(self.folder) as store:
+            return store.load(run_id)
+
+    def judge(self, document: Document) -> DocumentJudgement:
+        return judge.judge_document(document)
+
+    def compare(self, run_a: str, run_b: str) -> Comparison:
+        return judge.compare(self.load(run_a), self.load(run_b))
+
+    def delete(self, run_id: str) -> None:
+        with _open(self.folder) as store:
+            store.delete(run_id)
+
+    def export(self, run_id: str, kind: str) -> str:
+        document = self.load(run_id)
+        path = state.ensure(self.folder / "export") / f"{run_id}.{kind}"
+        if kind == "html":
+            text = report.html(document, key=signing.own_key())
+        elif kind == "json":
+            text = report.json_text(document)
+        else:
+            text = report.csv_trials(document)
+            path.with_name(f"{run_id}-intervals.csv").write_text(report.csv_intervals(document), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def usb_folder(self) -> str:
+        for root in (FilePath("/mnt/usb"), FilePath("/media")):
+            for place in (root, *(sorted(root.iterdir()) if root.is_dir() else ())):
+                if place.is_dir() and os.path.ismount(place) and os.access(place, os.W_OK):
+                    return str(place)
+        return ""
+
+    # --- the measuring process
+
+    async def start(self, plan: Plan, resume: str = "") -> LiveSession:
+        """Start it apart from this terminal, so that it outlives the screen, and wait for its first word."""
+        draft = self.folder / "next-plan.json"
+        if await asyncio.to_thread(self.current):
+            raise EnvironmentFault("a run is going on already", hint="watch it from Home, or cancel it first")
+        await asyncio.to_thread(draft.write_text, json.dumps(codec.to_json(plan)))
+        argv = [sys.executable, "-m", "linkladder.app.runner", str(draft), *(["--resume", resume] if resume else [])]
+        process = await asyncio.to_thread(self._spawn, argv)
+        until = time.monotonic() + START_WAIT
+        while time.monotonic() < until:
+            found = await asyncio.to_thread(where, self.folder)
+            if found and found.pid == process.pid:
+                session = LiveSession(self.folder, found, self._who)
+                await session.take_over()
+                return session
+            if process.poll() is not None:
+                break
+            await asyncio.sleep(0.05)
+        lines = await asyncio.to_thread(self.log_lines, 1)
+        raise EnvironmentFault(
+            "the measuring process did not start", lines[0] if lines else "", "the log screen has more"
+        )
+
+    def _spawn(self, argv: list[str]) -> subprocess.Popen[bytes]:
+        with (self.folder / "linkladder.log").open("ab") as errors:
+            return subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+            )
+
+    def current(self) -> LiveSession | None:
+        found = where(self.folder)
+        return LiveSession(self.folder, found, self._who) if found and alive(found.pid) else None
+
+    # --- pairing
+
+    def _service(self) -> Any:
+        if self._pairing is None:
+            try:
+                found = importlib.import_module("linkladder.app.pairing")
+            except ImportError as error:
+                raise EnvironmentFault("pairing is not part of this build", str(error)) from None
+            self._pairing = found.PairingAdapter()
+        return self._pairing
+
+    async def open_pairing(self, minutes: float = 10) -> None:
+        await self._service().open(minutes)
+
+    def pairing(self) -> PairingState:
+        found: PairingState = self._pairing.state() if self._pairing else PairingState()
+        return found
+
+    async def pair_with(self, address: str) -> None:
+        await self._service().pair_with(address)
+
+    async def confirm(self, yes: bool) -> None:
+        await self._service().confirm(yes)
+
+    async def close_pairing(self) -> None:
+        if self._pairing:
+            await self._pairing.close()
+            self._pairing = None
+
+    # --- system
+
+    async def system(self, verb: str, value: str = "") -> str:
+        done = await privilege.run(verb, *value.split(), timeout=120.0)
+        if not done.ok:
+            raise EnvironmentFault(f"{verb} was not done", done.reason, "the doctor says whether the helper is there")
+        return done.output.strip() or f"{verb}: done"
+
+
+class _open:
+    """A store for the length of one call."""
+
+    def __init__(self, folder: FilePath) -> None:
+        self._store = Store(folder)
+
+    def __enter__(self) -> Store:
+        return self._store
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+
+
+async def _ping(address: str) -> float | None:
+    """Milliseconds of one ping, which any user may send; None without an answer in two seconds."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "ping", "-n", "-c", "1", address, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:
+        return None
+    try:
+        async with asyncio.timeout(2):
+            out, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return None
+    match = re.search(rb"time[=<]([\d.]+)", out)
+    return float(match[1]) if match and process.returncode == 0 else None
+
+
+def _terminal() -> str:
+    """Which screen this is, in words that help to find it."""
+    try:
+        tty = os.ttyname(sys.stdin.fileno()).removeprefix("/dev/")
+    except (OSError, ValueError):
+        tty = "another screen"
+    far = os.environ.get("SSH_CONNECTION", "").split()
+    return f"the screen on {tty}" + (f" (ssh from {far[0]})" if far else "")

@@ -1,0 +1,164 @@
+"""The application: which screen is open, the run that goes on, and what every screen shares."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from textual import work
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+from textual.screen import Screen
+
+from linkladder import codec, events
+from linkladder.app.backend import Backend, Session
+from linkladder.app.glyphs import GlyphFilter
+from linkladder.app.progress import Progress
+from linkladder.app.terminal import Glyphs
+from linkladder.errors import LinkladderError
+from linkladder.model import Plan
+
+T = TypeVar("T")
+TICK = 0.5  # seconds: at most two updates a second, so that a serial line keeps up
+
+
+class LadderApp(App[int]):
+    """linkladder on a terminal."""
+
+    TITLE = "linkladder"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "help", "Help", show=False, id="help"),
+        Binding("q", "leave", "Quit", show=False, id="quit"),
+        Binding("ctrl+q", "leave", "Quit", show=False, priority=True),
+    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+
+    def __init__(self, backend: Backend, glyphs: Glyphs = Glyphs.UNICODE) -> None:
+        self.glyphs = glyphs
+        super().__init__()
+        self.theme = "ansi-dark"
+        self.backend = backend
+        self.session: Session | None = None
+        self.progress: Progress | None = None
+        self._unreadable = False
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), GlyphFilter(self.glyphs)]
+
+    def on_mount(self) -> None:
+        from linkladder.app.screens.home import HomeScreen
+
+        self.push_screen(HomeScreen())
+        self.set_interval(TICK, self._tick)
+
+    # --- the run ----------------------------------------------------------------------
+
+    async def _tick(self) -> None:
+        """Take in what the run said since the last look, then let the screen on top redraw."""
+        if self.session is not None and self.progress is not None and not self.progress.over:
+            try:
+                await self._take(self.session, self.progress)
+            except Exception as error:  # a log that cannot be read must not end the watching
+                if not self._unreadable:
+                    self.complain(error)
+                self._unreadable = True
+        top = self.screen
+        if refresh := getattr(top, "on_tick", None):
+            refresh()
+
+    async def _take(self, session: Session, progress: Progress) -> None:
+        entries = await session.poll()
+        said = len(progress.notices)
+        for at, event in entries:
+            progress.apply(event, at)
+        progress.at = max(progress.at, await session.now())
+        for text in progress.notices[said:][-3:]:
+            self.notify(text, severity="warning", markup=False)
+        if any(isinstance(e, events.WaitingForOperator) for _, e in entries):
+            self.bell()
+
+    def watch_run(self, session: Session) -> Progress:
+        """Follow a run from its beginning."""
+        self._unreadable = False
+        self.session = session
+        self.progress = Progress()
+        return self.progress
+
+    @work(exclusive=True, group="start", exit_on_error=False)
+    async def climb(self, plan: Plan, resume: str = "") -> None:
+        """Start a run and open the Ladder on it."""
+        from linkladder.app.screens.ladder import LadderScreen
+
+        try:
+            session = await self.backend.start(plan, resume)
+        except Exception as error:
+            self.complain(error)
+            return
+        self.watch_run(session)
+        self.back_home()
+        self.push_screen(LadderScreen())
+
+    def back_home(self) -> None:
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
+
+    # --- for the screens --------------------------------------------------------------
+
+    async def ask(self, call: Callable[..., T], *args: Any) -> T | None:
+        """The answer of a blocking call, made in a thread; None after an error that was shown."""
+        try:
+            return await asyncio.to_thread(call, *args)
+        except Exception as error:
+            self.complain(error)
+            return None
+
+    async def run_blocking(self, call: Callable[..., T], *args: Any) -> T:
+        """A blocking call in a thread; its errors are the caller's."""
+        return await asyncio.to_thread(call, *args)
+
+    def complain(self, error: BaseException) -> None:
+        """Say what happened and what to do, and go on."""
+        from linkladder.app.screens.dialogs import Trouble
+
+        if isinstance(error, LinkladderError):
+            shown = error
+        elif isinstance(error, OSError):
+            shown = LinkladderError("the system refused", str(error), "what was measured before is kept")
+        elif isinstance(error, codec.CodecError):
+            shown = LinkladderError("a record cannot be read", str(error), "the run itself goes on")
+        else:
+            self.log.error(error)
+            shown = LinkladderError(
+                "something went wrong inside linkladder", f"{type(error).__name__}: {error}", "what is stored is kept"
+            )
+        self.push_screen(Trouble(shown))
+
+    def action_help(self) -> None:
+        from linkladder.app.screens.help import HelpScreen
+
+        top = self.screen
+        self.push_screen(HelpScreen(getattr(top, "NAME", "linkladder"), getattr(top, "HELP", "")))
+
+    @work(exclusive=True, group="leave")
+    async def action_leave(self) -> None:
+        from linkladder.app.screens.dialogs import Question
+
+        running = self.session is not None and self.progress is not None and not self.progress.over
+        if running:
+            text = "A run is going on. It goes on without this screen; start linkladder again to watch it."
+            if not await self.push_screen_wait(Question("Leave linkladder?", text, "Leave", "Stay")):
+                return
+        self.exit(0)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        from linkladder.app.screens import places
+
+        for name, words, make in places():
+            yield SystemCommand(name, words, lambda make=make: self.push_screen(make()))
+        yield SystemCommand("Help", "The keys of this screen", self.action_help)
+        yield SystemCommand("Quit", "Leave linkladder", self.action_leave)

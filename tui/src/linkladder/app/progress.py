@@ -1,0 +1,254 @@
+"""What the Ladder screen shows, kept up from a run's events: no widget, no clock of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from linkladder import events
+from linkladder.model import (
+    Contract,
+    Direction,
+    End,
+    Evidence,
+    Experiment,
+    HostSample,
+    Interval,
+    Plan,
+    RungName,
+    RungResult,
+    RunState,
+    TrialResult,
+)
+
+
+class Stage(StrEnum):
+    TO_DO = "to do"
+    WAITING = "needs you"
+    RUNNING = "running"
+    DONE = "done"
+    SKIPPED = "not measured"
+
+
+@dataclass
+class RungView:
+    """One rung of the ladder as it stands."""
+
+    name: RungName
+    stage: Stage = Stage.TO_DO
+    best_bps: float | None = None
+    trials: int = 0
+    done: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    spent: float = 0.0  # expected seconds of the trials that are over
+    why: str = ""
+    evidence: Evidence | None = None
+    result: RungResult | None = None
+
+
+@dataclass
+class TrialView:
+    """The trial that runs now."""
+
+    rung: RungName
+    experiment: Experiment
+    repeat: int
+    index: int
+    seconds: float
+    began: float
+    commands: tuple[str, ...] = ()
+    intervals: list[Interval] = field(default_factory=list)
+    samples: dict[End, HostSample] = field(default_factory=dict)
+    retransmits: int | None = None
+    rtts: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Progress:
+    """The whole run; `apply` is its only way to change, apart from the clock in `at`."""
+
+    plan: Plan | None = None
+    run_id: str = ""
+    at: float = 0.0
+    seconds: float = 0.0
+    trials: int = 0
+    done: int = 0
+    spent: float = 0.0
+    rungs: list[RungView] = field(default_factory=list)
+    trial: TrialView | None = None
+    last: TrialResult | None = None
+    instruction: str = ""
+    waiting: RungName | None = None
+    paused: bool = False
+    lost: str = ""
+    state: RunState = RunState.RUNNING
+    reason: str = ""
+    over: bool = False
+    failures: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def contract(self) -> Contract:
+        return self.plan.contract if self.plan else Contract()
+
+    def rung(self, name: RungName) -> RungView:
+        for view in self.rungs:
+            if view.name == name:
+                return view
+        view = RungView(name)
+        self.rungs.append(view)
+        return view
+
+    def apply(self, event: events.Event, at: float) -> None:
+        """Take one event in."""
+        self.at = max(self.at, at)
+        match event:
+            case events.RunStarted():
+                self.plan, self.run_id = event.plan, event.run_id
+                self.seconds, self.trials = event.seconds, event.trials
+                self.rungs = [RungView(rung.name) for rung in event.plan.rungs]
+            case events.RungStarted():
+                view = self.rung(event.rung)
+                view.stage, view.seconds, view.trials = Stage.RUNNING, event.seconds, event.trials
+                view.done, view.spent = 0, 0.0
+                self.waiting, self.instruction, self.paused = None, "", False
+            case events.WaitingForOperator():
+                self.rung(event.rung).stage = Stage.WAITING
+                self.waiting, self.instruction = event.rung, event.instruction
+            case events.EvidenceFound():
+                self.rung(event.rung).evidence = event.evidence
+                if event.evidence.contradicts:
+                    self.notices.append("The facts contradict the claim: " + "; ".join(event.evidence.findings))
+            case events.TrialStarted():
+                self._trial_started(event)
+            case events.TrialFinished():
+                self._trial_finished(event)
+            case events.RungFinished():
+                self._rung_finished(event)
+            case events.Paused():
+                self.paused = True
+            case events.PeerLost():
+                again = f", trying again in {event.retry_in:.0f} s" if event.retry_in else ", given up"
+                self.lost = f"{event.peer} is out of reach: {event.reason}{again}"
+                self.notices.append(self.lost)
+            case events.PeerBack():
+                self.lost = ""
+                self.notices.append(f"{event.peer} is back")
+            case events.Notice():
+                self.notices.append(event.text)
+            case events.RunFinished():
+                self.state, self.reason, self.over = event.state, event.reason, True
+                self.trial, self.waiting, self.paused = None, None, False
+            case _:
+                self._live(event)
+
+    def _trial_started(self, event: events.TrialStarted) -> None:
+        experiment = next(
+            (
+                e
+                for rung in (self.plan.rungs if self.plan else ())
+                for e in rung.experiments
+                if e.id == event.experiment
+            ),
+            Experiment(event.experiment),
+        )
+        self.rung(event.rung).stage = Stage.RUNNING
+        self.waiting, self.instruction, self.paused = None, "", False
+        self.trial = TrialView(
+            event.rung, experiment, event.repeat, event.index, event.seconds, self.at, event.commands
+        )
+
+    def _trial_finished(self, event: events.TrialFinished) -> None:
+        view = self.rung(event.rung)
+        view.done += 1
+        self.done += 1
+        expected = self.trial.seconds if self.trial else event.result.seconds
+        view.spent += expected
+        self.spent += expected
+        self.last = event.result
+        if event.result.ok:
+            view.best_bps = max(view.best_bps or 0.0, event.result.goodput_bps) or None
+        else:
+            view.failed += 1
+            self.failures.append(f"{event.experiment} repeat {event.result.repeat + 1}: {event.result.reason}")
+        self.trial = None
+
+    def _rung_finished(self, event: events.RungFinished) -> None:
+        view = self.rung(event.rung)
+        view.result = event.result
+        view.evidence = event.result.evidence or view.evidence
+        view.why = event.result.unavailable
+        view.stage = Stage.SKIPPED if event.result.unavailable else Stage.DONE
+        medians = [e.median_bps for e in event.result.experiments if e.median_bps]
+        view.best_bps = max(medians) if medians else None
+        self.spent += max(0.0, view.seconds - view.spent)
+        view.spent = view.seconds
+        if self.waiting == event.rung:
+            self.waiting, self.instruction = None, ""
+
+    def _live(self, event: events.Event) -> None:
+        trial = self.trial
+        if trial is None:
+            return
+        match event:
+            case events.Sampled():
+                trial.samples[event.end] = event.sample
+            case events.IntervalSeen():
+                trial.intervals.append(event.interval)
+                if event.interval.retransmits is not None:
+                    trial.retransmits = (trial.retransmits or 0) + event.interval.retransmits
+                if event.interval.rtt_ms is not None:
+                    trial.rtts.append(event.interval.rtt_ms)
+            case events.RoundTripSeen():
+                trial.rtts.append(event.rtt_ms)
+
+    # --- time ------------------------------------------------------------------------
+
+    def trial_left(self) -> float:
+        return max(0.0, self.trial.seconds - (self.at - self.trial.began)) if self.trial else 0.0
+
+    def rung_left(self) -> float:
+        view = self.rung(self.trial.rung) if self.trial else None
+        return max(0.0, view.seconds - view.spent - self._trial_spent()) if view else 0.0
+
+    def whole_left(self) -> float:
+        return max(0.0, self.seconds - self.spent - self._trial_spent())
+
+    def _trial_spent(self) -> float:
+        return min(self.trial.seconds, self.at - self.trial.began) if self.trial else 0.0
+
+
+def series(intervals: list[Interval], direction: Direction) -> list[tuple[float, float, bool]]:
+    """(second, b/s, counted) of one direction, as the chart draws it."""
+    return [(i.start, i.bps, i.counted) for i in intervals if i.direction == direction]
+
+
+def describe(experiment: Experiment) -> str:
+    """'TCP, 4 streams, 8.00 MB window, near to far' in words for the person."""
+    from linkladder import units
+
+    way = {
+        Direction.FORWARD: "near to far",
+        Direction.REVERSE: "far to near",
+        Direction.BOTH: "each way in turn",
+        Direction.DUPLEX: "both ways at once",
+    }[experiment.direction]
+    if experiment.label:
+        return experiment.label
+    match experiment.protocol:
+        case "echo":
+            return "round trip, idle"
+        case "df":
+            return "largest packet that passes"
+        case "rr":
+            plural = "s" if experiment.sessions != 1 else ""
+            return f"request and response of {experiment.request} bytes, {experiment.sessions} session{plural}"
+    parts = [experiment.protocol.upper(), f"{experiment.streams} stream{'s' if experiment.streams != 1 else ''}"]
+    if experiment.udp_rate_bps:
+        parts.append(f"paced at {units.rate(experiment.udp_rate_bps)}")
+    elif experiment.window:
+        parts.append(f"{units.size(experiment.window)} window")
+    else:
+        parts.append("default window")
+    return ", ".join([*parts, way])

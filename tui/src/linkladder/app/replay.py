@@ -1,0 +1,224 @@
+"""A backend that plays a recorded run: for tests, pictures and a look round without a second appliance."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from linkladder import events, plan
+from linkladder.app.backend import (
+    Finding,
+    Heard,
+    HomeView,
+    PairingState,
+    PairStage,
+    PeerView,
+    PlanChoice,
+    Setting,
+)
+from linkladder.errors import LinkladderError
+from linkladder.eventlog import Entry
+from linkladder.judge import ceiling
+from linkladder.model import Document, HostFacts, Plan, RunState
+from linkladder.plan import Link
+from linkladder.store import RunSummary
+from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
+
+
+class ReplaySession:
+    """Plays entries at `speed` times real time; it waits at an operator's move and heeds the controls it can."""
+
+    def __init__(self, entries: list[Entry], speed: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._entries = entries
+        self._speed = speed
+        self._clock = clock
+        self._last = clock()
+        self._at = 0.0
+        self._next = 0
+        self._held = False
+        self.controlling = True
+        self.holder = "this screen"
+        self.said: list[tuple[str, str]] = []
+        self.run_id = next((e.run_id for _, e in entries if isinstance(e, events.RunStarted)), "")
+
+    async def now(self) -> float:
+        tick = self._clock()
+        if not self._held:
+            self._at += (tick - self._last) * self._speed
+        self._last = tick
+        return self._at
+
+    async def poll(self) -> list[Entry]:
+        now = await self.now()
+        due: list[Entry] = []
+        while not self._held and self._next < len(self._entries) and self._entries[self._next][0] <= now:
+            entry = self._entries[self._next]
+            due.append(entry)
+            self._next += 1
+            if isinstance(entry[1], events.WaitingForOperator):
+                self._held = True
+                self._at = entry[0]
+        return due
+
+    async def control(self, verb: str, text: str = "") -> None:
+        self.said.append((verb, text))
+        if verb == "proceed":
+            self._held = False
+        elif verb == "cancel":
+            finished = events.RunFinished(self.run_id, RunState.INCOMPLETE, 0, "cancelled by the operator")
+            self._entries = [*self._entries[: self._next], (self._at, finished)]
+            self._held = False
+
+    async def take_over(self) -> None:
+        self.controlling = True
+        self.holder = "this screen"
+
+    def skip_to(self, at: float) -> None:
+        """Jump forward, for tests and pictures."""
+        self._at = max(self._at, at)
+        self._last = self._clock()
+
+
+@dataclass
+class ReplayBackend:
+    """Everything from memory; tests set what they need."""
+
+    host: HostFacts = field(default_factory=lambda: HostFacts("alpha"))
+    checks: tuple[Finding, ...] = ()
+    tunables: tuple[Setting, ...] = ()
+    peers: tuple[PeerView, ...] = ()
+    stored: dict[str, tuple[RunSummary, Document | None]] = field(default_factory=dict)
+    described: Link = field(default_factory=Link)
+    entries: list[Entry] = field(default_factory=list)
+    speed: float = 1.0
+    nearby: tuple[Heard, ...] = ()
+    state: PairingState = field(default_factory=PairingState)
+    judged: Callable[[Document], DocumentJudgement] | None = None
+    log: list[str] = field(default_factory=list)
+    running: ReplaySession | None = None
+    started: list[Plan] = field(default_factory=list)
+    resumed: list[str] = field(default_factory=list)
+    system_calls: list[tuple[str, str]] = field(default_factory=list)
+    export_folder: str = "/tmp"
+
+    def home(self) -> HomeView:
+        runs = self.runs()
+        last = next((r for r in runs if r.state is RunState.COMPLETE), None)
+        document = self.stored[last.id][1] if last else None
+        return HomeView(
+            self.host,
+            self.checks,
+            self.peers,
+            self.described,
+            last,
+            self.judge(document) if document else None,
+            next((r for r in runs[:1] if r.state is RunState.INCOMPLETE), None),
+        )
+
+    def facts(self) -> HostFacts:
+        return self.host
+
+    def findings(self) -> tuple[Finding, ...]:
+        return self.checks
+
+    def settings(self) -> tuple[Setting, ...]:
+        return self.tunables
+
+    def log_lines(self, count: int) -> list[str]:
+        return self.log[-count:]
+
+    async def probe(self, peer: PeerView) -> PeerView:
+        return peer
+
+    def link(self) -> Link:
+        return self.described
+
+    def save_link(self, link: Link) -> None:
+        self.described = link
+
+    def plans(self, link: Link) -> tuple[PlanChoice, ...]:
+        made = [self.plan(name, link) for name in plan.BUILTIN]
+        return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p)) for p in made)
+
+    def plan(self, name: str, link: Link) -> Plan:
+        return plan.with_link(plan.builtin(name, self.host.cores, link.contract), link)
+
+    def ceiling(self, link: Link) -> Ceiling | None:
+        return ceiling(link.contract) if link.contract else None
+
+    def runs(self, words: str = "") -> list[RunSummary]:
+        found = [summary for summary, _ in self.stored.values()]
+        asked = words.lower().split()
+        return sorted(
+            (r for r in found if all(w in f"{r.id} {r.plan} {r.peer} {r.state} {r.verdict}".lower() for w in asked)),
+            key=lambda r: r.id,
+            reverse=True,
+        )
+
+    def load(self, run_id: str) -> Document:
+        document = self.stored[run_id][1]
+        if document is None:
+            raise LinkladderError("this run cannot be read", "it is not part of the replay")
+        return document
+
+    def judge(self, document: Document) -> DocumentJudgement:
+        if self.judged:
+            return self.judged(document)
+        from linkladder.judge import judge_document
+
+        return judge_document(document)
+
+    def compare(self, run_a: str, run_b: str) -> Comparison:
+        from linkladder.judge import compare
+
+        return compare(self.load(run_a), self.load(run_b))
+
+    def delete(self, run_id: str) -> None:
+        del self.stored[run_id]
+
+    def export(self, run_id: str, kind: str) -> str:
+        path = f"{self.export_folder}/{run_id}.{kind}"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"replayed run {run_id}\n")
+        return path
+
+    def usb_folder(self) -> str:
+        return ""
+
+    async def start(self, plan: Plan, resume: str = "") -> ReplaySession:
+        self.started.append(plan)
+        if resume:
+            self.resumed.append(resume)
+        self.running = ReplaySession(self.entries, self.speed)
+        return self.running
+
+    def current(self) -> ReplaySession | None:
+        return self.running
+
+    async def open_pairing(self, minutes: float = 10) -> None:
+        self.state = PairingState(PairStage.LISTENING, minutes * 60, self.nearby)
+
+    def pairing(self) -> PairingState:
+        return self.state
+
+    async def pair_with(self, address: str) -> None:
+        self.state = replace(
+            self.state, stage=PairStage.COMPARE, peer="beta", code="402 917", words=("otter", "lamp", "river")
+        )
+
+    async def confirm(self, yes: bool) -> None:
+        await asyncio.sleep(0)
+        if yes:
+            self.peers = (*self.peers, PeerView("beta", ("10.7.0.2",), True, 0.21))
+            self.state = replace(self.state, stage=PairStage.PAIRED, message="beta is paired")
+        else:
+            self.state = replace(self.state, stage=PairStage.FAILED, message="refused here; nothing was kept")
+
+    async def close_pairing(self) -> None:
+        self.state = PairingState()
+
+    async def system(self, verb: str, value: str = "") -> str:
+        self.system_calls.append((verb, value))
+        return f"{verb}: done"

@@ -1,0 +1,88 @@
+"""What every place has: a title line, keys, a way back, hjkl."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from linkladder.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from linkladder.app.main import LadderApp
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.IMPOSSIBLE: "bold magenta",
+    Verdict.CANNOT_JUDGE: "yellow",
+    Verdict.INCOMPLETE: "yellow",
+}
+
+
+def verdict(word: str, provisional: bool = False) -> Text:
+    """The verdict as a word; colour only repeats it."""
+    style = STYLES.get(Verdict(word), "") if word in tuple(Verdict) else ""
+    return Text(f"{word}{' (provisional)' if provisional else ''}", style)
+
+
+class TitleBar(Static):
+    """Where am I."""
+
+
+class Page(Screen[Any]):
+    """A place of the application."""
+
+    NAME = "linkladder"
+    HELP = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back", key_display="Esc", show=True),
+        Binding("down,j", "step(1)", "Next", show=False),
+        Binding("up,k", "step(-1)", "Previous", show=False),
+        Binding("l", "sideways(1)", "Right", show=False),
+        Binding("h", "sideways(-1)", "Left", show=False),
+    ]
+
+    @property
+    def ladder_app(self) -> LadderApp:
+        return cast("LadderApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        yield TitleBar(self.title_line(), id="title", markup=False)
+        yield from self.body()
+        yield Footer(show_command_palette=False, compact=True)
+
+    def body(self) -> ComposeResult:
+        yield from ()
+
+    def title_line(self) -> str:
+        return f"linkladder   {self.NAME}"
+
+    def set_title(self, text: str) -> None:
+        self.query_one(TitleBar).update(text)
+
+    def action_back(self) -> None:
+        if len(self.app.screen_stack) > 2:
+            self.app.pop_screen()
+
+    def action_step(self, step: int) -> None:
+        """j and k move the cursor where there is one, else the focus."""
+        name = "action_cursor_down" if step > 0 else "action_cursor_up"
+        focused = self.focused
+        if focused is not None and (move := getattr(focused, name, None)):
+            move()
+        elif focused is not None and focused.allow_vertical_scroll and focused.max_scroll_y:
+            focused.scroll_relative(y=step, animate=False)
+        elif step > 0:
+            self.focus_next()
+        else:
+            self.focus_previous()
+
+    def action_sideways(self, step: int) -> None:
+        name = "action_cursor_right" if step > 0 else "action_cursor_left"
+        if self.focused is not None and (move := getattr(self.focused, name, None)):
+            move()

@@ -1,0 +1,122 @@
+"""Short questions and plain bad news."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from linkladder.app.widgets.form import Action
+from linkladder.errors import LinkladderError
+
+
+class Dialog(ModalScreen[Any]):
+    """A box over the place; left and right choose, Enter answers, Esc declines."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "decline", "Back", key_display="Esc"),
+        Binding("left,h,up,k", "app.focus_previous", "Previous", show=False),
+        Binding("right,l,down,j", "app.focus_next", "Next", show=False),
+    ]
+
+    def action_decline(self) -> None:
+        self.dismiss(None)
+
+
+class Question(Dialog):
+    """Yes or no; `safe` puts the focus on no."""
+
+    def __init__(self, title: str, text: str, yes: str = "Yes", no: str = "No", safe: bool = False) -> None:
+        super().__init__()
+        self._title, self._text, self._yes, self._no, self._safe = title, text, yes, no, safe
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            yield Static(self._title, classes="heading", markup=False)
+            yield Static(self._text, markup=False)
+            with Horizontal(classes="buttons"):
+                yield Action(self._yes, key="yes")
+                yield Action(self._no, key="no")
+
+    def on_mount(self) -> None:
+        self.query_one("#no" if self._safe else "#yes").focus()
+
+    @on(Action.Pressed)
+    def answered(self, event: Action.Pressed) -> None:
+        self.dismiss(event.action.id == "yes")
+
+    def action_decline(self) -> None:
+        self.dismiss(False)
+
+
+class Ask(Dialog):
+    """One line of text; None when it is declined."""
+
+    def __init__(self, title: str, text: str, value: str = "") -> None:
+        super().__init__()
+        self._title, self._text, self._value = title, text, value
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            yield Static(self._title, classes="heading", markup=False)
+            yield Static(self._text, markup=False)
+            yield Input(self._value, id="answer", compact=True)
+            yield Static("Enter to take it, Esc to leave it", classes="line")
+
+    @on(Input.Submitted)
+    def answered(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip())
+
+
+class Trouble(Dialog):
+    """What happened, why, and what to do."""
+
+    def __init__(self, error: LinkladderError) -> None:
+        super().__init__()
+        self.error = error
+
+    def compose(self) -> ComposeResult:
+        title = self.error.title[:1].upper() + self.error.title[1:]
+        with Vertical(classes="box"):
+            yield Static(title, classes="heading", markup=False)
+            if self.error.cause:
+                yield Static(f"Why: {self.error.cause}", markup=False)
+            if self.error.hint:
+                yield Static(f"What to do: {self.error.hint}", markup=False)
+            with Horizontal(classes="buttons"):
+                yield Action("Go on", key="ok")
+
+    def on_mount(self) -> None:
+        self.query_one("#ok").focus()
+
+    @on(Action.Pressed)
+    def answered(self) -> None:
+        self.dismiss(None)
+
+
+class Words(Dialog):
+    """Text to read, scrolled with the arrows: a command, an address with its QR code."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "decline", "Close", key_display="Enter"),
+        Binding("down,j", "scroll_box(1)", "Down", show=False),
+        Binding("up,k", "scroll_box(-1)", "Up", show=False),
+    ]
+    DEFAULT_CSS = "Words > .box { overflow-y: auto; width: 95%; } "
+
+    def __init__(self, title: str, text: Any) -> None:
+        super().__init__()
+        self._title, self._text = title, text
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box", id="box"):
+            yield Static(self._title, classes="heading", markup=False)
+            yield Static(self._text, markup=False)
+
+    def action_scroll_box(self, step: int) -> None:
+        self.query_one("#box").scroll_relative(y=step, animate=False)

@@ -1,0 +1,289 @@
+"""Home: who am I, in what shape, whom do I know, what came out last, and what to do next."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from linkladder import __version__, units
+from linkladder.app.backend import Health, HomeView, PeerView
+from linkladder.app.screens.base import Page, verdict
+from linkladder.model import HostFacts, Nic
+
+STEPS = {
+    "watch": ("Watch the run", "a run is going on"),
+    "resume": ("Go on with the last run", "it stopped before its end; what was measured is kept"),
+    "pair": ("Open pairing", "find the other appliance and compare a code"),
+    "link": ("Describe the link", "rate, MTU, addresses, plan"),
+    "climb": ("Climb the ladder", "measure every rung that has addresses"),
+    "report": ("Read the report", "what the last run showed"),
+    "runs": ("Earlier runs", "open, compare, export, delete"),
+    "system": ("This appliance", "tunables, host name, ssh, shutdown"),
+}
+
+
+def next_step(view: HomeView, running: bool) -> str:
+    """The one thing a newcomer should do now."""
+    if running:
+        return "watch"
+    if view.resumable:
+        return "resume"
+    if not view.peers:
+        return "pair"
+    if view.link.contract is None:
+        return "link"
+    return "report" if view.last else "climb"
+
+
+def offered(view: HomeView, running: bool) -> list[str]:
+    """The steps that make sense now, the next one first."""
+    first = next_step(view, running)
+    rest = ["climb", "report", "pair", "link", "runs", "system"]
+    if not view.last:
+        rest.remove("report")
+    return [first, *(s for s in rest if s != first and not (running and s == "climb"))]
+
+
+def nic_line(nic: Nic) -> str:
+    """'vmx0  10.7.0.1  10.0 Gb/s  MTU 9000  vmxnet3, 4 queues, tso lro'."""
+    speed = units.rate(nic.speed_bps) if nic.speed_bps else "speed unknown"
+    queues = f", {nic.rx_queues} queue{'s' if nic.rx_queues != 1 else ''}" if nic.rx_queues else ""
+    flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on and name in ("tso", "lro", "gso", "gro"))
+    state = "" if nic.up else "  down"
+    address = nic.addresses[0] if nic.addresses else "no address"
+    return f"{nic.name:<8} {address:<15} {speed}, MTU {nic.mtu}{state}  {nic.driver}{queues}  {flags}".rstrip()
+
+
+def host_lines(host: HostFacts, most: int = 4) -> list[str]:
+    """The machine, then its interfaces, those that are up with an address first."""
+    where = host.virtual or "bare metal"
+    first = f"{host.name}  {host.os} {host.release}, {host.cores} cores, {units.size(host.memory)} memory, {where}"
+    nics = sorted((n for n in host.nics if not n.loopback), key=lambda n: (not n.up, not n.addresses, n.name))
+    lines = [first, *(nic_line(n) for n in nics[:most])]
+    if len(nics) > most:
+        lines.append(f"and {len(nics) - most} more interfaces")
+    if not nics:
+        lines.append("no network interface was found")
+    return lines
+
+
+class HomeScreen(Page):
+    NAME = "Home"
+    HELP = """
+The highlighted line at the bottom is the next step. Press Enter to do it.
+From the first start: open pairing on both appliances, compare the code, describe
+the link, climb the ladder, read the report.
+
+  d   what the doctor found, in detail     p   pair        s   system
+  r   earlier runs                         e   link
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go", "Do it", key_display="Enter", show=True),
+        Binding("d", "doctor", "Doctor"),
+        Binding("r", "open('runs')", "Runs"),
+        Binding("s", "open('system')", "System"),
+        Binding("p", "open('pair')", "Pair", show=False),
+        Binding("e", "open('link')", "Link", show=False),
+        Binding("question_mark", "app.help", "Help", key_display="?"),
+        Binding("q", "app.leave", "Quit"),
+        Binding("escape", "back", "Back", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.view: HomeView | None = None
+        self._steps: list[str] = []
+
+    def title_line(self) -> str:
+        return f"linkladder {__version__}"
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="body", can_focus=False):
+            yield Static("This appliance", classes="heading")
+            yield Static("looking ...", id="host", markup=False)
+            yield Static("", id="health", markup=False)
+            yield Static("Peers", classes="heading")
+            yield Static("", id="peers", markup=False)
+            yield Static("Last run", classes="heading")
+            yield Static("", id="last", markup=False)
+        with Vertical(id="steps-box"):
+            yield Static("Next step: press Enter", classes="heading")
+            yield OptionList(id="steps", compact=True)
+
+    DEFAULT_CSS = "#steps-box { height: auto; padding: 0 1; border-top: solid $secondary; }"
+
+    def on_mount(self) -> None:
+        self.query_one("#steps").focus()
+        self.look()
+
+    def on_screen_resume(self) -> None:
+        self.look()
+
+    @work(exclusive=True, group="home")
+    async def look(self) -> None:
+        """Gather everything in a thread, show it, then ask the peers one by one."""
+        app = self.ladder_app
+        if app.session is None and (found := await app.ask(app.backend.current)):
+            app.watch_run(found)
+        view = await app.ask(app.backend.home)
+        if view is None:
+            return
+        self.view = view
+        self._show()
+        if view.peers:
+            probed = await asyncio.gather(*(app.backend.probe(p) for p in view.peers))
+            self.view = replace(view, peers=tuple(probed))
+            self._show_peers()
+
+    def _measuring(self) -> bool:
+        app = self.ladder_app
+        return app.session is not None and not (app.progress and app.progress.over)
+
+    def _show(self) -> None:
+        view = self.view
+        if view is None:
+            return
+        self.set_title(f"linkladder {__version__}   {view.host.name}")
+        self.query_one("#host", Static).update("\n".join(host_lines(view.host, 3 if self.size.height < 30 else 8)))
+        self._show_health()
+        self._show_peers()
+        self._show_last()
+        steps = offered(view, self._measuring())
+        if steps != self._steps:
+            self._steps = steps
+            box = self.query_one("#steps", OptionList)
+            box.clear_options()
+            wide = max(len(STEPS[s][0]) for s in steps)
+            box.add_options([Option(self._step_text(s, wide, i == 0), id=s) for i, s in enumerate(steps)])
+            box.highlighted = 0
+
+    def _step_text(self, step: str, wide: int, first: bool) -> Text:
+        label, words = STEPS[step]
+        if step == "report" and self.view and self.view.last:
+            words = f"run {self.view.last.id}"
+        if step == "resume" and self.view and self.view.resumable:
+            words = f"run {self.view.resumable.id} stopped early; what was measured is kept"
+        return Text(f"{'>' if first else ' '} {label:<{wide}}   {words}", no_wrap=True, overflow="ellipsis")
+
+    def _show_health(self) -> None:
+        assert self.view
+        found = self.view.findings
+        bad = [f for f in found if f.health is Health.BAD]
+        warn = [f for f in found if f.health is Health.WARN]
+        if not found:
+            text = Text("Health   not looked at")
+        elif not bad and not warn:
+            text = Text.assemble("Health   ", ("good", "green"), f": all {len(found)} checks are right")
+        else:
+            worst = (bad or warn)[0]
+            word = ("needs you", "bold red") if bad else ("look", "yellow")
+            of = f": {len(bad) + len(warn)} of {len(found)} checks, first: {worst.title}"
+            text = Text.assemble("Health   ", word, of, "  (d: details)")
+        text.no_wrap, text.overflow = True, "ellipsis"
+        self.query_one("#health", Static).update(text)
+
+    def _show_peers(self) -> None:
+        assert self.view
+        if not self.view.peers:
+            self.query_one("#peers", Static).update("none yet: pair with the appliance at the other end")
+            return
+        self.query_one("#peers", Static).update(Text("\n").join(peer_line(p) for p in self.view.peers[:4]))
+
+    def _show_last(self) -> None:
+        assert self.view
+        last, judged = self.view.last, self.view.judged
+        if last is None:
+            self.query_one("#last", Static).update("none yet")
+            return
+        out = Text(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed", no_wrap=True)
+        for rung in judged.rungs if judged else ():
+            best = units.rate(rung.best_bps) if rung.best_bps else ""
+            out.append(f"\n  {rung.rung:<10} {best:>10}  ")
+            out.append_text(verdict(str(rung.verdict), rung.provisional))
+        self.query_one("#last", Static).update(out)
+
+    def on_tick(self) -> None:
+        if self.view and self._steps and (self._steps[0] == "watch") != self._measuring():
+            self.look()
+
+    # --- keys -------------------------------------------------------------------------
+
+    @on(OptionList.OptionSelected)
+    def chosen(self, event: OptionList.OptionSelected) -> None:
+        self.action_open(str(event.option_id))
+
+    def action_go(self) -> None:
+        if self._steps:
+            self.action_open(self._steps[self.query_one("#steps", OptionList).highlighted or 0])
+
+    def action_open(self, step: str) -> None:
+        from linkladder.app.screens.ladder import LadderScreen
+        from linkladder.app.screens.link import LinkScreen
+        from linkladder.app.screens.pair import PairScreen
+        from linkladder.app.screens.results import ResultsScreen
+        from linkladder.app.screens.runs import RunsScreen
+        from linkladder.app.screens.system import SystemScreen
+
+        app = self.ladder_app
+        match step:
+            case "watch":
+                app.push_screen(LadderScreen())
+            case "resume":
+                self.resume_last()
+            case "pair":
+                app.push_screen(PairScreen())
+            case "link" | "climb":
+                app.push_screen(LinkScreen())
+            case "report" if self.view and self.view.last:
+                app.push_screen(ResultsScreen(self.view.last.id))
+            case "runs":
+                app.push_screen(RunsScreen())
+            case "system":
+                app.push_screen(SystemScreen())
+
+    @work(exclusive=True, group="resume")
+    async def resume_last(self) -> None:
+        from linkladder.app.screens.dialogs import Question
+
+        app, view = self.ladder_app, self.view
+        if view is None or view.resumable is None:
+            return
+        run = view.resumable
+        text = f"Run {run.id} (plan {run.plan}) has {run.trials} trials stored. Go on where it stopped?"
+        if await app.push_screen_wait(Question("Go on with the last run?", text, "Go on", "Start anew")):
+            document = await app.ask(app.backend.load, run.id)
+            if document:
+                app.climb(document.run.plan, run.id)
+        else:
+            from linkladder.app.screens.link import LinkScreen
+
+            app.push_screen(LinkScreen())
+
+    def action_doctor(self) -> None:
+        from linkladder.app.screens.system import DoctorScreen
+
+        self.app.push_screen(DoctorScreen())
+
+
+def peer_line(peer: PeerView) -> Text:
+    """'beta  10.7.0.2  reachable, 0.21 ms'."""
+    out = Text(f"{peer.name:<12} {peer.addresses[0] if peer.addresses else 'no address':<16} ", no_wrap=True)
+    if peer.reachable is None:
+        out.append("asking ...", "dim")
+    elif peer.reachable:
+        out.append("reachable", "green")
+        if peer.rtt_ms is not None:
+            out.append(f", round trip {units.milliseconds(peer.rtt_ms)}")
+    else:
+        out.append("out of reach", "bold red")
+        out.append(f": {peer.reason}" if peer.reason else "")
+    return out

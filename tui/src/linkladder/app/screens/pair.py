@@ -1,0 +1,215 @@
+"""Pair: appliances that are heard, an address to type, the code to compare, the outcome."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from linkladder import units
+from linkladder.app.backend import Heard, PairingState, PairStage
+from linkladder.app.screens.base import Page
+from linkladder.app.widgets.bigcode import big
+from linkladder.app.widgets.form import Action, Field
+
+
+def heard_line(found: Heard) -> str:
+    """'beta  10.7.0.2  on vmx0, heard 2 s ago, 0.21 ms'."""
+    trip = f", {units.milliseconds(found.rtt_ms)}" if found.rtt_ms is not None else ""
+    where = f"on {found.interface}, " if found.interface else ""
+    return f"{found.name:<14} {found.address:<24} {where}heard {units.duration(found.age)} ago{trip}"
+
+
+class PairScreen(Page):
+    NAME = "Pair"
+    HELP = """
+Open this screen on both appliances. Each hears the other if they share a segment;
+otherwise type the address of the other one. Both then show a code: compare it, on
+the phone or by walking over, and confirm at both ends only if it is the same.
+A different code means that somebody sits in between, or that you look at the wrong
+machine: refuse it.
+
+The window is open for ten minutes and closes by itself.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "noop", "Pair", key_display="Enter"),
+        Binding("a", "address", "Type an address"),
+        Binding("o", "open", "Open again"),
+        Binding("question_mark", "app.help", "Help", key_display="?"),
+    ]
+    DEFAULT_CSS = """
+    PairScreen #heard { height: auto; max-height: 8; }
+    PairScreen #code { height: 5; margin: 1 0; }
+    PairScreen #outcome { height: auto; text-style: bold; margin: 1 0 0 0; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stage: PairStage | None = None
+        self._names: list[str] = []
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="body", can_focus=False):
+            yield Static("", id="window", markup=False)
+            with Vertical(id="search"):
+                yield Static("Heard on this segment", classes="heading")
+                yield OptionList(id="heard", compact=True)
+                yield Static("nobody yet; open pairing on the other appliance too", id="nobody")
+                yield Static("")
+                yield Static("Further away, behind a router: its address or name", classes="heading")
+                yield Field("Address", "", 40, key="address")
+            with Vertical(id="compare"):
+                yield Static("", id="who", markup=False)
+                yield Static("", id="code", markup=False)
+                yield Static("", id="words", markup=False)
+                yield Static("Is it exactly the same on the other screen?", classes="heading")
+                with Horizontal(classes="buttons"):
+                    yield Action("Yes, the same", key="same")
+                    yield Action("No, refuse", key="differs")
+            yield Static("", id="outcome", markup=False)
+            with Horizontal(classes="buttons", id="onward"):
+                yield Action("Go on", key="done")
+                yield Action("Try again", key="retry")
+
+    def on_mount(self) -> None:
+        self.action_open()
+
+    @work(exclusive=True, group="pair", exit_on_error=False)
+    async def action_open(self) -> None:
+        app = self.ladder_app
+        try:
+            await app.backend.open_pairing()
+        except Exception as error:
+            app.complain(error)
+        self._stage = None
+        self.on_tick()
+
+    def on_tick(self) -> None:
+        if self.is_mounted:
+            self._show(self.ladder_app.backend.pairing())
+
+    def _show(self, state: PairingState) -> None:
+        window = f"The pairing window is open for {units.duration(state.left)} more."
+        if state.stage in (PairStage.CLOSED, PairStage.FAILED) or state.left <= 0:
+            window = "The pairing window is closed; o opens it again."
+        self.query_one("#window", Static).update(window)
+        self._heard(state)
+        if state.stage is self._stage:
+            return
+        self._stage = state.stage
+        comparing = state.stage is PairStage.COMPARE
+        ended = state.stage in (PairStage.PAIRED, PairStage.FAILED)
+        self.query_one("#search").display = state.stage in (PairStage.LISTENING, PairStage.CALLING, PairStage.CLOSED)
+        self.query_one("#compare").display = comparing
+        self.query_one("#onward").display = ended
+        self.query_one("#retry").display = state.stage is PairStage.FAILED
+        self.query_one("#done").display = state.stage is PairStage.PAIRED
+        outcome = Text(state.message)
+        if comparing:
+            self.query_one("#who", Static).update(f"Compare with {state.peer or 'the other appliance'}:")
+            self.query_one("#code", Static).update(big(state.code))
+            self.query_one("#words", Static).update(f"{state.code}   {' '.join(state.words)}")
+            self.query_one("#same").focus()
+        elif state.stage is PairStage.CALLING:
+            outcome = Text(state.message or "Calling ...")
+        elif state.stage is PairStage.CONFIRMED:
+            outcome = Text(f"Confirmed here. Waiting for {state.peer or 'the other end'} to confirm ...")
+        elif state.stage is PairStage.PAIRED:
+            outcome = Text(state.message or f"{state.peer} is paired.", "bold green")
+            self.query_one("#done").focus()
+        elif state.stage is PairStage.FAILED:
+            outcome = Text(f"Not paired: {state.message}", "bold red")
+            self.query_one("#retry").focus()
+        elif state.heard:
+            self.query_one("#heard").focus()
+        else:
+            self.query_one("#address", Input).focus()
+        self.query_one("#outcome", Static).update(outcome)
+
+    def _heard(self, state: PairingState) -> None:
+        box = self.query_one("#heard", OptionList)
+        names = [f"{h.name} {h.address}" for h in state.heard]
+        self.query_one("#nobody").display = not names
+        box.display = bool(names)
+        if names == self._names:
+            for index, found in enumerate(state.heard):
+                box.replace_option_prompt_at_index(index, Text(heard_line(found), no_wrap=True))
+            return
+        first = not self._names
+        self._names = names
+        kept = box.highlighted
+        box.clear_options()
+        box.add_options([Option(Text(heard_line(h), no_wrap=True), id=h.address) for h in state.heard])
+        box.highlighted = min(kept or 0, len(names) - 1) if names else None
+        typing = self.query_one("#address", Input).value
+        if first and names and not typing and state.stage is PairStage.LISTENING:
+            box.focus()
+
+    # --- keys ---------------------------------------------------------------------------
+
+    @on(OptionList.OptionSelected, "#heard")
+    def chosen(self, event: OptionList.OptionSelected) -> None:
+        self.call_up(str(event.option_id))
+
+    @on(Input.Submitted, "#address")
+    def typed(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            self.call_up(event.value.strip())
+
+    @work(exclusive=True, group="call", exit_on_error=False)
+    async def call_up(self, address: str) -> None:
+        try:
+            await self.ladder_app.backend.pair_with(address)
+        except Exception as error:
+            self.ladder_app.complain(error)
+        self.on_tick()
+
+    @on(Action.Pressed)
+    def pressed(self, event: Action.Pressed) -> None:
+        match event.action.id:
+            case "same":
+                self.answer(True)
+            case "differs":
+                self.answer(False)
+            case "retry":
+                self.action_open()
+            case "done":
+                self.go_on()
+
+    @work(exclusive=True, group="answer", exit_on_error=False)
+    async def answer(self, same: bool) -> None:
+        try:
+            await self.ladder_app.backend.confirm(same)
+        except Exception as error:
+            self.ladder_app.complain(error)
+        self.on_tick()
+
+    def go_on(self) -> None:
+        """After pairing comes the description of the link."""
+        from linkladder.app.screens.link import LinkScreen
+
+        self.app.switch_screen(LinkScreen())
+
+    def action_address(self) -> None:
+        self.query_one("#address", Input).focus()
+
+    def action_noop(self) -> None:
+        """Enter belongs to what has the focus."""
+
+    def action_back(self) -> None:
+        self.leave()
+
+    @work(exclusive=True, group="close", exit_on_error=False)
+    async def leave(self) -> None:
+        try:
+            await self.ladder_app.backend.close_pairing()
+        except Exception as error:
+            self.ladder_app.complain(error)
+            return
+        self.app.pop_screen()

@@ -1,0 +1,1 @@
+"""Widgets: each draws from plain values, none knows the engine."""

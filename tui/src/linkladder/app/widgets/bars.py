@@ -1,0 +1,45 @@
+"""Bars that say of what they are a part: progress, cores, heat."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from linkladder import units
+from linkladder.model import HostSample
+
+
+def bar(share: float, width: int) -> str:
+    """A filled bar; the figures stand beside it."""
+    full = round(max(0.0, min(1.0, share)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def progress(word: str, done: float, whole: float, left: float, width: int, count: str = "") -> Text:
+    """'trial  ████░░░░  7 s of 14 s, 7 s left'."""
+    tail = f" {units.duration(left)} left" + (f", {count}" if count else "")
+    room = max(6, width - 7 - len(tail))
+    share = done / whole if whole > 0 else 0.0
+    return Text.assemble((f"{word:<6} ", "dim"), (bar(share, room), "cyan"), tail, no_wrap=True)
+
+
+def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
+    """Per-core CPU of one end, as many cores as fit, the busiest named when not all do."""
+    out = Text(no_wrap=True)
+    if sample is None:
+        out.append(f"{name}", "bold")
+        out.append("  no figures yet", "dim")
+        return out
+    used = sum(core.busy for core in sample.cores) / 100
+    out.append(f"{name}", "bold")
+    out.append(f"  {used:.1f} of {len(sample.cores)} cores  memory {units.size(sample.memory_used)}")
+    each = 13  # "c12 ███░ 100%"
+    per_row = max(1, width // (each + 1))
+    shown = min(len(sample.cores), per_row * rows)
+    order = list(enumerate(sample.cores))
+    if shown < len(order):
+        order = sorted(order, key=lambda item: -item[1].busy)[:shown]
+    for position, (number, core) in enumerate(order):
+        out.append("\n" if position % per_row == 0 else " ")
+        style = "red" if core.busy >= 95 else "yellow" if core.busy >= 80 else ""
+        out.append(f"c{number:<2} {bar(core.busy / 100, 4)} {core.busy:3.0f}%", style)
+    return out

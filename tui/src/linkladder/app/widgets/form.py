@@ -1,0 +1,119 @@
+"""A form that works with Enter, arrows and hjkl alone, one row a line, no boxes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Static
+
+
+class Field(Horizontal):
+    """A label and an input between brackets."""
+
+    DEFAULT_CSS = """
+    Field { height: 1; width: auto; }
+    Field > .label { width: auto; padding: 0 1 0 0; }
+    Field > .edge { width: 1; }
+    Field > Input { border: none; height: 1; padding: 0; background: transparent; }
+    Field > Input:focus { text-style: reverse; border: none; }
+    """
+
+    def __init__(self, label: str, value: str = "", width: int = 10, *, key: str, label_width: int = 0) -> None:
+        super().__init__()
+        self._label, self._value, self._width, self._key, self._label_width = label, value, width, key, label_width
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._label.ljust(self._label_width), classes="label")
+        yield Static(r"\[", classes="edge")
+        box = Input(self._value, id=self._key, compact=True)
+        box.styles.width = self._width
+        yield box
+        yield Static("]", classes="edge")
+
+
+class Choice(Static):
+    """One of several words; left, right, h, l or space change it."""
+
+    class Changed(Message):
+        def __init__(self, choice: Choice) -> None:
+            super().__init__()
+            self.choice = choice
+
+        @property
+        def control(self) -> Choice:
+            return self.choice
+
+    DEFAULT_CSS = """
+    Choice { height: 1; width: auto; padding: 0 1 0 0; }
+    Choice:focus { text-style: reverse; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "Previous", show=False),
+        Binding("right,l,space", "turn(1)", "Next", show=False),
+    ]
+    can_focus = True
+
+    def __init__(self, label: str, options: list[tuple[str, str]], value: str, *, key: str) -> None:
+        super().__init__(id=key)
+        self._label = label
+        self.options = options
+        self._at = next((i for i, (key, _) in enumerate(options) if key == value), 0)
+
+    @property
+    def value(self) -> str:
+        return self.options[self._at][0] if self.options else ""
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def set_options(self, options: list[tuple[str, str]]) -> None:
+        """Other words for the same choices."""
+        value = self.value
+        self.options = options
+        self._at = next((i for i, (key, _) in enumerate(options) if key == value), 0)
+        self._draw()
+
+    def action_turn(self, step: int) -> None:
+        if self.options:
+            self._at = (self._at + step) % len(self.options)
+            self._draw()
+            self.post_message(self.Changed(self))
+
+    def _draw(self) -> None:
+        word = self.options[self._at][1] if self.options else "-"
+        self.update(Text(f"{self._label} < {word} >"))
+
+
+class Action(Static):
+    """A thing to do, on Enter."""
+
+    class Pressed(Message):
+        def __init__(self, action: Action) -> None:
+            super().__init__()
+            self.action = action
+
+        @property
+        def control(self) -> Action:
+            return self.action
+
+    DEFAULT_CSS = """
+    Action { height: 1; width: auto; padding: 0 1; margin: 0 2 0 0; }
+    Action:focus { text-style: reverse bold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "press", "Do it", show=False)]
+    can_focus = True
+
+    def __init__(self, label: str, *, key: str) -> None:
+        super().__init__(Text(f"[ {label} ]"), id=key)
+        self.label = label
+
+    def action_press(self) -> None:
+        self.post_message(self.Pressed(self))
+
+    def on_click(self) -> None:
+        self.action_press()

@@ -1,0 +1,86 @@
+"""A run's events as JSON lines: recorded while it goes on, tailed by whoever watches, replayed by tests.
+
+One line is {"event": "TrialStarted", "data": {...}, "at": seconds since the log began}.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from linkladder import codec, events
+from linkladder.events import Event
+
+KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in typing.get_args(events.Event)}
+Entry = tuple[float, Event]
+
+
+def dump(event: Event, at: float) -> str:
+    """One line, without its end."""
+    record = {"event": type(event).__name__, "data": codec.to_json(event), "at": round(at, 3)}
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse(line: str) -> Entry:
+    """The event of a line and its time; CodecError where it is none."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise codec.CodecError(f"not a JSON line: {error}") from None
+    if not isinstance(record, dict) or record.get("event") not in KINDS:
+        raise codec.CodecError(f"not an event of a run: {line[:60]!r}")
+    event = codec.from_json(KINDS[record["event"]], record.get("data"))
+    return codec.from_json(float, record.get("at"), "at"), event
+
+
+def read(path: Path) -> Iterator[Entry]:
+    """Every event of a log; a half-written last line, as a power cut leaves it, is left out."""
+    tail = Tail(path)
+    try:
+        yield from tail.poll()
+    finally:
+        tail.close()
+
+
+class Recorder:
+    """Writes events as they come, each line flushed so that a watcher and a crash see it."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._file = path.open("w", encoding="utf-8")
+
+    def write(self, event: Event) -> None:
+        self._file.write(dump(event, self._clock() - self._began) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Tail:
+    """What a log has gained since the last look; the file need not exist yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+        self._rest = ""
+
+    def poll(self) -> list[Entry]:
+        if self._file is None:
+            try:
+                self._file = self._path.open(encoding="utf-8", errors="replace")
+            except FileNotFoundError:
+                return []
+        text = self._rest + self._file.read()
+        *lines, self._rest = text.split("\n")
+        return [parse(line) for line in lines if line.strip()]
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
