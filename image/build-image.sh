@@ -1,0 +1,107 @@
+#!/bin/sh
+# build-image.sh image|fetch [options] - the appliance, by poudriere on FreeBSD or in a FreeBSD builder VM on Linux.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(dirname "$here")
+# shellcheck source=image/lib.sh
+. "$here/lib.sh"
+# shellcheck source=image/stages.sh
+. "$here/stages.sh"
+
+usage() {
+	cat <<-'TEXT'
+		./build.sh image [options]      build the artifacts into out/
+		./build.sh fetch DIR            put all that a build needs into DIR
+
+		  --stage NAME        run this stage alone: jail kernel ports bulk image pack (repeatable)
+		  --again NAME        forget that this stage was done, then build
+		  --sets DIR          distribution sets: MANIFEST, base.txz, kernel.txz (and kernel-LINKLADDER.txz, or src.txz)
+		  --packages REPO     a package repository instead of ports and bulk
+		  --ports DIR         a ports tree instead of the pinned branch
+		  --offline DIR       take everything from a folder that `fetch` filled; nothing is downloaded
+		  --builder IMAGE     (Linux) the FreeBSD virtual machine to build in, qcow2 or raw
+		  --stand-in TEXT     record that an input is not the official one (repeatable)
+		  --out DIR           where the artifacts go (default: out)
+		  --work DIR          where the build happens (default: .work/image)
+		  --check             look at the inputs and stop
+
+		Release, ports branch and architecture are pinned in poudriere.conf; LL_RELEASE=14.5-RELEASE and the
+		like override them.
+	TEXT
+}
+
+verb=${1-image}
+[ $# -eq 0 ] || shift
+only='' again='' sets='' packages='' ports='' offline='' builder='' standins='' check=no
+out=$top/out work=$top/.work/image folder=''
+
+# argument COUNT OPTION - an option that wants a value got one.
+argument() {
+	[ "$1" -ge 2 ] || die "$2 wants a value; --help lists the options"
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	-h | --help) usage && exit 0 ;;
+	--check) check=yes && shift && continue ;;
+	--stage | --again | --sets | --packages | --ports | --offline | --builder | --stand-in | --out | --work)
+		argument $# "$1"
+		case $1 in
+		--stage) only="$only $2" ;;
+		--again) again="$again $2" ;;
+		--sets) sets=$(absolute "$2") ;;
+		--packages) packages=$(absolute "$2") ;;
+		--ports) ports=$(absolute "$2") ;;
+		--offline) offline=$(absolute "$2") ;;
+		--builder) builder=$(absolute "$2") ;;
+		--stand-in) standins="$standins$2
+" ;;
+		--out) out=$(absolute "$2") ;;
+		--work) work=$(absolute "$2") ;;
+		esac
+		shift 2
+		;;
+	-*) die "there is no option $1; --help lists them" ;;
+	*)
+		[ "$verb" = fetch ] && [ -z "$folder" ] || die "what is $1? --help lists the options"
+		folder=$(absolute "$1")
+		shift
+		;;
+	esac
+done
+
+case $verb in
+image | fetch) ;;
+*) die "there is no command $verb; --help lists them" ;;
+esac
+
+LL_WORK=$work
+export LL_WORK
+# shellcheck source=poudriere.conf
+. "$top/poudriere.conf"
+version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$top/tui/src/linkladder/__init__.py")
+[ -n "$version" ] || die "tui/src/linkladder/__init__.py names no version"
+
+if [ "$verb" = fetch ]; then
+	[ -n "$folder" ] || die "fetch wants a folder: ./build.sh fetch DIR"
+	fetch_all "$folder"
+	exit 0
+fi
+
+use_offline
+check_stage_names
+check_inputs
+[ "$check" = no ] || exit 0
+
+if [ "$(uname -s)" != FreeBSD ]; then
+	case " $only " in
+	'  ' | *' jail '* | *' kernel '* | *' ports '* | *' bulk '* | *' image '*)
+		# shellcheck source=image/builder.sh
+		. "$here/builder.sh"
+		build_in_vm
+		exit 0
+		;;
+	esac
+fi
+run_stages

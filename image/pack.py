@@ -1,0 +1,215 @@
+"""Turn a raw disk into what people drop on hypervisors: OVA, qcow2, img.xz, checksums and the build record.
+
+Standard library and qemu-img only; runs on FreeBSD and Linux alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import json
+import lzma
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from string import Template
+from xml.sax.saxutils import escape
+
+HERE = Path(__file__).resolve().parent
+CAPACITY = 8 * 1024**3  # the disk that a virtual machine sees; state gets what the system leaves
+BLOCK = 1024 * 1024
+LIMIT = 400 * 1024 * 1024  # what an OVA may weigh
+
+
+class PackError(Exception):
+    """Something a person must be told; no traceback is printed for it."""
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def qemu_img(*args: str | Path) -> str:
+    """Run qemu-img and return what it prints; its own words are the error."""
+    try:
+        done = subprocess.run(["qemu-img", *map(str, args)], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise PackError("qemu-img is not installed (Debian: qemu-utils, FreeBSD: qemu-tools)") from error
+    if done.returncode:
+        raise PackError(f"qemu-img {args[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def grown(raw: Path, folder: Path) -> Path:
+    """A sparse copy of the raw disk at the full capacity; the image itself stays small for USB sticks."""
+    if raw.stat().st_size > CAPACITY:
+        raise PackError(f"{raw} is larger than the {CAPACITY >> 30} GB disk it must fit")
+    copy = folder / "disk.raw"
+    qemu_img("convert", "-f", "raw", "-O", "raw", raw, copy)
+    with copy.open("r+b") as file:
+        file.truncate(CAPACITY)
+    return copy
+
+
+def vmdk(disk: Path, target: Path) -> None:
+    """The one VMDK form that ESXi imports from an OVA."""
+    options = "adapter_type=lsilogic,subformat=streamOptimized,compat6"
+    qemu_img("convert", "-f", "raw", "-O", "vmdk", "-o", options, disk, target)
+
+
+def descriptor(name: str, version: str, disk: Path, populated: int) -> str:
+    """The OVF descriptor for one disk."""
+    template = Template((HERE / "template.ovf").read_text(encoding="utf-8"))
+    return template.substitute(
+        name=escape(name),
+        version=escape(version),
+        disk=escape(disk.name),
+        size=disk.stat().st_size,
+        capacity=CAPACITY,
+        populated=populated,
+    )
+
+
+def member(tar: tarfile.TarFile, path: Path, epoch: int) -> None:
+    """Add a file with nothing of the builder's machine in its header."""
+    info = tarfile.TarInfo(path.name)
+    info.size = path.stat().st_size
+    info.mtime = epoch
+    info.mode = 0o644
+    with path.open("rb") as file:
+        tar.addfile(info, file)
+
+
+def ova(disk: Path, target: Path, name: str, version: str, epoch: int) -> None:
+    """Descriptor first, then manifest, then disk: hypervisors read the tar as a stream."""
+    folder = target.parent / f"{target.name}.parts"
+    folder.mkdir(exist_ok=True)
+    try:
+        image = folder / f"{name}-disk1.vmdk"
+        vmdk(disk, image)
+        ovf = folder / f"{name}.ovf"
+        populated = disk.stat().st_blocks * 512
+        ovf.write_text(descriptor(name, version, image, populated), encoding="utf-8")
+        manifest = folder / f"{name}.mf"
+        lines = [f"SHA256({path.name})= {digest(path)}\n" for path in (ovf, image)]
+        manifest.write_text("".join(lines), encoding="utf-8")
+        partial = target.with_suffix(".partial")
+        with tarfile.open(partial, "w", format=tarfile.USTAR_FORMAT) as tar:
+            for path in (ovf, manifest, image):
+                member(tar, path, epoch)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def compress(raw: Path, target: Path) -> None:
+    """raw → .xz; all cores through xz where it is, else in Python."""
+    partial = target.with_suffix(".partial")
+    if shutil.which("xz"):
+        with partial.open("wb") as out:
+            subprocess.run(["xz", "-T0", "-3", "-c", str(raw)], stdout=out, check=True)
+    else:
+        with raw.open("rb") as source, lzma.open(partial, "wb", preset=3) as out:
+            shutil.copyfileobj(source, out, BLOCK)
+    partial.rename(target)
+
+
+def sums(folder: Path, files: Sequence[Path]) -> None:
+    """SHA256SUMS, as sha256sum -c reads it."""
+    text = "".join(f"{digest(path)}  {path.name}\n" for path in sorted(files))
+    (folder / "SHA256SUMS").write_text(text, encoding="utf-8")
+
+
+def record(inputs: Sequence[str], stages: Path | None, standins: Sequence[str], version: str, epoch: int) -> str:
+    """What was really run and from what, so that a reader can tell an official build from a stand-in."""
+    ran: list[dict[str, str]] = []
+    if stages is not None and stages.is_file():
+        for line in stages.read_text(encoding="utf-8").splitlines():
+            stage, seconds, outcome = line.split("\t")
+            ran.append({"stage": stage, "seconds": seconds, "outcome": outcome})
+    made: list[dict[str, str]] = []
+    for entry in inputs:
+        name, _, place = entry.partition("=")
+        path = Path(place)
+        if not path.is_file():
+            raise PackError(f"the input {name} is not at {place}")
+        made.append({"input": name, "file": path.name, "sha256": digest(path)})
+    when = datetime.datetime.fromtimestamp(epoch, datetime.UTC).isoformat()
+    document = {"linkladder": version, "source_date": when, "stages": ran, "inputs": made, "stand_ins": list(standins)}
+    return json.dumps(document, indent=2) + "\n"
+
+
+def pack(args: argparse.Namespace) -> None:
+    """Make every artifact; each appears under its name only when it is whole."""
+    raw: Path = args.raw
+    out: Path = args.out
+    if not raw.is_file() or not raw.stat().st_size:
+        raise PackError(f"there is no raw disk at {raw}")
+    out.mkdir(parents=True, exist_ok=True)
+    name = f"linkladder-{args.version}-{args.arch}"
+    made: list[Path] = []
+
+    def step(suffix: str, make: Callable[[Path], None]) -> None:
+        target = out / f"{name}{suffix}"
+        print(f"pack: {target.name}", flush=True)
+        make(target)
+        made.append(target)
+
+    disk = grown(raw, out)
+    try:
+        step(".ova", lambda target: ova(disk, target, name, args.version, args.epoch))
+        step(".qcow2", lambda target: void(qemu_img("convert", "-c", "-f", "raw", "-O", "qcow2", disk, target)))
+    finally:
+        disk.unlink()
+    step(".img.xz", lambda target: compress(raw, target))
+    if args.iso is not None:
+        step(".iso", lambda target: void(shutil.copyfile(args.iso, target)))
+    if args.packages is not None:
+        step("-packages.txt", lambda target: void(shutil.copyfile(args.packages, target)))
+    text = record(args.input, args.stages, args.stand_in, args.version, args.epoch)
+    step("-build.json", lambda target: void(target.write_text(text, encoding="utf-8")))
+    sums(out, made)
+    weight = (out / f"{name}.ova").stat().st_size
+    print(f"pack: the OVA weighs {weight / 1e6:.0f} MB")
+    if weight > LIMIT:
+        raise PackError(f"the OVA weighs {weight} bytes, more than the {LIMIT} it may")
+
+
+def void(_: object) -> None:
+    """Drop a value that nobody wants."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="pack.py", description=__doc__)
+    parser.add_argument("raw", type=Path, help="the raw disk")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--version", required=True)
+    parser.add_argument("--arch", default="amd64")
+    parser.add_argument("--iso", type=Path, help="the installer ISO, if it was made")
+    parser.add_argument("--packages", type=Path, help="the package manifest")
+    parser.add_argument("--stages", type=Path, help="stage, seconds and outcome, one line each, tabs between")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE", help="an input to record")
+    parser.add_argument("--stand-in", action="append", default=[], metavar="TEXT", help="what replaced an official input")
+    parser.add_argument("--epoch", type=int, default=0, help="seconds; the date in the artifacts")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit 0 packed, 1 not, with the reason."""
+    try:
+        pack(parser().parse_args(argv))
+    except (PackError, OSError, subprocess.CalledProcessError) as error:
+        print(f"pack: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

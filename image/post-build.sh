@@ -1,0 +1,92 @@
+# Sourced by `poudriere image -A` when the root file system is complete, before it becomes a disk.
+# poudriere sets WORLDDIR (the root), MEDIATYPE and IMAGENAME.  No shebang: it is not run by itself.
+# shellcheck shell=sh disable=SC2154
+set -e
+
+ll_world=${WORLDDIR:?}
+
+# The overlay was copied with the builder's owners.
+ll_owners() {
+	for ll_path in boot/loader.conf boot/lua/local.lua etc usr/local/etc usr/local/libexec usr/local/share/linkladder; do
+		chown -R 0:0 "$ll_world/$ll_path"
+	done
+	chmod 0600 "$ll_world/usr/local/etc/doas.conf"
+	chmod 0644 "$ll_world/etc/rc.conf" "$ll_world/etc/sysctl.conf" "$ll_world/etc/ttys" "$ll_world/boot/loader.conf"
+	chmod 0600 "$ll_world/etc/master.passwd" "$ll_world/etc/spwd.db"
+}
+
+# linkladder runs the consoles and the agent; admin is the operator who may come by ssh once that is switched on.
+ll_users() {
+	pw -R "$ll_world" usershow linkladder >/dev/null 2>&1 ||
+		pw -R "$ll_world" useradd linkladder -u 862 -c linkladder -d /var/db/linkladder -s /usr/local/libexec/linkladder-console -h -
+	pw -R "$ll_world" groupmod dialer -m linkladder 2>/dev/null || true
+	pw -R "$ll_world" usershow admin >/dev/null 2>&1 ||
+		pw -R "$ll_world" useradd admin -u 863 -c operator -d /home/admin -m -s /bin/sh -G wheel -h -
+}
+
+# The state partition is mounted on /state; linkladder looks for its folder where every system has it.
+ll_state() {
+	mkdir -p "$ll_world/state" "$ll_world/media/usb" "$ll_world/var/db"
+	rm -rf "$ll_world/var/db/linkladder"
+	ln -s /state/linkladder "$ll_world/var/db/linkladder"
+}
+
+# getty's own entries stay; ours are added once.
+ll_console() {
+	grep -q '^ladder.Pc' "$ll_world/etc/gettytab" || cat "$ll_world/etc/gettytab.ladder" >>"$ll_world/etc/gettytab"
+	rm -f "$ll_world/etc/gettytab.ladder"
+}
+
+# LINKLADDER's kernel is the default and GENERIC lies beside it, whichever of them the jail was made with.
+ll_kernels() {
+	if [ -n "${LL_KERNEL_DIR-}" ] && [ -f "$LL_KERNEL_DIR/kernel" ]; then
+		[ -d "$ll_world/boot/kernel.GENERIC" ] || mv "$ll_world/boot/kernel" "$ll_world/boot/kernel.GENERIC"
+		rm -rf "$ll_world/boot/kernel"
+		cp -Rp "$LL_KERNEL_DIR" "$ll_world/boot/kernel"
+	fi
+	find "$ll_world/boot" -name '*.symbols' -delete
+}
+
+# Nothing that makes two machines alike, and nothing of the machine that built it.
+ll_clean() {
+	rm -f "$ll_world"/etc/ssh/ssh_host_*key* "$ll_world/etc/hostid" "$ll_world/etc/machine-id" "$ll_world/etc/resolv.conf" \
+		"$ll_world/boot/entropy" "$ll_world/entropy"
+	rm -rf "$ll_world"/var/cache/pkg "$ll_world"/var/db/pkg/repos "$ll_world"/var/log/*.log "$ll_world"/usr/freebsd-dist
+	find "$ll_world/usr/local" -type d -name __pycache__ -prune -exec rm -rf {} +
+	# Python is started often and must not write beside its modules: compile them now.
+	chroot "$ll_world" /usr/local/bin/python3 -m compileall -q /usr/local/lib >/dev/null 2>&1 || true
+	ln -sf /usr/share/zoneinfo/UTC "$ll_world/etc/localtime"
+	touch "$ll_world/etc/wall_cmos_clock" && rm -f "$ll_world/etc/wall_cmos_clock"
+}
+
+# The live media carry the system a second time, packed, as bsdinstall's distribution set.
+ll_installer() {
+	case $MEDIATYPE in
+	usb | iso) ;;
+	*) return 0 ;;
+	esac
+	mkdir -p "$ll_world/usr/freebsd-dist"
+	tar -C "$ll_world" --exclude ./usr/freebsd-dist --exclude ./tmp/packages -cJf "${WRKDIR:?}/linkladder.txz" .
+	mv "$WRKDIR/linkladder.txz" "$ll_world/usr/freebsd-dist/"
+	(
+		cd "$ll_world/usr/freebsd-dist"
+		printf 'linkladder.txz\t%s\t%s\tlinkladder\t"The appliance"\ton\n' "$(sha256 -q linkladder.txz)" "$(tar -tf linkladder.txz | wc -l | tr -d ' ')" >MANIFEST
+	)
+	# An ISO's root stays read-only.
+	[ "$MEDIATYPE" != iso ] || echo 'root_rw_mount="NO"' >>"$ll_world/etc/rc.conf"
+}
+
+ll_manifest() {
+	[ -z "${LL_PACKAGE_MANIFEST-}" ] ||
+		pkg -r "$ll_world" query '%n\t%v\t%L' | sort >"$LL_PACKAGE_MANIFEST"
+}
+
+ll_users
+ll_owners
+ll_state
+ll_console
+ll_kernels
+ll_clean
+ll_manifest
+ll_installer
+set +e
