@@ -12,8 +12,8 @@ compared with what is in force:
        {"name": "dev.vmx.*.iflib.tx_abdicate", "kind": "sysctl", "nic": "vmx", "value": "1", "why": "..."},
        {"name": "lro", "kind": "ifconfig", "nic": "*", "value": "on", "why": "..."}]}
 
-`kind`: `sysctl` set at run time; `loader` set in loader.conf and looked up as a sysctl (or, where the kernel
-has none of that name, in the kernel's environment, kenv); `ifconfig` an offload (tso, tso4, tso6, lro, rxcsum,
+`kind`: `sysctl` set at run time; `loader` set in loader.conf and looked up as a sysctl (where the kernel
+shows none of that name, kenv still tells that it was given); `ifconfig` an offload (tso, tso4, tso6, lro, rxcsum,
 txcsum, value on or off) or `mtu`.
 `nic`: a driver's name, or `*` for every adapter; `dev.vmx.*.` in a sysctl's name stands for each unit.
 `value` with `>=` before a number is a least value (settings that grow with memory).  Unknown keys are ignored.

@@ -14,6 +14,7 @@ from linkladder.model import Nic
 FILE = Path("/usr/local/share/linkladder/tunables.json")
 SCHEMA = "linkladder-tunables/1"
 KINDS = ("sysctl", "loader", "ifconfig")
+UNSEEN = "given to the kernel, which does not show it"
 SAME_FLAG = {"tso4": "tso"}  # ifconfig's word, and the one that facts use
 
 
@@ -36,7 +37,7 @@ class InForce:
     shipped: str
     current: str
     in_force: bool | None
-    status: str  # "in force" | "refused: ..." | "not on this NIC" | "kernel lacks it"
+    status: str  # "in force" | "refused: ..." | "not on this NIC" | "kernel lacks it" | UNSEEN
     why: str = ""
 
 
@@ -79,14 +80,17 @@ def _find(one: Tunable, nics: tuple[Nic, ...]) -> Iterator[InForce]:
         for nic in on:
             yield _compare(one, nic)
     else:
-        current = host.setting(one.kind, one.name)
-        yield _judged(one, one.name, current, "kernel lacks it")
+        current = host.setting("sysctl", one.name)
+        if current is None and one.kind == "loader" and not one.nic and host.setting("kenv", one.name) is not None:
+            yield InForce(one.name, one.value, "", None, UNSEEN, one.why)
+        else:
+            yield _judged(one, one.name, current, "not on this NIC" if one.nic else "kernel lacks it")
 
 
 def _compare(one: Tunable, nic: Nic) -> InForce:
     if one.kind != "ifconfig":
         name = one.name.replace("*", nic.name.removeprefix(nic.driver), 1)
-        return _judged(one, name, host.setting(one.kind, name), "not on this NIC")
+        return _judged(one, name, host.setting("sysctl", name), "not on this NIC")
     if one.name == "mtu":
         return _judged(one, f"{nic.name} mtu", str(nic.mtu), "not on this NIC")
     state = nic.offloads.get(SAME_FLAG.get(one.name, one.name))

@@ -112,7 +112,7 @@ def arp_direct(remote: str) -> bool | None:
 def setting(kind: str, target: str) -> str | None:
     """A setting's present value, None if there is none.
 
-    Kind and target: 'mtu' of vmx0, 'flag' of vmx0:tso (on or off), 'sysctl' or 'loader' of a name.
+    Kind and target: 'mtu' of vmx0, 'flag' of vmx0:tso (on or off), 'sysctl' of a name, 'kenv' what the loader gave.
     """
     return backend().setting(kind, target)
 

@@ -134,9 +134,8 @@ class FreeBSD:
     def setting(self, kind: str, target: str) -> str | None:
         if kind == "sysctl":
             return output(["sysctl", "-n", target]).strip() or None
-        if kind == "loader":
-            found_here = output(["sysctl", "-n", target]) or output(["kenv", "-q", target])
-            return found_here.strip() or None
+        if kind == "kenv":
+            return output(["kenv", "-q", target]).strip() or None
         name, _, flag = target.partition(":")
         found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
         if found is None:

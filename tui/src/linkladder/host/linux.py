@@ -115,7 +115,7 @@ class Linux:
         return linux_text.answered(found)
 
     def setting(self, kind: str, target: str) -> str | None:
-        if kind == "loader":
+        if kind == "kenv":
             return None
         if kind == "sysctl":
             value = read("/proc/sys/" + target.replace(".", "/"))
