@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from linkladder.model import (
+    Command,
     Contract,
+    CoreLoad,
     CpuUse,
     Direction,
     Document,
+    End,
     Experiment,
     ExperimentResult,
     Fault,
     Flow,
     HostFacts,
+    HostSample,
     Interval,
     Path,
     PathMtu,
@@ -39,10 +43,7 @@ def trial(
     **more: object,
 ) -> TrialResult:
     """Ten even counted seconds after three of warm-up, near and far cores as busy as said."""
-    seconds = [
-        Interval(float(t), float(t + 1), int(bps / 8), direction, counted=t >= 3)
-        for t in range(13)
-    ]
+    seconds = [Interval(float(t), float(t + 1), int(bps / 8), direction, counted=t >= 3) for t in range(13)]
     flow = Flow(
         "1",
         direction,
@@ -107,9 +108,7 @@ def udp(
     )
     count = 100_000
     lost = round(count * (1 - delivered / offered))
-    return _result(
-        p, (trial(delivered, direction, busy=busy, lost=lost, datagrams=count),)
-    )
+    return _result(p, (trial(delivered, direction, busy=busy, lost=lost, datagrams=count),))
 
 
 def ping(p50: float, stddev: float = 0.01) -> ExperimentResult:
@@ -125,15 +124,11 @@ def df(direction: Direction, path_mtu: PathMtu) -> ExperimentResult:
         protocol=Protocol.DF,
         direction=direction,
     )
-    return ExperimentResult(
-        p, (TrialResult(id="d", repeat=0, ok=True, path_mtu=path_mtu),)
-    )
+    return ExperimentResult(p, (TrialResult(id="d", repeat=0, ok=True, path_mtu=path_mtu),))
 
 
 def rung(name: RungName, *experiments: ExperimentResult) -> RungResult:
-    return RungResult(
-        name, Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"), experiments
-    )
+    return RungResult(name, Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"), experiments)
 
 
 def both(name: RungName, bps: float, repeats: int = 3, **more: object) -> RungResult:
@@ -155,18 +150,13 @@ def document(
     plan = Plan(
         "test",
         contract=contract,
-        rungs=tuple(
-            Rung(r.name, r.path, tuple(e.parameters for e in r.experiments))
-            for r in rungs
-        ),
+        rungs=tuple(Rung(r.name, r.path, tuple(e.parameters for e in r.experiments)) for r in rungs),
     )
     hosts = {
         "near": HostFacts("alpha", "FreeBSD", "15.1", cores=4),
         "beta": HostFacts("beta", "FreeBSD", "15.1", cores=4),
     }
-    return Document(
-        RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, hosts=hosts), rungs
-    )
+    return Document(RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, hosts=hosts), rungs)
 
 
 def ladder(
@@ -197,3 +187,38 @@ def _result(p: Experiment, trials: tuple[TrialResult, ...]) -> ExperimentResult:
     if not good:
         return ExperimentResult(p, trials)
     return ExperimentResult(p, trials, good[0], good[len(good) // 2], good[-1])
+
+
+GOOD_NAME = "alpha"
+OUTPUT = "[  1] 0.0000-1.0000 sec  118000000 Bytes  944000000 bits/sec  45582/0          0      895K/150(10) us  398\n"
+
+
+def big(trials: int, seconds: int = 13, cores: int = 4) -> Document:
+    """So many trials over four rungs, each with samples of both ends and a tool's output of every second."""
+    made = []
+    per_rung = trials // 4
+    for name in RungName:
+        experiments = []
+        for streams in (1, 2, 4, 8, 16):
+            for way in (Direction.FORWARD, Direction.REVERSE):
+                seen, said = _samples(seconds, cores), _commands(seconds, streams)
+                many = tuple(trial(950e6 + 1e5 * n, way, n, samples=seen, commands=said) for n in range(per_rung // 10))
+                experiments.append(tcp(way, many, streams))
+        made.append(rung(name, *experiments))
+    return document(*made)
+
+
+def _samples(seconds: int, cores: int) -> dict[str, tuple[HostSample, ...]]:
+    return {
+        end: tuple(
+            HostSample(t + 0.1, tuple(CoreLoad(3.1, 20.5 + t + c, 1.2, 75.2 - t - c) for c in range(cores)), 512 << 20)
+            for t in range(seconds)
+        )
+        for end in ("near", "far")
+    }
+
+
+def _commands(seconds: int, streams: int) -> tuple[Command, ...]:
+    text = OUTPUT * seconds * streams
+    argv = ("iperf", "-c", "10.0.0.2", "-P", str(streams))
+    return (Command(End.NEAR, "client", argv, 0, text), Command(End.FAR, "server", ("iperf", "-s"), 0, text))

@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))
 
 import aix_large_send
 import freebsd_dci
+
 from linkladder import codec
 from linkladder.judge import (
     LimiterKind,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 MAX_DEPTH = 32
+_PLAIN = (str, int, bool)
 
 
 class CodecError(ValueError):
@@ -20,6 +21,8 @@ class CodecError(ValueError):
 
 def to_json(value: Any) -> Any:
     """A JSON value (dict, list, str, number, bool, None) for a record."""
+    if value is None or type(value) in _PLAIN:
+        return value  # most of a document, so asked first
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: to_json(getattr(value, name)) for name in _hints(type(value))}
     if isinstance(value, Enum):

@@ -23,6 +23,9 @@ from linkladder.model import (
     TrialResult,
 )
 
+BUSY = 95.0  # percent of one core
+STARVED = 0.05  # share of time withheld
+
 
 @dataclass(frozen=True)
 class Paced:
@@ -229,13 +232,19 @@ def _path_mtu(trial: TrialResult, rung: RungResult | None, direction: Direction)
 
 def _paced(rung: RungResult | None, direction: Direction) -> tuple[Paced, ...]:
     found = []
+    receiver = "far" if direction is Direction.FORWARD else "near"
     for e in rung.experiments if rung else ():
         p = e.parameters
         if p.protocol is Protocol.UDP and p.direction is direction and p.udp_rate_bps:
             for t in e.trials:
-                if t.ok or t.fault is Fault.PATH:
+                if (t.ok or t.fault is Fault.PATH) and not _overwhelmed(t.cpu.get(receiver)):
                     found.append(paced(t, p, direction))
     return tuple(found)
+
+
+def _overwhelmed(receiver: CpuUse | None) -> bool:
+    """Whether the receiving end may itself have lost the datagrams: then they are no witness of the path."""
+    return receiver is not None and (receiver.busiest >= BUSY or (receiver.starved or 0.0) >= STARVED)
 
 
 def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> Paced:

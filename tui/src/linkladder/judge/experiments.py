@@ -5,8 +5,8 @@ from __future__ import annotations
 from linkladder import units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, measurement_error
-from linkladder.judge.evidence import counted, direction_bps, paced, ways
-from linkladder.judge.limiters import BUSY, STARVED, limiter
+from linkladder.judge.evidence import BUSY, STARVED, counted, direction_bps, paced, ways
+from linkladder.judge.limiters import limiter
 from linkladder.judge.stats import half_width, spread
 from linkladder.model import (
     Contract,

@@ -10,13 +10,11 @@ import math
 from collections.abc import Callable
 
 from linkladder import units
-from linkladder.judge.evidence import Evidence, gather
+from linkladder.judge.evidence import BUSY, STARVED, Evidence, gather
 from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
 from linkladder.verdicts import Limiter, LimiterKind
 
 AT_CEILING = 0.98
-BUSY = 95.0  # percent of one core
-STARVED = 0.05  # share of time withheld
 SOME_LOSS = 1e-5
 REAL_LOSS = 1e-4
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are

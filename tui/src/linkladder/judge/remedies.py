@@ -22,7 +22,7 @@ VCPU_SIZING = ((1, 5.83e9), (2, 6.65e9), (4, 10e9), (8, 20e9))
 def stronger(contract: Contract) -> tuple[str, ...]:
     """How to make a generator that can show the contract."""
     rate = rate_sold(contract)
-    enough = next((cpus for cpus, bps in VCPU_SIZING if bps >= 1.5 * rate), None)
+    enough = next((cpus for cpus, bps in VCPU_SIZING[1:] if bps >= 1.5 * rate), None)
     sizing = (
         f"about {enough} vCPUs at each end" if enough else f"more than 8 vCPUs (8 sent about {units.rate(20e9)} there)"
     )

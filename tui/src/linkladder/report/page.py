@@ -20,7 +20,7 @@ from linkladder.model import Document
 from linkladder.report import signing, verify, view, words
 from linkladder.report.condense import condense
 from linkladder.report.text import clean
-from linkladder.verdicts import Comparison
+from linkladder.verdicts import Comparison, DocumentJudgement
 
 MADE_OF = ("linkladder.report", "linkladder.judge", "linkladder")
 UNCOUNTED = ("signing.py", "verify.py", "tables.py", "cli.py")  # they do not shape the page
@@ -33,29 +33,43 @@ def html(
     key: Path | None = None,
 ) -> str:
     """The sealed page, signed where a key is given."""
+    shown = condense(document)
+    judged = judge_document(shown, overrides)
     value = {
         "renderer": renderer(),
         "version": __version__,
         "signer": signing.fingerprint(key) if key else "",
         "overrides": to_json(overrides),
         "comparison": to_json(comparison),
-        "document": to_json(condense(document)),
+        "document": to_json(replace(shown, judgement=judged)),
     }
-    bare = from_payload(json.loads(json.dumps(value)))
-    return verify.seal(bare, (lambda text: signing.sign(text, key)) if key else None)
+    text = verify.harmless(json.dumps(value, separators=(",", ":")))
+    bare = _render(value, text, shown, judged, overrides, comparison)
+    return verify.seal(bare, (lambda statement: signing.sign(statement, key)) if key else None)
 
 
-def from_payload(value: dict[str, Any]) -> str:
-    """The page with an empty seal, from exactly the data that it embeds."""
-    document = from_json(Document, value["document"])
+def made_again(text: str) -> str | None:
+    """The page with an empty seal, from the data that a page embeds; None where the data carry a foreign judgement."""
+    value = json.loads(text)
+    carried = from_json(Document, value["document"])
+    document = replace(carried, judgement=None)
     overrides = from_json(Overrides, value["overrides"])
     comparison = from_json(Comparison, value["comparison"]) if value["comparison"] else None
-    deal = overrides.apply(document.run.plan.contract)
     judged = judge_document(document, overrides)
-    # The embedded document carries its judgement for other programs; the page's own is made afresh.
-    carried = {**value, "document": to_json(replace(document, judgement=judged))}
-    text = json.dumps(carried, separators=(",", ":"))
-    measured = json.dumps(to_json(replace(document, judgement=None)), sort_keys=True)
+    if judged != carried.judgement:
+        return None
+    return _render(value, text, document, judged, overrides, comparison)
+
+
+def _render(
+    value: dict[str, Any],
+    text: str,
+    document: Document,
+    judged: DocumentJudgement,
+    overrides: Overrides,
+    comparison: Comparison | None,
+) -> str:
+    deal = overrides.apply(document.run.plan.contract)
     return str(
         _template().render(
             value=value,
@@ -72,7 +86,7 @@ def from_payload(value: dict[str, Any]) -> str:
             words=words,
             data=Markup(verify.embed(text)),
             seal=Markup(verify.BLANK),
-            data_sha256=hashlib.sha256(measured.encode()).hexdigest(),
+            data_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
     )
 

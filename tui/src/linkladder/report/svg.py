@@ -72,7 +72,7 @@ def over_time(
     if warmup > 0:
         parts.append(
             f'<rect class="warm" x="{LEFT}" y="{upper[0]}" width="{x(warmup) - LEFT:.1f}" '
-            f'height="{lower[1] - upper[0]:.1f}"/><text class="s" x="{LEFT + 3}" y="{upper[0] + 11}">warm-up</text>'
+            f'height="{lower[1] - upper[0]:.1f}"/><text class="s" x="{LEFT + 3}" y="{upper[1] - 5}">warm-up</text>'
         )
     parts.append(_grid(upper, [f"{top / factor * k / 4:.4g}" for k in range(5)], unit))
     parts += [_line(line, x, lambda v: upper[1] - (upper[1] - upper[0]) * min(v, top) / top) for line in throughput]
@@ -93,7 +93,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
     top = max([*known, needed, 1.0])
     low = min([*known, needed]) / 4
     row, height = 54, 40 + 54 * len(rungs) + 26
-    left, right = 130, 150
+    left, right = 150, 150
 
     def x(bps: float) -> float:
         """Logarithmic: localhost carries ten times what a link does."""
@@ -106,7 +106,8 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
     for i, (name, verdict, css, forward, reverse) in enumerate(reversed(rungs)):
         y = 28 + i * row
         parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
-        parts.append(f'<text class="s v-{css}" x="6" y="{y + 33}">{escape(verdict)}</text>')
+        for k, word in enumerate(verdict.split(", ")):
+            parts.append(f'<text class="s v-{css}" x="{6 + 88 * k}" y="{y + 32}">{escape(word)}</text>')
         for k, (word, bps) in enumerate((("forward", forward), ("reverse", reverse))):
             if bps is None:
                 continue

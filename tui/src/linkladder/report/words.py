@@ -53,7 +53,8 @@ def gbps_range(low: float | None, high: float | None) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.1f}" if value >= 20 else f"{value:.2f}" if value >= 1 else f"{value:.3g}"
+    """Three figures or a little more, as the articles have them."""
+    return next((f"{value:.{d}f}" for least, d in ((100, 0), (10, 1), (1, 2)) if value >= least), f"{value:.3g}")
 
 
 def window(size: int | None) -> str:

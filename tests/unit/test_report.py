@@ -1,0 +1,275 @@
+"""The page: whole, genuine or called altered, harmless whatever strangers write, small enough."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import io
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judge_documents import GOOD_NAME, big, both, document, failed, ladder, rung, tcp, trial
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))
+
+import freebsd_dci
+
+from linkladder import cli, codec, report
+from linkladder.judge import compare, judge_document
+from linkladder.model import Command, Direction, Document, End, Fault, RungName
+from linkladder.report import signing, verify
+from linkladder.report.text import clean
+
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x00\x1b[31m\u202e{{7*7}}</details>"
+
+
+class Markup(HTMLParser):
+    """What a browser would see: tags, attributes, and the text outside the data blocks."""
+
+    VOID = {"meta", "br", "img", "link", "hr", "input"}
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return report.html(freebsd_dci.document(mtu=9000))
+
+
+def test_seed_tables_in_their_own_form(page: str) -> None:
+    text = " ".join(Markup(page).text)
+    for cell in ("75.4 - 83.0 Gb/s", "CPU 23 % / 23 %", "6.50 - 6.71 Gb/s", "CPU 70 % / 40 %", "19.1 - 22.8 Gb/s",
+                 "MEM 500 MB / 500 MB", "Window 800k", "PASS (provisional)", "98.4 %", "DC interconnect"):  # fmt: skip
+        assert cell in text, cell
+
+
+def test_it_stands_alone(page: str) -> None:
+    markup = Markup(page)
+    assert not markup.open
+    for tag, attributes in markup.tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form"), tag
+        assert not {k for k in attributes if k in ("src", "href", "srcset", "action") or k.startswith("on")}
+        if tag == "script":
+            assert attributes["type"] == "application/json"
+    assert (
+        "url(" not in page
+        and "@import" not in page
+        and "http" not in re.sub(r'http-equiv="', "", page.split("<script")[0])
+    )
+
+
+def test_charts_have_words_for_those_who_cannot_see_them() -> None:
+    markup = Markup(report.html(ladder(950e6)))
+    charts = [a for t, a in markup.tags if t == "svg"]
+    assert len(charts) >= 5
+    assert all(a["role"] == "img" and len(a["aria-label"] or "") > 30 for a in charts)
+    assert "ceiling" in charts[-1]["aria-label"]
+
+
+def test_strangers_text_stays_text() -> None:
+    names = both(RungName.DC_LINK, 950e6)
+    t = trial(950e6, commands=(Command(End.NEAR, EVIL, ("iperf", EVIL), 0, EVIL, EVIL),), warnings=(EVIL,))
+    bad = dataclasses.replace(failed(Fault.TOOL, EVIL), id=EVIL)
+    link = dataclasses.replace(
+        names, path=dataclasses.replace(names.path, peer=EVIL, local=EVIL, remote=EVIL, local_interface=EVIL),
+        experiments=(*names.experiments, dataclasses.replace(tcp(Direction.FORWARD, (t, bad), 8))),
+    )  # fmt: skip
+    made = document(both(RungName.SAME_HOST, 4e9), link)
+    evil_host = dataclasses.replace(
+        made.run.hosts["near"], name=EVIL, cpu=EVIL, kernel=EVIL, tunables={EVIL: EVIL}, tools={EVIL: EVIL}
+    )
+    plan = dataclasses.replace(
+        made.run.plan, name=EVIL, title=EVIL, contract=dataclasses.replace(made.run.plan.contract, circuit=EVIL)
+    )
+    run = dataclasses.replace(
+        made.run, id=EVIL, plan=plan, notes=(EVIL,), hosts={"near": evil_host, EVIL: evil_host}, started=EVIL
+    )
+    evil = dataclasses.replace(made, run=run)
+    page = report.html(evil, comparison=compare(evil, evil))
+    clean_page = report.html(made)
+    markup = Markup(page)
+    assert not markup.open
+    assert {t for t, _ in markup.tags} == {t for t, _ in Markup(clean_page).tags} | {
+        "pre",
+        "code",
+        "details",
+        "summary",
+    }
+    assert not any(k.startswith("on") for _, a in markup.tags for k in a)
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", page)
+    assert "7*7" in page and verify.check(page, {}).state is verify.State.UNSIGNED
+    assert json.loads(verify.embedded(page))["run"]["id"] == EVIL
+    for line in report.openmetrics(evil).splitlines():
+        assert line.startswith("#") or re.fullmatch(r'\w+\{(\w+="(\\.|[^"\\])*",?)+\} [-+.e\d]+', line), line
+    assert next(csv.reader(io.StringIO(report.csv_trials(evil))))[0] == "run"
+
+
+def test_a_formula_is_not_run_by_a_spreadsheet() -> None:
+    made = ladder(950e6)
+    evil = dataclasses.replace(made, run=dataclasses.replace(made.run, id="=cmd|' /C calc'!A0"))
+    rows = list(csv.reader(io.StringIO(report.csv_trials(evil))))
+    assert rows[1][0].startswith("'=")
+
+
+@given(st.text())
+def test_clean_leaves_nothing_unseen(text: str) -> None:
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", str(clean(text)))
+
+
+# --- genuine or not
+
+
+def test_signed_by_this_appliance_and_by_nobody_else() -> None:
+    page = report.html(ladder(950e6), key=signing.own_key())
+    found = verify.check(page, signing.known_signers())
+    assert found.state is verify.State.VALID and found.signer == "this appliance" and found.genuine
+    stranger = verify.check(page, {})
+    assert stranger.state is verify.State.UNKNOWN_KEY and not stranger.genuine
+
+
+def test_a_peers_key_is_known_by_its_name() -> None:
+    page = report.html(ladder(950e6), key=signing.own_key())
+    key = next(iter(signing.known_signers()))
+    assert verify.check(page, {key: "beta"}).signer == "beta"
+
+
+def test_any_altered_digit_is_found() -> None:
+    key, known = signing.own_key(), signing.known_signers()
+    page = report.html(ladder(950e6), key=key)
+    digits = [m.start() for m in re.finditer(r"\d", page)]
+    for at in digits[:: max(1, len(digits) // 150)]:
+        other = str((int(page[at]) + 1) % 10)
+        found = verify.check(page[:at] + other + page[at + 1 :], known)
+        assert not found.genuine, page[at - 40 : at + 40]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_change_at_all_is_found(data: st.DataObject) -> None:
+    page = report.html(freebsd_dci.document())
+    at = data.draw(st.integers(0, len(page) - 1))
+    kind = data.draw(st.sampled_from(["drop", "insert", "double"]))
+    changed = {
+        "drop": page[:at] + page[at + 1 :],
+        "insert": page[:at] + "<b>0</b>" + page[at:],
+        "double": page[:at] + page[at:] * 2,
+    }[kind]
+    found = verify.check(changed, {})
+    assert found.state is verify.State.ALTERED
+
+
+def test_a_forger_cannot_seal_again() -> None:
+    """New hash, old signature or none: never valid; and data that say otherwise than the page are found out."""
+    page = report.html(ladder(950e6), key=signing.own_key())
+    known = signing.known_signers()
+    changed = page.replace("950 Mb/s", "990 Mb/s")
+    whole, digest, _ = verify.SEAL.findall(changed)[0]
+    bare = changed.replace(whole, "")
+    resealed = changed.replace(digest, hashlib.sha256(bare.encode()).hexdigest())
+    assert verify.check(resealed, known).state is verify.State.ALTERED
+    stripped = verify.seal(page.replace(verify.SEAL.findall(page)[0][0], ""), None)
+    assert verify.check(stripped, known).state is verify.State.UNSIGNED and not verify.check(stripped, known).genuine
+    # Even who holds a key cannot make the words differ from the data.
+    lied = verify.seal(bare, lambda text: signing.sign(text, signing.own_key()))
+    assert verify.check(lied, known).state is verify.State.ALTERED
+
+
+def test_a_page_of_another_version_rests_on_its_signature() -> None:
+    page = report.html(ladder(950e6), key=signing.own_key())
+    whole = verify.SEAL.findall(page)[0][0]
+    renderer = json.loads(verify.payload(page))["renderer"]
+    older = page.replace(whole, "").replace(renderer, "0" * 64)
+    sealed = verify.seal(older, lambda text: signing.sign(text, signing.own_key()))
+    found = verify.check(sealed, signing.known_signers())
+    assert found.state is verify.State.VALID and any("another version" in d for d in found.details)
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "{}", "x" * 1000, verify.BLANK])
+def test_what_is_no_report_is_not_genuine(text: str) -> None:
+    assert not verify.check(text, {}).genuine
+
+
+# --- exports and commands
+
+
+def test_json_is_the_same_schema_with_a_judgement() -> None:
+    made = freebsd_dci.document()
+    back = codec.from_json(Document, json.loads(report.json_text(made)))
+    assert back.judgement == judge_document(made) and dataclasses.replace(back, judgement=None) == made
+
+
+def test_csv_has_a_row_a_trial_and_a_row_an_interval() -> None:
+    made = ladder(950e6)
+    trials = [t for r in made.rungs for e in r.experiments for t in e.trials]
+    rows = list(csv.DictReader(io.StringIO(report.csv_trials(made))))
+    assert len(rows) == len(trials) and rows[-1]["verdict"] == "PASS" and float(rows[-1]["reverse_bps"]) == 950e6
+    intervals = list(csv.DictReader(io.StringIO(report.csv_intervals(made))))
+    assert len(intervals) == sum(len(t.intervals) for t in trials) and intervals[0]["counted"] == "False"
+
+
+def test_openmetrics_ends_as_the_format_asks() -> None:
+    text = report.openmetrics(ladder(950e6))
+    assert text.endswith("# EOF\n") and 'linkladder_verdict{run="run1",rung="dc-link",verdict="PASS"' in text
+
+
+def test_two_hundred_trials_fit_in_two_megabytes() -> None:
+    made = big(200)
+    page = report.html(made)
+    assert len(page.encode()) < 2_000_000
+    assert verify.check(page, {}).state is verify.State.UNSIGNED  # intact after condensing
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "run.json"
+    source.write_text(report.json_text(freebsd_dci.document()))
+    assert cli.main(["judge", str(source)]) == 0
+    assert "IMPOSSIBLE" in capsys.readouterr().out
+    assert cli.main(["judge", str(source), "--exit-code"]) == 1
+    capsys.readouterr()
+    assert cli.main(["judge", str(source), "--mtu", "9000", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["judgement"]["verdict"] == "PASS"
+    assert cli.main(["ceiling", "--rate", "10G", "--mtu", "1500"]) == 0
+    assert "9.415 Gb/s" in capsys.readouterr().out
+    page = tmp_path / "r.html"
+    assert cli.main(["report", str(source), "--html", str(page), "--csv", str(tmp_path / "r.csv")]) == 0
+    assert (tmp_path / "r-intervals.csv").exists()
+    assert cli.main(["verify", str(page)]) == 0 and "this appliance" in capsys.readouterr().out
+    page.write_text(page.read_text().replace("9.74", "9.84"))
+    assert cli.main(["verify", str(page)]) == 1 and "ALTERED" in capsys.readouterr().out
+    assert cli.main(["judge", str(tmp_path / "none.json")]) == 3
+    (tmp_path / "no.json").write_text('{"run": 1}')
+    assert cli.main(["judge", str(tmp_path / "no.json")]) == 2
+    assert GOOD_NAME
+
+
+def test_failed_trials_are_listed_with_their_reason() -> None:
+    link = rung(RungName.DC_LINK, tcp(Direction.FORWARD, (trial(950e6), failed(Fault.TOOL, "bind failed: no address"))))
+    assert "bind failed: no address" in report.html(document(link))
