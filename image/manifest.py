@@ -1,4 +1,4 @@
-"""Make overlay/usr/local/share/linkladder/tunables.json, which `linkladder doctor` reads, from the files that are shipped.
+"""Make overlay/usr/local/share/linkladder/tunables.json, which `linkladder doctor` reads, from the shipped files.
 
 The configuration files are the truth; `--check` fails when the manifest is older than they are.
 """
@@ -26,7 +26,13 @@ def entries(file: Path, kind: str) -> Iterator[dict[str, str]]:
     for line in file.read_text(encoding="utf-8").splitlines():
         if found := LINE.match(line):
             value = f">={found['value']}" if found["name"] in LEAST else found["value"]
-            entry = {"name": found["name"], "kind": kind, "value": value, "why": found["why"], "source": found["source"]}
+            entry = {
+                "name": found["name"],
+                "kind": kind,
+                "value": value,
+                "why": found["why"],
+                "source": found["source"],
+            }
             if nic := NIC.match(found["name"]):
                 entry["nic"] = nic[1]
             yield entry
@@ -37,7 +43,9 @@ def manifest() -> str:
     tunables = [*entries(OVERLAY / "boot/loader.conf", "loader"), *entries(OVERLAY / "etc/sysctl.conf", "sysctl")]
     for flag in OFFLOADS:
         why = "on wherever the adapter can; an experiment turns it off"
-        tunables.append({"name": flag, "kind": "ifconfig", "nic": "*", "value": "on", "why": why, "source": "rc.d/lltune"})
+        tunables.append(
+            {"name": flag, "kind": "ifconfig", "nic": "*", "value": "on", "why": why, "source": "rc.d/lltune"}
+        )
     return json.dumps({"schema": "linkladder-tunables/1", "tunables": tunables}, indent=1) + "\n"
 
 

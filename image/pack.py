@@ -196,7 +196,9 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--packages", type=Path, help="the package manifest")
     parser.add_argument("--stages", type=Path, help="stage, seconds and outcome, one line each, tabs between")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE", help="an input to record")
-    parser.add_argument("--stand-in", action="append", default=[], metavar="TEXT", help="what replaced an official input")
+    parser.add_argument(
+        "--stand-in", action="append", default=[], metavar="TEXT", help="what replaced an official input"
+    )
     parser.add_argument("--epoch", type=int, default=0, help="seconds; the date in the artifacts")
     return parser
 

@@ -1,0 +1,232 @@
+"""What lies on the image: every name exists, every script parses, nothing secret is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+OVERLAY = TOP / "overlay"
+CAPTURES = TOP / "tests/captures/freebsd-15.1"
+SETTING = re.compile(r'^([a-z]\w*(?:\.\w+)+)="?([^"\s]*)"?(.*)$')
+SOURCE = re.compile(r"\[(sys/[\w/]+\.[ch]):(\d+)\]$")
+MYTHS = ("net.inet.rss.enabled", "hw.vmx.", "net.inet.tcp.recvbuf_inc")
+
+
+def captured() -> set[str]:
+    """Every name that a running 15.1 kernel gave."""
+    names: set[str] = set()
+    for file in ("sysctl-names.txt", "sysctl-tunables.txt", "sysctl-writable.txt", "sysctl-net.txt"):
+        for line in (CAPTURES / file).read_text().splitlines():
+            names.add(re.split(r"[:=\s]", line, maxsplit=1)[0])
+    return names
+
+
+def settings() -> list[tuple[str, str, str, str]]:
+    """File, name, value and comment of every shipped setting."""
+    found = []
+    for file in ("boot/loader.conf", "etc/sysctl.conf"):
+        for line in (OVERLAY / file).read_text().splitlines():
+            if match := SETTING.match(line):
+                found.append((file, match[1], match[2], match[3].strip()))
+    return found
+
+
+def scripts() -> list[Path]:
+    found = [p for p in OVERLAY.rglob("*") if p.is_file() and p.read_bytes()[:9] == b"#!/bin/sh"]
+    return sorted([*found, *(TOP / "image").glob("*.sh")])
+
+
+@pytest.mark.parametrize(("file", "name", "value", "comment"), settings())
+def test_every_setting_exists_and_says_why(file: str, name: str, value: str, comment: str) -> None:
+    assert comment.startswith("# ") and len(comment) > 12, f"{name} does not say what it is for"
+    assert value, name
+    assert not name.startswith(MYTHS), f"{name} does not exist in FreeBSD"
+    if comment.endswith("[captured]"):
+        assert name in captured(), f"{name} is in none of the captured lists"
+    else:
+        # An adapter that the captured machine had not: the driver's source, with the line.
+        assert SOURCE.search(comment), f"{name} names neither the captured lists nor a file and line of the source"
+
+
+def test_loader_settings_can_be_set_there() -> None:
+    tunables = set((CAPTURES / "sysctl-tunables.txt").read_text().split())
+    for file, name, _, comment in settings():
+        if file == "boot/loader.conf" and comment.endswith("[captured]"):
+            assert name in tunables or name == "kern.msgbuf_show_timestamp", f"{name} is no loader tunable"
+
+
+def test_sysctl_settings_are_writable_when_running() -> None:
+    writable = set((CAPTURES / "sysctl-writable.txt").read_text().split())
+    prefixes = ("net.", "kern.ipc.")
+    for file, name, _, _ in settings():
+        if file == "etc/sysctl.conf" and name.startswith(prefixes):
+            assert name in writable, f"{name} cannot be changed in a running system"
+
+
+def test_tuned_by_memory_names_exist() -> None:
+    names = captured()
+    text = (OVERLAY / "etc/rc.d/lltune").read_text()
+    raised = re.findall(r"lltune_raise ([a-z][\w.]+)", text)
+    assert len(raised) >= 5
+    assert [name for name in raised if name not in names] == []
+
+
+def test_socket_buffers_fit_their_ceiling() -> None:
+    """FreeBSD grants at most 2048/2304 of the ceiling."""
+    value = {name: int(v) for _, name, v, _ in settings() if v.isdigit()}
+    for name in ("net.inet.tcp.sendbuf_max", "net.inet.tcp.recvbuf_max", "net.inet.udp.recvspace"):
+        assert value[name] <= value["kern.ipc.maxsockbuf"] * 2048 // 2304, name
+
+
+def test_manifest_is_what_the_files_say_and_the_doctor_reads_it() -> None:
+    done = subprocess.run([sys.executable, TOP / "image/manifest.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    from linkladder.tunables import parse
+
+    read = parse((OVERLAY / "usr/local/share/linkladder/tunables.json").read_text())
+    assert {name for _, name, _, _ in settings()} <= {one.name for one in read}
+    assert all(one.why for one in read)
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda p: str(p.relative_to(TOP)))
+def test_shell_is_well_formed(script: Path) -> None:
+    assert subprocess.run(["sh", "-n", script]).returncode == 0
+    checker = Path(sys.executable).parent / "shellcheck"
+    program = str(checker) if checker.exists() else shutil.which("shellcheck")
+    if program is None:
+        pytest.skip("shellcheck is not installed")
+    done = subprocess.run([program, "-x", "-s", "sh", script], cwd=TOP, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_scripts_are_executable() -> None:
+    folders = ("etc/rc.d", "usr/local/etc/rc.d", "usr/local/libexec")
+    files = [p for folder in folders for p in (OVERLAY / folder).iterdir()]
+    assert len(files) >= 10
+    assert [p.name for p in files if not p.stat().st_mode & 0o111] == []
+
+
+def rc_order() -> dict[str, dict[str, list[str]]]:
+    found = {}
+    for folder in ("etc/rc.d", "usr/local/etc/rc.d"):
+        for path in (OVERLAY / folder).iterdir():
+            lines = re.findall(r"^# (PROVIDE|REQUIRE|BEFORE|KEYWORD):\s*(.*)$", path.read_text(), re.M)
+            found[path.name] = {key: words.split() for key, words in lines}
+    return found
+
+
+def test_rc_scripts_are_ordered_without_a_circle() -> None:
+    order = rc_order()
+    # The base system's own order, as far as ours hang on it.
+    before = {("fsck", "root"), ("root", "mountcritlocal"), ("mountcritlocal", "FILESYSTEMS"), ("FILESYSTEMS", "netif")}
+    before |= {
+        ("FILESYSTEMS", "ldconfig"),
+        ("sysctl", "netif"),
+        ("netif", "LOGIN"),
+        ("sysctl", "hostid"),
+        ("hostid", "hostid_save"),
+    }
+    before |= {("hostid_save", "mountcritlocal"), ("root", "hostid_save")}
+    for name, words in order.items():
+        assert words["PROVIDE"] == [name]
+        before |= {(other, name) for other in words.get("REQUIRE", [])}
+        before |= {(name, other) for other in words.get("BEFORE", [])}
+    nodes = {node for pair in before for node in pair}
+    while nodes:
+        free = {node for node in nodes if not any(b == node and a in nodes for a, b in before)}
+        assert free, f"a circle among {sorted(nodes)}"
+        nodes -= free
+    assert "linkladder_control" in order and "llstate" in order["linkladder_control"]["REQUIRE"]
+
+
+def test_every_enabled_service_of_ours_is_there() -> None:
+    text = (OVERLAY / "etc/rc.conf").read_text()
+    enabled = re.findall(r'^(ll\w+|linkladder_\w+)_enable="YES"', text, re.M)
+    assert set(enabled) <= set(rc_order()) and len(enabled) == 4
+
+
+def test_nothing_listens_but_the_control_channel() -> None:
+    text = (OVERLAY / "etc/rc.conf").read_text()
+    for line in (
+        'sshd_enable="NO"',
+        'sendmail_enable="NONE"',
+        'cron_enable="NO"',
+        'syslogd_flags="-ss"',
+        'ntpd_enable="NO"',
+    ):
+        assert line in text, line
+    control = (OVERLAY / "usr/local/etc/linkladder/sshd_control.conf").read_text()
+    assert re.findall(r"^Port (\d+)$", control, re.M) == ["8622"]
+    for line in (
+        "PasswordAuthentication no",
+        "PermitTTY no",
+        "DisableForwarding yes",
+        "PermitRootLogin no",
+        "AllowUsers linkladder",
+    ):
+        assert f"\n{line}\n" in control, line
+
+
+def test_consoles_start_the_ladder_and_keep_ordinary_logins() -> None:
+    ttys = dict(re.findall(r'^(tty\w+)\s+"[^"]*getty ([\w.]+)"', (OVERLAY / "etc/ttys").read_text(), re.M))
+    assert (ttys["ttyv0"], ttys["ttyu0"], ttys["ttyv1"]) == ("ladder.Pc", "ladder.serial", "Pc")
+    entries = (OVERLAY / "etc/gettytab.ladder").read_text()
+    for kind in ("ladder.Pc", "ladder.serial"):
+        assert re.search(rf"^{re.escape(kind)}:\\\n\t:al=linkladder:tc=", entries, re.M), kind
+
+
+def test_root_is_reached_through_the_helper_alone() -> None:
+    rules = [r for r in (OVERLAY / "usr/local/etc/doas.conf").read_text().splitlines() if r and not r.startswith("#")]
+    assert all(
+        re.fullmatch(r"permit nopass linkladder as root cmd /usr/local/libexec/linkladder-(priv|measure)", r)
+        for r in rules
+    )
+    for name in ("priv", "measure"):
+        text = (OVERLAY / f"usr/local/libexec/linkladder-{name}").read_text()
+        assert "python3 -I -m linkladder.priv" in text
+
+
+def test_no_secret_key_or_machine_is_in_the_tree() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "overlay", "image", "ports", "poudriere.conf"], cwd=TOP, capture_output=True
+    )
+    files = [TOP / name for name in listed.stdout.decode().split("\0") if name]
+    assert len(files) > 30
+    for path in files:
+        data = path.read_bytes()
+        assert b"PRIVATE KEY" not in data, path
+        assert not re.search(rb"(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+) AAAA", data), path
+        assert not re.search(rb"\$[156]\$[./A-Za-z0-9]+\$", data), f"a password hash in {path}"
+        assert not path.name.startswith("ssh_host_"), path
+    assert not (OVERLAY / "etc/hostid").exists() and not (OVERLAY / "etc/master.passwd").exists()
+
+
+def test_kernel_configuration() -> None:
+    words = [
+        line.split()[:2]
+        for line in (TOP / "image/LINKLADDER").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    assert words == [["include", "GENERIC"], ["ident", "LINKLADDER"], ["options", "RSS"]]
+
+
+def test_package_list_matches_what_the_port_needs() -> None:
+    listed = {line.split("@")[0] for line in (TOP / "ports/pkglist").read_text().split()}
+    port = (TOP / "ports/net-mgmt/linkladder/Makefile").read_text()
+    needs = set(
+        re.findall(r":((?:textproc|sysutils|devel|databases|benchmarks)/[\w-]+)", port.split("RUN_DEPENDS", 1)[1])
+    )
+    assert needs <= listed, needs - listed
+    assert not any("rust" in one or "numpy" in one for one in listed)
+
+
+def test_manifest_file_is_json() -> None:
+    document = json.loads((OVERLAY / "usr/local/share/linkladder/tunables.json").read_text())
+    assert document["schema"] == "linkladder-tunables/1" and len(document["tunables"]) > 50

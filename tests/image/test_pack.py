@@ -1,0 +1,184 @@
+"""Packing, with a small dummy disk: what comes out is what went in, in the form that hypervisors take."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PACK = TOP / "image/pack.py"
+NAME = "linkladder-9.8.7-amd64"
+OVF = "{http://schemas.dmtf.org/ovf/envelope/1}"
+RASD = "{http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData}"
+VSSD = "{http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_VirtualSystemSettingData}"
+VMW = "{http://www.vmware.com/schema/ovf}"
+CAPACITY = 8 << 30
+
+needs_qemu_img = pytest.mark.skipif(shutil.which("qemu-img") is None, reason="qemu-img (qemu-utils) is not installed")
+
+
+def pack(*args: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, PACK, *map(str, args)], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A raw disk with data, zeros and a tail, and the folder it was packed into."""
+    folder = tmp_path_factory.mktemp("pack")
+    raw = folder / "small.raw"
+    noise = random.Random(6)
+    with raw.open("wb") as file:
+        file.write(noise.randbytes(3 << 20))
+        file.seek(40 << 20)
+        file.write(b"LINKLADDER" * 1000)
+        file.truncate(48 << 20)
+    packages = folder / "packages.tsv"
+    packages.write_text("iperf\t2.2.1\tBSD2CLAUSE\n")
+    stages = folder / "stages"
+    stages.write_text("jail\t12\trun\nbulk\t0\tdone before\n")
+    out = folder / "out"
+    options = ["--packages", packages, "--stages", stages, "--input", f"raw={raw}", "--stand-in", "sets: cross-built"]
+    done = pack(raw, "--out", out, "--version", "9.8.7", "--epoch", "1700000000", *options)
+    assert done.returncode == 0, done.stderr
+    return raw, out
+
+
+def unpacked(out: Path, tmp_path: Path) -> dict[str, Path]:
+    with tarfile.open(out / f"{NAME}.ova") as tar:
+        tar.extractall(tmp_path, filter="data")
+        return {Path(name).suffix: tmp_path / name for name in tar.getnames()}
+
+
+def same_content(disk: Path, raw: Path) -> bool:
+    """Byte for byte, then zeros to the capacity."""
+    with disk.open("rb") as got, raw.open("rb") as want:
+        while block := want.read(1 << 20):
+            if got.read(len(block)) != block:
+                return False
+    # Behind the raw disk qemu-img looks for anything that is not zero, without reading 8 GB of holes.
+    rest = subprocess.run(
+        ["qemu-img", "compare", "-f", "raw", "-F", "raw", raw, disk], capture_output=True, check=False
+    )
+    return disk.stat().st_size == CAPACITY and rest.returncode == 0
+
+
+@needs_qemu_img
+def test_ova_is_a_plain_tar_in_the_order_that_is_streamed(packed: tuple[Path, Path]) -> None:
+    ova = packed[1] / f"{NAME}.ova"
+    with tarfile.open(ova) as tar:
+        members = tar.getmembers()
+    assert [Path(m.name).suffix for m in members] == [".ovf", ".mf", ".vmdk"]
+    assert all((m.uid, m.gid, m.uname, m.mtime) == (0, 0, "", 1700000000) for m in members)
+    assert ova.read_bytes()[257:263] == b"ustar\0"
+
+
+@needs_qemu_img
+def test_manifest_and_descriptor_agree_with_the_disk(packed: tuple[Path, Path], tmp_path: Path) -> None:
+    parts = unpacked(packed[1], tmp_path)
+    for line in parts[".mf"].read_text().splitlines():
+        name, digest = line.removeprefix("SHA256(").split(")= ")
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
+    root = ElementTree.fromstring(parts[".ovf"].read_text())
+    file = root.find(f"{OVF}References/{OVF}File")
+    disk = root.find(f"{OVF}DiskSection/{OVF}Disk")
+    assert file is not None and disk is not None
+    assert file.get(f"{OVF}href") == parts[".vmdk"].name
+    assert int(file.get(f"{OVF}size", "0")) == parts[".vmdk"].stat().st_size
+    assert disk.get(f"{OVF}fileRef") == file.get(f"{OVF}id")
+    assert disk.get(f"{OVF}format", "").endswith("#streamOptimized")
+    assert int(disk.get(f"{OVF}capacity", "0")) == CAPACITY
+    assert "$" not in parts[".ovf"].read_text()
+
+
+@needs_qemu_img
+def test_machine_is_the_one_promised(packed: tuple[Path, Path], tmp_path: Path) -> None:
+    root = ElementTree.fromstring(unpacked(packed[1], tmp_path)[".ovf"].read_text())
+    hardware = root.find(f".//{OVF}VirtualHardwareSection")
+    assert hardware is not None and hardware.get(f"{OVF}transport") == "com.vmware.guestInfo"
+    assert hardware.findtext(f"{OVF}System/{VSSD}VirtualSystemType") == "vmx-17"
+    items = hardware.findall(f"{OVF}Item")
+
+    def of(kind: str) -> list[ElementTree.Element]:
+        return [item for item in items if item.findtext(f"{RASD}ResourceType") == kind]
+
+    assert [i.findtext(f"{RASD}VirtualQuantity") for i in (*of("3"), *of("4"))] == ["8", "8192"]
+    assert [i.findtext(f"{RASD}ResourceSubType") for i in of("6")] == ["VirtualSCSI"]
+    assert [i.findtext(f"{RASD}ResourceSubType") for i in of("10")] == ["VmxNet3", "VmxNet3"]
+    assert of("17")[0].findtext(f"{RASD}HostResource") == "ovf:/disk/vmdisk1"
+    assert of("17")[0].findtext(f"{RASD}Parent") == of("6")[0].findtext(f"{RASD}InstanceID")
+    networks = {n.get(f"{OVF}name") for n in root.findall(f"{OVF}NetworkSection/{OVF}Network")}
+    assert {i.findtext(f"{RASD}Connection") for i in of("10")} == networks == {"Management", "Test"}
+    configured = {c.get(f"{VMW}key"): c.get(f"{VMW}value") for c in hardware.findall(f"{VMW}Config")}
+    assert configured["firmware"] == "efi"
+    identities = [i.findtext(f"{RASD}InstanceID") for i in items]
+    assert len(set(identities)) == len(identities)
+    for item in items:  # the schema wants the elements of an item in alphabetical order
+        tags = [child.tag for child in item]
+        assert tags == sorted(tags)
+
+
+@needs_qemu_img
+def test_properties_are_optional_and_the_first_boot_knows_each(packed: tuple[Path, Path], tmp_path: Path) -> None:
+    root = ElementTree.fromstring(unpacked(packed[1], tmp_path)[".ovf"].read_text())
+    properties = root.findall(f".//{OVF}ProductSection/{OVF}Property")
+    names = [p.get(f"{OVF}key", "") for p in properties]
+    assert names == ["hostname", "address", "gateway", "secret", "ssh_key", "contract"]
+    assert all(p.get(f"{OVF}value") == "" for p in properties)
+    reader = (TOP / "overlay/usr/local/libexec/linkladder-ovf").read_text()
+    assert [name for name in names if f"accept {name} " not in reader] == []
+
+
+@needs_qemu_img
+def test_every_disk_reads_back_as_the_raw_one(packed: tuple[Path, Path], tmp_path: Path) -> None:
+    raw, out = packed
+    vmdk = unpacked(out, tmp_path)[".vmdk"]
+    info = json.loads(subprocess.check_output(["qemu-img", "info", "--output=json", str(vmdk)]))
+    assert info["format-specific"]["data"]["create-type"] == "streamOptimized"
+    assert info["virtual-size"] == CAPACITY
+    for disk in (vmdk, out / f"{NAME}.qcow2"):
+        back = tmp_path / "back.raw"
+        subprocess.run(["qemu-img", "convert", "-O", "raw", str(disk), str(back)], check=True)
+        assert same_content(back, raw), disk.name
+        back.unlink()
+    assert lzma.decompress((out / f"{NAME}.img.xz").read_bytes()) == raw.read_bytes()
+
+
+@needs_qemu_img
+def test_sums_and_record_name_everything(packed: tuple[Path, Path]) -> None:
+    raw, out = packed
+    sums = dict(reversed(line.split("  ")) for line in (out / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {p.name for p in out.iterdir()} - {"SHA256SUMS"}
+    for name, digest in sums.items():
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+    record = json.loads((out / f"{NAME}-build.json").read_text())
+    assert [s["stage"] for s in record["stages"]] == ["jail", "bulk"]
+    assert record["stages"][1]["outcome"] == "done before"
+    assert record["inputs"][0]["sha256"] == hashlib.sha256(raw.read_bytes()).hexdigest()
+    assert record["stand_ins"] == ["sets: cross-built"]
+    assert "iperf\t2.2.1" in (out / f"{NAME}-packages.txt").read_text()
+
+
+@needs_qemu_img
+def test_packing_twice_gives_the_same_descriptor_and_nothing_half_made(
+    packed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    raw, out = packed
+    done = pack(raw, "--out", tmp_path / "again", "--version", "9.8.7", "--epoch", "1700000000")
+    assert done.returncode == 0, done.stderr
+    assert not [p for p in (tmp_path / "again").iterdir() if p.suffix in (".partial", ".raw", ".parts")]
+    assert not (out / "disk.raw").exists()
+
+
+def test_no_disk_or_a_missing_input_is_said(tmp_path: Path) -> None:
+    done = pack(tmp_path / "nowhere", "--out", tmp_path / "out", "--version", "1")
+    assert done.returncode == 1 and "there is no raw disk" in done.stderr and "Traceback" not in done.stderr
