@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from linkladder import __version__, host, privilege, tools
+from linkladder import __version__, host, privilege, settings, tools
 from linkladder.agent import requests as ask
 from linkladder.agent.lock import TrialLock
 from linkladder.agent.probing import ProbeListener, probe
@@ -83,6 +83,8 @@ class Service:
         holder = self.lock.take(request.holder)
         if holder is not None:
             raise ask.RequestError(f"busy: {holder} is measuring with this appliance")
+        if settings.left_behind():  # a crash left borrowed settings in force; nobody else can be using them now
+            await settings.recover()
         return ask.Nothing()
 
     async def do_release(self, _: ask.Nothing) -> ask.Nothing:
