@@ -42,8 +42,8 @@ tests() {
 	"$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q --junitxml=.work/tests.xml "$@"
 }
 
-step lint "$bin/ruff" check -q --config tui/pyproject.toml tui/src tests
-step format "$bin/ruff" format -q --check --config tui/pyproject.toml tui/src tests
+step lint "$bin/ruff" check -q .
+step format "$bin/ruff" format -q --check .
 step types types
 step contracts contracts
 step shell shell_lint

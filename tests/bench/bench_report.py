@@ -10,7 +10,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
 from judge_documents import big
-
 from linkladder import report
 
 

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
-from world import SITES, Lab  # noqa: E402
+from world import SITES, Lab
 
 WARMUP = 1
 PLAN = """
@@ -89,7 +89,8 @@ def main() -> None:
             with_us.append(goodput)
             dead.append(took - seconds - WARMUP)
             print(
-                f"{number + 1:3}  bare {alone[-1] / 1e9:7.3f} Gb/s   linkladder {goodput / 1e9:7.3f} Gb/s   dead {dead[-1]:.2f} s"
+                f"{number + 1:3}  bare {alone[-1] / 1e9:7.3f} Gb/s   linkladder {goodput / 1e9:7.3f} Gb/s"
+                f"   dead {dead[-1]:.2f} s"
             )
         ratio = statistics.median(with_us) / statistics.median(alone)
         print(f"ratio of medians {ratio:.4f}; dead time median {statistics.median(dead):.2f} s, most {max(dead):.2f} s")

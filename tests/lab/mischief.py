@@ -303,7 +303,8 @@ def port_taken(world: World) -> None:
         "import socket, time\n"
         "held = []\n"
         "for port in range(5301, 5401):\n"
-        "    s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('', port)); s.listen(1)\n"
+        "    s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
+        "    s.bind(('', port)); s.listen(1)\n"
         "    held.append(s)\n"
         "print('held', flush=True); time.sleep(60)\n"
     )

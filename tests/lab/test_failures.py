@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import mischief
 import pytest
+
+import mischief
 from world import SITES, Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]

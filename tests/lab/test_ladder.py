@@ -11,11 +11,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from world import SITES, TOP, Lab
 
 from linkladder.codec import from_json
 from linkladder.model import Document
 from linkladder.schema import document_schema
+from world import SITES, TOP, Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(280)]
 L2_CEILING = 1e9 * 1448 / 1514  # of TCP through a token bucket that counts frames
@@ -96,10 +96,12 @@ def test_udp_netperf_windows_and_duplex(lab: Lab, tmp_path: Path) -> None:
     plan = tmp_path / "kinds.toml"
     plan.write_text(
         'name = "kinds"\n'
-        '[[experiment]]\nrungs = "dc-link"\nprotocol = "udp"\nudp_percent = 50\ndirection = "both"\nduration = 3\nwarmup = 1\n'
+        '[[experiment]]\nrungs = "dc-link"\nprotocol = "udp"\nudp_percent = 50\n'
+        'direction = "both"\nduration = 3\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\nwindow = "800k"\ndirection = "both"\nduration = 3\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\nstreams = 2\ndirection = "duplex"\nduration = 3\nwarmup = 1\n'
-        '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "rr"\nsessions = 3\nduration = 3\nwarmup = 1\n'
+        '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "rr"\n'
+        "sessions = 3\nduration = 3\nwarmup = 1\n"
         '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "tcp"\nduration = 3\nwarmup = 1\n'
     )
     done = lab.linkladder(

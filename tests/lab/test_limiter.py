@@ -12,9 +12,9 @@ import random
 import time
 from pathlib import Path
 
-import limits
 import pytest
 
+import limits
 from linkladder.codec import to_json
 from linkladder.judge import Limiter, LimiterKind, limiter
 from linkladder.model import Direction, Protocol

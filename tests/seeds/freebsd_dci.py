@@ -70,10 +70,7 @@ def document(mtu: int = 1500, port_bps: float = 10e9) -> Document:
     plan = Plan(
         name="ladder",
         contract=Contract(port_bps=port_bps, mtu=mtu, circuit="DC interconnect"),
-        rungs=tuple(
-            Rung(r.name, r.path, tuple(e.parameters for e in r.experiments))
-            for r in rungs
-        ),
+        rungs=tuple(Rung(r.name, r.path, tuple(e.parameters for e in r.experiments)) for r in rungs),
     )
     host = HostFacts(
         name="freebsd",
@@ -94,9 +91,7 @@ def document(mtu: int = 1500, port_bps: float = 10e9) -> Document:
 
 
 def _rung(name: RungName, rows: tuple[Row, ...]) -> RungResult:
-    path = Path(
-        remote="localhost" if name is RungName.LOCALHOST else "10.202.201.6", peer="far"
-    )
+    path = Path(remote="localhost" if name is RungName.LOCALHOST else "10.202.201.6", peer="far")
     return RungResult(
         name=name,
         path=path,
@@ -134,9 +129,7 @@ def _experiment(remote: str, row: Row) -> ExperimentResult:
             goodput_bps=bps,
             by_direction={"forward": bps},
             cpu=cpu,
-            memory={
-                end: MemoryUse(8 << 30, 500 << 20, 500 << 20) for end in ("near", "far")
-            },
+            memory={end: MemoryUse(8 << 30, 500 << 20, 500 << 20) for end in ("near", "far")},
             commands=(
                 Command(End.NEAR, "client", (*argv, "-t", "60")),
                 Command(End.FAR, "server", ("iperf", "-s")),
@@ -144,9 +137,7 @@ def _experiment(remote: str, row: Row) -> ExperimentResult:
         )
         for n, bps in enumerate(values)
     )
-    return ExperimentResult(
-        parameters, trials, min(values), sum(values) / len(values), max(values)
-    )
+    return ExperimentResult(parameters, trials, min(values), sum(values) / len(values), max(values))
 
 
 def _cpu(percent: float) -> CpuUse:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from linkladder import doctor, host, tunables
 from linkladder.doctor import State
 from linkladder.model import HostFacts, Nic

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from linkladder.host import freebsd_text as text
 from linkladder.host.freebsd import TUNABLES
 from linkladder.host.freebsd_calls import LINK_DATA, link

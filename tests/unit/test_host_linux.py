@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from linkladder import host
 from linkladder.host import linux_text
 from linkladder.model import NicCounters

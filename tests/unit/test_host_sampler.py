@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from linkladder import host
 from linkladder.errors import LinkladderError
 from linkladder.host.sampler import QUIET, load

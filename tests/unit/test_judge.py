@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judge_documents import (
     GIGABIT,
     both,
@@ -85,13 +86,8 @@ def test_ceiling(contract: Contract, gbps: float) -> None:
 
 
 def test_udp_ceiling_depends_on_the_datagram() -> None:
-    assert ceiling(Contract(), Protocol.UDP).bps / 1e9 == pytest.approx(
-        10 * 1470 / 1536, abs=1e-3
-    )
-    assert (
-        ceiling(Contract(), Protocol.UDP, 64).bps
-        < ceiling(Contract(), Protocol.UDP).bps / 1.5
-    )
+    assert ceiling(Contract(), Protocol.UDP).bps / 1e9 == pytest.approx(10 * 1470 / 1536, abs=1e-3)
+    assert ceiling(Contract(), Protocol.UDP, 64).bps < ceiling(Contract(), Protocol.UDP).bps / 1.5
 
 
 def test_ceiling_names_what_sets_it() -> None:
@@ -127,9 +123,7 @@ def test_t_interval_of_three_and_five() -> None:
 def test_seed_is_impossible_at_1500() -> None:
     judged = judge_document(freebsd_dci.document(mtu=1500))
     assert judged.verdict is Verdict.IMPOSSIBLE
-    assert (
-        "9.41 Gb/s" in judged.sentence and "103.5 % of the ceiling" in judged.sentence
-    )
+    assert "9.41 Gb/s" in judged.sentence and "103.5 % of the ceiling" in judged.sentence
     assert "MTU is 9000" in " ".join(judged.judgement.remedies)
     assert "incompressible" in " ".join(judged.judgement.remedies)
 
@@ -165,12 +159,8 @@ def test_seed_ladder_diagnosis_names_the_steps() -> None:
 
 def test_aix_gain_is_in_throughput_per_core() -> None:
     """What the article calls 20 % fewer cores is three times the throughput per core."""
-    per_core = {
-        (n, on): mbps / cores for n, on, cores, mbps in aix_large_send.THROUGHPUT
-    }
-    assert per_core[1, False] == pytest.approx(622, abs=1) and per_core[
-        1, True
-    ] == pytest.approx(1925, abs=1)
+    per_core = {(n, on): mbps / cores for n, on, cores, mbps in aix_large_send.THROUGHPUT}
+    assert per_core[1, False] == pytest.approx(622, abs=1) and per_core[1, True] == pytest.approx(1925, abs=1)
     off, on = (
         document(
             rung(
@@ -178,9 +168,7 @@ def test_aix_gain_is_in_throughput_per_core() -> None:
                 *(
                     tcp(
                         F,
-                        tuple(
-                            trial(mbps * 1e6, n=n, cpu=_cores(cores)) for n in range(3)
-                        ),
+                        tuple(trial(mbps * 1e6, n=n, cpu=_cores(cores)) for n in range(3)),
                         streams,
                     )
                     for streams, bypass, cores, mbps in aix_large_send.THROUGHPUT
@@ -211,19 +199,12 @@ def _cores(used: float) -> dict[str, CpuUse]:
 def test_a_good_link_passes() -> None:
     judged = judge_document(ladder(GOOD))
     assert judged.verdict is Verdict.PASS and not judged.provisional
-    assert (
-        "950 Mb/s forward" in judged.sentence
-        and "99.3 % of the ceiling" in judged.sentence
-    )
+    assert "950 Mb/s forward" in judged.sentence and "99.3 % of the ceiling" in judged.sentence
 
 
 def test_a_single_repeat_is_provisional_everywhere() -> None:
     judged = judge_document(ladder(GOOD, repeats=1))
-    assert (
-        judged.verdict is Verdict.PASS
-        and judged.provisional
-        and "provisional" in judged.sentence
-    )
+    assert judged.verdict is Verdict.PASS and judged.provisional and "provisional" in judged.sentence
 
 
 def test_one_bad_direction_fails() -> None:
@@ -238,32 +219,22 @@ def test_short_with_a_saturated_core_cannot_be_judged() -> None:
     assert any("streams" in r for r in judged.judgement.remedies) and any(
         "vCPU" in r for r in judged.judgement.remedies
     )
-    assert (
-        judged.rungs[-1].limiter is not None
-        and judged.rungs[-1].limiter.kind is LimiterKind.SENDER
-    )
+    assert judged.rungs[-1].limiter is not None and judged.rungs[-1].limiter.kind is LimiterKind.SENDER
 
 
 def test_a_saturated_core_on_same_host_is_expected() -> None:
     host = both(RungName.SAME_HOST, 4e9, busy=(100.0, 100.0))
-    assert (
-        judge_document(document(host, both(RungName.DC_LINK, GOOD))).verdict
-        is Verdict.PASS
-    )
+    assert judge_document(document(host, both(RungName.DC_LINK, GOOD))).verdict is Verdict.PASS
 
 
 def test_too_little_headroom_cannot_judge() -> None:
     judged = judge_document(ladder(GOOD, headroom=1.2e9))
-    assert judged.verdict is Verdict.CANNOT_JUDGE and "1.20 times" in " ".join(
-        judged.judgement.reasons
-    )
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "1.20 times" in " ".join(judged.judgement.reasons)
 
 
 def test_a_withheld_cpu_cannot_judge() -> None:
     cpu = {"near": CpuUse(20, 30, 0.4, starved=0.4), "far": CpuUse(20, 30, 0.4)}
-    judged = judge_document(
-        document(both(RungName.SAME_HOST, 4e9), both(RungName.DC_LINK, 300e6, cpu=cpu))
-    )
+    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), both(RungName.DC_LINK, 300e6, cpu=cpu)))
     assert judged.verdict is Verdict.CANNOT_JUDGE and "withheld" in judged.sentence
 
 
@@ -300,18 +271,13 @@ def test_a_path_fault_fails() -> None:
         tcp(F, (trial(GOOD), trial(GOOD, n=1))),
         tcp(R, (failed(Fault.PATH, "stalled"),)),
     )
-    assert (
-        judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict
-        is Verdict.FAIL
-    )
+    assert judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict is Verdict.FAIL
 
 
 def test_an_interrupted_run_never_passes() -> None:
     whole = ladder(GOOD)
     link = whole.rungs[-1]
-    cut = dataclasses.replace(
-        link.experiments[1], trials=link.experiments[1].trials[:1]
-    )
+    cut = dataclasses.replace(link.experiments[1], trials=link.experiments[1].trials[:1])
     part = dataclasses.replace(link, experiments=(link.experiments[0], cut))
     stopped = dataclasses.replace(
         whole,
@@ -319,72 +285,47 @@ def test_an_interrupted_run_never_passes() -> None:
         run=dataclasses.replace(whole.run, state=RunState.INCOMPLETE),
     )
     judged = judge_document(stopped)
-    assert (
-        judged.verdict is Verdict.INCOMPLETE
-        and "2 of 6 planned trials" in judged.sentence
-    )
+    assert judged.verdict is Verdict.INCOMPLETE and "2 of 6 planned trials" in judged.sentence
 
 
 def test_an_unavailable_link_is_incomplete() -> None:
-    gone = dataclasses.replace(
-        rung(RungName.DC_LINK), unavailable="the peer was not reachable"
-    )
+    gone = dataclasses.replace(rung(RungName.DC_LINK), unavailable="the peer was not reachable")
     judged = judge_document(document(both(RungName.SAME_HOST, 4e9), gone))
     assert judged.verdict is Verdict.INCOMPLETE and "not reachable" in judged.sentence
 
 
 def test_udp_loss_within_the_contract_fails_beside_good_tcp() -> None:
     good = both(RungName.DC_LINK, GOOD)
-    lossy = dataclasses.replace(
-        good, experiments=(*good.experiments, udp(F, 480e6, 400e6))
-    )
+    lossy = dataclasses.replace(good, experiments=(*good.experiments, udp(F, 480e6, 400e6)))
     judged = judge_document(document(both(RungName.SAME_HOST, 4e9), lossy))
-    assert judged.verdict is Verdict.FAIL and any(
-        "UDP loses" in f for f in judged.judgement.findings
-    )
+    assert judged.verdict is Verdict.FAIL and any("UDP loses" in f for f in judged.judgement.findings)
 
 
 def test_little_udp_loss_is_a_finding() -> None:
     good = both(RungName.DC_LINK, GOOD)
-    some = dataclasses.replace(
-        good, experiments=(*good.experiments, udp(F, 480e6, 479e6))
-    )
+    some = dataclasses.replace(good, experiments=(*good.experiments, udp(F, 480e6, 479e6)))
     judged = judge_document(document(both(RungName.SAME_HOST, 4e9), some))
-    assert judged.verdict is Verdict.PASS and any(
-        "UDP loses" in f for f in judged.judgement.findings
-    )
+    assert judged.verdict is Verdict.PASS and any("UDP loses" in f for f in judged.judgement.findings)
 
 
 def test_udp_above_the_contract_may_be_lost() -> None:
     good = both(RungName.DC_LINK, GOOD)
-    over = dataclasses.replace(
-        good, experiments=(*good.experiments, udp(F, 1.02e9, 960e6))
-    )
-    assert (
-        judge_document(document(both(RungName.SAME_HOST, 4e9), over)).verdict
-        is Verdict.PASS
-    )
+    over = dataclasses.replace(good, experiments=(*good.experiments, udp(F, 1.02e9, 960e6)))
+    assert judge_document(document(both(RungName.SAME_HOST, 4e9), over)).verdict is Verdict.PASS
 
 
 def test_udp_lost_by_a_busy_receiver_is_not_the_links_fault() -> None:
     good = both(RungName.DC_LINK, GOOD)
-    held = dataclasses.replace(
-        good, experiments=(*good.experiments, udp(F, 900e6, 500e6, busy=(50, 100)))
-    )
+    held = dataclasses.replace(good, experiments=(*good.experiments, udp(F, 900e6, 500e6, busy=(50, 100))))
     judged = judge_rung(held, document(both(RungName.SAME_HOST, 4e9), held))
     of_udp = next(e for e in judged.experiments if e.protocol == "udp")
     assert of_udp.judgement.verdict is Verdict.CANNOT_JUDGE
-    assert judged.verdict is Verdict.PASS and any(
-        "UDP forward" in f for f in judged.judgement.findings
-    )
+    assert judged.verdict is Verdict.PASS and any("UDP forward" in f for f in judged.judgement.findings)
 
 
 def test_udp_alone_never_passes() -> None:
     alone = rung(RungName.DC_LINK, udp(F, 900e6, 900e6), udp(R, 900e6, 900e6))
-    assert (
-        judge_document(document(both(RungName.SAME_HOST, 4e9), alone)).verdict
-        is not Verdict.PASS
-    )
+    assert judge_document(document(both(RungName.SAME_HOST, 4e9), alone)).verdict is not Verdict.PASS
 
 
 def test_a_black_hole_never_passes() -> None:
@@ -392,11 +333,7 @@ def test_a_black_hole_never_passes() -> None:
     hole = PathMtu(passed=(576, 1280), failed=(1500,), mtu=1280, black_hole=True)
     holed = dataclasses.replace(good, experiments=(df(R, hole), *good.experiments))
     judged = judge_document(document(both(RungName.SAME_HOST, 4e9), holed))
-    assert (
-        judged.verdict is Verdict.FAIL
-        and "reverse" in judged.sentence
-        and "1280" in judged.sentence
-    )
+    assert judged.verdict is Verdict.FAIL and "reverse" in judged.sentence and "1280" in judged.sentence
 
 
 def test_rfc6349_figures() -> None:
@@ -430,9 +367,7 @@ rates = st.floats(0, 3e9)
     st.lists(rates, min_size=1, max_size=5),
     st.floats(1e9, 8e9),
 )
-def test_never_pass_short_or_above_or_silent(
-    forward: list[float], reverse: list[float], headroom: float
-) -> None:
+def test_never_pass_short_or_above_or_silent(forward: list[float], reverse: list[float], headroom: float) -> None:
     link = rung(
         RungName.DC_LINK,
         tcp(F, tuple(trial(v, F, n) for n, v in enumerate(forward))),
@@ -443,10 +378,7 @@ def test_never_pass_short_or_above_or_silent(
     if judged.verdict is Verdict.PASS:
         assert min(*forward, *reverse) > 0
         assert max(*forward, *reverse) <= best * 1.003
-        assert (
-            sum(forward) / len(forward) >= 0.97 * best
-            and sum(reverse) / len(reverse) >= 0.97 * best
-        )
+        assert sum(forward) / len(forward) >= 0.97 * best and sum(reverse) / len(reverse) >= 0.97 * best
         assert headroom >= 1.5e9
     if max(*forward, *reverse) > best * 1.003 and min(*forward, *reverse) > 0:
         assert judged.verdict is Verdict.IMPOSSIBLE
@@ -466,14 +398,9 @@ RANK = {
     st.floats(1e8, 1.5e9),
     st.floats(1.0, 2.0),
 )
-def test_verdict_is_monotone_in_throughput(
-    shape: list[float], level: float, factor: float
-) -> None:
+def test_verdict_is_monotone_in_throughput(shape: list[float], level: float, factor: float) -> None:
     def verdict(scale: float) -> Verdict:
-        trials = {
-            d: tuple(trial(s * scale, d, n) for n, s in enumerate(shape))
-            for d in (F, R)
-        }
+        trials = {d: tuple(trial(s * scale, d, n) for n, s in enumerate(shape)) for d in (F, R)}
         link = rung(RungName.DC_LINK, *(tcp(d, t) for d, t in trials.items()))
         return judge_document(document(both(RungName.SAME_HOST, 9e9), link)).verdict
 
@@ -487,28 +414,19 @@ def test_verdict_is_unit_safe(share: float, factor: float) -> None:
 
     def verdict(scale: float) -> Verdict:
         deal = Contract(port_bps=10e9 * scale, rate_bps=1e9 * scale)
-        return judge_document(
-            ladder(share * 956.4e6 * scale, contract=deal, headroom=4e9 * scale)
-        ).verdict
+        return judge_document(ladder(share * 956.4e6 * scale, contract=deal, headroom=4e9 * scale)).verdict
 
-    if (
-        abs(share - 0.97) > 0.005 and not 0.995 < share < 1.12
-    ):  # the error of measuring depends on the rate
+    if abs(share - 0.97) > 0.005 and not 0.995 < share < 1.12:  # the error of measuring depends on the rate
         assert verdict(1.0) is verdict(factor)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([Fault.TOOL, Fault.PATH]), st.booleans(), st.integers(1, 4))
-def test_never_pass_with_a_failed_direction(
-    fault: Fault, forward: bool, count: int
-) -> None:
+def test_never_pass_with_a_failed_direction(fault: Fault, forward: bool, count: int) -> None:
     bad, good = (F, R) if forward else (R, F)
     link = rung(
         RungName.DC_LINK,
         tcp(good, tuple(trial(GOOD, good, n) for n in range(3))),
         tcp(bad, tuple(failed(fault, n=n) for n in range(count))),
     )
-    assert (
-        judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict
-        is not Verdict.PASS
-    )
+    assert judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict is not Verdict.PASS

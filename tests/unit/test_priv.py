@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from linkladder.priv import disks, ping, sysctls, verbs
 from linkladder.priv.checks import Refused
 from linkladder.tools import ping_argv

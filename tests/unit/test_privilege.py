@@ -7,6 +7,7 @@ import os
 import time
 
 import pytest
+
 from linkladder import host, privilege
 from linkladder.agent.processes import Children
 from linkladder.errors import EnvironmentFault

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from judge_documents import GOOD_NAME, big, both, document, failed, ladder, rung, tcp, trial
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from judge_documents import big
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))

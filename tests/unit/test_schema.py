@@ -5,10 +5,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from test_codec import sample
 
 from linkladder.codec import to_json
 from linkladder.schema import document_schema
+from test_codec import sample
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "document.schema.json"
 

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from linkladder import host, journal, privilege, settings
 from linkladder.errors import LinkladderError
 

@@ -102,7 +102,8 @@ def test_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
     old = sqlite3.connect(tmp_path / "linkladder.db")
     old.executescript(tables.MIGRATIONS[0] + "PRAGMA user_version = 1;")
     old.execute(
-        "INSERT INTO runs (id, started, state, version, plan_name, plan) VALUES ('20260101-x', '2026', 'complete', '0', 'p', ?)",
+        "INSERT INTO runs (id, started, state, version, plan_name, plan)"
+        " VALUES ('20260101-x', '2026', 'complete', '0', 'p', ?)",
         ('{"name": "p"}',),
     )
     old.commit()
@@ -197,7 +198,8 @@ def test_ten_thousand_trials_are_listed_quickly(tmp_path: Path) -> None:
             (run, run),
         )
         store._db.executemany(
-            "INSERT INTO trials (run, rung, experiment, repeat, ok, goodput, result) VALUES (?, 'dc-link', 'e', ?, 1, 1e9, ?)",
+            "INSERT INTO trials (run, rung, experiment, repeat, ok, goodput, result)"
+            " VALUES (?, 'dc-link', 'e', ?, 1, 1e9, ?)",
             [(run, r, os.urandom(2000)) for r in range(100)],
         )
     store._db.execute("COMMIT")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from linkladder import tools
 from linkladder.model import Direction, End, Experiment, Protocol, Tool
 from linkladder.tools import Layout, ToolVersions, Unavailable

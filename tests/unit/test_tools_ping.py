@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from linkladder import tools
 from linkladder.model import Experiment, Fault, PathMtu, Protocol, Tool
 from linkladder.tools import Expectation, Outcome, ToolVersions

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from linkladder import tools
 from linkladder.codec import to_json
 from linkladder.model import Experiment, Interval, Protocol, Tool

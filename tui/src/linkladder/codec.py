@@ -1,4 +1,4 @@
-"""Frozen dataclasses to JSON values and back, strictly: unknown keys, wrong types and non-finite numbers are refused."""
+"""Frozen dataclasses to JSON values and back, strictly: unknown keys, wrong types, non-finite numbers are refused."""
 
 from __future__ import annotations
 

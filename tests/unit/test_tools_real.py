@@ -1,0 +1,210 @@
+"""The real programs on loopback, with our commands and our verdicts: two to three seconds each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from linkladder import tools
+from linkladder.model import Direction, End, Experiment, Fault, Protocol, Tool
+from linkladder.tools import Expectation, Outcome, ToolVersions
+
+HERE = "127.0.0.1"
+SYSTEM = "FreeBSD" if sys.platform.startswith("freebsd") else "Linux"
+PATHS = os.pathsep.join(filter(None, (os.environ.get("LINKLADDER_TOOLS_PATH"), os.environ.get("PATH"))))
+SHORT = Experiment("x", duration=1, warmup=1)
+
+
+def found(tool: Tool, name: str = "") -> tuple[int, ...] | None:
+    program = shutil.which(name or tool.value, path=PATHS)
+    command = tools.version_command(tool)
+    if not program:
+        return None
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=5, check=False)
+    return tools.parse_version(tool, done.stdout + done.stderr)
+
+
+IPERF, NETPERF = found(Tool.IPERF), found(Tool.NETPERF)
+iperf = pytest.mark.skipif(IPERF is None, reason="iperf is not installed")
+netperf = pytest.mark.skipif(NETPERF is None, reason="netperf is not installed (Debian has it in non-free)")
+VERSIONS = ToolVersions(IPERF, NETPERF, True, SYSTEM)
+
+
+def start(argv: tuple[str, ...]) -> subprocess.Popen[str]:
+    program = shutil.which(argv[0], path=PATHS)
+    assert program
+    return subprocess.Popen([program, *argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def free_port() -> int:
+    """A port with a few free ones behind it, as netperf's sessions want."""
+    with socket.socket() as one:
+        one.bind((HERE, 0))
+        return min(int(one.getsockname()[1]), 60000)
+
+
+def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
+    """As the engine does it: server, wait, clients, end the server, verdict."""
+    where = tools.layout(exp, VERSIONS, VERSIONS)
+    port = free_port()
+    server = start(tools.server_argv(exp, VERSIONS, address, port)) if where.server else None
+    if server:
+        time.sleep(0.3)
+    clients = []
+    for index in range(where.clients):
+        clients.append(start(tools.client_argv(exp, VERSIONS, where, address, address, port, index)))
+        if not where.together:
+            clients[-1].wait(20)
+    texts = [c.communicate(timeout=30) for c in clients]
+    served = ("", "")
+    if server:
+        time.sleep(0.2)
+        server.send_signal(signal.SIGINT)
+        try:
+            served = server.communicate(timeout=3)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            served = server.communicate(timeout=3)
+    expect = Expectation(
+        address,
+        address,
+        port,
+        SYSTEM,
+        SYSTEM,
+        exit_codes=tuple(c.returncode for c in clients),
+        watchdog=False,
+    )
+    expect = replace(expect, **known)  # type: ignore[arg-type]
+    outs, errs = tuple(t[0] for t in texts), tuple(t[1] for t in texts)
+    return tools.finish(exp, where, *served, outs, errs, expect)
+
+
+@iperf
+@pytest.mark.parametrize("direction", [Direction.FORWARD, Direction.REVERSE, Direction.DUPLEX])
+def test_tcp_of_four_streams(direction: Direction) -> None:
+    outcome = measure(replace(SHORT, streams=4, direction=direction))
+    assert outcome.ok, outcome.reason
+    ways = ["forward", "reverse"] if direction == Direction.DUPLEX else [direction.value]
+    assert sorted(outcome.by_direction) == ways
+    assert len(outcome.flows) == 4 * len(ways)
+    assert all(bps > 1e6 for bps in outcome.by_direction.values())
+    assert {(i.start, i.counted) for i in outcome.intervals if i.start < 2} == {
+        (0.0, False),
+        (1.0, True),
+    }
+
+
+@iperf
+@pytest.mark.parametrize("direction", [Direction.FORWARD, Direction.REVERSE])
+def test_a_window_is_granted_at_both_ends(direction: Direction) -> None:
+    outcome = measure(replace(SHORT, window=100000, direction=direction))
+    assert outcome.ok, outcome.reason
+    granted = 200000 if SYSTEM == "Linux" else 100000
+    for read_back in outcome.window_read_back.values():
+        assert granted <= read_back <= granted + 70000
+    assert len(outcome.window_read_back) == 2
+
+
+@iperf
+def test_a_window_beyond_the_limit_is_refused() -> None:
+    outcome = measure(replace(SHORT, window=1 << 30))
+    assert outcome.fault == Fault.TOOL
+    assert "1073741824 bytes were asked" in outcome.reason
+
+
+@iperf
+@pytest.mark.parametrize("direction", [Direction.FORWARD, Direction.REVERSE])
+def test_udp_keeps_its_total_rate(direction: Direction) -> None:
+    exp = replace(
+        SHORT,
+        protocol=Protocol.UDP,
+        streams=2,
+        udp_rate_bps=20e6,
+        direction=direction,
+        write_size=1200,
+    )
+    outcome = measure(exp)
+    assert outcome.ok, outcome.reason
+    assert outcome.goodput_bps == pytest.approx(20e6, rel=0.03)
+    assert outcome.lost is not None and outcome.datagrams == pytest.approx(20e6 / 8 / 1200, rel=0.03)
+
+
+@iperf
+def test_ipv6() -> None:
+    try:
+        socket.socket(socket.AF_INET6).bind(("::1", 0))
+    except OSError:
+        pytest.skip("no IPv6 here")
+    outcome = measure(replace(SHORT, streams=2), "::1")
+    assert outcome.ok, outcome.reason
+    assert {f.local for f in outcome.flows} == {"::1"}
+
+
+@iperf
+def test_a_refused_connection_has_exit_status_0_and_is_found_out() -> None:
+    where = tools.layout(SHORT, VERSIONS, VERSIONS)
+    client = start(tools.client_argv(SHORT, VERSIONS, where, HERE, HERE, free_port()))
+    out, err = client.communicate(timeout=20)
+    expect = Expectation(HERE, HERE, exit_codes=(client.returncode,))
+    outcome = tools.finish(SHORT, where, "", "", (out,), (err,), expect)
+    assert outcome.fault == Fault.TOOL and "refused" in outcome.reason
+
+
+@iperf
+def test_lines_come_while_it_runs() -> None:
+    """A pipe must not hold them back, or there is nothing to see until the end."""
+    exp = replace(SHORT, duration=2)
+    where = tools.layout(exp, VERSIONS, VERSIONS)
+    port = free_port()
+    server = start(tools.server_argv(exp, VERSIONS, HERE, port))
+    time.sleep(0.3)
+    client = start(tools.client_argv(exp, VERSIONS, where, HERE, HERE, port))
+    live = tools.LiveParser(exp, where, End.FAR)
+    assert server.stdout
+    seen = []
+    while not seen:
+        seen = live.feed(server.stdout.readline())
+    assert client.poll() is None, "the first second was shown before the run was over"
+    assert (seen[0].start, seen[0].counted) == (0.0, False)
+    client.communicate(timeout=20)
+    server.kill()
+    server.communicate(timeout=3)
+
+
+@netperf
+@pytest.mark.parametrize("direction", [Direction.FORWARD, Direction.REVERSE])
+def test_netperf_streams(direction: Direction) -> None:
+    exp = replace(SHORT, tool=Tool.NETPERF, streams=2, window=100000, direction=direction)
+    outcome = measure(exp)
+    assert outcome.ok, outcome.reason
+    assert len(outcome.flows) == 2 and outcome.goodput_bps > 1e6
+    assert len(outcome.window_read_back) == 2
+
+
+@netperf
+def test_netperf_transactions() -> None:
+    exp = replace(SHORT, tool=Tool.NETPERF, protocol=Protocol.RR, sessions=5, duration=2)
+    outcome = measure(exp)
+    assert outcome.ok, outcome.reason
+    seen = outcome.transactions
+    assert seen and seen.sessions == 5 and seen.rate > 100
+    assert seen.min_us and seen.p50_us and seen.p99_us and seen.max_us
+    assert seen.min_us <= seen.p50_us <= seen.p99_us <= seen.max_us
+
+
+def test_ping_and_path_mtu() -> None:
+    if not shutil.which("ping"):
+        pytest.skip("ping is not installed")
+    outcome = measure(replace(SHORT, tool=Tool.PING, protocol=Protocol.ECHO, count=3, interval=0.2))
+    assert outcome.ok and outcome.rtt and outcome.rtt.received == 3, outcome.reason
+    if SYSTEM == "Linux":  # FreeBSD wants root for it
+        outcome = measure(replace(SHORT, tool=Tool.PING, protocol=Protocol.DF, sizes=(1500, 9000)))
+        assert outcome.ok and outcome.path_mtu and outcome.path_mtu.mtu == 9000, outcome.reason
