@@ -8,7 +8,9 @@ duration (aim: at most 1 s) and the CPU of linkladder's own processes at both en
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -52,22 +54,41 @@ def bare(lab: Lab, seconds: int) -> float:
     return sum(counted) * 8 / len(counted)
 
 
-def ours(lab: Lab, plan: Path) -> tuple[float, float, float]:
-    """Goodput, dead time, and CPU seconds of our own processes at both ends for each second of trial."""
-    before = own_cpu()
-    shown = lab.linkladder("alpha", "run", "--plan", str(plan), "--peer", "beta", "--json", "-")
-    spent = own_cpu() - before
-    (trial,) = json.loads(shown.stdout)["rungs"][0]["experiments"][0]["trials"]
+def ours(lab: Lab, plan: Path, seconds: int) -> tuple[float, float, dict[str, float]]:
+    """Goodput, wall time, and the share of a core that linkladder's own processes took at each end."""
+    argv = lab.command("alpha", [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--peer", "beta"])
+    run = subprocess.Popen([*argv, "--json", "-"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    while not any("iperf" in line and "-c" in line for line in processes(lab, "alpha").values()):
+        time.sleep(0.05)
+    time.sleep(WARMUP)
+    first, began = {site: own_cpu(lab, site) for site in SITES}, time.monotonic()
+    time.sleep(seconds - 1)
+    took = time.monotonic() - began
+    shares = {site: (own_cpu(lab, site) - first[site]) / took for site in SITES}
+    out, _ = run.communicate()
+    (trial,) = json.loads(out)["rungs"][0]["experiments"][0]["trials"]
     assert trial["ok"], trial["reason"]
-    return trial["goodput_bps"], trial["seconds"], spent
+    return trial["goodput_bps"], trial["seconds"], shares
 
 
-def own_cpu() -> float:
-    """CPU seconds of all ended children: linkladder at the near end and the tools it reaped."""
-    import resource
+def processes(lab: Lab, site: str) -> dict[int, str]:
+    listed = subprocess.run(["ip", "netns", "pids", lab.space(site)], capture_output=True, text=True, check=True)
+    found = {}
+    for pid in listed.stdout.split():
+        with contextlib.suppress(OSError):
+            found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return found
 
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+
+def own_cpu(lab: Lab, site: str) -> float:
+    """CPU seconds of linkladder, its agent, ssh and sshd at a site; not of the tools they run."""
+    ticks = 0
+    for pid, line in processes(lab, site).items():
+        if "linkladder" in line or "ssh" in line.split(" ", 1)[0]:
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -83,9 +104,12 @@ def main() -> None:
         plan = lab.state("alpha") / "overhead.toml"
         plan.write_text(PLAN.format(seconds=seconds, warmup=WARMUP))
         alone, with_us, dead = [], [], []
+        cpu: dict[str, list[float]] = {site: [] for site in SITES}
         for number in range(pairs):
             alone.append(bare(lab, seconds))
-            goodput, took, _ = ours(lab, plan)
+            goodput, took, shares = ours(lab, plan, seconds)
+            for site in SITES:
+                cpu[site].append(shares[site])
             with_us.append(goodput)
             dead.append(took - seconds - WARMUP)
             print(
@@ -93,6 +117,8 @@ def main() -> None:
                 f"   dead {dead[-1]:.2f} s"
             )
         ratio = statistics.median(with_us) / statistics.median(alone)
+        for site in SITES:
+            print(f"linkladder's own CPU at {site}: {statistics.median(cpu[site]) * 100:.1f} % of a core (median)")
         print(f"ratio of medians {ratio:.4f}; dead time median {statistics.median(dead):.2f} s, most {max(dead):.2f} s")
     finally:
         lab.down()
