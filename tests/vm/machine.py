@@ -1,0 +1,302 @@
+"""A built image under QEMU: started, watched on its serial console, cut off, ended.  Standard library only."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+OVMF = Path("/usr/share/ovmf/OVMF.fd")
+ESCAPE = re.compile(
+    r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78c]|[\x00\x07\x0e\x0f]"
+)
+# Emulation takes many times what hardware takes: every wait is multiplied.
+SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
+
+
+def accelerator() -> list[str]:
+    """KVM if a machine really starts with it, else emulation."""
+    if os.access("/dev/kvm", os.W_OK):
+        probe = [
+            "qemu-system-x86_64",
+            "-accel",
+            "kvm",
+            "-cpu",
+            "host",
+            "-display",
+            "none",
+            "-nodefaults",
+        ]
+        try:
+            tried = subprocess.run(
+                [*probe, "-monitor", "stdio"],
+                input=b"quit\n",
+                capture_output=True,
+                timeout=10,
+            )
+            if tried.returncode == 0:
+                return ["-accel", "kvm", "-cpu", "host"]
+        except subprocess.TimeoutExpired:
+            pass
+    return ["-accel", "tcg,thread=multi", "-cpu", "qemu64,+rdrand"]
+
+
+class Console:
+    """The serial line: everything it ever said, and a way to type."""
+
+    def __init__(self, path: Path) -> None:
+        self.line = socket.socket(socket.AF_UNIX)
+        self.line.connect(str(path))
+        self.raw = bytearray()
+        self.read_to = 0
+
+    def pump(self, seconds: float) -> bytes:
+        """Take what comes within some time."""
+        self.line.settimeout(seconds)
+        try:
+            new = self.line.recv(65536)
+        except TimeoutError:
+            return b""
+        self.raw += new
+        return new
+
+    @property
+    def text(self) -> str:
+        """All of it, without the escape sequences."""
+        return ESCAPE.sub("", self.raw.decode("utf-8", "replace"))
+
+    def expect(self, pattern: str, seconds: float) -> str:
+        """Wait for a pattern in what comes after the last one found."""
+        limit = time.monotonic() + seconds * SLOW
+        while True:
+            text = self.text
+            if found := re.search(pattern, text[self.read_to :]):
+                self.read_to += found.end()
+                return found[0]
+            if time.monotonic() > limit:
+                raise AssertionError(
+                    f"{pattern!r} did not come within {seconds * SLOW:.0f} s; last: {text[-1500:]!r}"
+                )
+            self.pump(0.5)
+
+    def type(self, text: str) -> None:
+        """Keys, one at a time as a person's: a UART holds only 16."""
+        for key in text.encode():
+            self.line.sendall(bytes([key]))
+            time.sleep(0.01)
+
+    def settle(self, seconds: float = 3.0) -> None:
+        """Until nothing has come for a while."""
+        while self.pump(seconds):
+            pass
+
+
+class Machine:
+    """One virtual machine on a disk of its own over the image."""
+
+    def __init__(
+        self,
+        folder: Path,
+        image: Path,
+        name: str,
+        number: int,
+        *,
+        firmware: str = "efi",
+        space: str = "",
+        cpus: int = 2,
+        memory: int = 1024,
+        taps: tuple[str, ...] = (),
+        cdrom: Path | None = None,
+    ) -> None:
+        self.folder = folder / name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.image, self.name, self.number, self.firmware = (
+            image,
+            name,
+            number,
+            firmware,
+        )
+        self.space, self.cpus, self.memory, self.taps, self.cdrom = (
+            space,
+            cpus,
+            memory,
+            taps,
+            cdrom,
+        )
+        self.disk = self.folder / "disk.qcow2"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started = 0.0
+        if not self.disk.exists():
+            info = subprocess.check_output(["qemu-img", "info", str(image)], text=True)
+            form = re.search(r"file format: (\w+)", info)
+            assert form
+            base = ["-b", str(image.resolve()), "-F", form[1]]
+            subprocess.run(
+                [
+                    "qemu-img",
+                    "create",
+                    "-q",
+                    "-f",
+                    "qcow2",
+                    *base,
+                    str(self.disk),
+                    "8G",
+                ],
+                check=True,
+            )
+
+    def arguments(self) -> list[str]:
+        """QEMU's command line."""
+        words = ["ip", "netns", "exec", self.space] if self.space else []
+        words += [
+            "qemu-system-x86_64",
+            "-name",
+            self.name,
+            *accelerator(),
+            "-machine",
+            "q35",
+        ]
+        words += [
+            "-smp",
+            str(self.cpus),
+            "-m",
+            str(self.memory),
+            "-display",
+            "none",
+            "-vga",
+            "std",
+        ]
+        if self.firmware == "efi":
+            words += ["-bios", str(OVMF)]
+        words += [
+            "-device",
+            "pvscsi,id=scsi0",
+            "-drive",
+            f"file={self.disk},if=none,id=d0,format=qcow2,cache=writethrough",
+        ]
+        words += ["-device", "scsi-hd,drive=d0,bus=scsi0.0,bootindex=1"]
+        for place, tap in enumerate(self.taps or ("", "")):
+            words += [
+                "-device",
+                f"vmxnet3,netdev=n{place},mac=52:54:00:1b:{self.number:02x}:{place:02x}",
+            ]
+            words += [
+                "-netdev",
+                f"tap,id=n{place},ifname={tap},script=no,downscript=no"
+                if tap
+                else f"user,id=n{place},restrict=on",
+            ]
+        if self.cdrom is not None:
+            words += [
+                "-drive",
+                f"file={self.cdrom},media=cdrom,if=none,id=cd0,format=raw,readonly=on",
+            ]
+            words += ["-device", "ide-cd,drive=cd0,bootindex=0"]
+        path = self.folder / "console"
+        path.unlink(missing_ok=True)
+        words += [
+            "-chardev",
+            f"socket,id=c,path={path},server=on,wait=off,logfile={self.folder}/console.log",
+            "-serial",
+            "chardev:c",
+        ]
+        return words
+
+    def start(self) -> Console:
+        """Power on."""
+        self.process = subprocess.Popen(
+            self.arguments(),
+            stdout=(self.folder / "qemu.out").open("wb"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.started = time.monotonic()
+        path = self.folder / "console"
+        while not path.exists():
+            assert self.process.poll() is None, (self.folder / "qemu.out").read_text()
+            time.sleep(0.05)
+        time.sleep(0.2)
+        self.console = Console(path)
+        return self.console
+
+    def cut(self) -> None:
+        """Pull the plug: nothing is written back that the guest was not told is on disk."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def seconds(self) -> float:
+        """Since power on."""
+        return time.monotonic() - self.started
+
+
+class Shell:
+    """Commands on a shell at the serial line, with their output and status."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.count = 0
+        console.type("stty -echo; PS1=; unset HISTFILE\n")
+        console.settle(1.0)
+
+    def run(self, command: str, seconds: float = 60.0) -> tuple[int, str]:
+        """Exit status and what it printed."""
+        self.count += 1
+        begin, end = f"<<{self.count}<", f">{self.count}>>"
+        # The marks are put together by the shell, so that an echo of the line does not look like the answer.
+        self.console.type(
+            f"printf '%s%s\\n' '<<{self.count}' '<'; {command}; printf '%s%s %s\\n' '>{self.count}' '>>' $?\n"
+        )
+        self.console.expect(re.escape(begin), seconds)
+        place = self.console.read_to
+        self.console.expect(re.escape(end) + r" \d+\s", seconds)
+        said = self.console.text[place : self.console.read_to]
+        body, _, status = said.rpartition(end)
+        return int(status.strip()), body.replace("\r", "").strip("\n")
+
+
+class Network:
+    """A namespace of its own with a bridge for management and one for the test adapters."""
+
+    def __init__(self, name: str = "llvmtest") -> None:
+        self.name = name
+        self.close()
+        self.ip("netns", "add", name)
+        self.inside("link", "set", "lo", "up")
+        for bridge in ("management", "test"):
+            self.inside("link", "add", bridge, "type", "bridge")
+            self.inside("link", "set", bridge, "mtu", "9000", "up")
+
+    @staticmethod
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def inside(self, *words: str) -> None:
+        self.ip("-n", self.name, *words)
+
+    def taps(self, number: int) -> tuple[str, str]:
+        """The two adapters of a machine; vnet_hdr carries offloads across."""
+        made = (f"m{number}", f"t{number}")
+        for tap, bridge in zip(made, ("management", "test"), strict=True):
+            self.inside("tuntap", "add", "dev", tap, "mode", "tap", "vnet_hdr")
+            self.inside("link", "set", tap, "mtu", "9000", "master", bridge, "up")
+        return made
+
+    def close(self) -> None:
+        subprocess.run(
+            ["ip", "netns", "delete", self.name], capture_output=True, check=False
+        )
+
+
+def can_run() -> str:
+    """'' if machines can be started here, else why not."""
+    for tool in ("qemu-system-x86_64", "qemu-img", "ip"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed"
+    return "" if os.geteuid() == 0 else "the network between machines needs root"
