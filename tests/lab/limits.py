@@ -94,7 +94,7 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             streams=streams,
         )
     if kind == "policer":
-        rate = share * sold
+        rate = min(share, 0.65) * sold  # nearer to the contract its own bucket would be a second limit
         return Impaired(
             kind,
             sold,

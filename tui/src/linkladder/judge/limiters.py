@@ -18,7 +18,7 @@ AT_CEILING = 0.98
 SOME_LOSS = 1e-5
 REAL_LOSS = 1e-4
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
-UNEVEN = 0.015  # variation from second to second that a shaper with a queue does not show
+RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less means a queue that comes and goes
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
 
 _Rule = Callable[[Evidence], Limiter | None]
@@ -132,11 +132,11 @@ def _rising(e: Evidence) -> bool:
 
 
 def _bursts(e: Evidence) -> bool:
-    """Whether losses come with bursts: a shaper's output is even, and its queue hardly ever runs dry."""
-    if (e.loss or 0.0) < REAL_LOSS or e.rise_ms is None or e.idle_ms is None:
+    """Whether the round trips come and go with bursts: the queue of a shaper under TCP hardly ever runs dry."""
+    if (e.loss or 0.0) < REAL_LOSS or e.rise_ms is None or e.idle_ms is None or e.floor_ms is None:
         return False
-    runs_dry = e.floor_ms is not None and e.floor_ms - e.idle_ms < 0.25 * e.rise_ms
-    return runs_dry or (e.cv or 0.0) > UNEVEN
+    standing = (e.floor_ms - e.idle_ms) / e.rise_ms
+    return standing < RUNS_DRY or (standing < 0.6 and (e.burst or 0.0) > 1.2)
 
 
 def _queue(e: Evidence) -> Limiter | None:
