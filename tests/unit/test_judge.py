@@ -430,3 +430,10 @@ def test_never_pass_with_a_failed_direction(fault: Fault, forward: bool, count: 
         tcp(bad, tuple(failed(fault, n=n) for n in range(count))),
     )
     assert judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict is not Verdict.PASS
+
+
+@pytest.mark.parametrize("name", [RungName.LOCALHOST, RungName.SAME_HOST])
+def test_a_run_without_a_link_never_passes(name: RungName) -> None:
+    judged = judge_document(document(both(name, 9e9)))
+    assert judged.rungs[0].verdict is Verdict.PASS
+    assert judged.verdict is Verdict.INCOMPLETE and "no link" in judged.sentence

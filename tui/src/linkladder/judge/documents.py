@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linkladder import units
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.rungs import ORDER, judge_rung
+from linkladder.judge.rungs import GENERATOR, ORDER, judge_rung
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Document, Layer, Protocol, RungName, RungResult, RunState
 from linkladder.verdicts import DocumentJudgement, Judgement, RungJudgement, Verdict
@@ -78,6 +78,9 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
     judged = found.judgement
     if document.run.state is RunState.RUNNING and judged.verdict is Verdict.PASS:
         judged = dataclasses.replace(judged, provisional=True)
+    if top in GENERATOR and judged.verdict is Verdict.PASS:
+        said = f"INCOMPLETE: only the generator was measured, no link. {judged.sentence}"
+        return dataclasses.replace(judged, verdict=Verdict.INCOMPLETE, provisional=True, sentence=said)
     if top is not RungName.DC_LINK:
         note = f"The link itself was not part of this run; its highest rung is {top}."
         judged = dataclasses.replace(judged, findings=(*judged.findings, note))
@@ -96,8 +99,9 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
         said.append(_step(by_name[low], by_name[high], SUSPECT[high], needed))
     culprit = next((n for n in climbed if (by_name[n][1].best_bps or 0.0) < needed), None)
     if culprit is not None:
-        who = SUSPECT[culprit]
-        said.append(f"The first rung below the {units.rate(needed)} that is needed is {culprit}: look at {who}.")
+        held = by_name[culprit][1].verdict is Verdict.CANNOT_JUDGE
+        look = "an end, not the path, may be what holds it: see its remedies" if held else f"look at {SUSPECT[culprit]}"
+        said.append(f"The first rung below the {units.rate(needed)} that is needed is {culprit}: {look}.")
     elif len(climbed) > 1:
         said.append(f"Every rung measured carries the {units.rate(needed)} that is needed.")
     return tuple(said)
@@ -122,6 +126,10 @@ def _step(
         return f"{names}: {figures}, {1 - b / a:.0%} less ({sure})."
     if high[1].ceiling is not None and b >= 0.97 * high[1].ceiling.bps:
         return f"{names}: {figures}, as much as the link's ceiling of {units.rate(high[1].ceiling.bps)} allows."
+    if high[1].ceiling is not None and a > high[1].ceiling.bps:
+        best = high[1].ceiling.bps
+        lost = f"of the {units.rate(best)} that the link can carry {1 - b / best:.0%} is lost"
+        return f"{names}: {figures}; {lost} to {suspect}."
     enough = ", which still is enough" if b >= needed else ""
     return f"{names}: {figures}, {1 - b / a:.0%} is lost to {suspect} ({sure}){enough}."
 

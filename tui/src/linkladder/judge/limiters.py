@@ -17,6 +17,7 @@ from linkladder.verdicts import Limiter, LimiterKind
 AT_CEILING = 0.98
 SOME_LOSS = 1e-5
 REAL_LOSS = 1e-4
+SOME_STALLS = 5  # closed windows in a trial; one or two happen at its end
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
 RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less means a queue that comes and goes
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
@@ -36,6 +37,8 @@ def limiter(
     way = direction or (Direction.FORWARD if experiment.direction is not Direction.REVERSE else Direction.REVERSE)
     evidence = gather(trial, experiment, contract, way, rung, bounded)
     rules: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _lossy, _busy)
+    if not bounded and _too_busy(evidence):
+        rules = (_nothing_arrived, _starved, _busy)  # inside a host a saturated core is the expected end of all
     for rule in rules:
         if found := rule(evidence):
             return found
@@ -162,7 +165,7 @@ def _lossy(e: Evidence) -> Limiter | None:
         return None
     policed = policer_signs(e)
     random = loss_signs(e)
-    if _too_busy(e) and not (policed or random or _loss_explains(e)):
+    if not (policed or random or _loss_explains(e)):
         return None
     figures = (f"{e.retransmits} segments sent again, {e.loss:.3%}", *policed, *random)
     again = f"{e.loss:.2%} of the segments had to be sent again while the round trip stayed flat"
@@ -188,9 +191,11 @@ def _lossy(e: Evidence) -> Limiter | None:
 
 def _loss_explains(e: Evidence) -> bool:
     """Whether so much loss would hold TCP near this rate at all."""
-    round_trip = max(1.0, e.loaded_ms or e.idle_ms or 0.0)  # below it timers, not round trips, set the pace
     if not e.loss:
         return True
+    # With many losses on a short path the kernel's timers, not the round trips, set the pace.
+    least = 1.0 if e.loss > 0.005 else 0.05
+    round_trip = max(least, e.loaded_ms or e.idle_ms or 0.0)
     return e.goodput > 0.15 * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
 
 
@@ -242,7 +247,7 @@ def _too_busy(e: Evidence) -> bool:
 def _busy(e: Evidence) -> Limiter | None:
     sender, receiver = e.sender_busy or 0.0, e.receiver_busy or 0.0
     signs = []
-    if e.zero_windows:
+    if e.zero_windows >= SOME_STALLS:
         signs.append(f"the receiver closed its window {e.zero_windows} times")
     if e.receiver_drops:
         signs.append(f"its card dropped {e.receiver_drops} packets")
