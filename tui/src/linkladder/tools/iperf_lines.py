@@ -21,7 +21,7 @@ ROW = re.compile(
     r"^\[ *(\*?)(\d{1,6})(?:\([^)\]]{0,40}\))?\] +(\d{1,9}\.\d{1,6})- *(\d{1,9}\.\d{1,6}) sec +"
     r"(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)Bytes +(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(?: (.*))?$"
 )
-UDP_TAIL = re.compile(r"^\s*(\d{1,12}\.\d+) ms +(\d{1,12})/ *(\d{1,12}) +\(")
+UDP_TAIL = re.compile(r"^\s*(\d{1,12}\.\d+) ms +(-?\d{1,12})/ *(\d{1,12}) +\(")
 READ_TAIL = re.compile(r"^\s*\d+(?:=| +)\d+(?::\d+){3,}\s*$")
 WRITE_TAIL = re.compile(r"^\s*\d+/-?\d+(?:/-?\d+)?(?:\s+(.*))?$")
 TCP_STATS = re.compile(
@@ -202,7 +202,7 @@ def _plausible(start: float, end: float, count: float, bps: float, step: float) 
 
 def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exact: bool, tail: str) -> Row:
     if match := UDP_TAIL.match(tail):
-        lost, datagrams = int(match[2]), int(match[3])
+        lost, datagrams = max(0, int(match[2])), int(match[3])  # packets out of order make it negative for a while
         if lost > datagrams:  # counters of a merged or broken report
             return Row(flow, star, start, end, number, exact, "udp")
         jitter = float(match[1])
