@@ -93,7 +93,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
     top = max([*known, needed, 1.0])
     low = min([*known, needed]) / 4
     row, height = 54, 40 + 54 * len(rungs) + 26
-    left, right = 150, 150
+    left, right = 170, 150
 
     def x(bps: float) -> float:
         """Logarithmic: localhost carries ten times what a link does."""
@@ -107,7 +107,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
         y = 28 + i * row
         parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
         for k, word in enumerate(verdict.split(", ")):
-            parts.append(f'<text class="s v-{css}" x="{6 + 88 * k}" y="{y + 32}">{escape(word)}</text>')
+            parts.append(f'<text class="s v-{css}" x="{6 + 98 * k}" y="{y + 32}">{escape(word)}</text>')
         for k, (word, bps) in enumerate((("forward", forward), ("reverse", reverse))):
             if bps is None:
                 continue
