@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 
 import pytest
+
 from linkladder import tools
 from linkladder.model import Direction, End, Experiment, Fault, Protocol, Tool
 from linkladder.tools import Expectation, Outcome, ToolVersions
