@@ -198,3 +198,9 @@ def test_expected_seconds() -> None:
     assert tools.expected_seconds(Experiment("x", duration=20, warmup=3)) == 23
     echo = Experiment("x", Tool.PING, Protocol.ECHO, count=101, interval=0.05)
     assert tools.expected_seconds(echo) == pytest.approx(5.0)
+
+
+def test_a_dry_run_may_not_know_the_addresses_yet() -> None:
+    for exp in (Experiment("x"), Experiment("x", Tool.NETPERF), Experiment("x", Tool.PING, Protocol.ECHO)):
+        where = tools.layout(exp, DEBIAN, DEBIAN)
+        assert "?" in " ".join(tools.client_argv(exp, DEBIAN, where, "?", "?", 7000))
