@@ -23,6 +23,11 @@ def test_load_is_the_share_of_what_the_core_had() -> None:
     assert load(before, before) == QUIET
 
 
+def test_a_clock_that_did_not_tick_tells_nothing() -> None:
+    last = CoreLoad(30.0, 10.0, 0.0, 60.0)
+    assert load(CoreTimes(1, 1, 1, 1), CoreTimes(1, 1, 1, 1), last) == last
+
+
 times = st.builds(CoreTimes, *[st.floats(0, 1e9)] * 4)
 
 

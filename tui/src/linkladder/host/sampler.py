@@ -9,6 +9,7 @@ from dataclasses import fields
 from linkladder.host.system import backend
 from linkladder.model import CoreLoad, CoreTimes, CpuUse, HostSample, MemoryUse, NicCounters
 
+SHORTEST = 1e-3  # seconds: less than any clock's tick
 QUIET = CoreLoad(0.0, 0.0, 0.0, 100.0)
 
 
@@ -48,7 +49,7 @@ def load(before: CoreTimes, after: CoreTimes, unknown: CoreLoad = QUIET) -> Core
     interrupt = max(0.0, after.interrupt - before.interrupt)
     idle = max(0.0, after.idle - before.idle)
     total = user + system + interrupt + idle
-    if total <= 0:
+    if total < SHORTEST:
         return unknown
     scale = 100.0 / total
     return CoreLoad(user * scale, system * scale, interrupt * scale, idle * scale)
