@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 OVMF = Path("/usr/share/ovmf/OVMF.fd")
-ESCAPE = re.compile(
-    r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78c]|[\x00\x07\x0e\x0f]"
-)
+ESCAPE = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78c]|[\x00\x07\x0e\x0f]")
+# What the first screen always shows.
+TUI = r"linkladder|Home"
 # Emulation takes many times what hardware takes: every wait is multiplied.
 SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
 
@@ -79,9 +79,7 @@ class Console:
                 self.read_to += found.end()
                 return found[0]
             if time.monotonic() > limit:
-                raise AssertionError(
-                    f"{pattern!r} did not come within {seconds * SLOW:.0f} s; last: {text[-1500:]!r}"
-                )
+                raise AssertionError(f"{pattern!r} did not come within {seconds * SLOW:.0f} s; last: {text[-1500:]!r}")
             self.pump(0.5)
 
     def type(self, text: str) -> None:
@@ -187,9 +185,7 @@ class Machine:
             ]
             words += [
                 "-netdev",
-                f"tap,id=n{place},ifname={tap},script=no,downscript=no"
-                if tap
-                else f"user,id=n{place},restrict=on",
+                f"tap,id=n{place},ifname={tap},script=no,downscript=no" if tap else f"user,id=n{place},restrict=on",
             ]
         if self.cdrom is not None:
             words += [
@@ -209,6 +205,7 @@ class Machine:
 
     def start(self) -> Console:
         """Power on."""
+        self.rooted: Shell | None = None
         self.process = subprocess.Popen(
             self.arguments(),
             stdout=(self.folder / "qemu.out").open("wb"),
@@ -230,6 +227,27 @@ class Machine:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             self.process = None
+
+    def await_tui(self) -> float:
+        """Seconds from power on to the TUI's first whole frame on the serial line."""
+        self.console.expect(TUI, 300)
+        self.to_tui = self.seconds()
+        self.console.settle(3.0)
+        return self.to_tui
+
+    def root(self) -> Shell:
+        """A root shell on the serial line: the TUI is left, and the wrapper's shell becomes root at its own login."""
+        if self.rooted is not None:
+            return self.rooted
+        self.console.settle(1.0)
+        self.console.type("\x11")  # Ctrl-Q leaves the TUI
+        self.console.expect(r"s and Enter opens a shell", 60)
+        self.console.type("s\n")
+        self.console.expect(r"[$#] ", 60)
+        self.console.type("exec login root\n")
+        self.console.expect(r"root@[^#]*#|# ", 60)
+        self.rooted = Shell(self.console)
+        return self.rooted
 
     def seconds(self) -> float:
         """Since power on."""
@@ -289,9 +307,7 @@ class Network:
         return made
 
     def close(self) -> None:
-        subprocess.run(
-            ["ip", "netns", "delete", self.name], capture_output=True, check=False
-        )
+        subprocess.run(["ip", "netns", "delete", self.name], capture_output=True, check=False)
 
 
 def can_run() -> str:

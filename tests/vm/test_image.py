@@ -1,0 +1,177 @@
+"""The finished image, as its users will meet it: started under QEMU and asked.
+
+LINKLADDER_IMAGE=out/linkladder-VERSION-amd64.qcow2 runs them; LINKLADDER_VM_SLOW=3 gives slow hosts more time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from .machine import Machine, Network
+
+# Settings that may not be in force, and why; every other line of the doctor must be.
+PERMITTED = {
+    "kernel lacks it": re.compile(r"^(net\.inet\.rss\.|hw\.(ix|ixl|igc)\.)"),
+    "not on this NIC": re.compile(r"^(dev\.(ix|ixl|ice|igc|vmx)\.|lro$|tso$|(vmx|em|lo)\d+ (lro|tso|rxcsum|txcsum))"),
+}
+STATUS = re.compile(r"in force|not on this NIC|kernel lacks it|refused: .+")
+DOCTOR = (
+    "/usr/local/bin/python3 -c 'import json; from linkladder.tunables import settings_in_force as s; "
+    'print("JSON" + json.dumps([[o.name, o.status] for o in s()]))\''
+)
+POWER_CUTS = int(os.environ.get("LINKLADDER_POWER_CUTS", "20"))
+
+
+def test_boots_by_uefi_to_the_tui(booted: Machine) -> None:
+    print(f"power on to TUI: {booted.to_tui:.1f} s")
+    assert "login:" not in booted.console.text[-3000:]
+
+
+def test_boots_by_bios_to_the_tui(image: Path, tmp_path: Path) -> None:
+    machine = Machine(tmp_path, image, "bios", 9, firmware="bios")
+    machine.start()
+    try:
+        print(f"power on to TUI by BIOS: {machine.await_tui():.1f} s")
+    finally:
+        machine.cut()
+
+
+def test_what_is_in_force(booted: Machine) -> None:
+    shell = booted.root()
+    status, said = shell.run(DOCTOR, 120)
+    assert status == 0, said
+    lines = json.loads(said[said.index("JSON") + 4 :].replace("\n", ""))
+    assert len(lines) > 50
+    wrong = []
+    for name, state in lines:
+        assert STATUS.fullmatch(state), (name, state)
+        permitted = any(state == reason and names.search(name) for reason, names in PERMITTED.items())
+        if state != "in force" and not permitted:
+            wrong.append((name, state))
+        elif state != "in force":
+            print(f"permitted: {name}: {state}")
+    assert wrong == []
+
+
+def test_rss_and_queues(booted: Machine) -> None:
+    shell = booted.root()
+    _, kernel = shell.run("sysctl -n kern.ident")
+    _, buckets = shell.run("sysctl -n net.inet.rss.buckets")
+    assert int(buckets) >= booted.cpus, kernel
+    _, said = shell.run("dmesg | grep 'vmx0: Using .*RX queues'")
+    queues = [int(number) for number in re.findall(r"Using (\d+) RX queues (\d+) TX", said)[-1]]
+    best = 1 << (min(8, booted.cpus).bit_length() - 1)
+    assert queues == [best, best]
+
+
+def test_first_boot_made_what_is_unique(booted: Machine) -> None:
+    shell = booted.root()
+    assert shell.run("hostname")[1].strip() == f"linkladder-1b{booted.number:02x}00"
+    status, said = shell.run("mount -p | grep ' */state '")
+    assert status == 0 and "ufs" in said and "noatime" in said
+    assert shell.run("tunefs -p /state 2>&1 | grep journaling")[1].rstrip().endswith("enabled")
+    assert shell.run("stat -f '%Su %Lp' /state/linkladder/.")[1].strip() == "linkladder 700"
+    for key in ("/state/linkladder/keys/host_ed25519", "/state/system/ssh/ssh_host_ed25519_key"):
+        assert shell.run(f"stat -f %Lp {key}")[1].strip() == "600"
+    assert shell.run("date +%Z")[1].strip() == "UTC"
+
+
+def test_only_the_control_channel_listens(booted: Machine) -> None:
+    shell = booted.root()
+    _, said = shell.run("sockstat -46lq | awk '{ print $2, $5, $6 }'")
+    tcp = [line for line in said.splitlines() if "tcp" in line]
+    assert tcp and all(line.rstrip().endswith(":8622") for line in tcp), said
+    others = [line for line in said.splitlines() if "udp" in line and "dhclient" not in line and "*:*" not in line]
+    assert [line for line in others if not line.endswith(":68")] == [], said
+
+
+def test_nothing_that_disturbs_is_running(booted: Machine) -> None:
+    _, said = booted.root().run("ps -axo comm")
+    running = set(said.split())
+    assert not running & {"cron", "sendmail", "powerd", "ntpd", "sshd:", "moused"}, running
+
+
+def test_mtu_and_offloads_take(booted: Machine) -> None:
+    shell = booted.root()
+    for command, wanted in (
+        ("mtu 9000", "mtu 9000"),
+        ("mtu 1500", "mtu 1500"),
+        ("-tso", "!TSO4"),
+        ("tso", "TSO4"),
+        ("-lro", "!LRO"),
+        ("lro", "LRO"),
+    ):
+        assert shell.run(f"ifconfig vmx1 {command}")[0] == 0
+        _, said = shell.run("ifconfig vmx1 | head -2")
+        assert (wanted.removeprefix("!") in said) != wanted.startswith("!"), (command, said)
+    assert "mtu 1500" in shell.run("ifconfig vmx0 | head -1")[1]
+
+
+def test_memory_when_idle(booted: Machine) -> None:
+    shell = booted.root()
+    _, said = shell.run("ps -axo rss,command | grep -E 'python|linkladder' | grep -v grep")
+    _, vm = shell.run("sysctl -n vm.stats.vm.v_active_count vm.stats.vm.v_wire_count hw.pagesize | tr '\\n' ' '")
+    active, wired, page = map(int, vm.split())
+    print(f"idle: {(active + wired) * page >> 20} MB active and wired; processes (KB): {said}")
+
+
+def test_a_second_boot_changes_nothing(image: Path, network: Network, tmp_path: Path) -> None:
+    machine = Machine(tmp_path, image, "twice", 7)
+    keep = "cd /state/system && cksum rc.conf hostid ssh/*key* ../linkladder/keys/*"
+    seen = []
+    for _ in range(2):
+        machine.start()
+        machine.await_tui()
+        shell = machine.root()
+        seen.append(shell.run(f"{keep}; hostname")[1])
+        shell.run("sync; sync")
+        machine.cut()
+    assert seen[0] == seen[1] and "host_ed25519" in seen[0]
+
+
+def test_power_cuts(image: Path, tmp_path: Path) -> None:
+    """At random moments, also during the first boot itself; it comes back by itself each time."""
+    machine = Machine(tmp_path, image, "cuts", 8)
+    chance = random.Random(20)
+    for cut in range(POWER_CUTS):
+        machine.start()
+        after = chance.uniform(5, 90)
+        machine.console.settle(0.5)
+        while machine.seconds() < after:
+            machine.console.pump(0.5)
+        machine.cut()
+        print(f"cut {cut + 1} after {after:.0f} s")
+        assert "single-user" not in machine.console.text and "UNEXPECTED" not in machine.console.text
+    machine.start()
+    machine.await_tui()
+    shell = machine.root()
+    status, said = shell.run(
+        "cd /state/linkladder && for f in *.db; do [ ! -f $f ] || python3 -c 'import sqlite3,sys; "
+        'print(sqlite3.connect(sys.argv[1]).execute("pragma integrity_check").fetchone()[0])\' $f; done'
+    )
+    machine.cut()
+    assert status == 0 and set(said.split()) <= {"ok"}
+
+
+@pytest.mark.skipif(not os.environ.get("LINKLADDER_ISO"), reason="LINKLADDER_ISO names no installer")
+def test_iso_installs_onto_an_empty_disk_that_boots(tmp_path: Path) -> None:
+    import subprocess
+
+    empty = tmp_path / "empty.qcow2"
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", str(empty), "12G"], check=True)
+    machine = Machine(tmp_path, empty, "install", 6, cdrom=Path(os.environ["LINKLADDER_ISO"]).resolve(), memory=2048)
+    machine.start()
+    machine.await_tui()
+    status, said = machine.root().run("/usr/local/libexec/linkladder-install da0", 1800)
+    machine.cut()
+    assert status == 0, said
+    machine.cdrom = None
+    machine.start()
+    machine.await_tui()
+    machine.cut()
