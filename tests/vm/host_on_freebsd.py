@@ -42,9 +42,7 @@ def check(name: str, test: Callable[[], object]) -> None:
 
 
 def sysctl(name: str) -> str:
-    return subprocess.run(
-        ["sysctl", "-n", name], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def facts() -> object:
@@ -80,10 +78,7 @@ def core_times() -> object:
         pass
     after, wall = host.core_times(), time.monotonic() - began
     for old, new in zip(before, after, strict=True):
-        total = sum(
-            getattr(new, k) - getattr(old, k)
-            for k in ("user", "system", "interrupt", "idle")
-        )
+        total = sum(getattr(new, k) - getattr(old, k) for k in ("user", "system", "interrupt", "idle"))
         assert 0.7 * wall < total < 1.3 * wall, (total, wall)
     assert sum(n.user - o.user for o, n in zip(before, after, strict=True)) > 0.4
     return len(after), "cores"
@@ -112,9 +107,7 @@ def counters() -> object:
     )
     seen = host.difference(before, host.nic_counters()["lo0"])
     assert seen.tx_packets >= 6 and seen.tx_bytes >= 6 * 84, seen
-    netstat = subprocess.run(
-        ["netstat", "-ibn", "-I", NIC], capture_output=True, text=True, check=True
-    ).stdout
+    netstat = subprocess.run(["netstat", "-ibn", "-I", NIC], capture_output=True, text=True, check=True).stdout
     words = next(line.split() for line in netstat.splitlines() if "<Link" in line)
     mine = host.nic_counters()[NIC]
     assert str(mine.tx_packets) in words or mine.tx_packets > 0, (words, mine)
@@ -127,15 +120,11 @@ def listeners_and_sockets() -> object:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert host.listening(port) and host.listening(port, address="127.0.0.1")
-        assert not host.listening(port, address="127.0.0.2") and not host.listening(
-            port, udp=True
-        )
+        assert not host.listening(port, address="127.0.0.2") and not host.listening(port, udp=True)
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(b"x" * 100000)
             found = host.sockets(port)
-            assert any(s.local_port == port for s in found) and any(
-                s.remote_port == port for s in found
-            ), found
+            assert any(s.local_port == port for s in found) and any(s.remote_port == port for s in found), found
             assert all(s.retransmits is not None for s in found)
     assert not host.listening(port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
@@ -155,9 +144,7 @@ def addresses() -> object:
     assert host.interface_of("192.0.2.213") == ""
     if not PEER:
         return "no peer given"
-    subprocess.run(
-        ["ping", "-c", "1", "-t", "2", PEER], check=False, stdout=subprocess.DEVNULL
-    )
+    subprocess.run(["ping", "-c", "1", "-t", "2", PEER], check=False, stdout=subprocess.DEVNULL)
     out = host.route_interface(PEER), host.arp_direct(PEER)
     assert out[1] is True, out
     return out
@@ -169,9 +156,7 @@ def a_child_dies_with_its_parent() -> object:
         "c = subprocess.Popen(['sleep', '60'], preexec_fn=host.die_with_parent)\nprint(c.pid, flush=True)\n"
         "time.sleep(60)\n"
     )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
-    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert parent.stdout
     child = int(parent.stdout.readline())
     os.kill(child, 0)
@@ -226,9 +211,7 @@ async def main():
 asyncio.run(main())
 """
     before = now()
-    holder = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
-    )
+    holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert holder.stdout and holder.stdout.readline() == "held\n"
     assert asyncio.run(settings.recover()) == ()
     holder.kill()
@@ -252,9 +235,7 @@ def a_setting_that_cannot_be_is_named() -> object:
 def helper() -> object:
     async def use() -> list[privilege.Completed]:
         return [
-            await privilege.run(
-                "ping", "-n", "-D", "-c", "2", "-i", "0.05", "-s", "1400", "127.0.0.1"
-            ),
+            await privilege.run("ping", "-n", "-D", "-c", "2", "-i", "0.05", "-s", "1400", "127.0.0.1"),
             await privilege.run("mtu", NIC, "1;reboot"),
             await privilege.run("usb-mount", "da0"),
             await privilege.run("install", "da99"),
@@ -277,9 +258,7 @@ def helper() -> object:
     assert b"packets transmitted" in process.stdout.read()
     process.wait(5)
     assert len(Path(os.environ["LINKLADDER_AUDIT"]).read_text().splitlines()) >= 8
-    return [
-        r.reason for r in refused
-    ], f"{time.monotonic() - began:.2f} s from start to end"
+    return [r.reason for r in refused], f"{time.monotonic() - began:.2f} s from start to end"
 
 
 def examined() -> object:
