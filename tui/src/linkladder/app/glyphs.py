@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
@@ -53,6 +54,20 @@ def _fit(char: str, tier: Glyphs) -> str:
     if char in CP437 and tier is Glyphs.ASCII:
         return _ASCII.get(char, "?")
     return char if char in CP437 or char.isascii() else _ASCII.get(char, "?")
+
+
+class MonoFilter(LineFilter):
+    """Without colours a coloured background, which marks what is highlighted, becomes reverse video."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, _marked(style), control) for text, style, control in segments]
+
+
+@lru_cache(1024)
+def _marked(style: Style | None) -> Style | None:
+    if style is None or style.bgcolor is None or style.bgcolor.is_default:
+        return style
+    return style + Style(reverse=True)
 
 
 class GlyphFilter(LineFilter):

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from linkladder import codec, events
 from linkladder.app.backend import Backend, Session
-from linkladder.app.glyphs import GlyphFilter
+from linkladder.app.glyphs import GlyphFilter, MonoFilter
 from linkladder.app.progress import Progress
 from linkladder.app.terminal import Glyphs
 from linkladder.errors import LinkladderError
@@ -48,7 +48,8 @@ class LadderApp(App[int]):
         self._unreadable = False
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), GlyphFilter(self.glyphs)]
+        mono = [MonoFilter()] if self.no_color else []  # before Textual's own filter takes the colours away
+        return [*mono, *super().get_line_filters(), GlyphFilter(self.glyphs)]
 
     def on_mount(self) -> None:
         from linkladder.app.screens.home import HomeScreen

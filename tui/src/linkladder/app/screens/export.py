@@ -19,6 +19,7 @@ from linkladder.app import qr
 from linkladder.app.download import Download
 from linkladder.app.screens.base import Page
 from linkladder.app.terminal import Glyphs
+from linkladder.app.widgets.menu import Menu
 
 WAYS = [
     ("html", "HTML report", "one file to read, print and send"),
@@ -38,7 +39,6 @@ the download link opens a small web server for ten minutes and one download; typ
 address into a browser in the same network, or point a phone at the code.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "noop", "Do it", key_display="Enter"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = "ExportScreen #said { height: auto; margin: 1 0 0 0; }"
@@ -52,7 +52,7 @@ address into a browser in the same network, or point a phone at the code.
         return f"linkladder   Export   {self.run_id}"
 
     def body(self) -> ComposeResult:
-        box = OptionList(id="ways", compact=True)
+        box = Menu("ways")
         box.add_options([Option(f"{label:<14} {words}", id=key) for key, label, words in WAYS])
         yield box
         yield Static("", id="said", markup=False)
@@ -124,6 +124,3 @@ address into a browser in the same network, or point a phone at the code.
             ways.focus()
             return
         super().action_back()
-
-    def action_noop(self) -> None:
-        """Enter belongs to the list."""

@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 from linkladder import __version__, units
 from linkladder.app.backend import Health, HomeView, PeerView
 from linkladder.app.screens.base import Page, verdict
+from linkladder.app.widgets.menu import Menu
 from linkladder.model import HostFacts, Nic
 
 STEPS = {
@@ -87,7 +88,6 @@ the link, climb the ladder, read the report.
   r   earlier runs                         e   link
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "go", "Do it", key_display="Enter", show=True),
         Binding("d", "doctor", "Doctor"),
         Binding("r", "open('runs')", "Runs"),
         Binding("s", "open('system')", "System"),
@@ -109,15 +109,15 @@ the link, climb the ladder, read the report.
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="body", can_focus=False):
             yield Static("This appliance", classes="heading")
-            yield Static("looking ...", id="host", markup=False)
-            yield Static("", id="health", markup=False)
+            yield Static("looking ...", id="host", classes="nowrap", markup=False)
+            yield Static("", id="health", classes="nowrap", markup=False)
             yield Static("Peers", classes="heading")
-            yield Static("", id="peers", markup=False)
+            yield Static("", id="peers", classes="nowrap", markup=False)
             yield Static("Last run", classes="heading")
-            yield Static("", id="last", markup=False)
+            yield Static("", id="last", classes="nowrap", markup=False)
         with Vertical(id="steps-box"):
             yield Static("Next step: press Enter", classes="heading")
-            yield OptionList(id="steps", compact=True)
+            yield Menu("steps")
 
     DEFAULT_CSS = "#steps-box { height: auto; padding: 0 1; border-top: solid $secondary; }"
 
@@ -153,7 +153,9 @@ the link, climb the ladder, read the report.
         if view is None:
             return
         self.set_title(f"linkladder {__version__}   {view.host.name}")
-        self.query_one("#host", Static).update("\n".join(host_lines(view.host, 3 if self.size.height < 30 else 8)))
+        most = 2 if self.size.height < 30 else 8
+        lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
+        self.query_one("#host", Static).update(lines)
         self._show_health()
         self._show_peers()
         self._show_last()
@@ -220,10 +222,6 @@ the link, climb the ladder, read the report.
     @on(OptionList.OptionSelected)
     def chosen(self, event: OptionList.OptionSelected) -> None:
         self.action_open(str(event.option_id))
-
-    def action_go(self) -> None:
-        if self._steps:
-            self.action_open(self._steps[self.query_one("#steps", OptionList).highlighted or 0])
 
     def action_open(self, step: str) -> None:
         from linkladder.app.screens.ladder import LadderScreen

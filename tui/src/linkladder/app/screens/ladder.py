@@ -62,7 +62,7 @@ def figures(trial: TrialView, width: int) -> Text:
     retransmits = "not told" if trial.retransmits is None else f"{trial.retransmits}"
     out.append(f"   retransmits {retransmits}")
     if trial.rtts:
-        out.append(f"   round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
+        out.append(f"   round trip {trial.rtts[-1]:.2f} ms, most {max(trial.rtts):.2f} ms")
     out.truncate(width, overflow="ellipsis")
     return out
 
@@ -83,7 +83,7 @@ most this port and MTU can carry) and the contract.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "proceed", "Go on", key_display="Enter"),
         Binding("space", "pause", "Pause", key_display="Space"),
-        Binding("s", "skip", "Skip rung"),
+        Binding("s", "skip", "Skip"),
         Binding("c", "commands", "Commands"),
         Binding("x", "cancel", "Cancel"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
@@ -156,7 +156,7 @@ most this port and MTU can carry) and the contract.
     def _title(self, progress: Progress) -> None:
         plan = progress.plan.name if progress.plan else ""
         session = self.ladder_app.session
-        held = "" if session is None or session.controlling else f"   only watching: {session.holder} has the controls"
+        held = "" if session is None or session.controlling else "   only watching"
         state = "finished" if progress.over else "paused" if progress.paused else "running"
         line = f"linkladder   Ladder   plan {plan}   {state}{held}"
         if self._shown.get("title") != line:
@@ -180,7 +180,7 @@ most this port and MTU can carry) and the contract.
         if progress.lost:
             return Text(f"{progress.lost}. What was measured is kept.", "bold red")
         if session and not session.controlling:
-            return Text("You are watching. Press t to take the controls.")
+            return Text(f"You are watching; {session.holder} has the controls. Press t to take them.")
         if progress.failures and progress.trial is None:
             return Text(f"Last failed trial: {progress.failures[-1]}")
         return Text("")

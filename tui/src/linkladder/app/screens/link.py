@@ -89,6 +89,10 @@ def compact(bps: float | None) -> str:
     )
 
 
+def plan_words(plan: PlanChoice) -> str:
+    return f"{plan.name}, {units.duration(plan.seconds)}, {plan.trials} trial{'s' if plan.trials != 1 else ''}"
+
+
 class LinkScreen(Page):
     NAME = "Link"
     HELP = """
@@ -109,8 +113,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
     ]
     DEFAULT_CSS = """
     LinkScreen .row { width: 1fr; }
-    LinkScreen Field { margin: 0 2 0 0; }
-    LinkScreen .rungname { width: 12; }
+    LinkScreen Field { margin: 0 1 0 0; }
+    LinkScreen .rungname { width: 11; }
     LinkScreen #note { height: auto; margin: 1 0 0 0; }
     """
 
@@ -144,7 +148,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         rows: list[Static | Horizontal] = [
             Static("The contract", classes="heading"),
             Horizontal(
-                Field("Circuit", c.circuit, 26, key="circuit", label_width=15),
+                Field("Circuit", c.circuit, 20, key="circuit", label_width=15),
                 Field("Expected round trip, ms", f"{c.expected_rtt_ms or ''}", 7, key="rtt"),
                 classes="row",
             ),
@@ -162,15 +166,15 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             ),
             Static("Rungs: which peer and addresses (empty there: not measured)", classes="heading"),
         ]
-        names = [(p.name, p.name) for p in view.peers] or [("", "nobody paired")]
+        names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
         for rung in RUNGS:
             path = view.link.paths.get(rung) or self._guess(view, rung)
             rows.append(
                 Horizontal(
                     Static(rung.value, classes="rungname"),
-                    Choice("", names, path.peer, key=f"peer-{rung}"),
-                    Field("here", path.local, 16, key=f"local-{rung}"),
-                    Field("there", path.remote, 16, key=f"remote-{rung}"),
+                    Choice("by", names, path.peer, key=f"peer-{rung}"),
+                    Field("here", path.local, 15, key=f"local-{rung}"),
+                    Field("there", path.remote, 15, key=f"remote-{rung}"),
                     classes="row",
                 )
             )
@@ -210,7 +214,10 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         app = self.ladder_app
         found = await app.ask(app.backend.plans, link)
         self.choices = {p.name: p for p in found or ()}
-        words = [(p.name, f"{p.name}, {units.duration(p.seconds)}, {p.trials} trials") for p in self.choices.values()]
+        words = [
+            (p.name, f"{p.name}, {units.duration(p.seconds)}, {p.trials} trial{'s' if p.trials != 1 else ''}")
+            for p in self.choices.values()
+        ]
         words.sort(key=lambda item: (item[0] != "quick", self.choices[item[0]].seconds))
         self.query_one("#plan", Choice).set_options(words)
 
@@ -270,10 +277,10 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         except Exception as error:
             app.complain(error)
             return
-        self.notify("The link is saved")
         if climb:
             plan = await app.ask(app.backend.plan, self.query_one("#plan", Choice).value, link)
             if plan:
                 app.climb(plan)
         else:
+            self.notify("The link is saved")
             app.pop_screen()

@@ -17,6 +17,7 @@ from linkladder.app.backend import Heard, PairingState, PairStage
 from linkladder.app.screens.base import Page
 from linkladder.app.widgets.bigcode import big
 from linkladder.app.widgets.form import Action, Field
+from linkladder.app.widgets.menu import Menu
 
 
 def heard_line(found: Heard) -> str:
@@ -38,7 +39,6 @@ machine: refuse it.
 The window is open for ten minutes and closes by itself.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "noop", "Pair", key_display="Enter"),
         Binding("a", "address", "Type an address"),
         Binding("o", "open", "Open again"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
@@ -59,7 +59,7 @@ The window is open for ten minutes and closes by itself.
             yield Static("", id="window", markup=False)
             with Vertical(id="search"):
                 yield Static("Heard on this segment", classes="heading")
-                yield OptionList(id="heard", compact=True)
+                yield Menu("heard")
                 yield Static("nobody yet; open pairing on the other appliance too", id="nobody")
                 yield Static("")
                 yield Static("Further away, behind a router: its address or name", classes="heading")
@@ -198,9 +198,6 @@ The window is open for ten minutes and closes by itself.
 
     def action_address(self) -> None:
         self.query_one("#address", Input).focus()
-
-    def action_noop(self) -> None:
-        """Enter belongs to what has the focus."""
 
     def action_back(self) -> None:
         self.leave()

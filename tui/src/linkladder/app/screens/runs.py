@@ -9,12 +9,12 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Question
+from linkladder.app.widgets.rows import Rows
 from linkladder.store import RunSummary
 from linkladder.verdicts import Comparison
 
@@ -71,7 +71,6 @@ class RunsScreen(Page):
   x       export                        d   delete, after a question
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "noop", "Open", key_display="Enter"),
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("space", "mark", "Mark", key_display="Space"),
         Binding("c", "compare", "Compare"),
@@ -80,7 +79,6 @@ class RunsScreen(Page):
         Binding("question_mark", "app.help", "Help", key_display="?", show=False),
     ]
     DEFAULT_CSS = """
-    RunsScreen OptionList { height: 1fr; max-height: 1fr; }
     RunsScreen #words { display: none; }
     """
 
@@ -92,7 +90,7 @@ class RunsScreen(Page):
     def body(self) -> ComposeResult:
         yield Input(placeholder="words to look for, Enter", id="words", compact=True)
         yield Static(HEAD, classes="heading", markup=False)
-        yield OptionList(id="runs", compact=True)
+        yield Rows("runs")
         yield Static("", id="count", markup=False)
 
     def on_mount(self) -> None:
@@ -109,30 +107,22 @@ class RunsScreen(Page):
         self._show()
 
     def _show(self) -> None:
-        box = self.query_one("#runs", OptionList)
-        at = box.highlighted or 0
-        box.clear_options()
-        rows = [
-            Option(Text(run_line(r, r.id in self.marked), no_wrap=True, overflow="ellipsis"), id=r.id)
-            for r in self.found
-        ]
-        box.add_options(rows)
-        if rows:
-            box.highlighted = min(at, len(rows) - 1)
+        rows = [run_line(r, r.id in self.marked) for r in self.found]
+        self.query_one("#runs", Rows).show(rows)
         none = "nothing was measured yet" if not self.query_one("#words", Input).value else "no run has these words"
         count = f"{len(rows)} run{'s' if len(rows) != 1 else ''}" if rows else none
         marks = f", {len(self.marked)} of 2 marked to compare" if self.marked else ""
         self.query_one("#count", Static).update(count + marks)
 
     def _current(self) -> str:
-        at = self.query_one("#runs", OptionList).highlighted
-        return self.found[at].id if at is not None and at < len(self.found) else ""
+        at = self.query_one("#runs", Rows).cursor
+        return self.found[at].id if at < len(self.found) else ""
 
-    @on(OptionList.OptionSelected)
-    def opened(self, event: OptionList.OptionSelected) -> None:
+    @on(Rows.Chosen)
+    def opened(self, event: Rows.Chosen) -> None:
         from linkladder.app.screens.results import ResultsScreen
 
-        self.app.push_screen(ResultsScreen(str(event.option_id)))
+        self.app.push_screen(ResultsScreen(self.found[event.index].id))
 
     def action_filter(self) -> None:
         box = self.query_one("#words", Input)
@@ -181,6 +171,3 @@ class RunsScreen(Page):
             await app.ask(app.backend.delete, run)
             self.marked = [m for m in self.marked if m != run]
             self.load()
-
-    def action_noop(self) -> None:
-        """Enter belongs to the list."""

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from linkladder.app.backend import Finding, Health, Setting
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question
+from linkladder.app.widgets.menu import Menu
 
 ACTIONS = [
     ("hostname", "Host name", "give the appliance another name"),
@@ -114,7 +115,6 @@ class SystemScreen(Page):
 The changes below go through one helper that allows only these.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "noop", "Do it", key_display="Enter"),
         Binding("t", "tunables", "Tunables"),
         Binding("d", "doctor", "Doctor"),
         Binding("g", "log_screen", "Log"),
@@ -127,7 +127,7 @@ The changes below go through one helper that allows only these.
             yield Static("looking ...", id="host", markup=False)
             yield Static("")
             yield Static("Change", classes="heading")
-            box = OptionList(id="actions", compact=True)
+            box = Menu("actions")
             box.add_options([Option(f"{label:<14} {words}", id=key) for key, label, words in ACTIONS])
             yield box
             yield Static("")
@@ -180,6 +180,3 @@ The changes below go through one helper that allows only these.
 
     def action_log_screen(self) -> None:
         self.app.push_screen(LogScreen())
-
-    def action_noop(self) -> None:
-        """Enter belongs to the list."""

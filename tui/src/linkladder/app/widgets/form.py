@@ -20,7 +20,7 @@ class Field(Horizontal):
     Field > .label { width: auto; padding: 0 1 0 0; }
     Field > .edge { width: 1; }
     Field > Input { border: none; height: 1; padding: 0; background: transparent; }
-    Field > Input:focus { text-style: reverse; border: none; }
+    Field > Input:focus { border: none; color: $block-cursor-foreground; background: $block-cursor-background; }
     """
 
     def __init__(self, label: str, value: str = "", width: int = 10, *, key: str, label_width: int = 0) -> None:
@@ -50,7 +50,7 @@ class Choice(Static):
 
     DEFAULT_CSS = """
     Choice { height: 1; width: auto; padding: 0 1 0 0; }
-    Choice:focus { text-style: reverse; }
+    Choice:focus { color: $block-cursor-foreground; background: $block-cursor-background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "turn(-1)", "Previous", show=False),
@@ -103,9 +103,14 @@ class Action(Static):
 
     DEFAULT_CSS = """
     Action { height: 1; width: auto; padding: 0 1; margin: 0 2 0 0; }
-    Action:focus { text-style: reverse bold; }
+    Action:focus { color: $block-cursor-foreground; background: $block-cursor-background; text-style: bold; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "press", "Do it", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "press", "Do it", key_display="Enter"),
+        Binding("space", "press", "Do it", show=False),
+        Binding("left,h", "app.focus_previous", "Previous", show=False),
+        Binding("right,l", "app.focus_next", "Next", show=False),
+    ]
     can_focus = True
 
     def __init__(self, label: str, *, key: str) -> None:

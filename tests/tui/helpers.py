@@ -1,0 +1,29 @@
+"""What the person sees, as text."""
+
+from __future__ import annotations
+
+from textual.app import App
+from textual.pilot import Pilot
+
+SIZES = [(80, 25), (120, 40)]
+
+
+def seen(app: App) -> str:
+    """The screen's lines, through the app's own line filters."""
+    lines = []
+    for strip in app.screen._compositor.render_strips():
+        for line_filter in app._filters if hasattr(app, "_filters") else ():
+            if line_filter.enabled:
+                strip = strip.apply_filter(line_filter, app.screen.background_colors[1])
+        lines.append(strip.text.rstrip())
+    return "\n".join(lines)
+
+
+async def until(pilot: Pilot, words: str, seconds: float = 6.0) -> str:
+    """Wait for words to appear; the screen as it then is."""
+    for _ in range(int(seconds / 0.05)):
+        await pilot.pause(0.05)
+        text = seen(pilot.app)
+        if words in " ".join(text.split()):  # lines wrap where they like
+            return text
+    raise AssertionError(f"never saw {words!r} on:\n{seen(pilot.app)}")

@@ -1,0 +1,183 @@
+"""A run made up second by second, for screens that need the same figures every time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder import events, plan
+from linkladder.app.backend import Finding, Health, PeerView, Setting
+from linkladder.app.replay import ReplayBackend
+from linkladder.eventlog import Entry
+from linkladder.model import (
+    Contract,
+    CoreLoad,
+    CpuUse,
+    Document,
+    End,
+    Evidence,
+    ExperimentResult,
+    HostFacts,
+    HostSample,
+    Interval,
+    Nic,
+    Path,
+    PathMtu,
+    Plan,
+    Protocol,
+    Rtt,
+    RungName,
+    RungResult,
+    RunInfo,
+    RunState,
+    TrialResult,
+)
+from linkladder.plan import Link
+from linkladder.store import RunSummary
+
+RUN = "20261121-101500-ab12"
+CONTRACT = Contract(port_bps=10e9, mtu=1500, circuit="PRG-BRQ 10G", expected_rtt_ms=1.2)
+NICS = (
+    Nic("lo0", mtu=16384, up=True, addresses=("127.0.0.1",), loopback=True),
+    Nic("vmx0", "vmxnet3", mtu=1500, up=True, speed_bps=10e9, addresses=("10.7.0.1",), rx_queues=4,
+        offloads={"tso": True, "lro": False}),
+    Nic("vmx1", "vmxnet3", mtu=1500, up=False),
+)  # fmt: skip
+HOST = HostFacts(
+    "alpha", os="FreeBSD", release="15.1-RELEASE", cpu="Xeon", cores=4, memory=8 << 30, virtual="VMware", nics=NICS,
+    tools={"iperf": "2.2.1", "netperf": "2.7.1"},
+)  # fmt: skip
+LINK = Link(
+    CONTRACT,
+    {
+        RungName.SAME_HOST: Path("10.7.0.1", "10.7.0.2", "beta"),
+        RungName.SAME_VLAN: Path("10.7.0.1", "10.7.0.3", "beta"),
+        RungName.DC_LINK: Path("10.7.0.1", "10.9.0.2", "beta"),
+    },
+)
+BETA = PeerView("beta", ("10.7.0.2",), True, 0.214, "SHA256:abc")
+RATES = {
+    RungName.LOCALHOST: 41.2e9,
+    RungName.SAME_HOST: 24.6e9,
+    RungName.SAME_VLAN: 9.38e9,
+    RungName.DC_LINK: 9.21e9,
+}
+
+
+def the_plan() -> Plan:
+    return plan.with_link(plan.builtin("quick", 4, CONTRACT), LINK)
+
+
+def wobble(rate: float, second: int, number: int) -> float:
+    return rate * (1 + ((second * 37 + number * 11) % 9 - 4) / 300)
+
+
+def sample(second: int, busy: float, used: int) -> HostSample:
+    loads = []
+    for core in range(4):
+        share = max(2.0, min(99.0, busy + (core * 17 + second * 5) % 23 - 11))
+        loads.append(CoreLoad(share * 0.1, share * 0.9, 0.0, 100 - share))
+    return HostSample(float(second), tuple(loads), used)
+
+
+def trial_result(exp, rung: RungName, repeat: int, number: int) -> TrialResult:
+    base = TrialResult(f"t{number}", repeat, True, "2026-11-21T10:15:00Z", 14.0)
+    if exp.protocol == Protocol.ECHO:
+        return replace(base, rtt=Rtt(20, 20, 0.19, 0.214, 0.31))
+    if exp.protocol == Protocol.DF:
+        return replace(base, path_mtu=PathMtu((1500,), (), 1500))
+    rate = RATES[rung]
+    intervals = tuple(
+        Interval(float(s), s + 1.0, int(wobble(rate, s, number) / 8), exp.direction, s >= 3) for s in range(13)
+    )
+    return replace(
+        base,
+        goodput_bps=rate,
+        by_direction={exp.direction.value: rate},
+        intervals=intervals,
+        cpu={"near": CpuUse(41.0, 78.0, 1.64), "far": CpuUse(48.0, 91.0, 1.92)},
+    )
+
+
+def the_log() -> list[Entry]:
+    """The quick plan over four rungs; before same-vlan and dc-link the operator is asked."""
+    asked = the_plan()
+    log: list[Entry] = [(0.0, events.RunStarted(RUN, asked, plan.seconds(asked), plan.trials(asked)))]
+    at, number = 0.2, 0
+    for index, rung in enumerate(asked.rungs):
+        if index >= 2:
+            text = (
+                "Move beta to another host in the same VLAN." if index == 2 else "Move beta to the other data centre."
+            )
+            log.append((at, events.WaitingForOperator(rung.name, text)))
+            at += 1
+        log.append((at, events.RungStarted(rung.name, plan.seconds(rung), plan.trials(rung), index)))
+        if index == 2:
+            found = Evidence("another host, same VLAN", ("same subnet", "answers ARP directly", "0.21 ms, was 0.08 ms"))
+            log.append((at, events.EvidenceFound(rung.name, found)))
+        for exp, repeat in plan.order(rung):
+            seconds = plan.trial_seconds(exp)
+            words = f"near: {exp.tool} -c {rung.path.remote} -P {exp.streams}"
+            log.append((at, events.TrialStarted(rung.name, exp.id, repeat, number, seconds, (words,))))
+            result = trial_result(exp, rung.name, repeat, number)
+            for interval in result.intervals:
+                second = int(interval.start)
+                log.append((at + second + 1, events.IntervalSeen(replace(interval, retransmits=second % 3))))
+                log.append((at + second + 1, events.Sampled(End.NEAR, sample(second, 41, 1 << 30))))
+                log.append((at + second + 1, events.Sampled(End.FAR, sample(second, 52, 900 << 20))))
+                log.append((at + second + 1, events.RoundTripSeen(float(second), 0.214 + second / 100)))
+            at += seconds
+            log.append((at, events.TrialFinished(rung.name, exp.id, result)))
+            number += 1
+        log.append((at, events.RungFinished(rung.name, rung_result(rung))))
+    log.append((at, events.RunFinished(RUN, RunState.COMPLETE, 0)))
+    return log
+
+
+def rung_result(rung) -> RungResult:
+    made = []
+    for number, exp in enumerate(rung.experiments):
+        trials = tuple(trial_result(exp, rung.name, r, number) for r in range(exp.repeats))
+        rates = [t.goodput_bps for t in trials if t.goodput_bps]
+        made.append(ExperimentResult(exp, trials, *((min(rates), rates[0], max(rates)) if rates else ())))
+    return RungResult(rung.name, rung.path, tuple(made))
+
+
+def the_document(failed: bool = False) -> Document:
+    rungs = [rung_result(r) for r in the_plan().rungs]
+    if failed:
+        bad = TrialResult("bad", 0, False, reason="iperf: connect failed: Connection refused")
+        last = rungs[-1]
+        rungs[-1] = replace(last, experiments=(*last.experiments[:-1], replace(last.experiments[-1], trials=(bad,))))
+    info = RunInfo(
+        RUN, "2026-11-21T10:15:00+00:00", the_plan(), RunState.COMPLETE, "2026-11-21T10:18:00+00:00", "0.1.0",
+        {"near": HOST, "beta": replace(HOST, name="beta")}, ("rack 12, port 3",),
+    )  # fmt: skip
+    return Document(info, tuple(rungs))
+
+
+def summary(run: str = RUN, state: RunState = RunState.COMPLETE, verdict: str = "PASS") -> RunSummary:
+    best = {r.value: v for r, v in RATES.items()}
+    return RunSummary(run, "2026-11-21T10:15:00+00:00", "", state, "quick", "beta", 14, 0, verdict, best)
+
+
+FINDINGS = (
+    Finding("iperf", Health.OK, "2.2.1"),
+    Finding("adapter vmx0", Health.WARN, "one receive queue: one core takes all packets", "check MSI-X"),
+)
+SETTINGS = (
+    Setting("kern.ipc.maxsockbuf", "16777216", "16777216", True),
+    Setting("net.isr.maxthreads", "-1", "1", False, "the loader was not told"),
+)
+
+
+def fresh() -> ReplayBackend:
+    """An appliance out of the box."""
+    return ReplayBackend(HOST, FINDINGS, SETTINGS, entries=the_log())
+
+
+def settled() -> ReplayBackend:
+    """An appliance with a peer, a link and one run."""
+    made = fresh()
+    made.peers, made.described = (BETA,), LINK
+    made.stored = {RUN: (summary(), the_document())}
+    return made

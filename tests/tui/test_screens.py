@@ -1,0 +1,359 @@
+"""Every place, at both sizes, by keys alone."""
+
+from __future__ import annotations
+
+import pytest
+
+import synth
+from helpers import SIZES, seen, until
+from linkladder.app.backend import Heard, PairStage
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.home import HomeScreen, next_step
+from linkladder.app.screens.ladder import LadderScreen
+from linkladder.app.screens.results import ResultsScreen
+from linkladder.app.terminal import Glyphs
+from linkladder.errors import EnvironmentFault
+from linkladder.model import RunState
+from linkladder.plan import Link
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_home_says_who_what_and_what_next(size):
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=size) as pilot:
+        text = await until(pilot, "PASS")
+        for words in ("alpha", "FreeBSD 15.1", "10.7.0.1", "10.0 Gb/s, MTU 1500", "vmxnet3, 4 queues", "beta",
+                      "reachable, round trip 0.214 ms", "1 of 2 checks", "> Read the report"):  # fmt: skip
+            assert words in text, text
+        assert len(text.splitlines()[-1]) <= size[0]
+        await until(pilot, "Quit")
+
+
+async def test_next_steps_in_their_order():
+    backend = synth.fresh()
+    assert next_step(backend.home(), False) == "pair"
+    backend.peers = (synth.BETA,)
+    assert next_step(backend.home(), False) == "link"
+    backend.described = synth.LINK
+    assert next_step(backend.home(), False) == "climb"
+    backend.stored = {synth.RUN: (synth.summary(), synth.the_document())}
+    assert next_step(backend.home(), False) == "report"
+    backend.stored["20261122"] = (synth.summary("20261122", RunState.INCOMPLETE), None)
+    assert next_step(backend.home(), False) == "resume"
+    assert next_step(backend.home(), True) == "watch"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_from_nothing_to_a_verdict_by_enter_alone(size):
+    """Pairing, link, ladder, moves and results: no key but Enter."""
+    backend = synth.fresh()
+    backend.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
+    backend.speed = 400.0
+    backend.stored = {}
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, "> Open pairing")
+        await pilot.press("enter")
+        await until(pilot, "heard 2 s ago")
+        await pilot.press("enter")
+        text = await until(pilot, "402 917 otter lamp river")
+        assert "██" in text
+        await pilot.press("enter")
+        await until(pilot, "beta is paired")
+        await pilot.press("enter")
+        text = await until(pilot, "[ Climb the ladder ]")
+        text = await until(pilot, "carries at most 9.415 Gb/s of TCP")
+        assert "10.7.0.1" in text
+        await pilot.press("enter")
+        await until(pilot, "Move beta to another host")
+        backend.stored = {synth.RUN: (synth.summary(), synth.the_document())}
+        await pilot.press("enter")
+        await until(pilot, "Move beta to the other data centre")
+        await pilot.press("enter")
+        await until(pilot, "The run is complete")
+        await pilot.press("enter")
+        text = await until(pilot, "[run]")
+        await until(pilot, "PASS")
+        assert backend.running.said == [("proceed", ""), ("proceed", "")]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_ladder_live(size):
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        app.climb(synth.the_plan())
+        await pilot.pause(0.2)
+        backend.running.skip_to(9.3)
+        text = await until(pilot, "41.")
+        for words in ("localhost", "measuring", "trial 1 of", "near", "of 4 cores", "retransmits", "round trip",
+                      "left", "2 flows", "█", "░"):  # fmt: skip
+            assert words in text, text
+        await pilot.press("c")
+        assert "near: iperf -c" in await until(pilot, "The commands of this trial")
+        await pilot.press("escape")
+        await pilot.resize_terminal(100, 30)
+        assert "measuring" in await until(pilot, "left")
+
+
+async def test_ceiling_line_on_the_link():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(400)
+        await until(pilot, "Move beta to another host")
+        await pilot.press("enter")
+        began = next(at for at, e in synth.the_log() if getattr(e, "rung", "") == "same-vlan" and hasattr(e, "repeat")
+                     and e.experiment.startswith("tcp"))  # fmt: skip
+        await pilot.pause(0.6)
+        backend.running.skip_to(began + 8)
+        assert "ceiling 9.41 Gb/s" in await until(pilot, "ceiling 9.41")
+
+
+async def test_controls_ask_before_they_destroy():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "measuring")
+        await pilot.press("x")
+        await until(pilot, "Cancel the run?")
+        await pilot.press("enter")  # the safe answer has the focus
+        await pilot.pause(0.2)
+        assert backend.running.said == []
+        await pilot.press("space")
+        await pilot.press("a")
+        await pilot.press("n")
+        await until(pilot, "A note for this run")
+        await pilot.press(*"rack 12", "enter")
+        await pilot.pause(0.2)
+        await pilot.press("x", "left", "enter")
+        text = await until(pilot, "ended early")
+        assert "What was measured is kept" in text
+        assert backend.running.said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
+
+
+async def test_a_second_screen_only_watches_until_it_asks():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "measuring")
+        backend.running.controlling, backend.running.holder = False, "the screen on ttyv0"
+        await until(pilot, "the screen on ttyv0 has the controls")
+        await pilot.press("a")
+        await pilot.pause(0.1)
+        assert backend.running.said == []
+        await pilot.press("t")
+        await until(pilot, "Take the controls?")
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert backend.running.controlling
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_results_matrix(size):
+    backend = synth.settled()
+    backend.stored[synth.RUN] = (synth.summary(), synth.the_document(failed=True))
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        app.push_screen(ResultsScreen(synth.RUN))
+        await until(pilot, "Circuit PRG-BRQ 10G")
+        await until(pilot, "Note: rack 12")
+        await pilot.press("right")
+        text = await until(pilot, "streams")
+        for words in ("41.2 Gb/s", "default", "to far", "41%", "48%", "* best setting"):
+            assert words in text, text
+        await pilot.press("left", "left")
+        assert "[dc-link]" in await until(pilot, "[dc-link]")
+        await pilot.press(*["down"] * 30)
+        assert "Connection refused" in await until(pilot, "Failed trials: 1")
+
+
+async def test_runs_filter_mark_compare_delete():
+    backend = synth.settled()
+    other = "20261120-090000-cd34"
+    backend.stored[other] = (synth.summary(other, verdict="FAIL"), synth.the_document())
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        await pilot.press("r")
+        await until(pilot, "2 runs")
+        await pilot.press("slash", *"FAIL", "enter")
+        text = await until(pilot, "1 run")
+        assert other in text and synth.RUN not in text
+        await pilot.press("slash", *["backspace"] * 4, "enter")
+        await until(pilot, "2 runs")
+        await pilot.press("space", "j", "space", "c")
+        await until(pilot, "against")
+        await pilot.press("escape")
+        await pilot.press("d")
+        await until(pilot, "Delete this run?")
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert len(backend.stored) == 2
+        await pilot.press("d", "left", "enter")
+        await until(pilot, "1 run")
+
+
+async def test_export_writes_and_offers(tmp_path):
+    backend = synth.settled()
+    backend.export_folder = str(tmp_path)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.push_screen(ResultsScreen(synth.RUN))
+        await until(pilot, "dc-link")
+        await pilot.press("x")
+        await until(pilot, "HTML report")
+        await pilot.press("enter")
+        await until(pilot, "Written:")
+        assert (tmp_path / f"{synth.RUN}.html").exists()
+        await pilot.press("end", "up", "enter")
+        assert "@10.7.0.1:" in await until(pilot, "scp ")
+
+
+async def test_link_says_what_is_wrong_and_saves_what_is_right():
+    backend = synth.settled()
+    backend.described = Link()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Describe the link")
+        await pilot.press("enter")
+        await until(pilot, "[ Climb the ladder ]")
+        box = app.screen.query_one("#mtu")
+        box.focus()
+        box.value = "90"
+        await pilot.press("f3")
+        await until(pilot, "MTU: expected a number from 576 to 65535")
+        assert backend.described.contract is None
+        await pilot.press("enter")
+        box.value = "9000"
+        await pilot.press("f3")
+        await until(pilot, "Next step")
+        assert backend.described.contract.mtu == 9000
+        assert backend.described.paths["dc-link"].remote == "10.7.0.2"
+
+
+async def test_pairing_refused_and_again():
+    backend = synth.fresh()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        await pilot.press("enter")
+        text = await until(pilot, "nobody yet")
+        assert "10 min 00 s" in text
+        await pilot.press(*"10.7.0.2", "enter")
+        await until(pilot, "402 917")
+        await pilot.press("right", "enter")
+        await until(pilot, "Not paired: refused here")
+        assert backend.peers == ()
+        await pilot.press("enter")
+        await until(pilot, "nobody yet")
+        await pilot.press("escape")
+        await until(pilot, "Next step")
+        assert backend.state.stage is PairStage.CLOSED
+
+
+async def test_system_doctor_tunables_log_help():
+    backend = synth.settled()
+    backend.log = ["2026-11-21 something was written down"]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("s")
+        await until(pilot, "iperf 2.2.1")
+        await pilot.press("t")
+        await until(pilot, "net.isr.maxthreads")
+        await until(pilot, "the loader was not told")
+        await pilot.press("escape", "d")
+        await until(pilot, "do: check MSI-X")
+        await pilot.press("escape", "g")
+        await until(pilot, "something was written down")
+        await pilot.press("escape", "question_mark")
+        await until(pilot, "Everywhere")
+        await pilot.press("escape")
+        await until(pilot, "Host name")
+        await pilot.press("enter")
+        await until(pilot, "Letters, digits")
+        await pilot.press(*"gamma", "enter")
+        await until(pilot, "hostname: done")
+        assert backend.system_calls == [("hostname", "gamma")]
+
+
+async def test_trouble_is_told_and_the_screen_goes_on():
+    backend = synth.settled()
+    app = LadderApp(backend)
+
+    async def fails(plan, resume=""):
+        raise EnvironmentFault("the disk is full", "No space left on device", "delete old runs")
+
+    backend.start = fails
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        app.climb(synth.the_plan())
+        text = await until(pilot, "The disk is full")
+        assert "Why: No space left on device" in text and "What to do: delete old runs" in text
+        await pilot.press("enter")
+        await until(pilot, "Next step")
+        assert isinstance(app.screen, HomeScreen)
+
+
+async def test_resume_is_offered():
+    backend = synth.settled()
+    backend.stored = {"20261122": (synth.summary("20261122", RunState.INCOMPLETE), synth.the_document())}
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Go on with the last run")
+        await pilot.press("enter")
+        await until(pilot, "Run 20261122 (plan quick)")
+        await pilot.press("enter")
+        await until(pilot, "measuring")
+        assert backend.resumed == ["20261122"]
+        assert isinstance(app.screen, LadderScreen)
+
+
+async def test_ten_thousand_runs_open_quickly():
+    """The list is there within 200 ms of having its rows (its rows come from a thread)."""
+    import time
+
+    backend = synth.settled()
+    many = {f"2026{n:06d}": (synth.summary(f"2026{n:06d}"), None) for n in range(10_000)}
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        backend.stored = many
+        from linkladder.app.screens.runs import RunsScreen
+
+        began = time.perf_counter()
+        app.push_screen(RunsScreen())
+        await until(pilot, "10000 runs")
+        print(f"10,000 runs listed in {1000 * (time.perf_counter() - began):.0f} ms")
+        await pilot.press("end", "up")
+        assert app.screen.query_one("#runs").cursor == 9998
+
+
+@pytest.mark.parametrize("tier", [Glyphs.ASCII, Glyphs.CP437])
+async def test_nothing_outside_the_tier_is_drawn(tier):
+    from linkladder.app.glyphs import CP437
+
+    backend = synth.settled()
+    app = LadderApp(backend, tier)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        texts = [seen(app)]
+        for key in ("r", "escape", "s", "t", "escape", "escape", "p", "escape", "e"):
+            await pilot.press(key)
+            await pilot.pause(0.3)
+            texts.append(seen(app))
+        app.climb(synth.the_plan())
+        await pilot.pause(0.2)
+        backend.running.skip_to(9)
+        texts.append(await until(pilot, "measuring"))
+        allowed = set() if tier is Glyphs.ASCII else CP437
+        for text in texts:
+            strange = {c for c in text if ord(c) > 0x7E and c not in allowed}
+            assert not strange, (strange, text)
