@@ -21,7 +21,8 @@ def main() -> int:
     lab = Lab(PREFIX)
     if args.down:
         lab.down()
-        print(f"the lab is gone; its results stay in {lab.folder}")
+        lab.forget()
+        print("the lab is gone, with the runs that its appliances stored")
         return 0
     try:
         start(lab, args)
