@@ -46,6 +46,7 @@ from linkladder.model import (
     CpuUse,
     Direction,
     Document,
+    Evidence,
     Fault,
     Layer,
     PathMtu,
@@ -437,3 +438,63 @@ def test_a_run_without_a_link_never_passes(name: RungName) -> None:
     judged = judge_document(document(both(name, 9e9)))
     assert judged.rungs[0].verdict is Verdict.PASS
     assert judged.verdict is Verdict.INCOMPLETE and "no link" in judged.sentence
+
+
+def test_traffic_that_did_not_cross_the_link_never_passes() -> None:
+    near = both(RungName.DC_LINK, GOOD)
+    near = dataclasses.replace(near, experiments=(ping(0.1), *near.experiments))
+    far = dataclasses.replace(near, experiments=(ping(5.0), *near.experiments[1:]))
+    deal = dataclasses.replace(GIGABIT, expected_rtt_ms=5.0)
+    host = both(RungName.SAME_HOST, 4e9)
+    assert judge_document(document(host, far, contract=deal)).verdict is Verdict.PASS
+    judged = judge_document(document(host, near, contract=deal))
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "crossed the link" in judged.sentence
+
+
+def test_contradicted_claims_never_pass() -> None:
+    link = dataclasses.replace(
+        both(RungName.DC_LINK, GOOD), evidence=Evidence("the link lies between", ("one hop",), contradicts=True)
+    )
+    assert judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict is Verdict.CANNOT_JUDGE
+
+
+def test_a_black_hole_above_the_sold_mtu_is_no_failure() -> None:
+    good = both(RungName.DC_LINK, GOOD)
+    hole = PathMtu(passed=(1500,), failed=(9000,), mtu=1500, black_hole=True)
+    holed = dataclasses.replace(good, experiments=(df(R, hole), *good.experiments))
+    assert judge_document(document(both(RungName.SAME_HOST, 4e9), holed)).verdict is Verdict.PASS
+
+
+def test_full_duplex_far_below_one_way_fails() -> None:
+    good = both(RungName.DC_LINK, GOOD)
+    duplex = dataclasses.replace(trial(1.1e9), by_direction={"forward": 600e6, "reverse": 500e6}, goodput_bps=1.1e9)
+    together = tcp(Direction.DUPLEX, (duplex, dataclasses.replace(duplex, id="t1", repeat=1)))
+    judged = judge_document(
+        document(both(RungName.SAME_HOST, 4e9), dataclasses.replace(good, experiments=(*good.experiments, together)))
+    )
+    assert judged.verdict is Verdict.FAIL and "both at once" in " ".join(judged.judgement.reasons)
+
+
+def test_comparison_says_what_would_have_been_seen() -> None:
+    a = document(both(RungName.SAME_VLAN, 900e6))
+    noisy = rung(
+        RungName.SAME_VLAN, *(tcp(d, tuple(trial(9e8 + 4e6 * (n - 1), d, n) for n in range(3))) for d in (F, R))
+    )
+    same = compare(document(noisy), document(noisy))
+    assert "No difference beyond the noise" in same.sentence and not any(d.beyond_noise for d in same.differences)
+    assert same.differences[0].detectable_percent == pytest.approx(1.0, abs=0.1)
+    worse = compare(document(noisy), document(both(RungName.SAME_VLAN, 850e6)))
+    assert all(d.beyond_noise and d.change_percent < -5 for d in worse.differences)
+    single = compare(document(both(RungName.SAME_VLAN, 9e8, 1)), document(both(RungName.SAME_VLAN, 5e8, 1)))
+    assert "cannot be told" in single.sentence and not any(d.beyond_noise for d in single.differences)
+    assert compare(a, a).environment == ()
+
+
+def test_comparison_lists_what_else_changed() -> None:
+    a = document(both(RungName.SAME_VLAN, 900e6))
+    beta = dataclasses.replace(a.run.hosts["beta"], kernel="15.1-p2", tunables={"cc": "cubic"})
+    b = dataclasses.replace(a, run=dataclasses.replace(a.run, hosts={**a.run.hosts, "beta": beta}))
+    said = compare(a, b).environment
+    assert any("beta kernel" in s and "15.1-p2" in s for s in said) and any(
+        "cc" in s and "none / cubic" in s for s in said
+    )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from linkladder import units
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.rungs import GENERATOR, ORDER, judge_rung
+from linkladder.judge.circumstances import GENERATOR
+from linkladder.judge.rungs import ORDER, judge_rung
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Document, Layer, Protocol, RungName, RungResult, RunState
 from linkladder.verdicts import DocumentJudgement, Judgement, RungJudgement, Verdict

@@ -7,6 +7,7 @@ import dataclasses
 from linkladder import units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, rate_sold
+from linkladder.judge.circumstances import GENERATOR, circumstances, once
 from linkladder.judge.evidence import ways
 from linkladder.judge.experiments import above_contract, judge_experiment
 from linkladder.judge.figures import rfc6349
@@ -26,7 +27,6 @@ from linkladder.verdicts import ExperimentJudgement, Judgement, LimiterKind, Run
 
 HEADROOM = 1.5  # times the rate that was bought: what the rungs inside one host must show
 ORDER = tuple(RungName)
-GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
 EXCLUDES = {
     RungName.LOCALHOST: "the guest's own stack and CPU",
     RungName.SAME_HOST: "the guests' virtual cards and the virtual switch",
@@ -51,7 +51,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         verdict = _judge_generator(rung, judged, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
-    verdict = _with_path_findings(verdict, rung, deal)
+    verdict = circumstances(verdict, rung, deal)
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
@@ -179,8 +179,9 @@ def _judge_link(
     findings = [f"{_name(j, rung)}: {f}" for j in counting for f in j.judgement.findings]
     findings += [
         f"{_name(j, rung)}: {j.judgement.sentence}"
-        for j in counting
-        if j.judgement.verdict is Verdict.CANNOT_JUDGE and worst is not Verdict.CANNOT_JUDGE
+        for j in judged
+        if j.judgement.verdict is Verdict.CANNOT_JUDGE
+        and (worst is not Verdict.CANNOT_JUDGE if j.counts else bounded and j.experiment in _duplex_ids(judged))
     ]
     figures: dict[str, float] = {f"{d}_bps": j.spread.median for d, j in chosen.items() if j.spread}
     nothing = _nothing(rung, chosen)
@@ -201,11 +202,8 @@ def _judge_link(
         findings.append(missing)
         provisional = True
         worst = Verdict.INCOMPLETE if worst is Verdict.PASS else worst
-    if rung.evidence is not None and rung.evidence.contradicts:
-        findings.append("The evidence contradicts the claim of this rung: " + "; ".join(rung.evidence.findings))
-        provisional = True
     sentence = _sentence(worst, provisional, rung, chosen, deal, reasons, missing)
-    return Judgement(worst, provisional, sentence, tuple(reasons), _once(advice), _once(findings), figures)
+    return Judgement(worst, provisional, sentence, tuple(reasons), once(advice), once(findings), figures)
 
 
 def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement:
@@ -269,26 +267,6 @@ def _missing(rung: RungResult, document: Document) -> str:
     return f"{absent} of {sum(p.repeats for p in known)} planned trials were not run."
 
 
-def _with_path_findings(verdict: Judgement, rung: RungResult, deal: Contract) -> Judgement:
-    found = []
-    for e in rung.experiments:
-        for t in e.trials:
-            if t.path_mtu is None:
-                continue
-            way = e.parameters.direction
-            if t.path_mtu.black_hole:
-                found.append(f"Path MTU black hole, {way}: larger packets than {t.path_mtu.mtu} vanish without a word.")
-            elif t.path_mtu.mtu is not None and t.path_mtu.mtu < deal.mtu:
-                found.append(f"The path carries {t.path_mtu.mtu}, not the {deal.mtu} that was entered ({way}).")
-    if not found:
-        return verdict
-    # A link that swallows packets of the MTU it was sold with does not do what was bought.
-    hole = any("black hole" in f for f in found) and rung.name not in GENERATOR
-    worse = Verdict.FAIL if hole and verdict.verdict in (Verdict.PASS, Verdict.CANNOT_JUDGE) else verdict.verdict
-    sentence = verdict.sentence if worse is verdict.verdict else f"FAIL: {found[0]}"
-    return dataclasses.replace(verdict, verdict=worse, sentence=sentence, findings=_once([*found, *verdict.findings]))
-
-
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:
     p = _parameters(rung, j.experiment)
     kind = "UDP" if j.protocol == Protocol.UDP else "TCP"
@@ -320,7 +298,3 @@ def _sentence(
     if verdict is Verdict.INCOMPLETE and missing and parts:
         return f"{head}: {rung.name} carried {carried}, but {missing}"
     return f"{head}: {rung.name} carried {carried}. {reasons[0] if reasons else ''}".rstrip()
-
-
-def _once(texts: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
