@@ -1,0 +1,112 @@
+"""The download address works once, for who knows it; its QR code says what it should."""
+
+from __future__ import annotations
+
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from linkladder.app import qr
+from linkladder.app.download import Download
+
+
+@pytest.fixture
+def report(tmp_path):
+    path = tmp_path / "run.html"
+    path.write_text("<p>a report</p>", encoding="utf-8")
+    return path
+
+
+def get(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return answer.read()
+
+
+def test_one_download_and_no_more(report):
+    offer = Download(report, "127.0.0.1")
+    base = offer.url.rsplit("/", 1)[0]
+    for wrong in ("/", "/../run.html", "/" + "A" * 22, "/run.html"):
+        with pytest.raises(urllib.error.HTTPError):
+            get(base + wrong)
+    assert get(offer.url) == b"<p>a report</p>"
+    time.sleep(0.6)
+    with pytest.raises(OSError):
+        get(offer.url)
+    offer.close()
+
+
+def test_it_closes_by_itself(report):
+    offer = Download(report, "127.0.0.1", seconds=0.2)
+    time.sleep(1.0)
+    with pytest.raises(OSError):
+        get(offer.url)
+
+
+def decode(rows: list[list[bool]]) -> str:
+    """An independent reading: format bits, unmask, walk the columns, take the bytes."""
+    size = len(rows)
+    version = (size - 17) // 4
+    word = sum(rows[8][c] << (14 - i) for i, c in enumerate([0, 1, 2, 3, 4, 5, 7, 8]))
+    word |= sum(rows[r][8] << (14 - 8 - i) for i, r in enumerate([7, 5, 4, 3, 2, 1, 0]))
+    plain = word ^ 0b101010000010010
+    level, mask = plain >> 13, plain >> 10 & 7
+    assert level == 0b01
+    rules = [
+        lambda i, j: (i + j) % 2, lambda i, j: i % 2, lambda i, j: j % 3, lambda i, j: (i + j) % 3,
+        lambda i, j: (i // 2 + j // 3) % 2, lambda i, j: (i * j) % 2 + (i * j) % 3,
+        lambda i, j: ((i * j) % 2 + (i * j) % 3) % 2, lambda i, j: ((i + j) % 2 + (i * j) % 3) % 2,
+    ]  # fmt: skip
+
+    def fixed(r: int, c: int) -> bool:
+        corner = (r < 9 and c < 9) or (r < 9 and c >= size - 8) or (r >= size - 8 and c < 9)
+        middle = version > 1 and size - 9 <= r <= size - 5 and size - 9 <= c <= size - 5
+        return corner or middle or r == 6 or c == 6
+
+    bits = []
+    up = True
+    column = size - 1
+    while column > 0:
+        if column == 6:
+            column -= 1
+        for r in range(size - 1, -1, -1) if up else range(size):
+            for c in (column, column - 1):
+                if not fixed(r, c):
+                    bits.append(rows[r][c] ^ (rules[mask](r, c) == 0))
+        up = not up
+        column -= 2
+    number = int("".join("01"[b] for b in bits), 2)
+    total = len(bits)
+    assert number >> total - 4 == 0b0100
+    count = number >> total - 12 & 0xFF
+    return bytes(number >> total - 20 - 8 * i & 0xFF for i in range(count)).decode()
+
+
+@pytest.mark.parametrize("text", ["a", "http://10.7.0.1:40001/" + "x" * 22, "http://[2001:db8::1]:40001/" + "y" * 60])
+@pytest.mark.parametrize("mask", [None, 0, 3, 7])
+def test_qr_reads_back(text, mask):
+    assert decode(qr.matrix(text, mask)) == text
+
+
+def test_qr_remainder_is_a_code_word():
+    """Data and correction together divide by the generator: all syndromes are zero."""
+    words = qr._codewords(b"http://10.7.0.1:40001/abc", 2)
+    for power in range(10):
+        root = 1
+        for _ in range(power):
+            root = qr._times(root, 2)
+        value = 0
+        for word in words:
+            value = qr._times(value, root) ^ word
+        assert value == 0
+
+
+def test_qr_too_long_is_said():
+    with pytest.raises(ValueError, match="106"):
+        qr.matrix("x" * 107)
+
+
+def test_qr_picture_fits_the_console():
+    lines = qr.picture("http://10.7.0.1:40001/" + "x" * 22)
+    assert len(lines) <= 19 and max(map(len, lines)) <= 40

@@ -1,0 +1,56 @@
+"""A log comes back as it went in; a torn end and foreign lines harm nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+import synth
+from linkladder import eventlog
+from linkladder.app.progress import Progress, Stage
+from linkladder.codec import CodecError
+from linkladder.model import RunState
+
+
+def test_every_event_comes_back():
+    for at, event in synth.the_log():
+        assert eventlog.parse(eventlog.dump(event, at)) == (round(at, 3), event)
+
+
+def test_tail_sees_lines_as_they_are_finished(tmp_path):
+    path = tmp_path / "log.jsonl"
+    tail = eventlog.Tail(path)
+    assert tail.poll() == []
+    lines = [eventlog.dump(event, at) for at, event in synth.the_log()[:3]]
+    path.write_text(lines[0] + "\n" + lines[1][:20], encoding="utf-8")
+    assert len(tail.poll()) == 1
+    with path.open("a") as file:
+        file.write(lines[1][20:] + "\n" + lines[2][:-1])
+    assert [at for at, _ in tail.poll()] == [synth.the_log()[1][0]]
+    assert len(list(eventlog.read(path))) == 2  # the third line was cut short
+
+
+@pytest.mark.parametrize("line", ["", "{", "[]", '{"event": "Nothing"}', '{"event": "PeerBack", "data": {}, "at": 1}'])
+def test_foreign_lines_are_named(line):
+    with pytest.raises(CodecError):
+        eventlog.parse(line)
+
+
+def test_progress_at_the_end_of_a_run():
+    progress = Progress()
+    for at, event in synth.the_log():
+        progress.apply(event, at)
+    assert progress.over and progress.state is RunState.COMPLETE
+    assert [r.stage for r in progress.rungs] == [Stage.DONE] * 4
+    assert progress.done == progress.trials
+    assert progress.whole_left() == pytest.approx(0.0, abs=1.0)
+    assert progress.rung("dc-link").best_bps == pytest.approx(9.21e9)
+
+
+def test_time_left_only_falls_within_a_trial():
+    progress = Progress()
+    left = []
+    for at, event in synth.the_log()[:20]:
+        progress.apply(event, at)
+        left.append(progress.whole_left())
+    assert left == sorted(left, reverse=True)
+    assert left[0] == pytest.approx(progress.seconds)
