@@ -1,7 +1,8 @@
 """The judge names what really limits: real paths whose rate, buffer, loss and delay are drawn at random.
 
 LINKLADDER_DRAWS=10 measures ten of each kind and asks for nine right ones (about half an hour); otherwise one draw
-each, and a kind that is missed is drawn once more (nine in ten is the promise, and this machine has other work).  LINKLADDER_DRAWS_KEEP=FOLDER keeps every measured rung as JSON.
+each, and a kind that is missed is drawn once more (nine in ten is the promise, and this machine has other work).
+LINKLADDER_DRAWS_KEEP=FOLDER keeps every measured rung as JSON.
 """
 
 from __future__ import annotations

@@ -203,6 +203,15 @@ def test_a_forger_cannot_seal_again() -> None:
     assert verify.check(lied, known).state is verify.State.ALTERED
 
 
+def test_a_page_cannot_borrow_a_name() -> None:
+    """Signed by one known key while it names another: found out."""
+    page = report.html(ladder(950e6), key=signing.own_key())
+    named = json.loads(verify.payload(page))["signer"]
+    bare = page.replace(verify.SEAL.findall(page)[0][0], "").replace(named, "SHA256:" + "A" * 43)
+    renamed = verify.seal(bare, lambda text: signing.sign(text, signing.own_key()))
+    assert verify.check(renamed, signing.known_signers()).state is verify.State.ALTERED
+
+
 def test_a_page_of_another_version_rests_on_its_signature() -> None:
     page = report.html(ladder(950e6), key=signing.own_key())
     whole = verify.SEAL.findall(page)[0][0]

@@ -129,6 +129,9 @@ def check(page: str, known: dict[str, str]) -> Verification:
     if not found.fits:
         said = "ALTERED: the signature does not fit the page."
         return Verification(State.ALTERED, said, tuple(details), "", found.fingerprint, digest)
+    if json.loads(payload(bare))["signer"] != found.fingerprint:
+        said = "ALTERED: the page names another key than the one that signed it."
+        return Verification(State.ALTERED, said, tuple(details), "", found.fingerprint, digest)
     if not found.valid:
         said = "UNKNOWN KEY: intact, but signed by a key that is not known here, so it proves nothing."
         return Verification(State.UNKNOWN_KEY, said, tuple(details), "", found.fingerprint, digest)
