@@ -268,6 +268,10 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["judgement"]["verdict"] == "PASS"
     assert cli.main(["ceiling", "--rate", "10G", "--mtu", "1500"]) == 0
     assert "9.415 Gb/s" in capsys.readouterr().out
+    assert cli.main(["ceiling", "--rate", "1G", "--layer", "l2"]) == 0
+    assert "956.4 Mb/s" in capsys.readouterr().out
+    assert cli.main(["ceiling", "--rate", "10G", "--contract", "1G", "--layer", "L1", "--vlan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tcp"]["bps"] == pytest.approx(1e9 * 1448 / 1542)
     page = tmp_path / "r.html"
     assert cli.main(["report", str(source), "--html", str(page), "--csv", str(tmp_path / "r.csv")]) == 0
     assert (tmp_path / "r-intervals.csv").exists()

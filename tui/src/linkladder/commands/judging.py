@@ -12,6 +12,7 @@ from linkladder import report, state, units
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document
+from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Document, Layer, Protocol
 from linkladder.report import signing, verify
 from linkladder.store import Store
@@ -49,7 +50,9 @@ def add_parsers(commands: Any) -> None:
 
 def _assumptions(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("assumptions about the link, in place of the plan's")
-    group.add_argument("--rate", metavar="R", type=_rate, help="port rate, 10G")
+    group.add_argument(
+        "--rate", metavar="R", type=_rate, help="the link's rate, 10G: its port's, or with --layer what is sold"
+    )
     group.add_argument("--contract", metavar="R", type=_rate, help="contracted rate, where it is lower")
     group.add_argument("--layer", type=lambda t: str(t).upper(), choices=[str(x) for x in Layer], help="it counts")
     group.add_argument("--mtu", type=_mtu)
@@ -85,10 +88,16 @@ def _ratio(text: str) -> float:
 
 
 def _overrides(args: argparse.Namespace) -> Overrides:
+    layer = Layer(args.layer) if args.layer else None
+    port, sold = args.rate, args.contract
+    if port is not None and sold is None:
+        # One rate alone describes the whole link: as a port, or as what is sold where it counts another layer.
+        layer, sold = layer or Layer.L1, args.rate
+        port = args.rate if layer is Layer.L1 else None
     return Overrides(
-        port_bps=args.rate,
-        rate_bps=args.contract,
-        layer=Layer(args.layer) if args.layer else None,
+        port_bps=port,
+        rate_bps=sold,
+        layer=layer,
         mtu=args.mtu,
         vlan_tags=args.vlan,
         encap_bytes=args.encap,
@@ -169,7 +178,9 @@ def _print_comparison(compared: Comparison) -> None:
 
 
 def _ceiling(args: argparse.Namespace) -> int:
-    deal = _overrides(args).apply(Contract())
+    wider = next((p for p in PORTS if p > (args.rate or args.contract or 10e9)), 1e12)
+    base = Contract(port_bps=wider if args.rate or args.contract else 10e9)
+    deal = _overrides(args).apply(base)
     found = {"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP)}
     if args.json:
         print(json.dumps({k: to_json(v) for k, v in found.items()}, indent=1))
