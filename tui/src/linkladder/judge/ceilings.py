@@ -99,5 +99,5 @@ def _four(bps: float) -> str:
     """Four figures, since ceilings differ in the fourth."""
     for unit, factor in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
         if bps >= factor:
-            return f"{bps / factor:.4g} {unit}" if bps / factor < 10 else f"{bps / factor:.1f} {unit}"
+            return f"{bps / factor:.3f} {unit}" if bps / factor < 10 else f"{bps / factor:.1f} {unit}"
     return f"{bps:.0f} b/s"
