@@ -51,7 +51,7 @@ def add_parsers(commands: Any) -> None:
 def _assumptions(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("assumptions about the link, in place of the plan's")
     group.add_argument(
-        "--rate", metavar="R", type=_rate, help="the link's rate, 10G: its port's, or with --layer what is sold"
+        "--rate", metavar="R", type=_rate, help="the link's rate: the port's, or with --layer what is sold"
     )
     group.add_argument("--contract", metavar="R", type=_rate, help="contracted rate, where it is lower")
     group.add_argument("--layer", type=lambda t: str(t).upper(), choices=[str(x) for x in Layer], help="it counts")

@@ -168,7 +168,8 @@ def _lossy(e: Evidence) -> Limiter | None:
     if not (policed or random or _loss_explains(e)):
         return None
     figures = (f"{e.retransmits} segments sent again, {e.loss:.3%}", *policed, *random)
-    again = f"{e.loss:.2%} of the segments had to be sent again while the round trip stayed flat"
+    calm = "the round trip rose only in bursts" if _rising(e) else "the round trip stayed flat"
+    again = f"{e.loss:.2%} of the segments had to be sent again while {calm}"
     if policed and not random:
         return Limiter(
             LimiterKind.POLICER,
@@ -215,6 +216,8 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
             signs.append(f"paced UDP delivers {units.rate(flat[0])} however much is offered")
     if e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.05:
         signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
+    elif e.burst is not None and e.burst > 1.2 and _rising(e) and _bursts(e):
+        signs.append(f"the first second ran {e.burst:.1f} times faster, and the queue comes and goes with bursts")
     others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
     if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
         signs.append("more streams carry no more")
