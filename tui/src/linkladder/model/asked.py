@@ -1,0 +1,78 @@
+"""What is asked: the contract, the rungs and their experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkladder.model.words import Direction, Layer, Protocol, RungName, Tool
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What the link is sold as."""
+
+    port_bps: float = 10e9
+    rate_bps: float | None = None  # contracted rate where it is lower than the port's
+    layer: Layer = Layer.L2  # the layer rate_bps counts; a port counts L1
+    mtu: int = 1500
+    vlan_tags: int = 0
+    encap_bytes: int = 0
+    ip_version: int = 4
+    dscp: int = 0
+    timestamps: bool = True
+    pass_ratio: float = 0.97
+    circuit: str = ""
+    expected_rtt_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Path:
+    """Where a rung's traffic goes: from `local` at the near end to `remote` at the far one."""
+
+    local: str = ""
+    remote: str = ""
+    peer: str = ""  # a paired peer's name; empty on the localhost rung
+    local_interface: str = ""
+    remote_interface: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One setting to be measured, `repeats` times."""
+
+    id: str
+    tool: Tool = Tool.IPERF
+    protocol: Protocol = Protocol.TCP
+    direction: Direction = Direction.FORWARD
+    streams: int = 1
+    window: int | None = None  # socket buffer at both ends; None leaves the system's autotuning
+    write_size: int | None = None
+    duration: float = 10.0  # counted seconds, after the warm-up
+    warmup: float = 3.0
+    repeats: int = 1
+    udp_rate_bps: float | None = None  # total of all streams
+    request: int = 700  # netperf rr
+    response: int = 700
+    sessions: int = 1  # netperf rr: concurrent processes
+    count: int = 100  # ping
+    interval: float = 0.05  # ping
+    sizes: tuple[int, ...] = ()  # ping df: MTUs to probe; empty: the contract's, and what is below it
+    dscp: int = 0
+    ping_under_load: bool = False  # a 5 Hz ping beside the throughput trial
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Rung:
+    name: RungName
+    path: Path = Path()
+    experiments: tuple[Experiment, ...] = ()
+    move: str = ""  # what the operator must do before it: "Move beta to another host ..."
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    title: str = ""
+    contract: Contract = Contract()
+    rungs: tuple[Rung, ...] = ()

@@ -1,0 +1,134 @@
+"""What a host is and what it did during a trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from linkladder.model.words import End
+
+
+@dataclass(frozen=True)
+class Nic:
+    name: str
+    driver: str = ""
+    mac: str = ""
+    mtu: int = 0
+    up: bool = False
+    speed_bps: float | None = None
+    addresses: tuple[str, ...] = ()  # without prefix length, no zone
+    offloads: dict[str, bool] = field(default_factory=dict)  # tso, lro, gso, gro, rxcsum, txcsum ...
+    rx_queues: int | None = None
+    tx_queues: int | None = None
+    loopback: bool = False
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    name: str
+    os: str = ""  # "FreeBSD" | "Linux"
+    release: str = ""
+    kernel: str = ""
+    machine: str = ""
+    cpu: str = ""
+    cores: int = 1
+    memory: int = 0
+    virtual: str = ""  # hypervisor, empty on bare metal
+    version: str = ""  # linkladder's
+    nics: tuple[Nic, ...] = ()
+    tools: dict[str, str] = field(default_factory=dict)  # tool -> version; missing tools are absent
+    tunables: dict[str, str] = field(default_factory=dict)  # what a comparison must know (cc, buffers, ...)
+    window_limit: int | None = None  # the largest socket buffer the system grants
+
+
+@dataclass(frozen=True)
+class CoreTimes:
+    """Cumulative seconds of one core."""
+
+    user: float
+    system: float
+    interrupt: float
+    idle: float
+
+
+@dataclass(frozen=True)
+class CoreLoad:
+    """Percent of one core in one sample."""
+
+    user: float
+    system: float
+    interrupt: float
+    idle: float
+
+    @property
+    def busy(self) -> float:
+        return 100.0 - self.idle
+
+
+@dataclass(frozen=True)
+class NicCounters:
+    """Cumulative counters of one interface (differences of them in an EndRecord)."""
+
+    name: str
+    rx_bytes: int = 0
+    tx_bytes: int = 0
+    rx_packets: int = 0
+    tx_packets: int = 0
+    rx_errors: int = 0
+    tx_errors: int = 0
+    rx_drops: int = 0
+    tx_drops: int = 0
+    crc_errors: int | None = None
+    rx_pause: int | None = None
+    tx_pause: int | None = None
+
+
+@dataclass(frozen=True)
+class TcpCounters:
+    """Cumulative TCP counters of the host, or their difference over a trial; None where the system tells not."""
+
+    segments_sent: int | None = None
+    retransmits: int | None = None
+    out_of_order: int | None = None
+    zero_window_sent: int | None = None  # this end, as receiver, closed its window
+    zero_window_probes: int | None = None  # this end, as sender, met a closed window
+
+
+@dataclass(frozen=True)
+class HostSample:
+    """One second of a host; `t` is seconds since the trial began on the near end's clock."""
+
+    t: float
+    cores: tuple[CoreLoad, ...]
+    memory_used: int
+    nics: tuple[NicCounters, ...] = ()
+
+
+@dataclass(frozen=True)
+class CpuUse:
+    """CPU over the counted part of a trial."""
+
+    percent: float  # of the whole machine
+    busiest: float  # percent, the busiest core's mean
+    cores_used: float  # sum over cores, in cores
+    per_core: tuple[float, ...] = ()
+    gbps_per_core: float | None = None
+    starved: float | None = None  # share of time a CPU quota or a hypervisor withheld (cgroup, steal), 0..1
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    total: int
+    mean: int
+    peak: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A process exactly as it was started."""
+
+    end: End
+    role: str  # "server" | "client" | "ping"
+    argv: tuple[str, ...]
+    exit_code: int | None = None
+    output: str = ""  # stdout; raw text also lies compressed beside the store
+    errors: str = ""  # stderr

@@ -1,0 +1,65 @@
+"""The words that measurements are made of."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+SCHEMA = "linkladder/1"
+
+
+class End(StrEnum):
+    NEAR = "near"
+    FAR = "far"
+
+
+class RungName(StrEnum):
+    LOCALHOST = "localhost"
+    SAME_HOST = "same-host"
+    SAME_VLAN = "same-vlan"
+    DC_LINK = "dc-link"
+
+
+class Layer(StrEnum):
+    """What a contracted rate counts: the wire with preamble and gap, frames without FCS, or IP packets."""
+
+    L1 = "L1"
+    L2 = "L2"
+    L3 = "L3"
+
+
+class Tool(StrEnum):
+    IPERF = "iperf"
+    NETPERF = "netperf"
+    PING = "ping"
+
+
+class Protocol(StrEnum):
+    """iperf: tcp, udp.  netperf: tcp (TCP_STREAM), rr (TCP_RR).  ping: echo (round trip), df (path MTU)."""
+
+    TCP = "tcp"
+    UDP = "udp"
+    RR = "rr"
+    ECHO = "echo"
+    DF = "df"
+
+
+class Direction(StrEnum):
+    """Which way the payload goes; BOTH is for plans only and expands to FORWARD then REVERSE."""
+
+    FORWARD = "forward"
+    REVERSE = "reverse"
+    BOTH = "both"
+    DUPLEX = "duplex"
+
+
+class Fault(StrEnum):
+    """TOOL: the measurement broke, it says nothing of the link.  PATH: the link did it, and that is a result."""
+
+    TOOL = "tool"
+    PATH = "path"
+
+
+class RunState(StrEnum):
+    RUNNING = "running"
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
