@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 
 OVMF = Path("/usr/share/ovmf/OVMF.fd")
+# vmware's controller where the firmware has a driver for it: Debian's OVMF has none, SeaBIOS has.
+DISKS = {"efi": "virtio-blk-pci,drive=d0,bootindex=1", "bios": "scsi-hd,drive=d0,bus=scsi0.0,bootindex=1"}
 ESCAPE = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78c]|[\x00\x07\x0e\x0f]")
 # What the first screen always shows.
 TUI = r"linkladder|Home"
@@ -177,7 +179,7 @@ class Machine:
             "-drive",
             f"file={self.disk},if=none,id=d0,format=qcow2,cache=writethrough",
         ]
-        words += ["-device", "scsi-hd,drive=d0,bus=scsi0.0,bootindex=1"]
+        words += ["-device", DISKS[self.firmware]]
         for place, tap in enumerate(self.taps or ("", "")):
             words += [
                 "-device",
