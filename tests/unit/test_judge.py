@@ -498,3 +498,10 @@ def test_comparison_lists_what_else_changed() -> None:
     assert any("beta kernel" in s and "15.1-p2" in s for s in said) and any(
         "cc" in s and "none / cubic" in s for s in said
     )
+
+
+def test_figures_without_bytes_never_pass() -> None:
+    one = trial(GOOD)
+    empty = dataclasses.replace(one, flows=tuple(dataclasses.replace(f, bytes=0, total_bytes=0) for f in one.flows))
+    link = rung(RungName.DC_LINK, tcp(F, (empty,) * 3), tcp(R, tuple(trial(GOOD, R, n) for n in range(3))))
+    assert judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict is Verdict.FAIL

@@ -69,8 +69,8 @@ def _packet(contract: Contract, protocol: Protocol, write_size: int | None) -> t
     header = IP_HEADER[contract.ip_version]
     if protocol is not Protocol.UDP:
         options = TIMESTAMPS if contract.timestamps else 0
-        return contract.mtu - header - TCP_HEADER - options, contract.mtu
-    room = contract.mtu - header - UDP_HEADER
+        return max(1, contract.mtu - header - TCP_HEADER - options), contract.mtu
+    room = max(1, contract.mtu - header - UDP_HEADER)
     payload = min(write_size or UDP_PAYLOAD, room)
     return payload, payload + header + UDP_HEADER
 

@@ -65,7 +65,7 @@ def judge_experiment(
     p = result.parameters
     best = ceiling(contract, p.protocol, p.write_size).bps
     usable = [t for t in result.trials if t.ok or t.fault is Fault.PATH]
-    values = [direction_bps(t, p, direction) if t.ok else 0.0 for t in usable]
+    values = [_carried_bps(t, p, direction) for t in usable]
     seen = _spread(usable, values, direction)
     limits = None
     if p.protocol is Protocol.TCP and usable and seen is not None:
@@ -83,6 +83,14 @@ def judge_experiment(
         limiter=limits,
         trials=tuple(judge_trial(t, p, contract, rung, bounded) for t in result.trials),
     )
+
+
+def _carried_bps(trial: TrialResult, p: Experiment, direction: Direction) -> float:
+    """Goodput of a trial in which something arrived; figures without a byte behind them are none."""
+    flows = [f for f in trial.flows if f.direction is direction]
+    if not trial.ok or (flows and not any(f.bytes or f.total_bytes for f in flows)):
+        return 0.0
+    return max(0.0, direction_bps(trial, p, direction))
 
 
 def _spread(trials: list[TrialResult], values: list[float], direction: Direction) -> Spread | None:
