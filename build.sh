@@ -75,6 +75,7 @@ set_up_python() {
 		return 0
 	fi
 	python_is_new || die "Python 3.11 or newer is needed; PYTHON=/path/to/python3 names one"
+	"$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || install_missing no-venv-here:python3-venv
 	say "making the Python environment in .venv"
 	[ -x "$venv/bin/python" ] || "$PYTHON" -m venv "$venv" >"$log" 2>&1 || {
 		tail -n 5 "$log" >&2
