@@ -19,6 +19,8 @@ def folder() -> Path:
 
 
 def ensure(path: Path) -> Path:
-    """The folder, made 0700 if it is not there."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """The folder, made 0700 if it is not there, and so is what is missing above it."""
+    if not path.parent.exists():
+        ensure(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
     return path

@@ -1,14 +1,27 @@
-"""This appliance's own ed25519 keys: one for its control sshd, one to reach others with."""
+"""This appliance's own ed25519 keys: one for its control sshd, one to reach others with.
+
+Signing and checking are OpenSSH's own: no cryptography is written here.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
-import stat
+import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 from linkladder import state
-from linkladder.errors import EnvironmentFault
+from linkladder.errors import EnvironmentFault, LinkladderError
+from linkladder.pairing import files
+from linkladder.pairing.files import check_private
+
+__all__ = ["KEY", "check", "check_private", "fingerprint", "folder", "host_key", "public", "sign", "signed", "user_key"]
+
+KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]{68}")
+NAMESPACE = "linkladder-pairing"
 
 
 def folder(base: Path | None = None) -> Path:
@@ -25,28 +38,85 @@ def user_key(base: Path | None = None) -> Path:
     return _key(folder(base) / "user_ed25519")
 
 
+def check(base: Path | None = None) -> None:
+    """What every start looks at: whatever keys there are must be private."""
+    where = (base or state.folder()) / "keys"
+    for path in (where / "host_ed25519", where / "user_ed25519"):
+        if path.exists():
+            check_private(path)
+
+
 def public(key: Path) -> str:
     """'ssh-ed25519 AAAA...' without the comment."""
     return " ".join(Path(f"{key}.pub").read_text().split()[:2])
 
 
+def well_formed(key: str) -> bool:
+    """An ed25519 public key in OpenSSH's one-line form, to the last byte."""
+    if not KEY.fullmatch(key):
+        return False
+    blob = base64.b64decode(key.split()[1])
+    return len(blob) == 51 and blob.startswith(b"\0\0\0\x0bssh-ed25519\0\0\0 ")
+
+
+def fingerprint(key: str) -> str:
+    """'SHA256:...' as OpenSSH writes it, empty if this is no key."""
+    if not well_formed(key):
+        return ""
+    digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
+def sign(data: bytes, key: Path) -> str:
+    """An OpenSSH signature over the data by the private key."""
+    done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], data)
+    if done.returncode:
+        raise EnvironmentFault("the appliance's key cannot sign", done.stderr.decode(errors="replace").strip())
+    return done.stdout.decode()
+
+
+def signed(data: bytes, signature: str, key: str) -> bool:
+    """Whether the owner of the public key signed the data."""
+    if not well_formed(key):
+        return False
+    with tempfile.TemporaryDirectory(prefix="linkladder-") as where:
+        allowed, given = Path(where) / "allowed", Path(where) / "signature"
+        allowed.write_text(f"end {key}\n")
+        given.write_text(signature)
+        done = _run(["-Y", "verify", "-f", str(allowed), "-I", "end", "-n", NAMESPACE, "-s", str(given)], data)
+    return done.returncode == 0
+
+
 def _key(path: Path) -> Path:
-    if not path.exists():
-        argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "linkladder", "-f", str(path)]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        if done.returncode:
-            raise EnvironmentFault("the appliance's key cannot be made", done.stderr.strip(), "linkladder doctor")
+    if not path.exists() or not Path(f"{path}.pub").exists():
+        _make(path)
     check_private(path)
     return path
 
 
-def check_private(path: Path) -> None:
-    """Refuse key files that others could read."""
-    for one, allowed in ((path, 0o600), (path.parent, 0o700)):
-        mode = stat.S_IMODE(os.stat(one).st_mode)
-        if mode & ~allowed:
-            raise EnvironmentFault(
-                f"{one} can be read by others (mode {mode:04o})",
-                "keys must be their owner's alone",
-                f"chmod {allowed:o} {one}; if somebody else had access, remove the folder and pair again",
-            )
+def _make(path: Path) -> None:
+    """Under another name first: a key that was cut off while written must not stay."""
+    with files.locked(path.parent):
+        if path.exists() and Path(f"{path}.pub").exists():
+            return
+        draft = path.with_name(f".{path.name}.new")
+        for stale in (draft, Path(f"{draft}.pub")):
+            stale.unlink(missing_ok=True)
+        done = _run(["-q", "-t", "ed25519", "-N", "", "-C", "linkladder", "-f", str(draft)])
+        if done.returncode:
+            why = done.stderr.decode(errors="replace").strip()
+            raise EnvironmentFault("the appliance's key cannot be made", why, "linkladder doctor")
+        for made, final in ((Path(f"{draft}.pub"), Path(f"{path}.pub")), (draft, path)):
+            text = made.read_text()
+            made.unlink()
+            files.write(final, text)
+
+
+def _run(words: list[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/nonexistent"}  # no agent, no user's files
+    try:
+        return subprocess.run(
+            ["ssh-keygen", *words], input=data, capture_output=True, check=False, timeout=20, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LinkladderError("ssh-keygen cannot be run", str(error), "install OpenSSH") from error

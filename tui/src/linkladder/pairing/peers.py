@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from linkladder import state
 from linkladder.codec import CodecError, from_json, to_json
-from linkladder.errors import EnvironmentFault, LinkladderError, UsageError
-from linkladder.pairing import keys
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.pairing import files, keys, sshd
+from linkladder.pairing.channel import explain_ssh_failure, known_line, ssh_argv
+
+__all__ = ["NAME", "PORT", "USER", "Peer", "add", "announce", "explain_ssh_failure", "find", "load", "pin", "remove",
+           "rename", "ssh_command"]  # fmt: skip
 
 PORT = 8622
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-CIPHERS = "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com"
-EXCHANGES = "sntrup761x25519-sha512@openssh.com,curve25519-sha256,curve25519-sha256@libssh.org"
+USER = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
+ADDRESS = re.compile(r"[0-9A-Za-z][0-9A-Za-z.:%_-]{0,252}|::[0-9A-Fa-f.:%]*")
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,25 @@ class Peer:
     paired_at: str = ""
     announced: tuple[str, ...] = ()  # where it may be sent test traffic
 
+    def check(self) -> None:
+        """Everything that later lands in a command line or in OpenSSH's files."""
+        for value, pattern, what in ((self.name, NAME, "name"), (self.user, USER, "user")):
+            if not pattern.fullmatch(value):
+                raise UsageError(f"{value[:80]!r} is no {what} for a peer", hint="letters, digits, dots and dashes")
+        for address in self.addresses:
+            if not ADDRESS.fullmatch(address):
+                raise UsageError(f"{address[:80]!r} is no address", hint="an IPv4 or IPv6 address, or a host name")
+        if not 0 < self.port < 65536:
+            raise UsageError(f"{self.port} is no port", hint="1 to 65535")
+        for key in (self.host_key, self.user_key):
+            if not keys.well_formed(key):
+                raise UsageError(f"{self.name}: {key[:60]!r} is no ed25519 public key", hint="ssh-ed25519 AAAA...")
+
 
 def load() -> tuple[Peer, ...]:
-    path = _file()
+    path = state.folder() / "peers.json"
     try:
-        keys.check_private(path)
+        files.check_private(path)
         return tuple(from_json(Peer, one) for one in json.loads(path.read_text()))
     except FileNotFoundError:
         return ()
@@ -44,8 +61,9 @@ def load() -> tuple[Peer, ...]:
 
 
 def find(name: str) -> Peer:
+    """The peer of that name, or whose fingerprint begins so."""
     for peer in load():
-        if peer.name == name:
+        if peer.name == name or (name.startswith("SHA256:") and len(name) > 12 and peer.fingerprint.startswith(name)):
             return peer
     known = ", ".join(p.name for p in load()) or "none"
     raise EnvironmentFault(f"no peer is called {name!r}", f"paired are: {known}", "linkladder pair adds one")
@@ -53,76 +71,77 @@ def find(name: str) -> Peer:
 
 def add(peer: Peer) -> None:
     """Pin it, in place of an earlier pin of the same name."""
-    if not NAME.fullmatch(peer.name):
-        raise UsageError(f"{peer.name!r} is no name for a peer", hint="letters, digits, dots and dashes")
-    _save((*(p for p in load() if p.name != peer.name), peer))
+    peer.check()
+    peer = replace(peer, fingerprint=keys.fingerprint(peer.host_key))
+    _change(lambda old: (*(p for p in old if p.name != peer.name), peer))
+    _end_others(peer)
+
+
+def pin(peer: Peer, own_name: str = "") -> Peer:
+    """Pin what pairing confirmed: the same appliance keeps its place, another of the same name gets a name apart."""
+    chosen = replace(peer, fingerprint=keys.fingerprint(peer.host_key))
+    chosen.check()
+
+    def change(old: tuple[Peer, ...]) -> tuple[Peer, ...]:
+        nonlocal chosen
+        same = [p for p in old if p.host_key == peer.host_key]
+        others = tuple(p for p in old if p.host_key != peer.host_key)
+        taken = {p.name for p in others} | {own_name}
+        if same and same[0].name not in taken:
+            chosen = replace(chosen, name=same[0].name, announced=same[0].announced)
+        number = 1
+        stem = chosen.name[:58]
+        while chosen.name in taken:
+            number += 1
+            chosen = replace(chosen, name=f"{stem}-{number}")
+        return (*others, chosen)
+
+    _change(change)
+    _end_others(chosen)
+    return chosen
 
 
 def remove(name: str) -> None:
-    find(name)
-    _save(tuple(p for p in load() if p.name != name))
+    """Trust it no more, from this moment on: its sessions end too."""
+    peer = find(name)
+    _change(lambda old: tuple(p for p in old if p.name != peer.name))
+    sshd.end_sessions(peer.name)
 
 
 def rename(name: str, new: str) -> None:
     peer = find(name)
-    remove(name)
-    add(replace(peer, name=new))
+    replace(peer, name=new).check()
+    if any(p.name == new for p in load()):
+        raise UsageError(f"another peer is called {new!r} already", hint="linkladder peers lists them")
+    _change(lambda old: tuple(replace(p, name=new) if p.name == peer.name else p for p in old))
+    sshd.end_sessions(peer.name)  # they act under a name that is no more; the peer opens anew
 
 
 def announce(name: str, addresses: tuple[str, ...]) -> None:
-    peer = find(name)
-    if peer.announced != addresses:
-        add(replace(peer, announced=addresses))
+    """Where the peer said that it takes test traffic."""
+    if find(name).announced != addresses:
+        _change(lambda old: tuple(replace(p, announced=addresses) if p.name == name else p for p in old))
 
 
 def ssh_command(peer: Peer, address: str | None = None) -> list[str]:
     """The exact ssh that opens the agent's stdio on the peer."""
     known = keys.folder() / f"known_{peer.name}"
-    alias = f"linkladder-{peer.name}"
-    known.write_text(f"{alias} {peer.host_key}\n")
-    options = {
-        "BatchMode": "yes", "StrictHostKeyChecking": "yes", "UserKnownHostsFile": str(known),
-        "GlobalKnownHostsFile": "/dev/null", "HostKeyAlias": alias, "IdentityFile": str(keys.user_key()),
-        "IdentitiesOnly": "yes", "IdentityAgent": "none", "PasswordAuthentication": "no", "ConnectTimeout": "5",
-        "ServerAliveInterval": "5", "ServerAliveCountMax": "3", "HostKeyAlgorithms": "ssh-ed25519",
-        "Ciphers": CIPHERS, "KexAlgorithms": EXCHANGES, "ControlMaster": "no", "ControlPath": "none",
-        "UpdateHostKeys": "no", "RequestTTY": "no", "LogLevel": "ERROR",
-    }  # fmt: skip
-    given = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
-    return ["ssh", "-F", "/dev/null", "-p", str(peer.port), *given, "-l", peer.user, "--",
-            address or peer.addresses[0], "agent"]  # fmt: skip
+    files.write(known, known_line(peer.name, peer.host_key))
+    return ssh_argv(peer.name, peer.port, peer.user, address or peer.addresses[0], known, keys.user_key())
 
 
-def explain_ssh_failure(stderr: str, code: int | None) -> LinkladderError:
-    """ssh's words in a person's."""
-    text = stderr.strip()
-    for mark, title, hint in (
-        ("REMOTE HOST IDENTIFICATION HAS CHANGED", "the peer shows another key than it was paired with",
-         "it may have been installed anew, or somebody sits in between: pair again only when you know which"),
-        ("Host key verification failed", "the peer shows another key than it was paired with",
-         "it may have been installed anew, or somebody sits in between: pair again only when you know which"),
-        ("Permission denied", "the peer does not know this appliance", "pair the two again"),
-        ("refused", "nothing listens on the peer's control port", "is linkladder running there?"),
-        ("timed out", "the peer does not answer", "check its address, the cable and the firewall (TCP 8622)"),
-        ("No route", "there is no route to the peer", "check the addresses and the routes"),
-    ):  # fmt: skip
-        if mark in text:
-            return EnvironmentFault(title, text.splitlines()[-1] if text else "", hint)
-    return EnvironmentFault("the channel to the peer failed", text or f"ssh ended with {code}", "linkladder doctor")
+def _change(change: Callable[[tuple[Peer, ...]], tuple[Peer, ...]]) -> None:
+    """Read, change, write and bring sshd's list up to date; on a power cut in between trust is never wider."""
+    path = state.ensure(state.folder()) / "peers.json"
+    with files.locked(path.parent):
+        old = load()
+        new = change(old)
+        files.write(path, json.dumps([to_json(p) for p in new], indent=1) + "\n")
+        sshd.write_authorized(path.parent)
+    for gone in {p.name for p in old} - {p.name for p in new}:
+        (path.parent / "keys" / f"known_{gone}").unlink(missing_ok=True)
 
 
-def _file() -> Path:
-    return state.ensure(state.folder()) / "peers.json"
-
-
-def _save(peers: tuple[Peer, ...]) -> None:
-    path = _file()
-    draft = path.with_suffix(f".{os.getpid()}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump([to_json(p) for p in peers], file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    from linkladder.pairing import sshd  # late: it reads this list
-
-    sshd.write_authorized(path.parent)
+def _end_others(peer: Peer) -> None:
+    """Sessions opened under the name with an earlier key are not this peer's."""
+    sshd.end_sessions(peer.name)

@@ -1,30 +1,43 @@
-"""The control sshd: a configuration of its own that lets paired appliances start the agent, and nothing else."""
+"""The control sshd: a configuration of its own that lets paired appliances start the agent, and nothing else.
+
+The appliance's image ships the same settings as root's own file; `ensure_config` serves the lab and other hosts,
+where whoever starts sshd trusts the state folder.  Limits count per source address, so that a flood from one
+address leaves the others in.  The login user needs a shell that runs `-c` and an account that is not locked.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from linkladder import state
-from linkladder.pairing import keys
+from linkladder.errors import EnvironmentFault
+from linkladder.pairing import files, keys
+from linkladder.pairing.channel import CIPHERS, EXCHANGES, MACS
 
-SETTINGS = """\
+SETTINGS = f"""\
 AddressFamily any
 AuthenticationMethods publickey
 PubkeyAuthentication yes
 PasswordAuthentication no
+PermitEmptyPasswords no
 KbdInteractiveAuthentication no
 HostbasedAuthentication no
-UsePAM no
-PermitRootLogin forced-commands-only
+StrictModes yes
 DisableForwarding yes
+AllowAgentForwarding no
+AllowTcpForwarding no
+AllowStreamLocalForwarding no
 PermitTTY no
 PermitUserRC no
 PermitUserEnvironment no
@@ -32,15 +45,28 @@ PermitTunnel no
 GatewayPorts no
 X11Forwarding no
 PrintMotd no
+Compression no
+UseDNS no
 MaxAuthTries 2
 MaxSessions 4
 LoginGraceTime 10
-MaxStartups 200
-PerSourceMaxStartups 16
+MaxStartups 500
 ClientAliveInterval 5
 ClientAliveCountMax 4
+Ciphers {CIPHERS}
+KexAlgorithms {EXCHANGES}
+MACs {MACS}
+HostKeyAlgorithms ssh-ed25519
+PubkeyAcceptedAlgorithms ssh-ed25519
 LogLevel VERBOSE
 """
+# Not every OpenSSH has these; a peer that crashed is let back in within seconds.
+OPTIONAL = (
+    "UsePAM no",
+    "PerSourceMaxStartups 8",
+    "PerSourceNetBlockSize 32:128",
+    "PerSourcePenalties crash:2s authfail:2s noauth:1s grace-exceeded:2s refuseconnection:2s max:10s min:5s",
+)
 
 
 def ensure_config(
@@ -52,51 +78,120 @@ def ensure_config(
 ) -> Path:
     """Write the configuration for `user` on `listen`; keys are made when there are none."""
     folder = state.ensure(base / "sshd")
-    lines = [f"ListenAddress {a}" for a in listen] + [f"Port {port}", f"HostKey {keys.host_key(base)}"]
-    lines += [f"AuthorizedKeysFile {base}/sshd/authorized_keys", f"AllowUsers {user}", f"PidFile {folder}/sshd.pid"]
+    addresses = [f"ListenAddress [{a}]:{port}" if ":" in a else f"ListenAddress {a}:{port}" for a in listen]
+    lines = [*addresses, f"Port {port}", f"HostKey {_quoted(keys.host_key(base))}"]
+    lines += [f"AuthorizedKeysFile {_quoted(folder / 'authorized_keys')}", f"AllowUsers {user}"]
+    lines += [f"PermitRootLogin {'forced-commands-only' if user == 'root' else 'no'}", f"PidFile {folder}/sshd.pid"]
     config = folder / "sshd_config"
-    config.write_text("\n".join(lines) + "\n" + SETTINGS)
-    (folder / "environment.json").write_text(json.dumps(dict(environment or {})))
+    optional = list(OPTIONAL)
+    files.write(config, "\n".join([*lines, *optional]) + "\n" + SETTINGS)
+    for option in OPTIONAL:
+        if f"{option.split()[0].lower()}" in _complaints(config):
+            optional.remove(option)
+            files.write(config, "\n".join([*lines, *optional]) + "\n" + SETTINGS)
+    files.write(folder / "environment.json", json.dumps(dict(environment or {})))
+    files.write(folder / "control.json", json.dumps({"user": user, "port": port}))
     keys.user_key(base)
     write_authorized(base)
     return config
 
 
+def control(base: Path) -> tuple[str, int]:
+    """Login user and port that peers use here, as last configured; else the folder's owner and the usual port."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads((base / "sshd" / "control.json").read_text())
+        return str(found["user"]), int(found["port"])
+    return (base.owner() if base.exists() else "linkladder"), 8622
+
+
 def write_authorized(base: Path) -> None:
     """authorized_keys anew from the list of peers."""
     folder = state.ensure(base / "sshd")
-    listed = json.loads((base / "peers.json").read_text()) if (base / "peers.json").exists() else []
     set_in = folder / "environment.json"
     environment = {"LINKLADDER_STATE": str(base), **(json.loads(set_in.read_text()) if set_in.exists() else {})}
     words = ["env", *(f"{k}={v}" for k, v in environment.items()), sys.executable, "-m", "linkladder", "agent"]
+    if "\n" in "".join(words):
+        raise EnvironmentFault("the state folder has a line break in its name", str(base), "use another folder")
     lines = []
-    for peer in listed:
-        command = shlex.join([*words, "--peer", peer["name"]]).replace("\\", "\\\\").replace('"', '\\"')
-        lines.append(f'restrict,command="{command}" {peer["user_key"]}\n')
-    draft = folder / f".authorized.{os.getpid()}"
-    draft.write_text("".join(lines))
-    draft.chmod(0o600)
-    draft.replace(folder / "authorized_keys")
+    for peer in _listed(base):
+        # sh's quotes first, then those of the option itself, where only the double quote is special
+        command = shlex.join([*words, "--peer", peer["name"]]).replace('"', '\\"')
+        lines.append(f'restrict,command="{command}" {peer["user_key"]} {peer["name"]}\n')
+    files.write(folder / "authorized_keys", "".join(lines))
 
 
 def argv(config: Path) -> list[str]:
-    path = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin") or "/usr/sbin/sshd"
-    return [path, "-D", "-e", "-f", str(config)]
+    return [program(), "-D", "-e", "-f", str(config)]
+
+
+def program() -> str:
+    return shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin") or "/usr/sbin/sshd"
 
 
 @contextlib.contextmanager
 def register_session(peer: str) -> Iterator[None]:
-    """While this lasts, `end_sessions` finds this agent."""
-    path = state.ensure(state.folder() / "run" / "agents") / f"{peer}.{os.getpid()}"
-    path.touch()
+    """While this lasts, `end_sessions` finds this agent; a lock on the file says that it lives."""
+    base = state.folder()
+    path = state.ensure(base / "run" / "agents") / f"{peer}.{os.getpid()}"
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            # Registered first and looked up after: a removal in between either sees the file or is seen here.
+            if not any(p["name"] == peer for p in _listed(base)):
+                raise EnvironmentFault(f"{peer} is not paired with this appliance", hint="pair the two again")
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def end_sessions(peer: str, grace: float = 2.0) -> int:
+    """End the agents that serve a peer which is no longer trusted; how many there were."""
+    found = []
+    for path in (state.folder() / "run" / "agents").glob("*"):
+        name, _, number = path.name.rpartition(".")
+        if name == peer and number.isdigit() and int(number) != os.getpid():
+            if _alive(path):
+                found.append((path, int(number)))
+            else:
+                path.unlink(missing_ok=True)
+    for sent, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 1.0)):
+        for path, process in found:
+            if _alive(path):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(process, sent)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and any(_alive(path) for path, _ in found):
+            time.sleep(0.02)
+    return len(found)
+
+
+def _alive(path: Path) -> bool:
+    """The agent holds its file's lock as long as it lives, however it ends."""
     try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
+        with path.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
 
 
-def end_sessions(peer: str) -> None:
-    """End the agents that serve a peer which is no longer trusted."""
-    for path in (state.folder() / "run" / "agents").glob(f"{peer}.*"):
-        with contextlib.suppress(ProcessLookupError, ValueError, PermissionError):
-            os.kill(int(path.suffix[1:]), signal.SIGTERM)
+def _listed(base: Path) -> list[dict[str, str]]:
+    path = base / "peers.json"
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def _complaints(config: Path) -> str:
+    """What this sshd says of the file, in lower case; nothing where there is none to ask."""
+    try:
+        done = subprocess.run([program(), "-t", "-f", str(config)], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return "\n".join(
+        line for line in done.stderr.lower().splitlines() if "bad configuration" in line or "unsupported" in line
+    )
+
+
+def _quoted(path: Path) -> str:
+    return '"' + str(path).replace("%", "%%") + '"'

@@ -1,0 +1,79 @@
+"""How one appliance reaches another: the ssh client's words, and its failures in a person's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from linkladder.errors import EnvironmentFault, LinkladderError
+
+CIPHERS = "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com"
+EXCHANGES = "sntrup761x25519-sha512@openssh.com,curve25519-sha256,curve25519-sha256@libssh.org"
+MACS = "hmac-sha2-512-etm@openssh.com,hmac-sha2-256-etm@openssh.com"
+
+OPTIONS = {
+    "BatchMode": "yes", "StrictHostKeyChecking": "yes", "GlobalKnownHostsFile": "/dev/null", "CheckHostIP": "no",
+    "VerifyHostKeyDNS": "no", "UpdateHostKeys": "no", "HostKeyAlgorithms": "ssh-ed25519",
+    "PubkeyAcceptedAlgorithms": "ssh-ed25519", "PreferredAuthentications": "publickey",
+    "PasswordAuthentication": "no", "KbdInteractiveAuthentication": "no", "IdentitiesOnly": "yes",
+    "IdentityAgent": "none", "Ciphers": CIPHERS, "KexAlgorithms": EXCHANGES, "MACs": MACS, "Compression": "no",
+    "ConnectTimeout": "5", "ConnectionAttempts": "1", "ServerAliveInterval": "5", "ServerAliveCountMax": "4",
+    "ControlMaster": "no", "ControlPath": "none", "ControlPersist": "no", "ClearAllForwardings": "yes",
+    "ForwardAgent": "no", "ForwardX11": "no", "PermitLocalCommand": "no", "RequestTTY": "no", "EscapeChar": "none",
+    "LogLevel": "ERROR",
+}  # fmt: skip
+
+CHANGED = (
+    "it was installed anew, its state was lost, or somebody sits in between and answers in its place: "
+    "find out which before you pair again (linkladder peers remove NAME, then linkladder pair)"
+)
+# what ssh says, what it means, what to do
+FAILURES = (
+    ("REMOTE HOST IDENTIFICATION HAS CHANGED", "the peer shows another key than it was paired with", CHANGED),
+    ("Host key verification failed", "the peer shows another key than it was paired with", CHANGED),
+    ("Permission denied", "the peer does not know this appliance",
+     "it was unpaired or installed anew there: pair the two again"),
+    ("UNPROTECTED PRIVATE KEY", "this appliance's own key is open to others", "chmod 600 the key file named above"),
+    ("Could not resolve hostname", "the peer's name cannot be resolved", "use its address"),
+    ("Connection refused", "nothing listens on the peer's control port", "is linkladder running there?"),
+    ("No route", "there is no route to the peer", "check addresses, netmasks and routes at both ends"),
+    ("unreachable", "there is no route to the peer", "check addresses, netmasks and routes at both ends"),
+    ("timed out", "the peer does not answer", "check its address, the cable and any firewall (TCP 8622)"),
+    ("Timeout, server", "the peer stopped answering", "it lost power or the path broke; it is tried again"),
+    ("not responding", "the peer stopped answering", "it lost power or the path broke; it is tried again"),
+    ("no matching", "the peer's OpenSSH has no algorithm in common", "put the same version on both appliances"),
+    ("Connection reset", "the peer closed the channel before it was open",
+     "it has too many channels from here, or a firewall cut it; try again in a few seconds"),
+    ("Connection closed", "the peer closed the channel before it was open",
+     "it has too many channels from here, or it was removed there; try again in a few seconds"),
+    ("kex_exchange_identification", "what answers there is not the peer's sshd", "check address and port"),
+)  # fmt: skip
+
+
+def alias(name: str) -> str:
+    return f"linkladder-{name}"
+
+
+def known_line(name: str, host_key: str) -> str:
+    return f"{alias(name)} {host_key}\n"
+
+
+def ssh_argv(name: str, port: int, user: str, address: str, known: Path, identity: Path) -> list[str]:
+    """OpenSSH with nothing taken from the user's or the system's files."""
+    own = {"UserKnownHostsFile": _quoted(known), "IdentityFile": _quoted(identity), "HostKeyAlias": alias(name)}
+    options = [word for key, value in {**OPTIONS, **own}.items() for word in ("-o", f"{key}={value}")]
+    return ["ssh", "-F", "/dev/null", "-T", "-a", "-x", "-p", str(port), *options, "-l", user, "--", address, "agent"]
+
+
+def explain_ssh_failure(stderr: str, code: int | None) -> LinkladderError:
+    """ssh's words in a person's."""
+    text = stderr.strip()
+    last = text.splitlines()[-1] if text else ""
+    for mark, title, hint in FAILURES:
+        if mark.lower() in text.lower():
+            return EnvironmentFault(title, last, hint)
+    return EnvironmentFault("the channel to the peer failed", last or f"ssh ended with {code}", "linkladder doctor")
+
+
+def _quoted(path: Path) -> str:
+    """Blanks separate files in these options, and % begins a token."""
+    return '"' + str(path).replace("%", "%%") + '"'

@@ -1,0 +1,59 @@
+"""Files that are their owner's alone, replaced whole and on disk before anybody relies on them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from linkladder.errors import EnvironmentFault
+
+
+def write(path: Path, text: str) -> None:
+    """Replace the file (0600) in one step; after a power cut it is the old one or the new one."""
+    if path.exists() and path.read_text() == text and stat.S_IMODE(path.stat().st_mode) == 0o600:
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        os.fchmod(file.fileno(), 0o600)
+        if os.geteuid() == 0:  # root may write for the appliance's user, whose files they stay
+            owner = path.parent.stat()
+            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def check_private(path: Path) -> None:
+    """Refuse a file that others could read, or that lies in a folder they could enter."""
+    for one, allowed in ((path, 0o600), (path.parent, 0o700)):
+        seen = os.stat(one)
+        if stat.S_IMODE(seen.st_mode) & ~allowed:
+            raise EnvironmentFault(
+                f"{one} is open to others (mode {stat.S_IMODE(seen.st_mode):04o})",
+                "keys and the list of peers must be their owner's alone",
+                f"chmod {allowed:o} {one}; if somebody else had access, remove the folder and pair again",
+            )
+        if os.geteuid() not in (0, seen.st_uid):
+            raise EnvironmentFault(
+                f"{one} belongs to another user (uid {seen.st_uid})",
+                "keys and the list of peers must belong to whoever runs linkladder",
+                "run linkladder as that user, or set LINKLADDER_STATE to a folder of your own",
+            )
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Readers that write back what they read do so one after the other."""
+    with os.fdopen(os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
