@@ -1,0 +1,77 @@
+"""A real terminal for end-to-end tests: a tmux of our own, at the console's size."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class Console:
+    """One program in one tmux session; `until` waits for words, `keys` types."""
+
+    def __init__(self, argv: Sequence[str], size: tuple[int, int] = (80, 25), keep: Path | None = None) -> None:
+        self._socket = f"ll-test-{uuid.uuid4().hex[:8]}"
+        self._keep = keep
+        self._count = 0
+        command = " ".join(map(shlex.quote, argv)) + "; echo left with $?; sleep 600"
+        environ = {k: v for k, v in os.environ.items() if k not in ("TMUX", "NO_COLOR", "COLORTERM")}
+        self._tmux("new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), command, env=environ)
+
+    def _tmux(self, *words: str, env: dict[str, str] | None = None) -> str:
+        run = ["tmux", "-L", self._socket, "-f", "/dev/null", *words]
+        return subprocess.run(run, check=True, capture_output=True, text=True, env=env).stdout
+
+    def keys(self, *names: str) -> None:
+        for name in names:
+            self._tmux("send-keys", name)
+            time.sleep(0.15)
+
+    def screen(self) -> str:
+        return self._tmux("capture-pane", "-p")
+
+    def until(self, words: str, seconds: float = 30.0) -> str:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            text = self.screen()
+            if words in " ".join(text.split()):
+                if self._keep:
+                    self._count += 1
+                    name = "".join(c if c.isalnum() else "-" for c in words.lower())[:40]
+                    (self._keep / f"{self._count:02d}-{name}.txt").write_text(text)
+                return text
+            time.sleep(0.25)
+        raise AssertionError(f"never saw {words!r} on:\n{self.screen()}")
+
+    def resize(self, width: int, height: int) -> None:
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def pid(self) -> int:
+        """The first process of the pane."""
+        return int(self._tmux("display-message", "-p", "#{pane_pid}"))
+
+    def close(self) -> None:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self._tmux("kill-server")
+
+
+def descendants(pid: int) -> list[int]:
+    """All that a process has started, deepest last."""
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        found += [int(child), *descendants(int(child))]
+    return found
+
+
+def kill_tui(console: Console) -> None:
+    """kill -9 of the TUI alone, as a crash would."""
+    for pid in descendants(console.pid()):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        if "linkladder" in words and "-m" in words and "runner" not in " ".join(words):
+            os.kill(pid, signal.SIGKILL)

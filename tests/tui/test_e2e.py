@@ -1,0 +1,122 @@
+"""Two real appliances, a real terminal, and keys."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from console import Console, kill_tui
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
+    pytest.mark.timeout(600),
+]
+LINKLADDER = [sys.executable, "-m", "linkladder"]
+
+
+@pytest.fixture(scope="module")
+def lab():
+    from world import SITES, Lab, Link
+
+    made = Lab("llt")
+    made.link = Link(1e9, 0.0, 0.0, 1500)
+    made.up()
+    try:
+        made.describe_link()
+        for site in SITES:
+            made.start_control(site)
+        made.pair()
+        yield made
+    finally:
+        made.down()
+        made.forget()
+
+
+@pytest.fixture
+def keep(tmp_path) -> Path:
+    """Where the captures go: LINKLADDER_ARTIFACTS, for people to look at."""
+    folder = Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path)) / "tmux"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def console(lab, keep):
+    opened = []
+
+    def make(site: str = "alpha", **options) -> Console:
+        opened.append(Console(lab.command(site, LINKLADDER), keep=keep, **options))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def test_enter_alone_leads_to_a_report(lab, console):
+    """Paired appliances: Home, link, every rung, results; then the report on disk. A second screen watches."""
+    alpha = console()
+    text = alpha.until("beta 10.98.0.2 reachable", 30)
+    assert "> Climb the ladder" in text
+    alpha.keys("Enter")
+    alpha.until("Contracted rate [1G")
+    alpha.until("[ Climb the ladder ]")
+    alpha.keys("Enter")
+    alpha.until("localhost measuring")
+    second = console(size=(120, 40))
+    second.until("> Watch the run")
+    second.keys("Enter")
+    second.until("You are watching")
+    alpha.resize(100, 30)
+    alpha.until("trial 1 of")
+    alpha.resize(80, 25)
+    for _ in range(240):
+        text = alpha.screen()
+        if "press Enter" in text and "The run is complete" not in text:
+            alpha.keys("Enter")
+        if "The run is complete" in text or "ended early" in text:
+            break
+        time.sleep(1)
+    alpha.until("The run is complete")
+    second.until("The run is complete", 10)
+    alpha.keys("Enter")
+    text = alpha.until("dc-link 9")
+    alpha.keys("Left")
+    text = alpha.until("of ceiling")
+    alpha.keys("x")
+    alpha.until("HTML report")
+    alpha.keys("Enter")
+    alpha.until("Written:")
+    reports = list((lab.state("alpha") / "export").glob("*.html"))
+    assert len(reports) == 1 and reports[0].stat().st_size > 20_000
+
+
+def test_a_run_outlives_its_screen_and_can_be_cancelled(lab, console):
+    alpha = console()
+    alpha.until("Next step", 30)
+    alpha.keys("e")
+    alpha.until("[ Climb the ladder ]")
+    alpha.keys("Enter")
+    alpha.until("localhost measuring")
+    kill_tui(alpha)
+    alpha.until("left with")
+    again = console()
+    again.until("> Watch the run")
+    again.keys("Enter")
+    again.until("localhost")
+    again.keys("x")
+    again.until("Cancel the run?")
+    again.keys("Left", "Enter")
+    text = again.until("ended early", 10)
+    assert "kept" in text
+    again.keys("Escape")
+    again.until("Next step")
+    again.keys("q")
+    again.until("left with 0")
