@@ -81,16 +81,23 @@ def headless(lab: Lab, args: argparse.Namespace) -> int:
     if args.json:
         shown = lab.linkladder("alpha", "show", "last", "--json")
         json.loads(shown.stdout)
-        Path(args.json).write_text(shown.stdout)
+        hand_over(args.json, shown.stdout)
         step(f"the run's document is in {args.json}")
     if args.html:
         made = lab.linkladder("alpha", "report", "last", "--html", "-")
         if made.returncode:
             print(made.stderr, file=sys.stderr)
             return made.returncode
-        Path(args.html).write_text(made.stdout)
+        hand_over(args.html, made.stdout)
         step(f"the report is in {args.html}")
     return int(done.returncode)
+
+
+def hand_over(file: str, text: str) -> None:
+    """Write a file that the person behind sudo owns."""
+    Path(file).write_text(text)
+    if "SUDO_UID" in os.environ:
+        os.chown(file, int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))
 
 
 def console(lab: Lab, args: argparse.Namespace) -> int:
