@@ -21,6 +21,7 @@ SELECTOR = re.compile(r"^([A-Z][A-Z0-9_]{2,40})=(\S{0,40})$")
 VALUE = re.compile(rf"^{NUMBER}$")
 SCALES = {"10^3bits/s": 125.0, "10^6bits/s": 125e3, "10^9bits/s": 125e6, "Trans/s": 1.0, "Bytes/s": 1.0}  # to a second
 JOINT = 0.05  # seconds between one interim result's end and the next one's begin
+LAST = 1.5  # seconds at the end that may be without an interim result
 AGREE = 0.02  # how well interim results and total must agree
 
 
@@ -90,7 +91,9 @@ def parse(text: str) -> Session:
 
 
 def _join(session: Session, seen: dict[int, _Interim]) -> None:
-    for number in sorted(seen):
+    for place, number in enumerate(sorted(seen)):
+        if place != number:
+            session.conflict = session.conflict or f"interim result {place} is missing"
         piece = seen[number].piece()
         last = session.pieces[-1].end if session.pieces else None
         if piece is None:
@@ -173,6 +176,8 @@ def _reason(exp: Experiment, session: Session) -> str:
     pieces = session.pieces
     seen = sum(p.amount for p in pieces)
     span = pieces[-1].end - pieces[0].start
+    if elapsed - span > LAST:
+        return f"its interim results cover {span:.1f} s of {elapsed:g} s"
     expected = total * min(1.0, span / elapsed)
     if seen > total * (1 + AGREE) or (span > elapsed * 0.95 and seen < expected * (1 - 3 * AGREE)):
         return f"its interim results add up to {seen:.0f}, its own total is {total:.0f}"
