@@ -50,6 +50,10 @@ class World(Protocol):
     def rung(self) -> str: ...
 
     @property
+    def python(self) -> str:
+        """A Python on both sites."""
+
+    @property
     def folder(self) -> str:
         """A scratch folder that exists on both sites."""
 
@@ -310,7 +314,8 @@ def port_taken(world: World) -> None:
     )
     world.write("beta", f"{world.folder}/hold.py", code)
     world.run(
-        "beta", f"nohup python3 {world.folder}/hold.py >{world.folder}/held 2>&1 & echo $! >{world.folder}/hold.pid"
+        "beta",
+        f"nohup {world.python} {world.folder}/hold.py >{world.folder}/held 2>&1 & echo $! >{world.folder}/hold.pid",
     )
     try:
         until(lambda: True if "held" in world.run("beta", f"cat {world.folder}/held") else None, 10.0, "ports not held")

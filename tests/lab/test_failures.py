@@ -20,6 +20,7 @@ class LabWorld:
     """The lab as a mischief.World."""
 
     rung = "same-host"
+    python = sys.executable
 
     def __init__(self, lab: Lab, folder: Path) -> None:
         self.lab = lab
