@@ -72,7 +72,8 @@ def on_a_pty(environ: dict[str, str], tty: str, keys: list[bytes], live: bool = 
     program = PROGRAM.format(here=str(HERE), tty=tty, live=live)
     process = subprocess.Popen(
         [sys.executable, "-c", program],
-        stdin=far, stdout=far, stderr=far, env=base | {"COLUMNS": "80", "LINES": "25"} | environ, start_new_session=True,
+        stdin=far, stdout=far, stderr=far, env=base | {"COLUMNS": "80", "LINES": "25"} | environ,
+        start_new_session=True,
     )  # fmt: skip
     os.close(far)
     out = b""

@@ -60,6 +60,9 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size):
         await pilot.press("enter")
         text = await until(pilot, "402 917 otter lamp river")
         assert "██" in text
+        await pilot.press("enter")  # too soon to have been read
+        assert backend.peers == ()
+        await pilot.pause(1.1)
         await pilot.press("enter")
         await until(pilot, "beta is paired")
         await pilot.press("enter")

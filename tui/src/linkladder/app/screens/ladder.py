@@ -202,7 +202,7 @@ most this port and MTU can carry) and the contract.
             if trial.rung not in (RungName.LOCALHOST, RungName.SAME_HOST):
                 most = ceiling(progress.contract, experiment.protocol)
                 lines.append(("contract" if most.which == "contract" else "ceiling", most.bps))
-                if most.which == "contract":
+                if most.which == "contract" and most.port_bps < 2 * most.bps:  # further up it would flatten all
                     lines.append(("ceiling", most.port_bps))
             chart.show(points, lines, experiment.warmup + experiment.duration)
         else:

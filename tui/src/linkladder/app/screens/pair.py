@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar
 
 from rich.text import Text
@@ -18,6 +19,8 @@ from linkladder.app.screens.base import Page
 from linkladder.app.widgets.bigcode import big
 from linkladder.app.widgets.form import Action, Field
 from linkladder.app.widgets.menu import Menu
+
+READ_FIRST = 1.0  # seconds: an Enter meant for the list before must not confirm a code unread
 
 
 def heard_line(found: Heard) -> str:
@@ -52,6 +55,7 @@ The window is open for ten minutes and closes by itself.
     def __init__(self) -> None:
         super().__init__()
         self._stage: PairStage | None = None
+        self._compared = 0.0
         self._names: list[str] = []
 
     def body(self) -> ComposeResult:
@@ -112,6 +116,7 @@ The window is open for ten minutes and closes by itself.
         self.query_one("#done").display = state.stage is PairStage.PAIRED
         outcome = Text(state.message)
         if comparing:
+            self._compared = time.monotonic()
             self.query_one("#who", Static).update(f"Compare with {state.peer or 'the other appliance'}:")
             self.query_one("#code", Static).update(big(state.code))
             self.query_one("#words", Static).update(f"{state.code}   {' '.join(state.words)}")
@@ -173,7 +178,7 @@ The window is open for ten minutes and closes by itself.
     @on(Action.Pressed)
     def pressed(self, event: Action.Pressed) -> None:
         match event.action.id:
-            case "same":
+            case "same" if time.monotonic() - self._compared > READ_FIRST:
                 self.answer(True)
             case "differs":
                 self.answer(False)

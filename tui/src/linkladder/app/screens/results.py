@@ -52,7 +52,7 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
     marks: dict[tuple[str, str], ExperimentJudgement] = {}
     for one in judged.experiments if judged else ():
         marks[(one.experiment, one.direction)] = one
-    head = f"  {'streams':<8}{'window':<9}{'way':<8}{'min - max':<22}{'':<9}{'of ceiling':<12}{'CPU near':<10}CPU far"
+    head = f"  {'streams':<8}{'window':<8}{'way':<8}{'min - max':<21}{'':<7}{'of ceiling':<11}CPU near far"
     out.append(head.rstrip() + "\n", "bold underline")
     for e in rows:
         p = e.parameters
@@ -60,10 +60,10 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
         streams = f"{p.streams}{' UDP' if p.protocol == Protocol.UDP else ''}"
         share = marks.get((p.id, p.direction.value))
         percent = f"{share.percent_of_ceiling:.1f}%" if share and share.percent_of_ceiling is not None else "-"
-        line = f"{'*' if top else ' '} {streams:<8}{window_name(p.window):<9}{ARROWS[p.direction]:<8}{spread(e):<22}"
+        line = f"{'*' if top else ' '} {streams:<8}{window_name(p.window):<8}{ARROWS[p.direction]:<8}{spread(e):<21}"
         out.append(line, "bold" if top else "")
-        out.append(f"{bar((e.median_bps or 0) / best, 8)} ", "cyan")
-        out.append(f"{percent:<12}{cpu(e, 'near'):<10}{cpu(e, 'far')}\n")
+        out.append(f"{bar((e.median_bps or 0) / best, 6)} ", "cyan")
+        out.append(f"{percent:<11}{cpu(e, 'near'):>8}{cpu(e, 'far'):>5}\n")
     out.append("* best setting   CPU: of all cores of that end together", "dim")
     return out
 
@@ -98,8 +98,8 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
     if rung.unavailable:
         out.append(f"Not measured: {rung.unavailable}\n")
     if judged and not rung.unavailable:
-        out.append_text(verdict(str(judged.verdict), judged.provisional))
-        out.append(f"   {judged.sentence}\n")
+        out.append_text(sentence(judged))
+        out.append("\n")
         if judged.ceiling:
             out.append(f"Ceiling {units.rate(judged.ceiling.bps)}, set by the {judged.ceiling.which}.\n")
         if judged.limiter:
@@ -121,6 +121,13 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
     return out
 
 
+def sentence(judged: RungJudgement | DocumentJudgement) -> Text:
+    """The verdict's word marked, then the rest of what the judge says."""
+    word = verdict(str(judged.verdict), judged.provisional)
+    said = judged.sentence.removeprefix(word.plain).removeprefix(str(judged.verdict)).lstrip(":, ")
+    return Text.assemble(word, ": ", said)
+
+
 def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
     """The verdict per rung, and the ladder's diagnosis."""
     run = document.run
@@ -130,8 +137,8 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
         out.append(f"Circuit {contract.circuit}\n")
     out.append(f"Plan {run.plan.name}, begun {run.started.replace('T', ' ')}, {run.state}\n\n")
     if judged:
-        out.append_text(verdict(str(judged.verdict), judged.provisional))
-        out.append(f"   {judged.sentence}\n\n", "bold")
+        out.append_text(sentence(judged))
+        out.append("\n\n")
         for rung in reversed(judged.rungs):
             best = units.rate(rung.best_bps) if rung.best_bps else "-"
             out.append(f"  {rung.rung:<11}{best:>10}   ")

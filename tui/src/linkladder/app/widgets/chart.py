@@ -44,7 +44,8 @@ def draw(
 ) -> Text:
     """The chart with axis and marks; `lines` are (word, b/s), `seconds` the time the whole width stands for."""
     plot = max(10, width - GUTTER - 1)
-    rows = max(3, height - 1)
+    rows = max(4, height - 1)
+    rows -= rows % 2  # so that the label in the middle is half of the top
     highest = max([bps for _, bps, _ in points] + [bps for _, bps in lines] + [0.0])
     top = nice_top(highest * 1.02)
     span = max(seconds, max((t + 1 for t, _, _ in points), default=0.0), 1.0)

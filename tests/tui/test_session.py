@@ -1,0 +1,132 @@
+"""A run watched and steered from other processes: who holds the controls, and what is said when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+import synth
+from linkladder import eventlog, events
+from linkladder.app import runner
+from linkladder.app.session import LiveSession, where
+from linkladder.engine import Controls
+from linkladder.errors import EnvironmentFault
+from linkladder.model import RunState
+
+
+@pytest.fixture
+def process():
+    made = subprocess.Popen(["sleep", "60"])
+    yield made
+    made.kill()
+    made.wait()
+
+
+def announce(folder, pid, socket="") -> None:
+    runner.announce(folder, {"pid": pid, "log": str(folder / "log.jsonl"), "socket": socket, "began": time.monotonic()})
+
+
+async def test_controls_arrive_and_wrong_ones_are_refused(tmp_path, process):
+    controls = Controls()
+    async with runner.listening(tmp_path, controls) as address:
+        announce(tmp_path, process.pid, address)
+        session = LiveSession(tmp_path, where(tmp_path), "the screen on ttyv0")
+        await session.control("pause")
+        await session.control("note", "rack 12")
+        assert controls.pause_asked and controls.notes == ["rack 12"]
+        with pytest.raises(EnvironmentFault, match="refused"):
+            await session.control("__init__")
+        await session.control("cancel")
+        assert controls.cancelled
+        assert oct(os.stat(address).st_mode & 0o777) == "0o600"
+    with pytest.raises(EnvironmentFault, match="does not answer"):
+        await session.control("skip")
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"do": 3}', b'{"do": "_interrupt"}', b"\xff\xfe"])
+def test_an_order_is_one_of_the_known(line):
+    assert runner.obey(Controls(), line) is False
+
+
+async def test_the_second_screen_watches_and_takes_over(tmp_path, process):
+    announce(tmp_path, process.pid)
+    (tmp_path / "controller.json").write_text(json.dumps({"pid": process.pid, "who": "the screen on ttyv0"}))
+    second = LiveSession(tmp_path, where(tmp_path), "the screen on pts/1")
+    assert not second.controlling and second.holder == "the screen on ttyv0"
+    await second.take_over()
+    assert second.controlling
+    (tmp_path / "controller.json").write_text(json.dumps({"pid": process.pid, "who": "the screen on ttyv0"}))
+    await second.poll()
+    assert not second.controlling  # and loses it when the other asks
+
+
+async def test_controls_of_a_dead_screen_are_free(tmp_path, process):
+    announce(tmp_path, process.pid)
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    (tmp_path / "controller.json").write_text(json.dumps({"pid": gone.pid, "who": "a screen that died"}))
+    assert LiveSession(tmp_path, where(tmp_path), "this").controlling
+
+
+async def test_a_process_that_dies_is_an_incomplete_run(tmp_path, process):
+    announce(tmp_path, process.pid)
+    log = eventlog.Recorder(tmp_path / "log.jsonl")
+    first = synth.the_log()[0][1]
+    log.write(first)
+    session = LiveSession(tmp_path, where(tmp_path), "this")
+    assert [e for _, e in await session.poll()] == [first]
+    assert session.run_id == synth.RUN
+    process.kill()
+    process.wait()
+    ((_, last),) = await session.poll()
+    assert isinstance(last, events.RunFinished) and last.state is RunState.INCOMPLETE
+    assert "gone" in last.reason
+    log.close()
+
+
+def test_one_run_at_a_time(tmp_path):
+    with runner.locked(tmp_path), pytest.raises(EnvironmentFault, match="already"), runner.locked(tmp_path):
+        pass
+    with runner.locked(tmp_path):
+        pass
+
+
+def test_a_torn_announcement_is_none(tmp_path):
+    assert where(tmp_path) is None
+    (tmp_path / "run.json").write_text('{"pid": ')
+    assert where(tmp_path) is None
+
+
+async def test_no_callback_blocks_the_loop(caplog):
+    """The event loop's own watch on slow callbacks stays silent while a run is shown and lists are opened."""
+    import logging
+
+    from helpers import until
+    from linkladder.app.main import LadderApp
+
+    backend = synth.settled()
+
+    def slow_runs(words=""):
+        time.sleep(0.8)
+        return [synth.summary()]
+
+    loop = asyncio.get_running_loop()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Quit")
+        backend.runs = slow_runs
+        loop.set_debug(True)
+        loop.slow_callback_duration = 0.5
+        with caplog.at_level(logging.WARNING, "asyncio"):
+            await pilot.press("r")
+            await until(pilot, "1 run")
+            app.climb(synth.the_plan())
+            await until(pilot, "measuring")
+            await pilot.pause(1.2)
+        loop.set_debug(False)
+    assert not [r for r in caplog.records if "took" in r.getMessage()], caplog.text
