@@ -1,1 +1,33 @@
-"""Which appliances are trusted, and the OpenSSH channel between exactly those."""
+"""Which appliances are trusted, and the OpenSSH channel between exactly those.
+
+The pairing protocol, between an initiator (who called) and a responder (whose window is open), over TCP port 8623
+in lines of JSON of at most 4 KiB each:
+
+    hello    protocol, linkladder's version, role, how it will be confirmed (person or secret), a random tie-breaker
+    commit   SHA-256 over "commitment", the role and the reveal that will follow, a random nonce of 256 bits in it
+    reveal   name, addresses, control port, ssh user, host key, user key, nonce; sent only once the other end's
+             commitment is here
+    confirm  a person's yes, tied to the transcript; with a site secret HMAC-SHA-256 of it over role and transcript
+    done     said after the keys are stored; and at any time instead: refuse, with one of a fixed list of reasons
+
+The transcript is SHA-256 over the lines of both ends just as they were sent: hello, commit, reveal, each first of the
+initiator, then of the responder, every part with its length before it.  The code is derived from a hash of the
+transcript: six digits, and three of 256 words from further bits of the same hash.  An end stores the other's keys
+when its own person has confirmed and the other end has said that its person did.
+
+What an attacker gets who
+- sees everything: names, addresses and public keys; nothing that opens anything.
+- alters or sits in between with keys of their own: two different transcripts, so two codes.  Having committed to
+  its own nonces before it learns either end's, it can only hope that the codes agree: 1 in 1,000,000 (digits; words
+  1 in 16,777,216) for each attempt.  Every attempt that ends after this end has revealed counts, whether refused,
+  broken off or silent, and the third closes the window: at most 3 in 1,000,000 for each opening of a window.  It
+  can not try codes without being counted: an end reveals to one other at a time.
+- reflects: roles are in every hash, and one's own tie-breaker, commitment or keys are refused.
+- replays: both nonces are fresh, so an old opening, confirmation or HMAC fits no new transcript.
+- delays or drops: a pairing that fails by time-out.  A dropped last `done` leaves at most a pin at one end, which
+  lets nobody in who was not confirmed by that end's own person, and which the next pairing replaces.
+- floods: connections that say nothing are dropped, the oldest of the busiest source first, so that others get
+  through; one who completes handshakes can use up the three attempts and so close the window, never more.
+- has the site secret: everything.  One who has not must guess 160 bits; the HMAC of a pairing in which it took part
+  gives it nothing else to try guesses on that would be quicker.
+"""

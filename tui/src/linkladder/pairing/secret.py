@@ -1,69 +1,64 @@
-"""The site secret that confirms pairings where no person stands: 160 random bits in a checked format."""
+"""The site secret: 160 random bits in a form that shows a slip of the pen, for ends where no person compares codes."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import os
-import re
 import secrets
 import stat
 from pathlib import Path
 
 from linkladder.errors import EnvironmentFault, UsageError
 
-PREFIX = "llsec1-"
-BYTES = 20
-_FORM = re.compile(PREFIX + "[a-z2-7]{36}")
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u
+PREFIX = "ll1"
+SYMBOLS, CHECK = 32, 4  # 160 bits, and 20 bits of checksum
+HINT = "make one with: linkladder pair --new-secret"
 
 
 def new() -> str:
-    """A fresh secret as text."""
-    return _write(secrets.token_bytes(BYTES))
+    """'ll1-xxxx-...': nine groups of four."""
+    body = "".join(secrets.choice(ALPHABET) for _ in range(SYMBOLS))
+    return _written(body) if _varied(body) else new()
 
 
 def parse(text: str) -> bytes:
-    """The secret's bytes; anything that `new` could not have made is refused, so that no password gets in."""
-    if not _FORM.fullmatch(text):
-        raise UsageError(
-            "this is no site secret",
-            f"it must be {PREFIX} and 36 small letters and digits; words and passwords are too easily guessed",
-            "linkladder pair --new-secret makes one",
-        )
-    body = text[len(PREFIX) : len(PREFIX) + 32]
-    raw = base64.b32decode(body.upper())
-    if _write(raw) != text:
-        raise UsageError("the site secret has a typing error", "its check letters do not fit", "copy it again")
-    return raw
+    """The key in the secret; UsageError on anything that is not of `new`'s form."""
+    groups = text.strip().lower().split("-")
+    body, check = "".join(groups[1:-1]), groups[-1]
+    if groups[0] != PREFIX or any(len(g) != 4 for g in groups[1:]) or len(body) != SYMBOLS:
+        raise UsageError("this is no site secret", "it is not of the form ll1-xxxx-... with nine groups", HINT)
+    if set(body + check) - set(ALPHABET):
+        raise UsageError("this is no site secret", "it has letters that secrets do not use", HINT)
+    if check != _check(body):
+        raise UsageError("the site secret has a mistake in it", "its last group does not fit the others", HINT)
+    if not _varied(body):
+        raise UsageError("the site secret is too simple", "it was not made at random", HINT)
+    return hashlib.sha256(b"linkladder site secret 1\0" + body.encode()).digest()
 
 
-def load(path: Path) -> bytes:
-    """From a file that only its owner can read; one newline at the end is allowed."""
+def read(path: Path) -> bytes:
+    """The secret in a file that is its owner's alone (or a pipe)."""
     try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            data = file.read(256)
-    except OSError as error:
-        raise EnvironmentFault(f"the site secret {path} cannot be read", error.strerror or str(error)) from None
-    if mode & 0o077:
-        raise EnvironmentFault(
-            f"{path} can be read by others (mode {mode:04o})",
-            "whoever reads it can pair with your appliances",
-            f"chmod 600 {path}; if somebody else had access, make a new one",
-        )
-    return parse(data.decode("ascii", "replace").removesuffix("\n").removesuffix("\r"))
+        seen = path.stat()
+        if stat.S_ISREG(seen.st_mode) and stat.S_IMODE(seen.st_mode) & 0o077:
+            raise EnvironmentFault(
+                f"{path} is open to others", "a secret must be its owner's alone", f"chmod 600 {path}"
+            )
+        with path.open() as file:
+            return parse(file.read(200))
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnvironmentFault(f"{path} cannot be read", str(error), HINT) from None
 
 
-def save(path: Path, text: str) -> None:
-    """Into a new file that only its owner can read."""
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text + "\n")
-    except OSError as error:
-        raise EnvironmentFault(f"{path} cannot be written", error.strerror or str(error)) from None
+def _written(body: str) -> str:
+    text = body + _check(body)
+    return "-".join([PREFIX, *(text[i : i + 4] for i in range(0, len(text), 4))])
 
 
-def _write(raw: bytes) -> str:
-    check = hashlib.sha256(b"linkladder site secret 1" + raw).digest()[:3]
-    body = base64.b32encode(raw).decode().rstrip("=")
-    return PREFIX + (body + base64.b32encode(check).decode()[:4]).lower()
+def _check(body: str) -> str:
+    number = int.from_bytes(hashlib.sha256(f"check {PREFIX} {body}".encode()).digest(), "big")
+    return "".join(ALPHABET[number >> 5 * i & 31] for i in range(CHECK))
+
+
+def _varied(body: str) -> bool:
+    return len(set(body)) >= 8

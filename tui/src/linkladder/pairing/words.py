@@ -1,24 +1,27 @@
-"""256 short plain words, each starting unlike its neighbours in sound, to read a code over a bad telephone line."""
+"""256 short plain words to read a code over a bad telephone line: three of them carry 24 bits."""
 
 from __future__ import annotations
 
-WORDS: tuple[str, ...] = tuple(
-    """
-acorn actor alarm album amber angle ankle apple april apron arrow aspen atlas attic autumn badge
-baker bamboo banjo barn basil beach beaver bench berry bingo bishop blanket bottle branch brick bridge
-bucket buffalo bugle butter cabin cactus camel candle canoe carbon carpet castle cedar cellar chalk cherry
-chimney circus clover cobalt coconut comet copper coral cotton cougar cradle crayon cricket crystal curtain daisy
-dancer decade delta denim desert dinner dolphin donkey dragon drum eagle earth echo elbow elephant ember
-emerald engine falcon farmer feather fender ferry fiddle finger flute forest fossil fountain fox frost galaxy
-garden garlic gazelle ginger giraffe glacier globe goblet gospel granite grape gravel guitar hammer harbor harvest
-hazel helmet hermit hockey honey hornet hotel hunter iceberg igloo indigo insect iris island ivory jacket
-jaguar jasmine jelly jigsaw jockey jungle juniper kayak kernel kettle kitchen kitten ladder lagoon lantern laptop
-lemon leopard letter lilac lizard lobster lotus lumber magnet mango maple marble market meadow melon mirror
-mitten monkey mosaic motor muffin museum mustard napkin nectar needle nickel noodle north nutmeg oasis ocean
-octopus olive onion opera orange orbit orchid otter oven oyster paddle panda paper parrot pebble pencil
-pepper piano pickle pigeon pillow pilot planet plum pocket pony potato prairie pumpkin puzzle quartz queen
-quilt rabbit radar radio raven ribbon river robin rocket rose ruby saddle sailor salmon sandal scooter
-shadow silver spider sponge squirrel stable statue summer sunset table tango teapot temple tiger timber tomato
-tractor trumpet tulip tunnel turtle umbrella valley vanilla velvet violin walnut wagon whistle willow window zebra
-""".split()
-)
+_TEXT = """
+acid acorn actor album alley amber angle ankle apple april apron arrow atlas attic autumn bacon badge baker bamboo
+banjo barn basil basket beach beard beaver bench berry bird bishop bison blanket boat bonus book border bottle bowl
+brick bridge broom bubble bucket button cabin cable cactus camel canal candle cannon carpet castle cedar celery chain
+chalk cherry chess chimney cider circle clay clover coal cobra coffee comet copper coral corner cotton cousin cow
+crane crayon cricket crown crystal cup daisy dancer desert diamond dinner doctor dolphin donkey dragon drum duck
+eagle easel echo elbow ember engine evening fabric falcon farmer feather fence ferry fiddle finger flag flute forest
+fossil fox frost galaxy garden garlic giant ginger glove goat gold goose grape gravel guitar hammer harbor harvest
+hazel helmet hero honey hornet horse hotel iceberg igloo indigo insect iron island ivory jacket jaguar jelly jewel
+jungle kayak kettle kitchen kite ladder lagoon lantern laser lemon letter lily lion lizard lobster lotus magnet mango
+maple marble meadow melon mirror monkey moon mosaic motor muffin museum napkin needle nephew nickel north nutmeg oasis
+ocean office olive onion opera orange orbit otter owl oyster paddle palace panda paper parrot pasta peach pebble
+pencil pepper piano pigeon pillow pilot pine planet plum pocket poet pony potato prism pumpkin puzzle quartz queen
+rabbit radio raven ribbon river robot rocket saddle salmon sand scarf shadow shovel silver sofa spider spoon squid
+star storm sugar sunset table teapot tiger timber tomato tulip turtle umbrella valley velvet violin walnut whale
+window winter wizard yacht zebra
+"""
+WORDS = tuple(_TEXT.split())[:256]
+
+
+def three(number: int) -> tuple[str, str, str]:
+    """The words of a number of 24 bits."""
+    return WORDS[number >> 16 & 255], WORDS[number >> 8 & 255], WORDS[number & 255]

@@ -1,0 +1,223 @@
+"""Beacons on the segment while a pairing window is open: IPv4 broadcast and IPv6 link-local multicast.
+
+What is heard is hearsay that saves typing an address; nothing is trusted because of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import json
+import re
+import secrets
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psutil
+
+from linkladder.codec import CodecError, from_json, to_json
+from linkladder.errors import EnvironmentFault
+from linkladder.host import addresses as own_addresses
+from linkladder.pairing.events import Appliance
+
+PORT = 8623
+LIMIT = 1200  # bytes of a beacon
+EVERY, FORGET = 2.0, 7.0  # seconds
+MOST, PER_SECOND = 64, 50  # appliances listed, beacons looked at
+GROUP = "ff02::1"
+
+
+@dataclass(frozen=True)
+class Beacon:
+    linkladder: int  # 1
+    id: str
+    name: str
+    version: str
+    addresses: tuple[str, ...]
+    port: int
+    fingerprint: str
+    ask: str = ""  # answered with `echo`, which times the round trip
+    echo: str = ""
+
+
+def encode(beacon: Beacon) -> bytes:
+    return json.dumps(to_json(beacon), separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> Beacon | None:
+    """The beacon, None if it is anything else."""
+    if len(data) > LIMIT:
+        return None
+    try:
+        found = from_json(Beacon, json.loads(data))
+        sound = (
+            found.linkladder == 1
+            and re.fullmatch(r"[0-9a-f]{32}", found.id)
+            and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", found.name)
+            and re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", found.version)
+            and re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", found.fingerprint)
+            and re.fullmatch(r"[0-9a-f]{0,16}", found.ask + found.echo)
+            and len(found.addresses) <= 16
+            and 0 < found.port < 65536
+            and all(ipaddress.ip_address(a) and "%" not in a for a in found.addresses)
+        )
+    except (ValueError, CodecError, RecursionError, TypeError):
+        return None
+    return found if sound else None
+
+
+class Discovery:
+    """Says and hears beacons until closed; `changed` is called with an appliance and whether it is there."""
+
+    def __init__(self, mine: Beacon, changed: Callable[[Appliance, bool], None], port: int = PORT) -> None:
+        self._mine, self._changed, self._port = mine, changed, port
+        self._heard: dict[str, Appliance] = {}
+        self._sockets: list[socket.socket] = []
+        self._asked: dict[str, float] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._second, self._seen = 0.0, 0
+
+    async def open(self) -> None:
+        self._sockets.append(self._bind(socket.AF_INET, "0.0.0.0"))
+        with contextlib.suppress(OSError):  # a system without IPv6 hears by IPv4
+            self._sockets.append(self._bind(socket.AF_INET6, "::"))
+        loop = asyncio.get_running_loop()
+        for one in self._sockets:
+            loop.add_reader(one, self._read, one)
+        self._task = asyncio.create_task(self._call())
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        for one in self._sockets:
+            loop.remove_reader(one)
+            one.close()
+        self._sockets.clear()
+
+    def heard(self) -> tuple[Appliance, ...]:
+        names = [a.name for a in self._heard.values()] + [self._mine.name]
+        listed = sorted(self._heard.values(), key=lambda a: (a.name, a.fingerprint))
+        return tuple(replace(a, same_name=names.count(a.name) > 1) for a in listed)
+
+    def _bind(self, family: int, address: str) -> socket.socket:
+        one = socket.socket(family, socket.SOCK_DGRAM)
+        one.setblocking(False)
+        if family == socket.AF_INET:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        else:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 1)
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+            for number, _ in socket.if_nameindex():
+                with contextlib.suppress(OSError):  # where every host is a member anyway
+                    group = socket.inet_pton(socket.AF_INET6, GROUP) + struct.pack("@I", number)
+                    one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group)
+        try:
+            one.bind((address, self._port))
+        except OSError as error:
+            one.close()
+            if error.errno == errno.EADDRINUSE:
+                raise EnvironmentFault(
+                    "a pairing window is open here already",
+                    "another linkladder on this appliance has it",
+                    "use that one",
+                ) from None
+            raise
+        return one
+
+    async def _call(self) -> None:
+        while True:
+            token = secrets.token_hex(8)
+            now = time.monotonic()
+            self._asked = {t: at for t, at in self._asked.items() if now - at < 5} | {token: now}
+            data = encode(replace(self._mine, ask=token))
+            for target in targets(self._port):
+                self._send(data, target)
+            for gone in [a for a in self._heard.values() if now - a.heard > FORGET]:
+                del self._heard[gone.id]
+                self._changed(gone, False)
+            await asyncio.sleep(EVERY)
+
+    def _send(self, data: bytes, target: tuple[Any, ...]) -> None:
+        for one in self._sockets:
+            if (one.family == socket.AF_INET6) == (len(target) == 4):
+                with contextlib.suppress(OSError):  # an interface that just went down says nothing
+                    one.sendto(data, target)
+
+    def _read(self, one: socket.socket) -> None:
+        for _ in range(32):
+            try:
+                data, source = one.recvfrom(LIMIT + 1)
+            except OSError:
+                return
+            now = time.monotonic()
+            if now - self._second > 1:
+                self._second, self._seen = now, 0
+            self._seen += 1
+            if self._seen <= PER_SECOND:
+                self._take(data, source)
+
+    def _take(self, data: bytes, source: tuple[Any, ...]) -> None:
+        beacon = decode(data)
+        where = interface_of(source)
+        if beacon is None or beacon.id == self._mine.id or not where:
+            return
+        if beacon.ask and not beacon.echo:
+            self._send(encode(replace(self._mine, echo=beacon.ask)), source)
+        now = time.monotonic()
+        known = self._heard.get(beacon.id)
+        if known is None and len(self._heard) >= MOST:
+            return
+        asked = self._asked.get(beacon.echo)
+        trip = (now - asked) * 1e3 if asked is not None else known.rtt_ms if known else None
+        first = _with_zone(source, where)
+        if known and known.addresses and ":" not in known.addresses[0] and ":" in first:
+            first, where = known.addresses[0], known.interface  # an IPv4 address is easier to read
+        rest = tuple(a for a in beacon.addresses if a != first)
+        found = Appliance(beacon.id, beacon.name, beacon.version, (first, *rest), where, beacon.fingerprint,
+                          beacon.port, now, trip)  # fmt: skip
+        self._heard[beacon.id] = found
+        if known is None or (known.rtt_ms is None) != (trip is None):
+            self._changed(found, True)
+
+
+def targets(port: int) -> list[tuple[Any, ...]]:
+    """Where a beacon goes: each interface's broadcast address, and its all-nodes group."""
+    found: list[tuple[Any, ...]] = []
+    up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
+    numbers = {name: number for number, name in socket.if_nameindex()}
+    linked: set[str] = set()
+    for name, interface in own_addresses.own():
+        if name not in up or interface.ip.is_loopback:
+            continue
+        if interface.version == 4 and interface.network.prefixlen < 31:
+            found.append((str(interface.network.broadcast_address), port))
+        elif interface.version == 6 and interface.ip.is_link_local and name in numbers and name not in linked:
+            linked.add(name)
+            found.append((GROUP, port, 0, numbers[name]))
+    return found
+
+
+def interface_of(source: tuple[Any, ...]) -> str:
+    """The interface whose own segment the sender is on; empty for anything routed."""
+    with contextlib.suppress(OSError, ValueError):
+        if len(source) == 4 and source[3]:
+            return socket.if_indextoname(int(source[3]))
+        address = ipaddress.ip_address(str(source[0]).partition("%")[0])
+        for name, interface in own_addresses.own():
+            if address.version == interface.version and address in interface.network and not interface.ip.is_loopback:
+                return name
+    return ""
+
+
+def _with_zone(source: tuple[Any, ...], interface: str) -> str:
+    address = str(source[0]).partition("%")[0]
+    return f"{address}%{interface}" if ipaddress.ip_address(address).is_link_local and ":" in address else address

@@ -1,0 +1,112 @@
+"""What the pairing service tells the console and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkladder.pairing.peers import Peer
+
+
+@dataclass(frozen=True)
+class Appliance:
+    """An appliance heard on the segment; all of it is hearsay until a code was compared."""
+
+    id: str  # of its window's opening
+    name: str
+    version: str
+    addresses: tuple[str, ...]  # the one it was heard from first
+    interface: str
+    fingerprint: str
+    port: int  # of its pairing window
+    heard: float  # time.monotonic() of the last beacon
+    rtt_ms: float | None = None
+    known_as: str = ""  # the peer of that fingerprint, when there is one
+    same_name: bool = False  # another one heard, or this appliance, has the same name
+
+
+@dataclass(frozen=True)
+class WindowOpened:
+    seconds: float
+    name: str
+    fingerprint: str
+    addresses: tuple[str, ...]
+    port: int
+    by_secret: bool
+
+
+@dataclass(frozen=True)
+class WindowClosed:
+    reason: str
+
+
+@dataclass(frozen=True)
+class Heard:
+    appliance: Appliance
+
+
+@dataclass(frozen=True)
+class Gone:
+    appliance: Appliance
+
+
+@dataclass(frozen=True)
+class Dialling:
+    address: str
+
+
+@dataclass(frozen=True)
+class CodeReady:
+    code: str  # '123 456'
+    words: tuple[str, str, str]
+    name: str
+    address: str
+    fingerprint: str
+    incoming: bool
+    by_secret: bool
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """At this end."""
+
+
+@dataclass(frozen=True)
+class PeerConfirmed:
+    name: str
+
+
+@dataclass(frozen=True)
+class Paired:
+    peer: Peer
+    certain: bool  # the other end said that it has stored its pin too
+    renamed: bool  # another appliance had its name already
+
+
+@dataclass(frozen=True)
+class Refused:
+    here: bool
+    name: str
+    left: int  # attempts until the window closes
+
+
+@dataclass(frozen=True)
+class Failed:
+    title: str
+    cause: str
+    hint: str
+    left: int
+
+
+Event = (
+    WindowOpened
+    | WindowClosed
+    | Heard
+    | Gone
+    | Dialling
+    | CodeReady
+    | Confirmed
+    | PeerConfirmed
+    | Paired
+    | Refused
+    | Failed
+)

@@ -1,0 +1,93 @@
+"""One pairing connection: a session on a socket, with limits on size and time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+
+from linkladder.errors import EnvironmentFault, LinkladderError
+from linkladder.pairing import protocol
+from linkladder.pairing.protocol import Message, ProtocolError, Session
+
+HELLO_TIME = 5.0
+CONNECT_TIME = 5.0
+
+
+class Link:
+    """Messages to and from the other end of `session`."""
+
+    def __init__(self, session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.session, self._reader, self._writer = session, reader, writer
+        name = writer.get_extra_info("peername") or ("?",)
+        address = str(name[0])
+        if address.startswith("::ffff:"):
+            address = address.removeprefix("::ffff:")
+        if len(name) == 4 and name[3] and "%" not in address:
+            with contextlib.suppress(OSError):
+                address += f"%{socket.if_indextoname(name[3])}"
+        self.address = address
+
+    async def send(self, message: Message) -> None:
+        self._writer.write(protocol.encode(message))
+        await asyncio.wait_for(self._writer.drain(), HELLO_TIME)
+
+    async def receive(self, seconds: float) -> Message:
+        """The next message, never more than the limit of it; ProtocolError when there is none."""
+        try:
+            line = await asyncio.wait_for(self._reader.readuntil(b"\n"), seconds)
+        except asyncio.LimitOverrunError:
+            raise ProtocolError("a message is too long") from None
+        except asyncio.IncompleteReadError:
+            raise ProtocolError("it closed the connection") from None
+        except OSError as error:
+            raise ProtocolError(f"the connection broke ({error.strerror or error})") from None
+        return protocol.decode(line)
+
+    async def take(self, seconds: float) -> Message:
+        """Receive, and let the session judge it (in a thread: signatures are checked by OpenSSH)."""
+        message = await self.receive(seconds)
+        if not isinstance(message, protocol.Refuse):
+            await asyncio.to_thread(self.session.receive, message)
+        return message
+
+    async def close(self) -> None:
+        self._writer.close()
+        with contextlib.suppress(OSError, TimeoutError):
+            await asyncio.wait_for(self._writer.wait_closed(), 1.0)
+
+    def abort(self) -> None:
+        self._writer.transport.abort()
+
+
+async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to a pairing window, or why there is none."""
+    try:
+        opened = asyncio.open_connection(address, port, limit=protocol.LINE_LIMIT)
+        return await asyncio.wait_for(opened, CONNECT_TIME)
+    except TimeoutError:
+        raise EnvironmentFault(
+            f"{address} does not answer",
+            "it is off, unplugged, has another address, or a firewall drops the packets",
+            f"check the address; a firewall in between must let TCP {port} and 8622 through",
+        ) from None
+    except socket.gaierror as error:
+        cause = f"the name does not resolve ({error.strerror})"
+        raise EnvironmentFault(f"{address} is not known", cause, "type its address instead") from None
+    except (OSError, UnicodeError, ValueError) as error:
+        raise _explained(address, port, error) from None
+
+
+def _explained(address: str, port: int, error: Exception) -> LinkladderError:
+    """Of several tries at a name's addresses asyncio gives no number, only words."""
+    number, text = getattr(error, "errno", None), str(error)
+    if number == errno.ECONNREFUSED or "refused" in text:
+        cause = "it is reachable, but no pairing window is open there"
+        return EnvironmentFault(f"{address} refused", cause, "open pairing on the other console, then try again")
+    if number in (errno.ENETUNREACH, errno.EHOSTUNREACH) or "unreachable" in text or "No route" in text:
+        cause = f"there is no route to it ({text})"
+        return EnvironmentFault(f"{address} cannot be reached", cause, "check addresses, netmask, router and cable")
+    if number in (errno.EACCES, errno.EPERM):
+        return EnvironmentFault(f"{address} is filtered", text, f"a firewall must let TCP {port} and 8622 through")
+    return EnvironmentFault(f"{address} cannot be reached", text, "check the address")
