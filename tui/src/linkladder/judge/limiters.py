@@ -109,7 +109,7 @@ def _starved(e: Evidence) -> Limiter | None:
 
 def _window(e: Evidence) -> Limiter | None:
     round_trip = e.loaded_ms or e.idle_ms
-    if e.window is None or not round_trip or (e.loss or 0.0) > REAL_LOSS:
+    if e.window is None or not round_trip or ((e.loss or 0.0) > REAL_LOSS and _loss_explains(e, 0.5)):
         return None
     allowed = e.window * 8 * e.streams / (round_trip / 1000)
     # The kernel may grant up to twice what was asked for, and counts bookkeeping in it.
@@ -120,7 +120,7 @@ def _window(e: Evidence) -> Limiter | None:
         LimiterKind.WINDOW,
         f"The window: {units.size(e.window)} per stream over a round trip of {units.milliseconds(round_trip)} allows "
         f"{units.rate(allowed)} with {e.streams} stream{'s' if e.streams > 1 else ''}, and "
-        f"{units.rate(e.goodput)} was reached without loss.",
+        f"{units.rate(e.goodput)} was reached{'' if e.loss else ' without loss'}.",
         (LimiterKind.WINDOW,),
         (f"window {units.size(e.window)}", f"round trip {units.milliseconds(round_trip)}"),
     )
@@ -190,14 +190,14 @@ def _lossy(e: Evidence) -> Limiter | None:
     )
 
 
-def _loss_explains(e: Evidence) -> bool:
-    """Whether so much loss would hold TCP near this rate at all."""
+def _loss_explains(e: Evidence, share: float = 0.15) -> bool:
+    """Whether so much loss would hold TCP near this rate at all: is it at least this share of Mathis's?"""
     if not e.loss:
         return True
     # With many losses on a short path the kernel's timers, not the round trips, set the pace.
     least = 1.0 if e.loss > 0.005 else 0.05
     round_trip = max(least, e.loaded_ms or e.idle_ms or 0.0)
-    return e.goodput > 0.15 * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
+    return e.goodput > share * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
 
 
 def policer_signs(e: Evidence) -> tuple[str, ...]:
