@@ -18,6 +18,7 @@ the receiver's alone.  UDP and older iperfs are swapped too.  DUPLEX needs --ful
 default buffer).  netperf's TCP_STREAM runs netperf at the *receiver* (as TCP_MAERTS), so that its interim results
 are what arrived; TCP_RR runs where the requests start.  ping has no server; DF is one ping for each MTU, one after
 the other.
+
 Time.  A client runs for `expected_seconds(exp)`: warm-up plus duration, without a tail, since the receiver's clock
 starts with the connection and always outlasts the sender's.  Whole intervals from the warm-up on are counted, the
 last one may be partial.  UDP rates are payload bits per second (iperf's -b) and total: each stream gets its share.
@@ -27,6 +28,12 @@ reported the second; feed every process's lines to a parser of its own and each 
 
 Verdict.  Outcome.ok, or a fault with a reason.  TOOL: refused, bad option, wrong address, window not granted, crash,
 flows missing, figures that contradict each other.  PATH: connected and then nothing, a stall, everything lost.
+
+A failed trial of the tool's fault keeps its flows and seconds for a person to look at, but no rate.  UDP keeps what
+the senders put out (`offered_bps`) and counts what was sent after the last arrival as lost.
+
+Ports.  netperf's data connections use the ports after the control port, one for each session.  An iperf trial uses
+its one port.  A Linux end remembers for ten minutes what a router said of an MTU, and its DF probes repeat it.
 
 netperf's percentiles cannot be added up over sessions.  With one session they are exact; with more they are the
 largest of the sessions' figures, which the true one cannot exceed.  Mean, minimum and maximum are exact.
