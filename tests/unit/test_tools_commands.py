@@ -204,3 +204,15 @@ def test_a_dry_run_may_not_know_the_addresses_yet() -> None:
     for exp in (Experiment("x"), Experiment("x", Tool.NETPERF), Experiment("x", Tool.PING, Protocol.ECHO)):
         where = tools.layout(exp, DEBIAN, DEBIAN)
         assert "?" in " ".join(tools.client_argv(exp, DEBIAN, where, "?", "?", 7000))
+
+
+def test_netperf_data_ports_stay_in_the_documented_range() -> None:
+    from linkladder.agent.requests import PORTS
+    from linkladder.tools.commands import TEST_PORTS, data_port
+
+    assert TEST_PORTS == PORTS
+    for control in (5301, 5390, 5400):
+        ports = [data_port(control, index) for index in range(50)]
+        assert len(set(ports)) == 50
+        assert control not in ports
+        assert set(ports) <= set(PORTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from linkladder.model import Direction, Experiment, Protocol, Tool
 from linkladder.tools.face import Layout, ToolVersions
 
+TEST_PORTS = range(5301, 5401)  # documented: what a firewall between the ends must let through
 UDP_PAYLOAD = {4: 1470, 6: 1450}  # iperf's own defaults, fitting 1500
 ICMP_OVERHEAD = {4: 28, 6: 48}  # IP and ICMP headers
 PROBE_COUNT = 3
@@ -79,7 +80,7 @@ def _netperf(exp: Experiment, local: str, remote: str, port: int, index: int) ->
     argv += ["-l", _number(max(1.0, round(exp.warmup + exp.duration))), "-D", "-1", "-P", "0", "-j"]
     if exp.dscp:
         argv += ["-Y", f"{exp.dscp << 2},{exp.dscp << 2}"]
-    argv += ["--", "-P", f"0,{port + 1 + index}"]
+    argv += ["--", "-P", f"0,{data_port(port, index)}"]
     if exp.protocol == Protocol.RR:
         argv += ["-D", "-r", f"{exp.request},{exp.response}"]
     elif exp.write_size is not None:
@@ -87,6 +88,13 @@ def _netperf(exp: Experiment, local: str, remote: str, port: int, index: int) ->
     if exp.window is not None:
         argv += ["-s", str(exp.window), "-S", str(exp.window)]
     return (*argv, "-k", SELECTORS[exp.protocol])
+
+
+def data_port(port: int, index: int) -> int:
+    """The port of a netperf session's data connection: those after the control port, inside the documented range."""
+    if port not in TEST_PORTS:
+        return port + 1 + index
+    return TEST_PORTS[(port - TEST_PORTS.start + 1 + index) % len(TEST_PORTS)]
 
 
 def ping_argv(

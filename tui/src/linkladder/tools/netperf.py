@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from linkladder.model import End, Experiment, Fault, Flow, Interval, Protocol, Transactions
 from linkladder.tools import words
+from linkladder.tools.commands import data_port
 from linkladder.tools.face import Expectation, Layout, Outcome
 from linkladder.tools.iperf_result import COMPLETE, window_reason
 
@@ -260,7 +261,7 @@ def _stream(
             Interval(float(k), float(k + 1), round(a), way, first <= k < last) for k, a in enumerate(mine)
         )
         got = sum(i.bytes for i in intervals if i.counted)
-        port = (expect.port or 0) + 1 + number if expect.port else 0
+        port = data_port(expect.port, number) if expect.port else 0
         near_port, far_port = (0, port) if where.server == End.FAR else (port, 0)
         retransmits = session.number("REMOTE_TRANSPORT_RETRANS")
         flows.append(
