@@ -33,7 +33,8 @@ A failed trial of the tool's fault keeps its flows and seconds for a person to l
 the senders put out (`offered_bps`) and counts what was sent after the last arrival as lost.
 
 Ports.  netperf's data connections use the ports after the control port, one for each session and all inside the
-documented range.  An iperf trial uses its one port.  A Linux end remembers for ten minutes what a router said of an MTU, and its DF probes repeat it.
+documented range.  An iperf trial uses its one port.  A Linux end remembers for ten minutes what a router said of an
+MTU, and its DF probes repeat it.
 
 netperf's percentiles cannot be added up over sessions.  With one session they are exact; with more they are the
 largest of the sessions' figures, which the true one cannot exceed.  Mean, minimum and maximum are exact.
