@@ -39,6 +39,7 @@ COPIED = (
     "lost",
     "datagrams",
     "jitter_ms",
+    "offered_bps",
     "warnings",
 )
 TOLERANCE = 0.05  # how far counters and tool may differ

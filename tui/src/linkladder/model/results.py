@@ -45,6 +45,7 @@ class TrialResult:
     lost: int | None = None
     datagrams: int | None = None
     jitter_ms: float | None = None
+    offered_bps: float | None = None  # UDP: what the senders put out in the counted window
     warnings: tuple[str, ...] = ()
 
 

@@ -28,7 +28,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     if "sizes" in values:
         values["sizes"] = tuple(values["sizes"])
     elif values.get("protocol") == Protocol.DF:
-        values["sizes"] = tuple(sorted({576, 1280, 1400, 1500, contract.mtu}))
+        values["sizes"] = tools.default_mtus(contract.mtu)
     long_way = contract.expected_rtt_ms is not None and contract.expected_rtt_ms > 20 and rung == RungName.DC_LINK
     values.setdefault("warmup", 5.0 if long_way else 3.0)
     made = []
