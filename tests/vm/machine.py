@@ -16,7 +16,7 @@ OVMF = Path("/usr/share/ovmf/OVMF.fd")
 DISKS = {"efi": "virtio-blk-pci,drive=d0,bootindex=1", "bios": "scsi-hd,drive=d0,bus=scsi0.0,bootindex=1"}
 ESCAPE = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78c]|[\x00\x07\x0e\x0f]")
 # What the first screen always shows.
-TUI = r"linkladder|Home"
+TUI = r"Next step"
 # Emulation takes many times what hardware takes: every wait is multiplied.
 SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
 

@@ -39,4 +39,14 @@ def migrate(db: sqlite3.Connection) -> None:
     if have > len(MIGRATIONS):
         raise ValueError(f"its version is {have}, this linkladder knows {len(MIGRATIONS)}")
     for number in range(have, len(MIGRATIONS)):
-        db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            # Two consoles start at once: whoever came second to the lock finds the step already done.
+            if int(db.execute("PRAGMA user_version").fetchone()[0]) == number:
+                for statement in filter(str.strip, MIGRATIONS[number].split(";")):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {number + 1}")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
