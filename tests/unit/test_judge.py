@@ -505,3 +505,9 @@ def test_figures_without_bytes_never_pass() -> None:
     empty = dataclasses.replace(one, flows=tuple(dataclasses.replace(f, bytes=0, total_bytes=0) for f in one.flows))
     link = rung(RungName.DC_LINK, tcp(F, (empty,) * 3), tcp(R, tuple(trial(GOOD, R, n) for n in range(3))))
     assert judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict is Verdict.FAIL
+
+
+def test_the_diagnosis_looks_at_the_weaker_direction() -> None:
+    said = judge_document(ladder(GOOD, 300e6)).diagnosis
+    assert "300 Mb/s" in said[0] and "69% is lost to the interconnect" in said[0]
+    assert "dc-link: look at the interconnect" in said[-1]

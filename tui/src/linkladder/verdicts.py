@@ -135,6 +135,7 @@ class RungJudgement:
     ceiling: Ceiling | None = None  # None on the rungs that the contract does not bound
     best_bps: float | None = None  # best median of one direction
     best_experiment: str = ""
+    by_direction: dict[str, float] = field(default_factory=dict)  # best TCP median of each direction, bps
     limiter: Limiter | None = None  # of the best setting's worse direction
     experiments: tuple[ExperimentJudgement, ...] = ()
     rfc6349: tuple[Rfc6349, ...] = ()

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from linkladder import units
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
+from linkladder.judge.evidence import direction_bps
 from linkladder.judge.rungs import ORDER, judge_rung
 from linkladder.judge.stats import difference
-from linkladder.model import Contract, Document, Layer, Protocol, RungName, RungResult, RunState
+from linkladder.model import Contract, Direction, Document, Layer, Protocol, RungName, RungResult, RunState
 from linkladder.verdicts import DocumentJudgement, Judgement, RungJudgement, Verdict
 
 NOTICEABLE = 0.10  # a drop from rung to rung below this is not worth a person's time
@@ -91,14 +92,14 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
 
 
 def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Contract) -> tuple[str, ...]:
-    """Each measured rung against the one below: how much is lost, and whether the noise could explain it."""
-    by_name = {r.name: (r, j) for r, j in zip(document.rungs, judged, strict=True) if j.best_bps is not None}
+    """Each rung against the one below, in its weaker direction: how much is lost, and could the noise explain it."""
+    by_name = {r.name: (r, j) for r, j in zip(document.rungs, judged, strict=True) if j.by_direction}
     climbed = [n for n in ORDER if n in by_name]
     needed = deal.pass_ratio * ceiling(deal).bps
     said = []
     for low, high in itertools.pairwise(climbed):
         said.append(_step(by_name[low], by_name[high], SUSPECT[high], needed))
-    culprit = next((n for n in climbed if (by_name[n][1].best_bps or 0.0) < needed), None)
+    culprit = next((n for n in climbed if min(by_name[n][1].by_direction.values()) < needed), None)
     if culprit is not None:
         held = by_name[culprit][1].verdict is Verdict.CANNOT_JUDGE
         look = "an end, not the path, may be what holds it: see its remedies" if held else f"look at {SUSPECT[culprit]}"
@@ -111,7 +112,7 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
 def _step(
     low: tuple[RungResult, RungJudgement], high: tuple[RungResult, RungJudgement], suspect: str, needed: float
 ) -> str:
-    a, b = low[1].best_bps or 0.0, high[1].best_bps or 0.0
+    a, b = min(low[1].by_direction.values()), min(high[1].by_direction.values())
     change, noise = difference(_values(*low), _values(*high))
     names = f"From {low[1].rung} to {high[1].rung}"
     figures = f"{units.rate(a)} to {units.rate(b)}"
@@ -136,9 +137,15 @@ def _step(
 
 
 def _values(rung: RungResult, judged: RungJudgement) -> list[float]:
-    best = next(e for e in rung.experiments if e.parameters.id == judged.best_experiment)
-    way = next(j.direction for j in judged.experiments if j.experiment == judged.best_experiment)
-    return [t.by_direction.get(way, t.goodput_bps) for t in best.trials if t.ok] or [judged.best_bps or 0.0]
+    """The repeats of the best setting in the rung's weaker direction."""
+    way = min(judged.by_direction, key=lambda d: judged.by_direction[d])
+    found = next(
+        j.experiment
+        for j in judged.experiments
+        if j.direction == way and j.spread is not None and j.spread.median == judged.by_direction[way]
+    )
+    e = next(e for e in rung.experiments if e.parameters.id == found)
+    return [direction_bps(t, e.parameters, Direction(way)) for t in e.trials if t.ok] or [0.0]
 
 
 def _assumptions(deal: Contract) -> dict[str, str]:

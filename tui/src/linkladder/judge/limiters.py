@@ -216,7 +216,7 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
             signs.append(f"paced UDP delivers {units.rate(flat[0])} however much is offered")
     if e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.05:
         signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
-    elif e.burst is not None and e.burst > 1.2 and _rising(e) and _bursts(e):
+    elif e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.2 and _rising(e) and _bursts(e):
         signs.append(f"the first second ran {e.burst:.1f} times faster, and the queue comes and goes with bursts")
     others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
     if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):

@@ -58,6 +58,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         ceiling=ceiling(deal) if bounded else None,
         best_bps=best.spread.median if best and best.spread else None,
         best_experiment=best.experiment if best else "",
+        by_direction={d: j.spread.median for d, j in chosen.items() if j.spread},
         limiter=weakest.limiter if weakest else None,
         experiments=judged,
         rfc6349=rfc6349(rung, deal, chosen, bounded),
