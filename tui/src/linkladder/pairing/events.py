@@ -57,7 +57,7 @@ class Dialling:
 @dataclass(frozen=True)
 class CodeReady:
     code: str  # '123 456'
-    words: tuple[str, str, str]
+    words: tuple[str, ...]
     name: str
     address: str
     fingerprint: str

@@ -1,4 +1,4 @@
-"""One pairing connection: a session on a socket, with limits on size and time."""
+"""One pairing connection: a handshake on a socket, with limits on size and time."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import asyncio
 import contextlib
 import errno
 import socket
+from typing import Any
 
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import protocol
-from linkladder.pairing.protocol import Message, ProtocolError, Session
+from linkladder.pairing.protocol import Handshake, ProtocolError, Reason
 
-HELLO_TIME = 5.0
+STEP_TIME = 5.0
 CONNECT_TIME = 5.0
 
 
 class Link:
     """Messages to and from the other end of `session`."""
 
-    def __init__(self, session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, session: Handshake, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.session, self._reader, self._writer = session, reader, writer
-        name = writer.get_extra_info("peername") or ("?",)
+        name: tuple[Any, ...] = writer.get_extra_info("peername") or ("?",)
         address = str(name[0])
         if address.startswith("::ffff:"):
             address = address.removeprefix("::ffff:")
@@ -29,28 +30,23 @@ class Link:
                 address += f"%{socket.if_indextoname(name[3])}"
         self.address = address
 
-    async def send(self, message: Message) -> None:
-        self._writer.write(protocol.encode(message))
-        await asyncio.wait_for(self._writer.drain(), HELLO_TIME)
+    async def send(self, data: bytes) -> None:
+        if data:
+            self._writer.write(data)
+            await asyncio.wait_for(self._writer.drain(), STEP_TIME)
 
-    async def receive(self, seconds: float) -> Message:
-        """The next message, never more than the limit of it; ProtocolError when there is none."""
+    async def receive(self, seconds: float = STEP_TIME) -> bytes:
+        """The next line, never more than the limit of it; ProtocolError when there is none."""
         try:
-            line = await asyncio.wait_for(self._reader.readuntil(b"\n"), seconds)
+            return await asyncio.wait_for(self._reader.readuntil(b"\n"), seconds)
         except asyncio.LimitOverrunError:
-            raise ProtocolError("a message is too long") from None
-        except asyncio.IncompleteReadError:
-            raise ProtocolError("it closed the connection") from None
-        except OSError as error:
-            raise ProtocolError(f"the connection broke ({error.strerror or error})") from None
-        return protocol.decode(line)
+            raise ProtocolError(Reason.FORMAT, f"a message is at most {protocol.LIMIT} bytes long") from None
+        except asyncio.IncompleteReadError as error:
+            raise ConnectionError("it closed the connection" if not error.partial else "it broke off") from None
 
-    async def take(self, seconds: float) -> Message:
-        """Receive, and let the session judge it (in a thread: signatures are checked by OpenSSH)."""
-        message = await self.receive(seconds)
-        if not isinstance(message, protocol.Refuse):
-            await asyncio.to_thread(self.session.receive, message)
-        return message
+    async def step(self, seconds: float = STEP_TIME) -> None:
+        """Take one message and give the answer that is due."""
+        await self.send(self.session.take(await self.receive(seconds)))
 
     async def close(self) -> None:
         self._writer.close()
@@ -64,7 +60,7 @@ class Link:
 async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to a pairing window, or why there is none."""
     try:
-        opened = asyncio.open_connection(address, port, limit=protocol.LINE_LIMIT)
+        opened = asyncio.open_connection(address, port, limit=protocol.LIMIT)
         return await asyncio.wait_for(opened, CONNECT_TIME)
     except TimeoutError:
         raise EnvironmentFault(

@@ -1,4 +1,4 @@
-"""One pairing between two ends as a state machine without I/O: lines in, lines out; see the package for the protocol."""
+"""One pairing as a state machine without I/O: lines in, lines out; see the package for the protocol."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
@@ -28,24 +29,33 @@ from linkladder.host import addresses as own_addresses
 from linkladder.pairing import events as say
 from linkladder.pairing import keys, peers, sshd
 from linkladder.pairing.discovery import Beacon, Discovery
-from linkladder.pairing.link import HELLO_TIME, Link, connect
+from linkladder.pairing.link import Link, connect
 from linkladder.pairing.protocol import (
-    LINE_LIMIT,
+    LIMIT,
     MAX_ADDRESSES,
-    Card,
-    Confirm,
+    Handshake,
+    Hello,
     ProtocolError,
-    Refuse,
+    Reason,
+    Reveal,
     Role,
-    Session,
-    Stored,
+    Step,
+    decode,
+    fingerprint,
 )
 
 PORT = 8623
 GUESSES = 3
 WAITING, PER_SOURCE = 256, 4  # connections that have not got as far as a code, in all and from one address
-REVEAL_TIME = 15.0
-STORED_TIME = 3.0
+REVEAL_TIME = 10.0  # a called end may have to see its own call fail first
+DONE_TIME = 3.0
+HINTS = {
+    Reason.VERSION: "put the same version of linkladder on both appliances",
+    Reason.METHOD: "give both ends the same site secret, or neither",
+    Reason.SECRET: "give both ends the same site secret; if they have it, look for what sits in between",
+    Reason.BUSY: "finish or refuse that pairing first",
+    Reason.SELF: "choose another address: this one leads back here",
+}
 
 
 class _Superseded(Exception):
@@ -53,8 +63,7 @@ class _Superseded(Exception):
 
 
 class _Refused(Exception):
-    def __init__(self, here: bool) -> None:
-        self.here = here
+    """By this end's person."""
 
 
 class PairingService:
@@ -66,15 +75,15 @@ class PairingService:
         self.name = own_name(name)
         self.port = port
         self._secret, self._discover, self._bind = secret, discover, bind
-        self._id = secrets.token_hex(16)
+        self._tie = secrets.token_hex(16)
         self._events: asyncio.Queue[say.Event | None] = asyncio.Queue()
-        self._card: Card | None = None
+        self._card: Reveal | None = None
         self._server: asyncio.Server | None = None
         self._beacons: Discovery | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._sources: dict[str, int] = {}
         self._engaged: Link | None = None
-        self._calling = 0
+        self._calls: dict[object, None] = {}  # of this end, until the other end has answered
         self._decision: asyncio.Future[bool] | None = None
         self._ready: say.CodeReady | None = None
         self._failures = 0
@@ -92,14 +101,14 @@ class PairingService:
         self._known = {p.fingerprint: p.name for p in await asyncio.to_thread(peers.load)}
         try:
             self._server = await asyncio.start_server(
-                self._accepted, self._bind or None, self.port, limit=LINE_LIMIT, backlog=512
+                self._accepted, self._bind or None, self.port, limit=LIMIT, backlog=512
             )
         except OSError as error:
             raise EnvironmentFault(
                 "the pairing window cannot be opened", str(error), "another linkladder here may have it open: use that"
             ) from None
-        mine = Beacon(1, self._id, self.name, __version__, self._card.addresses, self.port,
-                      keys.fingerprint(self._card.host_key))  # fmt: skip
+        mine = Beacon(1, self._tie, self.name, __version__, self._card.addresses, self.port,
+                      fingerprint(self._card.host_key))  # fmt: skip
         if self._discover:
             self._beacons = Discovery(mine, self._changed, self.port)
             try:
@@ -118,20 +127,18 @@ class PairingService:
         if self._closed or self._card is None:
             raise EnvironmentFault("the pairing window is closed", hint="open it first")
         self._tell(say.Dialling(address))
-        self._calling += 1
+        pending = object()
+        self._calls[pending] = None
         try:
             reader, writer = await connect(address, port or self.port)
         except LinkladderError as error:
             self._tell(say.Failed(error.title, error.cause, error.hint, self.left))
             return
         finally:
-            self._calling -= 1
-        self._calling += 1
-        link = Link(Session(Role.DIAL, self._card, self._id, self._secret, calling=True), reader, writer)
-        try:
-            await self._run(link, self._dialled(link))
-        finally:
-            self._calling -= 1
+            del self._calls[pending]
+        link = Link(self._handshake(Role.INITIATOR), reader, writer)
+        self._calls[link] = None
+        await self._run(link, self._dialled(link))
 
     async def confirm(self) -> None:
         """The person says that both consoles show the same code."""
@@ -190,13 +197,16 @@ class PairingService:
         try:
             await exchange
             paired = True
-        except (ProtocolError, TimeoutError, ConnectionError, LinkladderError, _Refused) as error:
-            if session.revealed:
-                self._failures += 1
-            who = session.other.name if session.other else session.other_name or link.address
-            if isinstance(error, _Refused):
-                self._tell(say.Refused(error.here, who, self.left))
-            elif session.revealed or session.role is Role.DIAL:
+        except (ProtocolError, TimeoutError, OSError, LinkladderError, _Refused) as error:
+            self._failures += session.revealed
+            if isinstance(error, ProtocolError) and error.ours:
+                with contextlib.suppress(OSError, TimeoutError):
+                    await link.send(session.refuse(error.reason))
+            who = session.peer.name if session.peer else link.address
+            theirs = isinstance(error, ProtocolError) and error.reason is Reason.REFUSED
+            if isinstance(error, _Refused) or theirs:
+                self._tell(say.Refused(not theirs, who, self.left))
+            elif session.revealed or (session.role is Role.INITIATOR and self._engaged is None):
                 self._tell(self._failure(who, error))
         except _Superseded:
             self._failures += session.revealed
@@ -204,10 +214,10 @@ class PairingService:
             link.abort()
             raise
         finally:
+            self._calls.pop(link, None)
             if self._engaged is link:
                 self._engaged = self._decision = self._ready = None
-            with contextlib.suppress(OSError):
-                await link.close()
+            await link.close()
         if paired:
             await self.close("paired")
         elif self._failures >= GUESSES:
@@ -215,107 +225,96 @@ class PairingService:
 
     async def _dialled(self, link: Link) -> None:
         session = link.session
-        await link.send(session.hello())
-        await self._next(link, HELLO_TIME)
-        if session.other_calling and session.other_id < self._id:
-            # Both call: the lower one's call goes on. Wait for it, unless it went elsewhere.
-            for _ in range(30):
-                await asyncio.sleep(0.1)
-                if self._engaged:
-                    break
+        await link.send(session.start())
+        try:
+            await link.step(REVEAL_TIME)
+        finally:
+            self._calls.pop(link, None)
+        line = await link.receive()
         self._engage(link)
-        await link.send(session.reveal())
-        await self._next(link, REVEAL_TIME)
+        await link.send(session.take(line))
+        await link.step()
         await self._compare(link)
 
     async def _answered(self, link: Link) -> None:
-        """Nothing is revealed to a caller that has not opened its own commitment: idle callers cost no guess."""
         session = link.session
-        await link.send(session.hello())
-        await self._next(link, HELLO_TIME)
-        await self._next(link, REVEAL_TIME)
-        engaged = self._engaged
-        if engaged and engaged.session.role is Role.DIAL and engaged.session.other_id == session.other_id:
-            if self._id < session.other_id or engaged.session.complete:
-                raise _Superseded
-            engaged.abort()  # both revealed at once: the lower one's call goes on
-            self._engaged = None
-        try:
-            self._engage(link)
-        except ProtocolError:
-            await link.send(Refuse("busy"))
-            raise
-        await link.send(session.reveal())
+        line = await link.receive()
+        hello = decode(line)
+        if isinstance(hello, Hello) and hello.tie > self._tie:
+            # Both may call each other: this end's call goes on then, and the other end answers it at once.
+            for _ in range(100):
+                if not self._calls:
+                    break
+                await asyncio.sleep(0.05)
+        self._engageable(hello.tie if isinstance(hello, Hello) else "")
+        await link.send(session.take(line))
+        line = await link.receive()
+        self._engage(link)  # before anything is revealed: one caller at a time, each a counted guess
+        await link.send(session.take(line))
+        await link.step()
         await self._compare(link)
 
-    def _engage(self, link: Link) -> None:
+    def _engageable(self, tie: str) -> None:
         if self._engaged is None:
-            self._engaged = link
-        elif self._engaged.session.other_id == link.session.other_id:
+            return
+        other = self._engaged.session.peer_hello
+        if other and other.tie == tie:
             raise _Superseded
-        else:
-            raise ProtocolError("another pairing is under way at this end")
+        raise ProtocolError(Reason.BUSY)
 
-    async def _next(self, link: Link, seconds: float) -> object:
-        message = await link.take(seconds)
-        if isinstance(message, Refuse):
-            if message.reason == "busy":
-                raise ProtocolError("it is busy pairing with another appliance")
-            raise _Refused(here=False)
-        return message
+    def _engage(self, link: Link) -> None:
+        hello = link.session.peer_hello
+        self._engageable(hello.tie if hello else "")
+        self._engaged = link
 
     async def _compare(self, link: Link) -> None:
         """Show the code, wait for both persons (or secrets), store, and tell the other end."""
         session = link.session
-        card = session.other
-        assert card
+        card, code = session.peer, session.code
+        assert card and code
         self._decision = asyncio.get_running_loop().create_future()
         decision = self._decision
-        self._ready = say.CodeReady(session.code, session.words, card.name, link.address,
-                                    keys.fingerprint(card.host_key), session.role is Role.ANSWER,
-                                    self._secret is not None)  # fmt: skip
+        self._ready = say.CodeReady(code.digits, code.words, card.name, link.address, fingerprint(card.host_key),
+                                    session.role is Role.RESPONDER, self._secret is not None)  # fmt: skip
         self._tell(self._ready)
         if self._secret is not None:
             decision.set_result(True)
-        reading = asyncio.create_task(self._next(link, self.seconds_left + 1))
-        confirmed = False
+        reading = asyncio.create_task(link.step(self.seconds_left + 1))
         try:
-            while not (confirmed and session.other_confirmed):
-                waiting: set[asyncio.Future[object]] = {reading} if not session.other_confirmed else set()
-                if not confirmed:
-                    waiting.add(decision)  # type: ignore[arg-type]
+            while not session.agreed:
+                waiting: set[asyncio.Future[Any]] = {decision} if not session.confirmed else set()
+                if not session.peer_confirmed:
+                    waiting.add(reading)
                 done, _ = await asyncio.wait(waiting, timeout=self.seconds_left, return_when=asyncio.FIRST_COMPLETED)
                 if not done:
                     raise TimeoutError
                 if reading in done:
-                    if isinstance(reading.result(), Confirm):
-                        self._tell(say.PeerConfirmed(card.name))
-                    reading = asyncio.create_task(self._next(link, self.seconds_left + 1))
-                if decision in done and not confirmed:
-                    confirmed = await self._answer(link, decision.result())
+                    reading.result()
+                    self._tell(say.PeerConfirmed(card.name))
+                    reading = asyncio.create_task(link.step(self.seconds_left + 1))
+                if decision in done and not session.confirmed:
+                    await self._answer(link, decision.result())
+            if reading.done():  # it came while this end was answering
+                reading.result()
+                self._tell(say.PeerConfirmed(card.name))
+                reading = asyncio.create_task(link.step(DONE_TIME))
             peer = await asyncio.to_thread(peers.pin, self._peer(link, card), self.name)
-            await link.send(Stored())
-            certain = session.other_stored
-            if not certain:
-                with contextlib.suppress(ProtocolError, TimeoutError, _Refused):
-                    await asyncio.wait_for(asyncio.shield(reading), STORED_TIME)
-                    certain = session.other_stored
+            await link.send(session.done())
+            with contextlib.suppress(ProtocolError, TimeoutError, OSError):
+                await asyncio.wait_for(asyncio.shield(reading), DONE_TIME)
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-        self._tell(say.Paired(peer, certain, peer.name != card.name))
+        self._tell(say.Paired(peer, session.step is Step.DONE, peer.name != card.name))
 
-    async def _answer(self, link: Link, yes: bool) -> bool:
+    async def _answer(self, link: Link, yes: bool) -> None:
         self._ready = None
         if not yes:
             with contextlib.suppress(OSError, TimeoutError):
-                await link.send(Refuse("refused"))
-            raise _Refused(here=True)
-        own = (keys.host_key(), keys.user_key())
-        sign = link.session.confirm
-        await link.send(await asyncio.to_thread(sign, lambda d: keys.sign(d, own[0]), lambda d: keys.sign(d, own[1])))
+                await link.send(link.session.refuse())
+            raise _Refused
+        await link.send(link.session.confirm())
         self._tell(say.Confirmed())
-        return True
 
     def _decide(self, yes: bool) -> None:
         if self._decision is None or self._decision.done():
@@ -331,8 +330,7 @@ class PairingService:
             writer.transport.abort()
             return
         self._sources[source] = self._sources.get(source, 0) + 1
-        session = Session(Role.ANSWER, self._card, self._id, self._secret, calling=self._calling > 0)
-        link = Link(session, reader, writer)
+        link = Link(self._handshake(Role.RESPONDER), reader, writer)
         task = self._spawn(self._run(link, self._answered(link)))
         task.add_done_callback(lambda _: self._left(source))
 
@@ -350,18 +348,19 @@ class PairingService:
     def _named(self, one: say.Appliance) -> say.Appliance:
         return replace(one, known_as=self._known.get(one.fingerprint, ""))
 
+    def _handshake(self, role: Role) -> Handshake:
+        assert self._card
+        return Handshake(role, self._card, self._tie, __version__, self._secret)
+
     def _failure(self, who: str, error: Exception) -> say.Failed:
         if isinstance(error, LinkladderError):
             return say.Failed(error.title, error.cause, error.hint, self.left)
-        cause = str(error) if isinstance(error, ProtocolError) else "it stopped answering, or nobody confirmed in time"
         hint = "start again at both consoles; if it happens again, look for what sits in between"
-        if "version" in cause:
-            hint = "put the same version of linkladder on both appliances"
-        elif "busy" in cause or "under way" in cause:
-            hint = "finish or refuse that one first"
-        elif "secret" in cause:
-            hint = "both ends need the same site secret, or both none"
-        return say.Failed(f"pairing with {who} failed", cause, hint, self.left)
+        if isinstance(error, ProtocolError):
+            hint = HINTS.get(error.reason, hint)
+        words = isinstance(error, (ProtocolError, ConnectionError)) and str(error)
+        return say.Failed(f"pairing with {who} failed", words or "it stopped answering, or nobody confirmed in time",
+                          hint, self.left)  # fmt: skip
 
     async def _expire(self) -> None:
         await asyncio.sleep(self.seconds_left)
@@ -376,17 +375,17 @@ class PairingService:
     def _tell(self, event: say.Event) -> None:
         self._events.put_nowait(event)
 
-    def _peer(self, link: Link, card: Card) -> peers.Peer:
+    def _peer(self, link: Link, card: Reveal) -> peers.Peer:
         addresses = (link.address, *(a for a in card.addresses if a != link.address))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return peers.Peer(card.name, addresses, card.host_key, card.user_key, card.port, card.user, paired_at=now)
 
-    def _make_card(self) -> Card:
+    def _make_card(self) -> Reveal:
         user, port = sshd.control(state.ensure(state.folder()))
         found = [i.ip for _, i in own_addresses.own() if not (i.ip.is_loopback or i.ip.is_link_local)]
         addresses = tuple(dict.fromkeys(str(a) for a in found))[:MAX_ADDRESSES]
         host, mine = keys.public(keys.host_key()), keys.public(keys.user_key())
-        return Card(self.name, addresses, port, user, host, mine, __version__)
+        return Reveal(self.name, addresses, port, user, host, mine)
 
 
 def own_name(given: str = "") -> str:

@@ -1,0 +1,256 @@
+"""`linkladder pair` and `linkladder peers`: the same service as the console's Pair screen."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from linkladder import units
+from linkladder.codec import to_json
+from linkladder.errors import LinkladderError, UsageError
+from linkladder.pairing import events as say
+from linkladder.pairing import handoff, peers, secret
+from linkladder.pairing.service import PORT, PairingService
+
+
+def add_parsers(commands: Any) -> None:
+    pair = commands.add_parser("pair", help="trust another appliance, by comparing a short code at both ends")
+    pair.add_argument("address", nargs="?", metavar="ADDRESS", help="call this one; else wait and list who is heard")
+    pair.add_argument("--open", action="store_true", help="only wait to be called")
+    pair.add_argument("--minutes", type=float, default=10.0, metavar="N", help="how long the window is open (10)")
+    pair.add_argument("--secret-file", type=Path, metavar="F", help="a site secret confirms in place of a person")
+    pair.add_argument("--new-secret", action="store_true", help="print a new site secret and do nothing else")
+    pair.add_argument("--yes-code", metavar="CODE", help="confirm if the code is this, here or in the window open now")
+    pair.add_argument("--name", default="", help="this appliance's name, if not its host name")
+    pair.add_argument("--port", type=int, default=PORT, help=argparse.SUPPRESS)
+    pair.set_defaults(handler=_pair)
+    listed = commands.add_parser("peers", help="list, rename and remove the appliances that are trusted")
+    listed.set_defaults(handler=_list, json=False)
+    kinds = listed.add_subparsers(metavar="list|add|remove|rename")
+    one = kinds.add_parser("list")
+    one.add_argument("--json", action="store_true")
+    one.set_defaults(handler=_list)
+    one = kinds.add_parser("add", help="pin keys that were carried over as files")
+    one.add_argument("name")
+    one.add_argument("address", nargs="+")
+    one.add_argument("--host-key", type=Path, required=True, metavar="F", help="its host_ed25519.pub")
+    one.add_argument("--user-key", type=Path, required=True, metavar="F", help="its user_ed25519.pub")
+    one.add_argument("--port", type=int, default=peers.PORT)
+    one.add_argument("--user", default="linkladder")
+    one.set_defaults(handler=_add)
+    one = kinds.add_parser("remove", help="trust it no more; its sessions end")
+    one.add_argument("name")
+    one.set_defaults(handler=_remove)
+    one = kinds.add_parser("rename")
+    one.add_argument("name")
+    one.add_argument("new")
+    one.set_defaults(handler=_rename)
+
+
+def _list(args: argparse.Namespace) -> int:
+    known = peers.load()
+    if args.json:
+        print(json.dumps([to_json(p) for p in known], indent=1))
+        return 0
+    for peer in known:
+        print(f"{peer.name:<16} {','.join(peer.addresses):<32} port {peer.port}  {peer.fingerprint}  {peer.paired_at}")
+    if not known:
+        print("no appliance is paired; linkladder pair does it")
+    return 0
+
+
+def _add(args: argparse.Namespace) -> int:
+    try:
+        host, user = (" ".join(f.read_text().split()[:2]) for f in (args.host_key, args.user_key))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("the key file cannot be read", str(error)) from None
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    peers.add(peers.Peer(args.name, tuple(args.address), host, user, args.port, args.user, paired_at=now))
+    print(f"{args.name} is paired: {peers.find(args.name).fingerprint}")
+    return 0
+
+
+def _remove(args: argparse.Namespace) -> int:
+    peers.remove(args.name)
+    print(f"{args.name} is trusted no more")
+    return 0
+
+
+def _rename(args: argparse.Namespace) -> int:
+    peers.rename(args.name, args.new)
+    print(f"{args.name} is called {args.new} now")
+    return 0
+
+
+def _pair(args: argparse.Namespace) -> int:
+    if args.new_secret:
+        print(secret.new())
+        return 0
+    if not 0 < args.minutes <= 60:
+        raise UsageError(f"a window cannot be open for {args.minutes:g} minutes", hint="up to 60")
+    if args.yes_code and not args.address and not args.open:
+        done = asyncio.run(handoff.ask(args.yes_code))
+        if done is not None:
+            print("confirmed" if done == "ok" else f"not confirmed: {done}")
+            return 0 if done == "ok" else 1
+    known = secret.read(args.secret_file) if args.secret_file else None
+    service = PairingService(secret=known, port=args.port, name=args.name)
+    return asyncio.run(Pairing(service, args).run())
+
+
+class Pairing:
+    """One `linkladder pair`: events as lines, a person's lines as answers."""
+
+    def __init__(self, service: PairingService, args: argparse.Namespace) -> None:
+        self._service, self._args = service, args
+        self._tty = sys.stdin.isatty() and sys.stdout.isatty()
+        self._heard: list[say.Appliance] = []
+        self._calls: set[asyncio.Task[None]] = set()
+        self._code = 1
+        self._lines: asyncio.Queue[str] = asyncio.Queue()
+
+    async def run(self) -> int:
+        service = self._service
+        await service.open(self._args.minutes)
+        helpers = [asyncio.create_task(self._answers()), asyncio.create_task(self._count_down())]
+        self._listen()
+        try:
+            async with handoff.serve(service):
+                if self._args.address:
+                    self._call(self._args.address)
+                async for event in service.events():
+                    await self._show(event)
+        finally:
+            await service.close()
+            for task in (*helpers, *self._calls):
+                task.cancel()
+            await asyncio.gather(*helpers, *self._calls, return_exceptions=True)
+        return self._code
+
+    async def _show(self, event: say.Event) -> None:
+        match event:
+            case say.WindowOpened():
+                self._print(f"this is {event.name}, {event.fingerprint}")
+                self._print(f"addresses: {', '.join(event.addresses) or 'none'}")
+                self._print(f"pairing is open for {units.duration(event.seconds)}")
+            case say.Heard(appliance):
+                self._hear(appliance)
+            case say.Dialling(address):
+                self._print(f"calling {address} ...")
+            case say.CodeReady():
+                await self._compare(event)
+            case say.Confirmed():
+                self._print("confirmed here; waiting for the other end")
+            case say.PeerConfirmed(name):
+                self._print(f"{name} has confirmed")
+            case say.Paired():
+                self._paired(event)
+            case say.Refused(here, name, left):
+                self._print(f"refused {'here' if here else f'by {name}'}; attempts left: {left}")
+                await self._stop_if_asked()
+            case say.Failed():
+                self._print(str(LinkladderError(event.title, event.cause, event.hint)))
+                await self._stop_if_asked()
+            case say.WindowClosed(reason):
+                self._print(f"pairing is closed: {reason}")
+
+    def _hear(self, one: say.Appliance) -> None:
+        if all(h.id != one.id for h in self._heard):
+            self._heard.append(one)
+            known = f", paired as {one.known_as}" if one.known_as else ""
+            self._print(f"  {len(self._heard)}  {one.name}  {one.addresses[0]}  on {one.interface}  "
+                        f"{units.milliseconds(one.rtt_ms)}  {one.fingerprint}{known}")  # fmt: skip
+            if self._args.secret_file and not self._args.address and not self._args.open and not one.known_as:
+                self._call(one.addresses[0], one.port)
+            elif self._tty and len(self._heard) == 1:
+                self._print("type its number, or an address, to pair with it")
+
+    async def _compare(self, ready: say.CodeReady) -> None:
+        self._print(f"{ready.name} at {ready.address}, {ready.fingerprint}")
+        self._print(f"code: {ready.code}   {' '.join(ready.words)}")
+        if ready.by_secret:
+            return
+        if self._args.yes_code:
+            same = handoff.same(self._args.yes_code, ready)
+            await (self._service.confirm() if same else self._service.refuse())
+            return
+        self._print(f"is it the same at {ready.name}'s console? [yes/no]")
+
+    def _paired(self, event: say.Paired) -> None:
+        self._code = 0
+        self._print(f"paired with {event.peer.name}, {event.peer.fingerprint}")
+        if event.renamed:
+            self._print(f"another appliance has its name already, so it is called {event.peer.name} here")
+        if not event.certain:
+            self._print("the other end did not say that it has stored this; if it cannot be reached, pair again")
+
+    async def _stop_if_asked(self) -> None:
+        """A script wants an answer; a person may try again while the window is open."""
+        if not self._tty and (self._args.address or self._args.yes_code):
+            await self._service.close("the attempt failed")
+
+    async def _answers(self) -> None:
+        while True:
+            words = (await self._lines.get()).strip()
+            try:
+                await self._answer(words)
+            except LinkladderError as error:
+                self._print(str(error))
+
+    async def _answer(self, words: str) -> None:
+        ready = self._service.ready
+        if ready and words.lower() in ("y", "yes", "n", "no"):
+            await (self._service.confirm() if words.lower().startswith("y") else self._service.refuse())
+        elif ready and words:
+            await (self._service.confirm() if handoff.same(words, ready) else self._service.refuse())
+        elif words.isdigit() and 0 < int(words) <= len(self._heard):
+            one = self._heard[int(words) - 1]
+            self._call(one.addresses[0], one.port)
+        elif words:
+            self._call(words)
+
+    def _call(self, address: str, port: int | None = None) -> None:
+        task = asyncio.create_task(self._service.dial(address, port))
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+
+    def _listen(self) -> None:
+        """Lines of stdin, whatever it is; a thread, since files and terminals cannot be polled alike."""
+        loop = asyncio.get_running_loop()
+
+        def read() -> None:
+            with contextlib.suppress(RuntimeError, ValueError, OSError):  # the loop is gone: we are done
+                for line in sys.stdin:
+                    loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+        threading.Thread(target=read, daemon=True).start()
+
+    async def _count_down(self) -> None:
+        while self._tty:
+            print(f"\r\x1b[Kopen for {units.duration(self._service.seconds_left)}  ", end="", flush=True)
+            await asyncio.sleep(1)
+
+    def _print(self, text: str) -> None:
+        print(f"\r\x1b[K{text}" if self._tty else text, flush=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="linkladder")
+    add_parsers(parser.add_subparsers(required=True))
+    args = parser.parse_args(argv)
+    try:
+        return int(args.handler(args))
+    except LinkladderError as error:
+        print(f"linkladder: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

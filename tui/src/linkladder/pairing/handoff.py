@@ -1,0 +1,80 @@
+"""How `pair --yes-code` reaches the window that another process of this appliance has open."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from linkladder import state
+from linkladder.errors import LinkladderError
+from linkladder.pairing.events import CodeReady
+from linkladder.pairing.service import PairingService
+
+
+def same(typed: str, ready: CodeReady) -> bool:
+    """Is this the code, or its words?"""
+    text = " ".join(typed.lower().split())
+    digits = "".join(c for c in text if c not in " -")
+    return hmac.compare_digest(digits.encode(), ready.code.replace(" ", "").encode()) or text == " ".join(ready.words)
+
+
+@contextlib.asynccontextmanager
+async def serve(service: PairingService) -> AsyncIterator[None]:
+    """Take codes from this appliance's own user until left."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
+            typed = (await asyncio.wait_for(reader.readline(), 5)).decode("utf-8", "replace")
+            writer.write((await _try(service, typed)).encode())
+            await writer.drain()
+        writer.close()
+
+    path = _path()
+    server = None
+    with contextlib.suppress(OSError):  # a path too long for a socket: codes are typed at the window only
+        path.unlink(missing_ok=True)
+        server = await asyncio.start_unix_server(answer, path)
+        os.chmod(path, 0o600)
+    try:
+        yield
+    finally:
+        if server:
+            server.close()
+            path.unlink(missing_ok=True)
+
+
+async def ask(typed: str) -> str | None:
+    """'ok' or a reason; None when no window is open here."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(_path())
+    except OSError:
+        return None
+    writer.write(typed.encode() + b"\n")
+    reply = (await asyncio.wait_for(reader.read(200), 10)).decode("utf-8", "replace")
+    writer.close()
+    return reply or "the window closed"
+
+
+async def _try(service: PairingService, typed: str) -> str:
+    for _ in range(30):  # it may be on its way
+        if service.ready:
+            break
+        await asyncio.sleep(0.1)
+    if not service.ready:
+        return "no code is waiting to be confirmed"
+    try:
+        if same(typed, service.ready):
+            await service.confirm()
+            return "ok"
+        await service.refuse()
+    except LinkladderError as error:
+        return error.title
+    return "the code at this end is another one; it was refused"
+
+
+def _path() -> Path:
+    return state.ensure(state.folder() / "run") / "pair.sock"
