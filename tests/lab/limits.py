@@ -121,8 +121,9 @@ def draw(kind: str, rng: random.Random) -> Impaired:
     if kind == "black-hole":
         return Impaired(kind, sold, drop_above=rng.randrange(1280, 1480), streams=streams)
     if kind in ("starved-sender", "starved-receiver"):
-        end = "near" if kind == "starved-sender" else "far"
-        return Impaired(kind, 1e9, starve=end, quota=rng.uniform(0.03, 0.10), streams=streams)
+        # Receiving costs less than sending: a larger quota would not be the limit on a machine with other work.
+        end, least = ("near", (0.03, 0.10)) if kind == "starved-sender" else ("far", (0.01, 0.03))
+        return Impaired(kind, 1e9, starve=end, quota=rng.uniform(*least), streams=streams)
     raise ValueError(kind)
 
 
