@@ -26,7 +26,7 @@ from linkladder.app.main import LadderApp
 import synth
 backend = synth.settled()
 app = LadderApp(backend, surface.glyphs)
-app.set_timer(3, lambda: app.climb(synth.the_plan()))
+app.call_later(lambda: app.set_timer(3, lambda: app.climb(synth.the_plan())))
 app.run(mouse=False)
 """
 SECONDS = 10.0
@@ -42,7 +42,10 @@ def main() -> None:
     os.close(far)
     seen, first = b"", 0.0
     while time.monotonic() - began < 7 or not first:
-        seen += _read(main_end)
+        try:
+            seen += _read(main_end)
+        except OSError:
+            sys.exit(seen.decode(errors="replace"))
         if not first and b"Next step" in seen:
             first = time.monotonic() - began
             start = len(seen)

@@ -120,3 +120,51 @@ def test_a_run_outlives_its_screen_and_can_be_cancelled(lab, console):
     again.until("Next step")
     again.keys("q")
     again.until("left with 0")
+
+
+def test_two_consoles_pair_and_climb_by_enter_alone(console):
+    """Out of the box: both open pairing, hear each other, compare, confirm; then Enter to the first verdict."""
+    from world import SITES, Lab, Link
+
+    fresh = Lab("llf")
+    fresh.link = Link(1e9, 0.0, 0.0, 1500)
+    fresh.up()
+    alpha = beta = None
+    try:
+        for site in SITES:
+            fresh.start_control(site)
+        alpha, beta = (Console(fresh.command(site, LINKLADDER)) for site in SITES)
+        for one in (alpha, beta):
+            one.until("> Open pairing", 30)
+            one.keys("Enter")
+        alpha.until("beta", 30)
+        alpha.until("heard")
+        alpha.keys("Enter")
+        code = _code(alpha.until("Is it exactly the same"))
+        assert code == _code(beta.until("Is it exactly the same"))
+        time.sleep(1.2)
+        alpha.keys("Enter")
+        alpha.until("Waiting for")
+        beta.keys("Enter")
+        alpha.until("is paired")
+        beta.until("is paired")
+        alpha.keys("Enter")
+        alpha.until("by < beta >")
+        alpha.until("[ Climb the ladder ]")
+        alpha.keys("Enter")
+        alpha.until("localhost measuring")
+        alpha.until("press Enter", 60)  # the first rung is done, the second wants a machine moved or is measured
+    finally:
+        for one in (alpha, beta):
+            if one:
+                one.close()
+        fresh.down()
+        fresh.forget()
+
+
+def _code(text: str) -> str:
+    import re
+
+    found = re.search(r"\b(\d{3} \d{3})\b", text)
+    assert found, text
+    return found[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import logging
 import os
@@ -14,7 +13,7 @@ import time
 from collections import deque
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING
 
 from linkladder import __version__, codec, doctor, host, judge, plan, privilege, report, state
 from linkladder.app.backend import (
@@ -39,6 +38,9 @@ from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 HEALTH = {doctor.State.OK: Health.OK, doctor.State.WARN: Health.WARN, doctor.State.BAD: Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's word stands
 START_WAIT = 8.0
+if TYPE_CHECKING:
+    from linkladder.app.pairing import PairingAdapter
+
 log = logging.getLogger("linkladder.app")
 
 
@@ -49,7 +51,7 @@ class LiveBackend:
         self.folder = state.ensure(state.folder())
         self._who = who or _terminal()
         self._examined: tuple[float, tuple[Finding, ...]] = (-FRESH, ())
-        self._pairing: Any = None
+        self._pairing: PairingAdapter | None = None
         self._judged: dict[tuple[str, str], DocumentJudgement] = {}
 
     # --- this machine
@@ -204,21 +206,18 @@ class LiveBackend:
 
     # --- pairing
 
-    def _service(self) -> Any:
+    def _service(self) -> PairingAdapter:
         if self._pairing is None:
-            try:
-                found = importlib.import_module("linkladder.app.pairing")
-            except ImportError as error:
-                raise EnvironmentFault("pairing is not part of this build", str(error)) from None
-            self._pairing = found.PairingAdapter()
+            from linkladder.app.pairing import PairingAdapter  # late: most starts of the console pair with nobody
+
+            self._pairing = PairingAdapter()
         return self._pairing
 
     async def open_pairing(self, minutes: float = 10) -> None:
         await self._service().open(minutes)
 
     def pairing(self) -> PairingState:
-        found: PairingState = self._pairing.state() if self._pairing else PairingState()
-        return found
+        return self._pairing.state() if self._pairing else PairingState()
 
     async def pair_with(self, address: str) -> None:
         await self._service().pair_with(address)

@@ -17,7 +17,7 @@ def bar(share: float, width: int) -> str:
 def progress(word: str, done: float, whole: float, left: float, width: int, count: str = "") -> Text:
     """'trial  ████░░░░  7 s of 14 s, 7 s left'."""
     tail = f" {units.duration(left)} left" + (f", {count}" if count else "")
-    room = max(6, width - 7 - len(tail))
+    room = max(6, min(30, width - 7 - len(tail)))  # longer says no more, and costs a slow line
     share = done / whole if whole > 0 else 0.0
     return Text.assemble((f"{word:<6} ", "dim"), (bar(share, room), "cyan"), tail, no_wrap=True)
 

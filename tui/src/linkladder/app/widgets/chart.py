@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
 
-from rich.text import Text
-from textual.widgets import Static
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
 
 from linkladder import units
 from linkladder.app.terminal import Glyphs
@@ -34,6 +40,9 @@ def cell(level: float, tier: Glyphs) -> str:
     return "#" if level >= 0.5 else "_"
 
 
+Cell = tuple[str, str]  # a character and its style
+
+
 def draw(
     points: list[Point],
     width: int,
@@ -41,111 +50,115 @@ def draw(
     lines: list[tuple[str, float]],
     tier: Glyphs = Glyphs.UNICODE,
     seconds: float = 0.0,
-) -> Text:
-    """The chart with axis and marks; `lines` are (word, b/s), `seconds` the time the whole width stands for."""
+) -> list[list[Cell]]:
+    """The chart's rows with axis and marks; `lines` are (word, b/s), `seconds` the time the whole width stands for."""
     plot = max(10, width - GUTTER - 1)
     rows = max(4, height - 1)
     rows -= rows % 2  # so that the label in the middle is half of the top
     highest = max([bps for _, bps, _ in points] + [bps for _, bps in lines] + [0.0])
     top = nice_top(highest * 1.02)
     span = max(seconds, max((t + 1 for t, _, _ in points), default=0.0), 1.0)
-    step = max(1, math.floor(plot / span))
-    per_column = max(1.0, span / plot)
-    columns: list[Point | None] = [None] * plot
-    for second, bps, counted in points:
-        column = int(second * step) if step > 1 or span <= plot else int(second / per_column)
-        for offset in range(max(1, step - (1 if step > 2 else 0))):
-            if 0 <= column + offset < plot:
-                columns[column + offset] = (second, bps, counted)
+    columns = _columns(points, plot, span)
     marks: dict[int, tuple[str, float]] = {}
     for word, bps in sorted(lines, key=lambda line: line[1]):
         row = rows - 1 - min(rows - 1, int(bps / top * rows))
         while row in marks and row + 1 < rows:
             row += 1
         marks[row] = (word, bps)
-    out = Text(no_wrap=True)
-    for row in range(rows):
-        _row(out, row, rows, top, columns, marks.get(row), tier)
+    out = [_row(row, rows, top, columns, marks.get(row), tier) for row in range(rows)]
     axis = "└" + "─" * plot
-    out.append(" " * GUTTER + axis[: plot + 1], "dim")
-    label = f" {span:.0f} s "
-    text = out.plain
-    if len(label) < plot:  # the end of the time axis, inside the axis line
-        cut = len(text) - len(label) - 1
-        out = Text.assemble(out[:cut], (label, "dim"), ("─", "dim"), no_wrap=True)
+    label = f" {span:.0f} s ─"
+    axis = axis[: -len(label)] + label
+    out.append([(char, "dim") for char in " " * GUTTER + axis])
     return out
 
 
+def _columns(points: list[Point], plot: int, span: float) -> list[Point | None]:
+    """Which second each column shows: several columns a second, or several seconds a column."""
+    step = max(1, math.floor(plot / span))
+    per_column = max(1.0, span / plot)
+    columns: list[Point | None] = [None] * plot
+    for point in points:
+        column = int(point[0] * step) if span <= plot else int(point[0] / per_column)
+        for offset in range(max(1, step - (1 if step > 2 else 0))):
+            if 0 <= column + offset < plot:
+                columns[column + offset] = point
+    return columns
+
+
 def _row(
-    out: Text,
     row: int,
     rows: int,
     top: float,
     columns: list[Point | None],
     mark: tuple[str, float] | None,
     tier: Glyphs,
-) -> None:
-    if row == 0:
-        label = units.rate(top)
-    elif row == rows // 2:
-        label = units.rate(top * (rows - row) / rows)
-    else:
-        label = ""
-    out.append(f"{label:>{GUTTER - 1}} ", "dim")
-    out.append("│", "dim")
+) -> list[Cell]:
+    label = units.rate(top) if row == 0 else units.rate(top / 2) if row == rows // 2 else ""
+    out = [(char, "dim") for char in f"{label:>{GUTTER - 1}} │"]
     base = (rows - 1 - row) / rows * top
-    text = ""
-    styles: list[str] = []
     for point in columns:
         glyph = cell((point[1] - base) / top * rows, tier) if point else " "
-        if point and glyph != " " and not point[2]:
-            glyph = "░" if glyph != "_" else glyph
         if glyph == " " and mark:
-            glyph, style = ("─" if mark[0] != "contract" else "="), "yellow"
+            out.append(("─" if mark[0] != "contract" else "=", "yellow"))
+        elif point and not point[2]:
+            out.append(("░" if glyph not in " _" else glyph, "dim"))
         else:
-            style = "cyan" if point and point[2] else "dim"
-        text += glyph
-        styles.append(style)
-    note = f" {mark[0]} {units.rate(mark[1])} " if mark else ""
-    start = len(columns) - len(note)
-    for index, char in enumerate(text):
-        if note and index >= start:
-            out.append(note[index - start], "bold yellow")
-        else:
-            out.append(char, styles[index])
-    out.append("\n")
+            out.append((glyph, "cyan" if glyph != " " else ""))
+    if mark:
+        note = f" {mark[0]} {units.rate(mark[1])} "
+        out[-len(note) :] = [(char, "bold yellow") for char in note]
+    return out
 
 
-class StripChart(Static):
-    """Redraws at its own size; the screen gives it points at most twice a second."""
+class StripChart(Widget):
+    """Draws only the columns that have changed, for the sake of slow lines; shown at most twice a second."""
 
     DEFAULT_CSS = "StripChart { height: 1fr; min-height: 5; }"
 
     def __init__(self, tier: Glyphs, *, key: str | None = None) -> None:
         super().__init__(id=key)
         self._tier = tier
-        self._points: list[Point] = []
-        self._lines: list[tuple[str, float]] = []
-        self._seconds = 0.0
-        self._word = ""
+        self._again: Callable[[], None] = lambda: None
+        self._rows: list[list[Cell]] = []
 
     def show(self, points: list[Point], lines: list[tuple[str, float]], seconds: float) -> None:
-        self._points, self._lines, self._seconds, self._word = points, lines, seconds, ""
-        self._draw()
+        def again() -> None:
+            self._take(draw(points, self.size.width, self.size.height, lines, self._tier, seconds))
+
+        self._again = again
+        again()
 
     def say(self, words: str) -> None:
         """Words in place of a chart: nothing runs that has a throughput."""
-        self._word = words
-        self._draw()
+        self._again = lambda: self._take([[(char, "") for char in line] for line in words.splitlines()])
+        self._again()
 
     def on_resize(self) -> None:
-        self._draw()
+        self._rows = []
+        self._again()
 
-    def _draw(self) -> None:
-        if not self.size.width:
+    def _take(self, rows: list[list[Cell]]) -> None:
+        """Keep the rows and redraw the columns in which they differ from what is shown."""
+        width = self.size.width
+        if not width:
             return
-        if self._word:
-            self.update(Text(self._word))
-        else:
-            size = self.size
-            self.update(draw(self._points, size.width, size.height, self._lines, self._tier, self._seconds))
+        blank = (" ", "")
+        rows = [[*row[:width], *([blank] * (width - len(row)))] for row in rows[: self.size.height]]
+        old, self._rows = self._rows, rows
+        if len(old) != len(rows):
+            self.refresh()
+            return
+        differ = [x for a, b in zip(old, rows, strict=True) if a != b for x in range(width) if a[x] != b[x]]
+        if differ:
+            self.refresh(Region(min(differ), 0, max(differ) - min(differ) + 1, self.size.height))
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        if y >= len(self._rows):
+            return Strip.blank(self.size.width, base)
+        segments = [
+            Segment("".join(char for char, _ in run), base + Style.parse(style) if style else base)
+            for style, run in ((style, list(run)) for style, run in groupby(self._rows[y], key=itemgetter(1)))
+        ]
+        return Strip(segments, self.size.width)

@@ -1,0 +1,105 @@
+"""The pairing service as the Pair screen sees it: one state, kept up from the service's events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import replace
+
+from linkladder.app.backend import Heard, PairingState, PairStage
+from linkladder.pairing import events as say
+from linkladder.pairing.service import PairingService
+
+
+class PairingAdapter:
+    """Belongs to the event loop; `state` is cheap enough for every tick."""
+
+    def __init__(self, service: PairingService | None = None) -> None:
+        self._service = service
+        self._task: asyncio.Task[None] | None = None
+        self._shown = PairingState()
+
+    async def open(self, minutes: float) -> None:
+        """Open the window, or go back to listening in one that is open still."""
+        if self._service is None or not self._service.is_open:
+            self._service = self._service if self._service and self._task is None else PairingService()
+            await self._service.open(minutes)
+            if self._task:
+                self._task.cancel()
+            self._task = asyncio.create_task(self._follow(self._service))
+        self._shown = PairingState(PairStage.LISTENING)
+
+    async def _follow(self, service: PairingService) -> None:
+        async for event in service.events():
+            self._shown = after(self._shown, event)
+
+    def state(self) -> PairingState:
+        service = self._service
+        if service is None:
+            return self._shown
+        now = time.monotonic()
+        heard = tuple(
+            Heard(a.name, a.addresses[0], a.interface, max(0.0, now - a.heard), a.rtt_ms, a.fingerprint)
+            for a in service.heard()
+            if a.addresses
+        )
+        return replace(self._shown, left=service.seconds_left, heard=heard)
+
+    async def pair_with(self, address: str) -> None:
+        assert self._service
+        self._shown = replace(self._shown, stage=PairStage.CALLING, message=f"Calling {address} ...")
+        await self._service.dial(address)
+
+    async def confirm(self, yes: bool) -> None:
+        assert self._service
+        if yes:
+            await self._service.confirm()
+        else:
+            await self._service.refuse()
+
+    async def close(self) -> None:
+        if self._service:
+            await self._service.close()
+        if self._task:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        self._shown = PairingState()
+
+
+def after(shown: PairingState, event: say.Event) -> PairingState:
+    """The state once the event has happened."""
+    match event:
+        case say.CodeReady():
+            return replace(
+                shown,
+                stage=PairStage.CONFIRMED if event.by_secret else PairStage.COMPARE,
+                peer=f"{event.name} at {event.address}",
+                code=event.code,
+                words=event.words,
+                message="",
+            )
+        case say.Dialling():
+            return replace(shown, stage=PairStage.CALLING, message=f"Calling {event.address} ...")
+        case say.Confirmed():
+            return replace(shown, stage=PairStage.CONFIRMED)
+        case say.Paired():
+            sure = "" if event.certain else " The other end has not said so; if it fails, pair again."
+            other = " Another appliance had its name already." if event.renamed else ""
+            return replace(shown, stage=PairStage.PAIRED, message=f"{event.peer.name} is paired.{other}{sure}")
+        case say.Refused():
+            who = "here" if event.here else f"by {event.name or 'the other end'}"
+            return replace(
+                shown, stage=PairStage.FAILED, message=f"refused {who}; nothing was kept. {_left(event.left)}"
+            )
+        case say.Failed():
+            why = ". ".join(p for p in (event.title, event.cause, event.hint) if p)
+            return replace(shown, stage=PairStage.FAILED, message=f"{why}. {_left(event.left)}")
+        case say.WindowClosed() if shown.stage not in (PairStage.PAIRED, PairStage.FAILED):
+            return replace(shown, stage=PairStage.FAILED, message=f"the window is closed: {event.reason}")
+    return shown
+
+
+def _left(attempts: int) -> str:
+    return f"{attempts} attempt{'s' if attempts != 1 else ''} left." if attempts else "The window is closed."
