@@ -16,6 +16,10 @@ STEP_TIME = 5.0
 CONNECT_TIME = 5.0
 
 
+class WindowShut(EnvironmentFault):
+    """The other end is there and not open."""
+
+
 class Link:
     """Messages to and from the other end of `session`."""
 
@@ -80,7 +84,7 @@ def _explained(address: str, port: int, error: Exception) -> LinkladderError:
     number, text = getattr(error, "errno", None), str(error)
     if number == errno.ECONNREFUSED or "refused" in text:
         cause = "it is reachable, but no pairing window is open there"
-        return EnvironmentFault(f"{address} refused", cause, "open pairing on the other console, then try again")
+        return WindowShut(f"{address} refused", cause, "open pairing on the other console, then try again")
     if number in (errno.ENETUNREACH, errno.EHOSTUNREACH) or "unreachable" in text or "No route" in text:
         cause = f"there is no route to it ({text})"
         return EnvironmentFault(f"{address} cannot be reached", cause, "check addresses, netmask, router and cable")

@@ -29,10 +29,11 @@ from linkladder.host import addresses as own_addresses
 from linkladder.pairing import events as say
 from linkladder.pairing import keys, peers, sshd
 from linkladder.pairing.discovery import Beacon, Discovery
-from linkladder.pairing.link import Link, connect
+from linkladder.pairing.link import Link, WindowShut, connect
 from linkladder.pairing.protocol import (
     LIMIT,
     MAX_ADDRESSES,
+    Done,
     Handshake,
     Hello,
     ProtocolError,
@@ -41,6 +42,7 @@ from linkladder.pairing.protocol import (
     Role,
     Step,
     decode,
+    encode,
     fingerprint,
 )
 
@@ -49,6 +51,7 @@ GUESSES = 3
 WAITING, PER_SOURCE = 256, 4  # connections that have not got as far as a code, in all and from one address
 REVEAL_TIME = 10.0  # a called end may have to see its own call fail first
 DONE_TIME = 3.0
+PATIENCE = 3.0
 HINTS = {
     Reason.VERSION: "put the same version of linkladder on both appliances",
     Reason.METHOD: "give both ends the same site secret, or neither",
@@ -130,15 +133,27 @@ class PairingService:
         pending = object()
         self._calls[pending] = None
         try:
-            reader, writer = await connect(address, port or self.port)
+            reader, writer = await self._connect(address, port or self.port)
         except LinkladderError as error:
-            self._tell(say.Failed(error.title, error.cause, error.hint, self.left))
+            if self._engaged is None:
+                self._tell(say.Failed(error.title, error.cause, error.hint, self.left))
             return
         finally:
             del self._calls[pending]
         link = Link(self._handshake(Role.INITIATOR), reader, writer)
         self._calls[link] = None
         await self._run(link, self._dialled(link))
+
+    async def _connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Two persons who start at once are not quite at once: a closed window is knocked at for a while."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return await connect(address, port)
+            except WindowShut:
+                if time.monotonic() > until or self._engaged:
+                    raise
+                await asyncio.sleep(0.25)
 
     async def confirm(self) -> None:
         """The person says that both consoles show the same code."""
@@ -281,7 +296,7 @@ class PairingService:
             decision.set_result(True)
         reading = asyncio.create_task(link.step(self.seconds_left + 1))
         try:
-            while not session.agreed:
+            while not (session.confirmed and session.peer_confirmed):
                 waiting: set[asyncio.Future[Any]] = {decision} if not session.confirmed else set()
                 if not session.peer_confirmed:
                     waiting.add(reading)
@@ -299,7 +314,7 @@ class PairingService:
                 self._tell(say.PeerConfirmed(card.name))
                 reading = asyncio.create_task(link.step(DONE_TIME))
             peer = await asyncio.to_thread(peers.pin, self._peer(link, card), self.name)
-            await link.send(session.done())
+            await link.send(encode(Done()))
             with contextlib.suppress(ProtocolError, TimeoutError, OSError):
                 await asyncio.wait_for(asyncio.shield(reading), DONE_TIME)
         finally:
