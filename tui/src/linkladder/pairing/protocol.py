@@ -301,7 +301,7 @@ class Handshake:
     @property
     def agreed(self) -> bool:
         """Both ends have confirmed: what was revealed may be stored."""
-        return self.step is Step.CONFIRM and self.confirmed and self.peer_confirmed
+        return self.step in (Step.CONFIRM, Step.DONE) and self.confirmed and self.peer_confirmed
 
     def confirm(self) -> bytes:
         """This end's person (or secret) says yes."""
