@@ -9,7 +9,10 @@ mkdir -p "$lists/lists/partial" "$lists/cache/archives/partial" "$work/netperf"
 mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p' /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1)
 [ -n "$mirror" ] || mirror=$(sed -n 's/^deb  *\(\[[^]]*\]  *\)*\(http[^ ]*\).*/\2/p' /etc/apt/sources.list \
 	/etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1)
-[ -n "$mirror" ] || mirror=https://deb.debian.org/debian
+[ -n "$mirror" ] || {
+	echo "this machine names no Debian mirror" >&2
+	exit 1
+}
 printf 'deb %s %s non-free\n' "$mirror" "$VERSION_CODENAME" >"$lists/sources.list"
 apt_here() {
 	apt-get -q -o Dir::Etc::sourcelist="$lists/sources.list" -o Dir::Etc::sourceparts=- \

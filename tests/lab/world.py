@@ -137,20 +137,7 @@ class Lab:
         self._in("net", "ip", "link", "set", "br0", "up")
         for site in SITES:
             port = f"v{site}"
-            ip(
-                "link",
-                "add",
-                "sv0",
-                "netns",
-                self.space(site),
-                "type",
-                "veth",
-                "peer",
-                "name",
-                port,
-                "netns",
-                self.space("net"),
-            )
+            self._veth(site, "sv0", port)
             self._in("net", "ip", "link", "set", port, "master", "br0", "up")
             self._address(site, "sv0", "same-vlan")
 
@@ -159,20 +146,7 @@ class Lab:
             self._set("net", f"net/{key}", "1")
         for site in SITES:
             port, net = f"d{site}", self.address(site, "dc-link").rsplit(".", 1)[0]
-            ip(
-                "link",
-                "add",
-                "dc0",
-                "netns",
-                self.space(site),
-                "type",
-                "veth",
-                "peer",
-                "name",
-                port,
-                "netns",
-                self.space("net"),
-            )
+            self._veth(site, "dc0", port)
             self._address(site, "dc0", "dc-link")
             self._in("net", "ip", "addr", "add", f"{net}.254/24", "dev", port)
             net6 = self.address(site, "dc-link", 6).rsplit("::", 1)[0]
@@ -283,19 +257,36 @@ class Lab:
         return config
 
     def pair(self) -> None:
-        """Each trusts the other's keys, which are carried over as files."""
-        for site, other in (SITES, SITES[::-1]):
-            code = (
-                "import sys; from pathlib import Path; from linkladder.pairing import keys, peers;"
-                "name, address, user, base = sys.argv[1:]; base = Path(base);"
-                "peers.add(peers.Peer(name, (address,), keys.public(keys.host_key(base)),"
-                " keys.public(keys.user_key(base)), user=user))"
+        """The two ends pair as any two appliances do, confirmed by a site secret that both are given."""
+        from linkladder.pairing import secret  # late, as above
+
+        text = secret.new()
+        files = {site: self.folder / self.prefix / site / "site-secret" for site in SITES}
+        for path in files.values():
+            path.touch(mode=0o600)
+            path.write_text(text + "\n")
+            self._own(path)
+        words = [sys.executable, "-u", "-m", "linkladder", "pair", "--secret-file"]
+        window = [*words, str(files["beta"]), "--open", "--minutes", "1"]
+        call = [*words, str(files["alpha"]), "--minutes", "1", self.address("beta", "control")]
+        pipe = subprocess.PIPE
+        beta, alpha = (
+            subprocess.Popen(
+                self.command(site, argv), stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, text=True
             )
-            names = [other, self.address(other, "control"), self.user, str(self.state(other))]
-            argv = [sys.executable, "-c", code, *names]
-            done = subprocess.run(self.command(site, argv), capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise LabError(f"{site} and {other} could not be paired: {done.stderr.strip()}")
+            for site, argv in (("beta", window), ("alpha", call))
+        )
+        try:
+            said = [process.communicate(timeout=30)[0] for process in (alpha, beta)]
+        except subprocess.TimeoutExpired:
+            raise LabError("alpha and beta did not pair within 30 s") from None
+        finally:
+            for process in (alpha, beta):
+                process.kill()
+            for path in files.values():
+                path.unlink(missing_ok=True)
+        if alpha.returncode or beta.returncode:
+            raise LabError("alpha and beta could not be paired:\n" + "\n".join(said))
 
     def stop_control(self, site: str) -> None:
         file = self.folder / self.prefix / site / "sshd.pid"
@@ -317,6 +308,11 @@ class Lab:
         if check and done.returncode:
             raise LabError(f"{' '.join(argv)}: {done.stderr.strip()}")
         return done
+
+    def _veth(self, site: str, name: str, port: str) -> None:
+        """`name` at the site, `port` in the network between."""
+        peer = ["peer", "name", port, "netns", self.space("net")]
+        ip("link", "add", name, "netns", self.space(site), "type", "veth", *peer)
 
     def _set(self, site: str, key: str, value: str) -> None:
         self._in(site, "sh", "-c", f'echo "{value}" > /proc/sys/{key}', check=False)
