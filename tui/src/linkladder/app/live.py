@@ -62,9 +62,8 @@ class LiveBackend:
             runs = store.runs(limit=20)
             last = next((r for r in runs if r.state is RunState.COMPLETE), None)
             judged = self._judged_once(store, last) if last else None
-        resumable = runs[0] if runs and runs[0].state is RunState.INCOMPLETE and runs[0].verdict != "" else None
-        if resumable and resumable.trials == 0:
-            resumable = None
+        unfinished = bool(runs) and runs[0].state is RunState.INCOMPLETE and runs[0].trials > 0
+        resumable = runs[0] if unfinished else None
         return HomeView(self.facts(), self.findings(), self.peers(), self.link(), last, judged, resumable)
 
     def _judged_once(self, store: Store, run: RunSummary) -> DocumentJudgement:
@@ -122,7 +121,7 @@ class LiveBackend:
         return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p)) for p in made)
 
     def plan(self, name: str, link: Link) -> Plan:
-        made = plan.with_link(plan.builtin(name, os.cpu_count() or 2, link.contract), link)
+        made = plan.with_link(plan.builtin(name, len(host.core_times()), link.contract), link)
         rungs = tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote)
         return replace(made, rungs=rungs)
 

@@ -100,7 +100,7 @@ The window is open for ten minutes and closes by itself.
 
     def _show(self, state: PairingState) -> None:
         window = f"The pairing window is open for {units.duration(state.left)} more."
-        if state.stage in (PairStage.CLOSED, PairStage.FAILED) or state.left <= 0:
+        if state.left <= 0:
             window = "The pairing window is closed; o opens it again."
         self.query_one("#window", Static).update(window)
         self._heard(state)
