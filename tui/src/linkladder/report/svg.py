@@ -122,7 +122,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
     parts.append(
         f'<text class="s" x="{at:.1f}" y="{bottom + 14}" text-anchor="middle">needed: '
         f"{escape(units.rate(needed))}</text>"
-        f'<text class="s" x="{left}" y="{bottom + 14}">logarithmic scale</text>'
+        f'<text class="s" x="{WIDTH - RIGHT}" y="13" text-anchor="end">logarithmic scale</text>'
     )
     return "".join(parts) + "</svg>"
 
