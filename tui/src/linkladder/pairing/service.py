@@ -297,9 +297,8 @@ class PairingService:
         reading = asyncio.create_task(link.step(self.seconds_left + 1))
         try:
             while not (session.confirmed and session.peer_confirmed):
-                waiting: set[asyncio.Future[Any]] = {decision} if not session.confirmed else set()
-                if not session.peer_confirmed:
-                    waiting.add(reading)
+                # Also after the other end's yes: one that went away must not hold the place.
+                waiting: set[asyncio.Future[Any]] = {reading} if session.confirmed else {reading, decision}
                 done, _ = await asyncio.wait(waiting, timeout=self.seconds_left, return_when=asyncio.FIRST_COMPLETED)
                 if not done:
                     raise TimeoutError

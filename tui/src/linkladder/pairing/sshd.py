@@ -162,6 +162,9 @@ def end_sessions(peer: str, grace: float = 2.0) -> int:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and any(_alive(path) for path, _ in found):
             time.sleep(0.02)
+    for path, _ in found:
+        if not _alive(path):
+            path.unlink(missing_ok=True)
     return len(found)
 
 

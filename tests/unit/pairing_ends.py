@@ -1,0 +1,82 @@
+"""Two ends of a pairing, in memory and on loopback, for the tests of pairing."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import secrets
+import socket
+from pathlib import Path
+from typing import Any
+
+from linkladder.pairing import events as say
+from linkladder.pairing.protocol import Handshake, Reveal, Role
+from linkladder.pairing.service import PairingService
+
+
+def a_key() -> str:
+    """A public key of the right form."""
+    blob = b"\0\0\0\x0bssh-ed25519\0\0\0 " + secrets.token_bytes(32)
+    return "ssh-ed25519 " + base64.b64encode(blob).decode()
+
+
+def identity(name: str = "alpha") -> Reveal:
+    return Reveal(name, ("10.0.0.1", "fd00::1"), 8622, "linkladder", a_key(), a_key())
+
+
+def end(role: Role, name: str = "", secret: bytes | None = None, me: Reveal | None = None) -> Handshake:
+    return Handshake(role, me or identity(name or role.value), secrets.token_hex(16), "1.0", secret)
+
+
+def lines(data: bytes) -> list[bytes]:
+    return data.splitlines(keepends=True)
+
+
+def talk(one: Handshake, other: Handshake) -> list[bytes]:
+    """Up to the code, with nobody in between; every line that was said."""
+    said = [one.start()]
+    queue = [(other, one, line) for line in lines(one.start())]
+    while queue:
+        to, origin, line = queue.pop(0)
+        answer = lines(to.take(line))
+        said += answer
+        queue += [(origin, to, reply) for reply in answer]
+    return said
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+class Console:
+    """A service with all that it told, and a state folder of its own for what it stores."""
+
+    def __init__(self, name: str, port: int, **options: Any) -> None:
+        self.service = PairingService(name=name, port=port, bind="127.0.0.1", discover=False, **options)
+        self.told: list[say.Event] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def open(self, minutes: float = 1.0) -> Console:
+        await self.service.open(minutes)
+        self._task = asyncio.create_task(self._hear())
+        return self
+
+    async def _hear(self) -> None:
+        async for event in self.service.events():
+            self.told.append(event)
+
+    async def wait(self, kind: type[Any], count: int = 1, seconds: float = 15.0) -> Any:
+        async with asyncio.timeout(seconds):
+            while len(found := [e for e in self.told if isinstance(e, kind)]) < count:
+                await asyncio.sleep(0.005)
+        return found[-1]
+
+    def saw(self, kind: type[Any]) -> list[Any]:
+        return [e for e in self.told if isinstance(e, kind)]
+
+
+def stored(folder: Path) -> str:
+    path = folder / "peers.json"
+    return path.read_text() if path.exists() else ""

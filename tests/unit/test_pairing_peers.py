@@ -1,0 +1,231 @@
+"""The list of peers, key files and what OpenSSH is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linkladder.errors import EnvironmentFault, LinkladderError, UsageError
+from linkladder.pairing import channel, keys, peers, sshd
+from linkladder.pairing.peers import Peer
+from pairing_ends import a_key
+
+
+def a_peer(name: str = "beta", **more: object) -> Peer:
+    return replace(Peer(name, ("10.0.0.2",), a_key(), a_key()), **more)  # type: ignore[arg-type]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_key_files_are_their_owners_alone(own_state: Path) -> None:
+    keys.host_key()
+    keys.user_key()
+    peers.add(a_peer())
+    peers.ssh_command(peers.find("beta"))
+    secret = [p for p in own_state.rglob("*") if p.is_file() and p.suffix != ".pub"]
+    assert len(secret) >= 6 and {mode(p) for p in secret} == {0o600}
+    assert {mode(p) for p in own_state.rglob("*") if p.is_dir()} == {0o700}
+
+
+@pytest.mark.parametrize("what", ["keys/host_ed25519", "keys/user_ed25519", "keys", "peers.json"])
+def test_open_files_are_refused_with_what_to_do(own_state: Path, what: str) -> None:
+    keys.host_key()
+    keys.user_key()
+    peers.add(a_peer())
+    (own_state / what).chmod(0o755 if what == "keys" else 0o644)
+    with pytest.raises(EnvironmentFault) as seen:
+        keys.check()
+        peers.load()
+    assert "open to others" in seen.value.title and "chmod" in seen.value.hint
+
+
+def test_keys_are_made_once_and_sign(own_state: Path) -> None:
+    key = keys.user_key()
+    first = key.read_bytes()
+    assert keys.user_key().read_bytes() == first and keys.well_formed(keys.public(key))
+    signature = keys.sign(b"words", key)
+    assert keys.signed(b"words", signature, keys.public(key))
+    assert not keys.signed(b"others", signature, keys.public(key))
+    assert not keys.signed(b"words", signature, a_key())
+
+
+def test_a_key_half_made_is_made_anew(own_state: Path) -> None:
+    keys.folder()
+    (own_state / "keys" / "host_ed25519").write_text("cut off")
+    (own_state / "keys" / "host_ed25519").chmod(0o600)
+    assert keys.well_formed(keys.public(keys.host_key()))
+
+
+def test_thirty_two_peers(own_state: Path) -> None:
+    for number in range(32):
+        peers.pin(a_peer(f"p{number}"))
+    assert len(peers.load()) == 32
+    assert len((own_state / "sshd" / "authorized_keys").read_text().splitlines()) == 32
+    assert not list(own_state.glob(".peers*"))
+
+
+def test_the_same_appliance_is_replaced_and_its_namesake_told_apart() -> None:
+    first, second = a_peer("beta"), a_peer("beta")
+    assert peers.pin(first).name == "beta"
+    assert peers.pin(second).name == "beta-2"
+    assert peers.pin(replace(first, user_key=a_key(), addresses=("10.0.0.9",))).name == "beta"
+    assert {p.name for p in peers.load()} == {"beta", "beta-2"}
+    assert peers.find("beta").addresses == ("10.0.0.9",)
+    assert peers.pin(a_peer("alpha"), own_name="alpha").name == "alpha-2"
+
+
+def test_rename_keeps_the_keys_and_clashes_are_refused() -> None:
+    one = peers.pin(a_peer("beta"))
+    peers.pin(a_peer("gamma"))
+    peers.rename("beta", "far")
+    assert peers.find("far").host_key == one.host_key
+    with pytest.raises(UsageError):
+        peers.rename("far", "gamma")
+    with pytest.raises(UsageError):
+        peers.rename("far", "a b")
+    peers.announce("far", ("10.0.0.3",))
+    assert peers.find("far").announced == ("10.0.0.3",)
+    with pytest.raises(EnvironmentFault) as seen:
+        peers.remove("beta")
+    assert "far" in seen.value.cause
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "a b"}, {"name": "-x"}, {"name": 'x"'}, {"name": "x\n"}, {"port": 0}, {"port": 65536},
+     {"addresses": ("-oProxyCommand=x",)}, {"addresses": ("a b",)}, {"user": "-l"}, {"user": "root x"},
+     {"host_key": "ssh-rsa AAAA"}, {"user_key": a_key() + "\nssh-ed25519 x"}, {"user_key": 'command="x" ' + a_key()}],
+)  # fmt: skip
+def test_hostile_values_never_reach_opensshs_files(own_state: Path, change: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        peers.add(a_peer(**change))
+    assert not (own_state / "peers.json").exists()
+
+
+def test_ssh_reads_nothing_of_the_users() -> None:
+    argv = peers.ssh_command(peers.pin(a_peer()))
+    shown = subprocess.run([argv[0], "-G", *argv[1:]], capture_output=True, text=True, check=True).stdout.lower()
+    for line in ("batchmode yes", "stricthostkeychecking true", "hostkeyalias linkladder-beta", "identitiesonly yes",
+                 "passwordauthentication no", "forwardagent no", "controlmaster false", "serveraliveinterval 5",
+                 "globalknownhostsfile /dev/null", "hostkeyalgorithms ssh-ed25519", "requesttty false"):  # fmt: skip
+        assert line in shown, line
+    assert argv[-3:] == ["--", "10.0.0.2", "agent"]
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "hint"),
+    [("@ REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.", "another key", "sits in between"),
+     ("ssh: connect to host 10.0.0.2 port 8622: Connection refused", "nothing listens", "running"),
+     ("ssh: connect to host 10.0.0.2 port 8622: Connection timed out", "does not answer", "firewall"),
+     ("ssh: connect to host 10.0.0.2 port 8622: No route to host", "no route", "routes"),
+     ("a@10.0.0.2: Permission denied (publickey).", "does not know this appliance", "pair"),
+     ("something else", "channel to the peer failed", "doctor")],
+)  # fmt: skip
+def test_what_ssh_says_is_told_in_plain_words(text: str, title: str, hint: str) -> None:
+    seen = channel.explain_ssh_failure(text, 255)
+    assert title in seen.title and hint in seen.hint
+
+
+def test_a_state_folder_with_odd_letters_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = tmp_path / 'it\'s "odd" $HOME'
+    odd.mkdir(mode=0o700)
+    monkeypatch.setenv("LINKLADDER_STATE", str(odd))
+    peers.pin(a_peer())
+    line = (odd / "sshd" / "authorized_keys").read_text()
+    command = line.split('command="', 1)[1].split('" ssh-ed25519', 1)[0].replace('\\"', '"')
+    words = ["sh", "-c", command.replace(sys.executable, "printenv LINKLADDER_STATE #")]
+    shown = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert shown.stdout.rstrip("\n") == str(odd), shown
+
+
+AGENT = """
+import sys, time
+from linkladder.pairing.sshd import register_session
+with register_session(sys.argv[1]):
+    print("up", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_removing_a_peer_ends_its_sessions_at_once(own_state: Path) -> None:
+    peers.pin(a_peer("beta"))
+    peers.pin(a_peer("beta.1"))
+    running = {}
+    for name in ("beta", "beta.1"):
+        running[name] = subprocess.Popen([sys.executable, "-c", AGENT, name], stdout=subprocess.PIPE)
+        assert running[name].stdout.readline() == b"up\n"  # type: ignore[union-attr]
+    began = time.monotonic()
+    peers.remove("beta")
+    assert running["beta"].wait(1) == -signal.SIGTERM and time.monotonic() - began < 2
+    assert running["beta.1"].poll() is None
+    assert "--peer beta " not in (own_state / "sshd" / "authorized_keys").read_text()
+    late = subprocess.run([sys.executable, "-c", AGENT, "beta"], capture_output=True, text=True, check=False)
+    assert late.returncode and "not paired" in late.stderr
+    running["beta.1"].kill()
+    running["beta.1"].wait()
+    assert sshd.end_sessions("beta.1") == 0 and not list((own_state / "run" / "agents").iterdir())
+
+
+def test_a_session_that_ignores_the_signal_is_killed(own_state: Path) -> None:
+    peers.pin(a_peer("beta"))
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + AGENT
+    one = subprocess.Popen([sys.executable, "-c", deaf, "beta"], stdout=subprocess.PIPE)
+    assert one.stdout and one.stdout.readline() == b"up\n"
+    assert sshd.end_sessions("beta", grace=0.2) == 1
+    assert one.wait(1) == -signal.SIGKILL
+
+
+def test_a_number_used_again_is_not_killed(own_state: Path) -> None:
+    """A file left by a crash names a process that is somebody else's by now."""
+    peers.pin(a_peer("beta"))
+    other = subprocess.Popen(["sleep", "30"])
+    folder = own_state / "run" / "agents"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / f"beta.{other.pid}").touch()
+    assert sshd.end_sessions("beta") == 0 and other.poll() is None
+    other.kill()
+    other.wait()
+
+
+def test_power_cut_while_writing_leaves_the_old_list(own_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    peers.pin(a_peer("beta"))
+    before = (own_state / "peers.json").read_bytes()
+    monkeypatch.setattr(os, "fsync", lambda fd: (_ for _ in ()).throw(OSError("cut")))
+    with pytest.raises(OSError, match="cut"):
+        peers.pin(a_peer("gamma"))
+    assert (own_state / "peers.json").read_bytes() == before
+
+
+def test_the_control_sshd_accepts_its_configuration(own_state: Path) -> None:
+    config = sshd.ensure_config(own_state, "nobody", ("127.0.0.1", "::1"), 18622)
+    try:
+        done = subprocess.run([sshd.program(), "-T", "-f", str(config)], capture_output=True, text=True, check=False)
+    except OSError:
+        pytest.skip("no sshd here")
+    if "privilege separation directory" in done.stderr:
+        pytest.skip("sshd's own folder is not there: " + done.stderr.strip())
+    shown = done.stdout.lower()
+    assert done.returncode == 0, done.stderr
+    for line in ("passwordauthentication no", "kbdinteractiveauthentication no", "permittty no", "maxauthtries 2",
+                 "disableforwarding yes", "permitrootlogin no", "allowusers nobody", "permituserenvironment no",
+                 "persourcemaxstartups 8", "pubkeyacceptedalgorithms ssh-ed25519"):  # fmt: skip
+        assert line in shown, line
+    assert sshd.control(own_state) == ("nobody", 18622)
+
+
+def test_a_broken_list_is_told(own_state: Path) -> None:
+    peers.pin(a_peer())
+    (own_state / "peers.json").write_text("[{]")
+    with pytest.raises(LinkladderError) as seen:
+        peers.load()
+    assert "cannot be read" in seen.value.title

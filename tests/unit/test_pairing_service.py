@@ -1,0 +1,316 @@
+"""The pairing window over real sockets: who gets through, who is counted, and what is on disk when."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from linkladder import state
+from linkladder.pairing import events as say
+from linkladder.pairing import handoff, peers, protocol, secret, service
+from linkladder.pairing.protocol import Role
+from pairing_ends import Console, end, free_port, lines
+
+
+@pytest.fixture
+def two_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Both ends run in this process; the context of the task that asks tells whose state folder is meant."""
+    folders = {name: tmp_path / name for name in ("alpha", "beta")}
+    for one in folders.values():
+        one.mkdir(mode=0o700)
+
+    def folder() -> Path:
+        return folders[_CONTEXT.get()]
+
+    monkeypatch.setattr(state, "folder", folder)
+    return folders
+
+
+_CONTEXT: contextvars.ContextVar[str] = contextvars.ContextVar("end", default="alpha")
+
+
+async def console(name: str, port: int, **options: object) -> Console:
+    """A console whose own tasks see its own state folder."""
+
+    async def make() -> Console:
+        _CONTEXT.set(name)
+        return await Console(name, port, **options).open()
+
+    return await asyncio.create_task(make())
+
+
+async def two(**options: object) -> tuple[Console, Console]:
+    ports = free_port(), free_port()
+    return await console("alpha", ports[0], **options), await console("beta", ports[1], **options)
+
+
+async def call(one: Console, other: Console) -> None:
+    async def dial() -> None:
+        _CONTEXT.set(one.service.name)
+        await one.service.dial("127.0.0.1", other.service.port)
+
+    one.call = asyncio.create_task(dial())  # type: ignore[attr-defined]
+
+
+def names(folder: Path) -> list[str]:
+    path = folder / "peers.json"
+    return [p["name"] for p in json.loads(path.read_text())] if path.exists() else []
+
+
+async def test_both_confirm_and_both_have_the_other(two_states: dict[str, Path]) -> None:
+    alpha, beta = await two()
+    await call(alpha, beta)
+    shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
+    assert shown[0].code == shown[1].code and shown[0].words == shown[1].words
+    await alpha.service.confirm()
+    await beta.wait(say.PeerConfirmed)
+    assert not names(two_states["alpha"]) and not names(two_states["beta"])
+    await beta.service.confirm()
+    done = await alpha.wait(say.Paired), await beta.wait(say.Paired)
+    assert all(d.certain for d in done)
+    assert names(two_states["alpha"]) == ["beta"] and names(two_states["beta"]) == ["alpha"]
+    await alpha.wait(say.WindowClosed)
+    line = (two_states["beta"] / "sshd" / "authorized_keys").read_text()
+    assert line.startswith('restrict,command="') and done[1].peer.user_key in line
+
+
+async def test_refused_at_one_end_leaves_nothing(two_states: dict[str, Path]) -> None:
+    alpha, beta = await two()
+    await call(alpha, beta)
+    await alpha.wait(say.CodeReady)
+    await beta.wait(say.CodeReady)
+    await alpha.service.confirm()
+    await beta.service.refuse()
+    assert (await alpha.wait(say.Refused)).here is False and (await beta.wait(say.Refused)).here is True
+    assert not names(two_states["alpha"]) and not names(two_states["beta"])
+    assert alpha.service.is_open and alpha.service.left == 2
+    await alpha.service.close()
+    await beta.service.close()
+
+
+async def test_three_failures_close_the_window(two_states: dict[str, Path]) -> None:
+    alpha, beta = await two()
+    for count in (1, 2, 3):
+        await call(alpha, beta)
+        await alpha.wait(say.CodeReady, count)
+        await beta.wait(say.CodeReady, count)
+        await alpha.service.refuse()
+        await beta.wait(say.Refused, count)
+    await beta.wait(say.WindowClosed)
+    await alpha.wait(say.WindowClosed)
+    assert "3 attempts" in beta.saw(say.WindowClosed)[0].reason
+
+
+async def test_an_attacker_who_leaves_after_seeing_the_code_is_counted(two_states: dict[str, Path]) -> None:
+    beta = await console("beta", free_port())
+    for count in (1, 2, 3):
+        reader, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
+        one = end(Role.INITIATOR, "eve")
+        writer.write(one.start())
+        while one.code is None:
+            writer.write(one.take(await reader.readline()))
+        writer.close()
+        await beta.wait(say.Failed, count)
+    await beta.wait(say.WindowClosed)
+
+
+async def test_idle_and_babbling_callers_cost_no_guess(two_states: dict[str, Path]) -> None:
+    beta = await console("beta", free_port())
+    for said in (b"", b"GET / HTTP/1.1\r\n", b"{}\n", b"x" * 100_000, end(Role.INITIATOR).start()):
+        _, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
+        writer.write(said)
+        await asyncio.sleep(0.05)
+        writer.close()
+    await asyncio.sleep(0.2)
+    assert beta.service.left == 3 and beta.service.is_open and not beta.saw(say.Failed)
+    await beta.service.close()
+
+
+async def test_both_ends_starting_at_once(two_states: dict[str, Path]) -> None:
+    for _ in range(5):
+        alpha, beta = await two()
+        await call(alpha, beta)
+        await call(beta, alpha)
+        shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
+        assert shown[0].code == shown[1].code
+        await alpha.service.confirm()
+        await beta.service.confirm()
+        await alpha.wait(say.Paired)
+        await beta.wait(say.Paired)
+        assert not alpha.saw(say.Failed) and not beta.saw(say.Failed)
+        await alpha.wait(say.WindowClosed)
+        await beta.wait(say.WindowClosed)
+
+
+async def test_time_runs_out(two_states: dict[str, Path]) -> None:
+    ports = free_port(), free_port()
+    alpha = await console("alpha", ports[0])
+    beta = await console("beta", ports[1])
+    beta.service._deadline = alpha.service._deadline = asyncio.get_running_loop().time() + 1.0
+    await call(alpha, beta)
+    await alpha.wait(say.CodeReady)
+    await alpha.service.confirm()
+    await alpha.wait(say.Failed)
+    assert not names(two_states["alpha"]) and not names(two_states["beta"])
+    await alpha.service.close()
+    await beta.service.close()
+
+
+async def test_a_site_secret_pairs_without_a_person(two_states: dict[str, Path]) -> None:
+    alpha, beta = await two(secret=secret.parse(secret.new()))
+    await call(alpha, beta)
+    assert (await alpha.wait(say.Paired)).certain and (await beta.wait(say.Paired)).certain
+
+
+async def test_wrong_secret_and_no_secret_pair_nobody(two_states: dict[str, Path]) -> None:
+    alpha = await console("alpha", free_port(), secret=secret.parse(secret.new()))
+    for other in (secret.parse(secret.new()), None):
+        beta = await console("beta", free_port(), secret=other)
+        await call(alpha, beta)
+        await alpha.wait(say.Failed, 1 if other else 2)
+        await beta.service.close()
+    assert not names(two_states["alpha"]) and not names(two_states["beta"])
+    assert "secret" in alpha.saw(say.Failed)[-1].cause
+    await alpha.service.close()
+
+
+async def test_reasons_when_nobody_is_there(two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "PATIENCE", 0.1)
+    alpha = await console("alpha", free_port())
+    await alpha.service.dial("127.0.0.1", free_port())
+    assert "no pairing window is open" in (await alpha.wait(say.Failed)).cause
+    await alpha.service.dial("no-such-host.invalid", 1)
+    assert "not known" in (await alpha.wait(say.Failed, 2)).title
+    await alpha.service.dial("127.0.0.1", alpha.service.port)
+    assert "itself" in (await alpha.wait(say.Failed, 3)).cause
+    await alpha.service.close()
+
+
+async def test_another_version_is_told_apart(two_states: dict[str, Path]) -> None:
+    async def old(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b'{"t":"hello","protocol":2,"version":"3.0","role":"responder","method":"person","tie":"x"}\n')
+
+    server = await asyncio.start_server(old, "127.0.0.1", 0)
+    alpha = await console("alpha", free_port())
+    await alpha.service.dial("127.0.0.1", server.sockets[0].getsockname()[1])
+    failed = await alpha.wait(say.Failed)
+    assert "version" in failed.cause and "same version" in failed.hint
+    await alpha.service.close()
+    server.close()
+
+
+async def test_half_open_connections_do_not_stop_a_pairing(two_states: dict[str, Path]) -> None:
+    """A thousand from another address (127.0.0.9) that say nothing."""
+    alpha, beta = await two()
+    held = []
+    for _ in range(1000):
+        one = socket.socket()
+        one.setblocking(False)
+        one.bind(("127.0.0.9", 0))
+        one.connect_ex(("127.0.0.1", beta.service.port))
+        held.append(one)
+        if len(held) % 50 == 0:
+            await asyncio.sleep(0.01)
+    await call(alpha, beta)
+    await alpha.wait(say.CodeReady)
+    await beta.wait(say.CodeReady)
+    assert len(beta.service._tasks) < 16
+    await alpha.service.confirm()
+    await beta.service.confirm()
+    await alpha.wait(say.Paired)
+    await beta.wait(say.Paired)
+    for one in held:
+        one.close()
+
+
+async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(two_states: dict[str, Path]) -> None:
+    """He answers alpha in beta's name and calls beta in alpha's, with keys of his own."""
+    alpha, beta = await two()
+
+    async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
+        mine, theirs = end(Role.RESPONDER, "beta"), end(Role.INITIATOR, "alpha")
+        far_writer.write(theirs.start())
+        while mine.code is None:
+            writer.write(mine.take(await reader.readline()))
+        while theirs.code is None:
+            far_writer.write(theirs.take(await far_reader.readline()))
+        far_writer.write(theirs.confirm())
+        writer.write(mine.confirm())
+        await asyncio.sleep(5)
+
+    server = await asyncio.start_server(between, "127.0.0.1", 0)
+
+    async def dial() -> None:
+        _CONTEXT.set("alpha")
+        await alpha.service.dial("127.0.0.1", server.sockets[0].getsockname()[1])
+
+    task = asyncio.create_task(dial())
+    shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
+    assert shown[0].code != shown[1].code and shown[0].words != shown[1].words
+    assert not handoff.same(shown[0].code, shown[1])
+    await beta.service.refuse()
+    await beta.wait(say.Refused)
+    assert not names(two_states["alpha"]) and not names(two_states["beta"])
+    await alpha.service.close()
+    await beta.service.close()
+    task.cancel()
+    server.close()
+
+
+@pytest.mark.parametrize("after", range(1, 6))
+async def test_an_end_that_dies_at_any_message_can_pair_again(two_states: dict[str, Path], after: int) -> None:
+    """The caller's side is cut after so many of its lines; then a whole pairing follows."""
+    beta = await console("beta", free_port())
+    reader, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
+    one = end(Role.INITIATOR, "alpha")
+    out = [one.start()]
+    sent = 0
+    while sent < after:
+        if not out:
+            if one.code is not None:
+                if one.confirmed:
+                    break
+                out.append(one.confirm())
+            else:
+                out += lines(one.take(await reader.readline()))
+            continue
+        writer.write(out.pop(0))
+        sent += 1
+    await writer.drain()
+    writer.transport.abort()
+    await asyncio.sleep(0.1)
+    assert not names(two_states["beta"])
+    alpha = await console("alpha", free_port())
+    await call(alpha, beta)
+    await alpha.wait(say.CodeReady)
+    await alpha.service.confirm()
+    async with asyncio.timeout(5):
+        while not (beta.service.ready and beta.service.ready.name == "alpha" and beta.saw(say.PeerConfirmed)):
+            await asyncio.sleep(0.01)
+    await beta.service.confirm()
+    await alpha.wait(say.Paired)
+    await beta.wait(say.Paired)
+    assert names(two_states["beta"]) == ["alpha"]
+
+
+async def test_yes_code_confirms_only_the_right_code(two_states: dict[str, Path]) -> None:
+    alpha, beta = await two()
+    await call(alpha, beta)
+    shown = await alpha.wait(say.CodeReady)
+    await beta.wait(say.CodeReady)
+    assert handoff.same(shown.code.replace(" ", ""), shown) and handoff.same(" ".join(shown.words), shown)
+    assert "another one" in await handoff._try(beta.service, "000 000" if shown.code != "000 000" else "111 111")
+    await beta.wait(say.Refused)
+    await alpha.service.close()
+    await beta.service.close()
+
+
+def test_limits_are_what_the_note_says() -> None:
+    assert service.GUESSES == 3 and protocol.LIMIT == 4096 and peers.PORT == 8622 and service.PORT == 8623
