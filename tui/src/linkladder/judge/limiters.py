@@ -232,7 +232,8 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
     if len(below) > 1:
         low, high = below[0], below[-1]
         proportional = high.delivered_bps > 1.1 * low.delivered_bps or high.offered_bps < 1.2 * low.offered_bps
-        if low.loss > 1e-4 and low.loss > 0.25 * high.loss and proportional:
+        alike = high.loss > 0 and 0.5 < low.loss / high.loss < 2
+        if low.loss > 1e-4 and alike and proportional:
             signs.append(
                 f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.2%} at "
                 f"{units.rate(high.offered_bps)} alike"
