@@ -26,6 +26,7 @@ TOP = Path(__file__).resolve().parents[2]
 SITES = ("alpha", "beta")
 CEILINGS = {"net.core.rmem_max": 64 << 20, "net.core.wmem_max": 64 << 20}
 CONTROL_PORT = 8622
+PAIRING_PORT = 8623
 
 
 @dataclass(frozen=True)
@@ -257,36 +258,33 @@ class Lab:
         return config
 
     def pair(self) -> None:
-        """The two ends pair as any two appliances do, confirmed by a site secret that both are given."""
-        from linkladder.pairing import secret  # late, as above
-
-        text = secret.new()
-        files = {site: self.folder / self.prefix / site / "site-secret" for site in SITES}
-        for path in files.values():
-            path.touch(mode=0o600)
-            path.write_text(text + "\n")
-            self._own(path)
-        words = [sys.executable, "-u", "-m", "linkladder", "pair", "--secret-file"]
-        window = [*words, str(files["beta"]), "--open", "--minutes", "1"]
-        call = [*words, str(files["alpha"]), "--minutes", "1", self.address("beta", "control")]
+        """As two people would, with a site secret in the place of their eyes."""
+        made = self.linkladder("alpha", "pair", "--new-secret")
+        secret = self.folder / self.prefix / "secret"
+        secret.touch(mode=0o600)
+        secret.write_text(made.stdout)
+        self._own(secret)
+        argv = [sys.executable, "-m", "linkladder", "pair", "--secret-file", str(secret)]
         pipe = subprocess.PIPE
-        beta, alpha = (
-            subprocess.Popen(
-                self.command(site, argv), stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, text=True
-            )
-            for site, argv in (("beta", window), ("alpha", call))
+        waiting = subprocess.Popen(
+            self.command("beta", [*argv, "--open"]), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
         )
         try:
-            said = [process.communicate(timeout=30)[0] for process in (alpha, beta)]
-        except subprocess.TimeoutExpired:
-            raise LabError("alpha and beta did not pair within 30 s") from None
+            wait_for(lambda: self._listens("beta", PAIRING_PORT), 15.0, "beta opened no pairing window")
+            calling = subprocess.run(
+                self.command("alpha", [*argv, self.address("beta", "control")]),
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+            )  # fmt: skip
+            if calling.returncode:
+                raise LabError(
+                    f"alpha and beta could not be paired: {calling.stderr.strip() or calling.stdout.strip()}"
+                )
+            waiting.wait(15)
         finally:
-            for process in (alpha, beta):
-                process.kill()
-            for path in files.values():
-                path.unlink(missing_ok=True)
-        if alpha.returncode or beta.returncode:
-            raise LabError("alpha and beta could not be paired:\n" + "\n".join(said))
+            if waiting.poll() is None:
+                waiting.kill()
+            waiting.communicate()
+            secret.unlink()
 
     def stop_control(self, site: str) -> None:
         file = self.folder / self.prefix / site / "sshd.pid"
@@ -296,8 +294,8 @@ class Lab:
                 os.kill(pid, signal.SIGTERM)
         file.unlink(missing_ok=True)
 
-    def _listens(self, site: str) -> bool:
-        seen = self._in(site, "ss", "-Hltn", f"sport = :{CONTROL_PORT}", check=False)
+    def _listens(self, site: str, port: int = CONTROL_PORT) -> bool:
+        seen = self._in(site, "ss", "-Hltn", f"sport = :{port}", check=False)
         return bool(seen.stdout.strip())
 
     # --- plumbing
