@@ -182,6 +182,10 @@ class Engine:
                 continue
             while True:
                 await self._pause(rung)
+                if self.controls.cancelled:  # while no trial ran that it could have ended
+                    raise Stop("it was cancelled")
+                if self.controls.skip_rung:
+                    return
                 self.controls.again = False
                 if not await self._trial(rung, path, self._timed(rung, exp), repeat):
                     return
