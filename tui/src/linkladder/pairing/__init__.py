@@ -26,7 +26,7 @@ What an attacker gets who
 - replays: both nonces are fresh, so an old opening, confirmation or HMAC fits no new transcript.
 - delays or drops: a pairing that fails by time-out.  A dropped last `done` leaves at most a pin at one end, which
   lets nobody in who was not confirmed by that end's own person, and which the next pairing replaces.
-- floods: an address may have four connections waiting, each for five seconds, so that other addresses get through;
+- floods: an address may have four connections waiting, each for five seconds; of 256 in all the oldest makes room;
   one who completes handshakes can use up the three attempts and so close the window, never more.
 - has the site secret: everything.  One who has not must guess 160 bits; the HMAC of a pairing in which it took part
   gives it nothing else to try guesses on that would be quicker.

@@ -84,7 +84,7 @@ class PairingService:
         self._server: asyncio.Server | None = None
         self._beacons: Discovery | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sources: dict[str, int] = {}
+        self._callers: dict[asyncio.Task[None], tuple[str, Link]] = {}  # the oldest first
         self._engaged: Link | None = None
         self._calls: dict[object, None] = {}  # of this end, until the other end has answered
         self._decision: asyncio.Future[bool] | None = None
@@ -339,19 +339,18 @@ class PairingService:
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         source = str((writer.get_extra_info("peername") or ("?",))[0])
-        crowded = self._sources.get(source, 0) >= PER_SOURCE or sum(self._sources.values()) >= WAITING
-        if self._closed or crowded or self._card is None:
+        alike = sum(one == source for one, _ in self._callers.values())
+        if self._closed or alike >= PER_SOURCE or self._card is None:
             writer.transport.abort()
             return
-        self._sources[source] = self._sources.get(source, 0) + 1
+        if len(self._callers) >= WAITING:  # a flood from many addresses: age is all that tells them apart
+            oldest = next(task for task, (_, link) in self._callers.items() if link is not self._engaged)
+            self._callers.pop(oldest)[1].abort()
+            oldest.cancel()
         link = Link(self._handshake(Role.RESPONDER), reader, writer)
         task = self._spawn(self._run(link, self._answered(link)))
-        task.add_done_callback(lambda _: self._left(source))
-
-    def _left(self, source: str) -> None:
-        self._sources[source] -= 1
-        if not self._sources[source]:
-            del self._sources[source]
+        self._callers[task] = (source, link)
+        task.add_done_callback(lambda done: self._callers.pop(done, None))
 
     # --- small things
 

@@ -1,0 +1,60 @@
+"""What strangers may put into a pairing: odd fields, and floods from more addresses than a window holds callers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+from dataclasses import replace
+
+import pytest
+
+from linkladder.pairing import protocol, service
+from linkladder.pairing.protocol import ProtocolError, Reason, Role, Step
+from pairing_ends import Console, a_key, end, free_port, identity
+
+HOSTILE = [
+    ("name", "a\nb"), ("name", ""), ("name", "-oProxyCommand=x"), ("name", "x" * 64), ("name", "../x"),
+    ("user", "root x"), ("user", "-l"), ("port", 0), ("port", 65536), ("port", True), ("port", "22"),
+    ("addresses", ["-oX"]), ("addresses", ["10.0.0.1 x"]), ("addresses", ["fe80::1%eth0"]), ("addresses", ["ff02::1"]),
+    ("addresses", ["192.0.2.1"] * 17), ("addresses", "192.0.2.1"), ("host_key", "ssh-rsa AAAA"),
+    ("host_key", "ssh-ed25519 AAAA"), ("user_key", a_key() + "\n"), ("user_key", a_key() + " x"),
+    ("user_key", 'command="sh" ' + a_key()), ("nonce", ""), ("nonce", "F" * 64), ("nonce", None), ("extra", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value"), HOSTILE, ids=[str(n) for n in range(len(HOSTILE))])
+def test_hostile_fields_are_refused(field: str, value: object) -> None:
+    good = json.loads(protocol.encode(replace(identity("beta"), nonce="0" * 64)))
+    assert protocol.decode(json.dumps(good).encode())
+    with pytest.raises(ProtocolError) as caught:
+        protocol.decode(json.dumps({**good, field: value}).encode())
+    assert caught.value.reason is Reason.FORMAT
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127/8 on its loopback interface")
+async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller() -> None:
+    beta = await Console("beta", free_port()).open()
+    held = []
+    for number in range(service.WAITING + 100):
+        one = socket.socket()
+        one.setblocking(False)
+        one.bind((f"127.0.{1 + number // 200}.{1 + number % 200}", 0))
+        one.connect_ex(("127.0.0.1", beta.service.port))
+        held.append(one)
+        if number % 20 == 0:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
+    assert len(beta.service._callers) == service.WAITING
+    reader, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
+    caller = end(Role.INITIATOR, "alpha")
+    writer.write(caller.start())
+    async with asyncio.timeout(4):
+        while caller.step is not Step.CONFIRM:
+            writer.write(caller.take(await reader.readuntil(b"\n")))
+    for one in held:
+        one.close()
+    assert beta.service.left == service.GUESSES  # those who say nothing cost no attempt
+    writer.close()
+    await beta.service.close()
