@@ -4,6 +4,7 @@ set -eu
 work=$1
 lists=$work/apt
 mkdir -p "$lists/lists/partial" "$lists/cache/archives/partial" "$work/netperf"
+# shellcheck disable=SC1091  # the machine's own
 . /etc/os-release
 # The mirror and its keys are the machine's own; only the component is ours.
 mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p' /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1)
