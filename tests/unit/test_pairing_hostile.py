@@ -58,3 +58,31 @@ async def test_a_flood_from_many_addresses_makes_room_for_a_genuine_caller() -> 
     assert beta.service.left == service.GUESSES  # those who say nothing cost no attempt
     writer.close()
     await beta.service.close()
+
+
+async def test_scripts_are_told_by_lines_of_json() -> None:
+    """A window of the real command, refused by its caller: each line is an event, nothing else is said."""
+    argv = [sys.executable, "-m", "linkladder", "pair", "--open", "--minutes", "0.5", "--json", "--port"]
+    port = free_port()
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*argv, str(port), stdin=pipe, stdout=pipe)
+    try:
+        async with asyncio.timeout(20):
+            assert process.stdout
+            opened = json.loads(await process.stdout.readline())
+            assert opened["event"] == "WindowOpened" and opened["fingerprint"].startswith("SHA256:")
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            caller = end(Role.INITIATOR, "alpha")
+            writer.write(caller.start())
+            while caller.step is not Step.CONFIRM:
+                writer.write(caller.take(await reader.readuntil(b"\n")))
+            ready = json.loads(await process.stdout.readline())
+            assert caller.code and ready["event"] == "CodeReady" and ready["name"] == "alpha"
+            assert ready["code"] == caller.code.digits and ready["words"] == list(caller.code.words)
+            writer.write(caller.refuse())
+            refused = json.loads(await process.stdout.readline())
+            assert refused == {"event": "Refused", "here": False, "name": "alpha", "left": 2}
+            writer.close()
+    finally:
+        process.kill()
+        await process.wait()

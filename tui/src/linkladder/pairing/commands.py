@@ -29,6 +29,7 @@ def add_parsers(commands: Any) -> None:
     pair.add_argument("--new-secret", action="store_true", help="print a new site secret and do nothing else")
     pair.add_argument("--yes-code", metavar="CODE", help="confirm if the code is this, here or in the window open now")
     pair.add_argument("--name", default="", help="this appliance's name, if not its host name")
+    pair.add_argument("--json", action="store_true", help="say what happens as lines of JSON, for scripts")
     pair.add_argument("--port", type=int, default=PORT, help=argparse.SUPPRESS)
     pair.set_defaults(handler=_pair)
     listed = commands.add_parser("peers", help="list, rename and remove the appliances that are trusted")
@@ -110,7 +111,7 @@ class Pairing:
 
     def __init__(self, service: PairingService, args: argparse.Namespace) -> None:
         self._service, self._args = service, args
-        self._tty = sys.stdin.isatty() and sys.stdout.isatty()
+        self._tty = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
         self._heard: list[say.Appliance] = []
         self._calls: set[asyncio.Task[None]] = set()
         self._code = 1
@@ -135,6 +136,8 @@ class Pairing:
         return self._code
 
     async def _show(self, event: say.Event) -> None:
+        if self._args.json:
+            print(json.dumps({"event": type(event).__name__, **to_json(event)}), flush=True)
         match event:
             case say.WindowOpened():
                 self._print(f"this is {event.name}, {event.fingerprint}")
@@ -238,7 +241,8 @@ class Pairing:
             await asyncio.sleep(1)
 
     def _print(self, text: str) -> None:
-        print(f"\r\x1b[K{text}" if self._tty else text, flush=True)
+        if not self._args.json:
+            print(f"\r\x1b[K{text}" if self._tty else text, flush=True)
 
 
 def main(argv: list[str] | None = None) -> int:
