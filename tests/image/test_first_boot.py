@@ -49,6 +49,7 @@ def test_properties_are_applied(tmp_path: Path) -> None:
         'sshd_enable="YES"',
     ]
     assert (tmp_path / "system/ssh/operator_keys").read_text() == key + "\n"
+    assert (tmp_path / "system/ssh/operator_keys").stat().st_mode & 0o777 == 0o644  # sshd reads it as the operator
     secret = tmp_path / "linkladder/site-secret"
     assert secret.read_text() == "ABCDE-FGHIJ-KLMNO-PQRST\n" and secret.stat().st_mode & 0o777 == 0o600
 

@@ -1,6 +1,6 @@
 """host, settings and the privileged helper on a real FreeBSD: run as root inside an appliance, on a spare adapter.
 
-    python3 host_on_freebsd.py vmx1 [PEER_ADDRESS]
+    python3 host_on_freebsd.py vmx1 [PEER_ADDRESS [CHECK]...]
 
 Prints a line for every check and a last line `ok` or `FAILED n`; exit status 0 or 1.  It needs no pytest, so
 that it runs on the image as shipped; the adapter is left as it was found.
@@ -21,13 +21,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 os.environ["LINKLADDER_STATE"] = tempfile.mkdtemp()
-os.environ["LINKLADDER_AUDIT"] = os.environ["LINKLADDER_STATE"] + "/audit"
+AUDIT = Path(os.environ["LINKLADDER_STATE"]) / "audit"
+os.environ["LINKLADDER_AUDIT"] = str(AUDIT)
 
 from linkladder import doctor, host, privilege, settings
 
 NIC = sys.argv[1]
 PEER = sys.argv[2] if len(sys.argv) > 2 else ""
+ONLY = sys.argv[3:]
 failed = 0
+privilege.ENVIRONMENT["LINKLADDER_AUDIT"] = str(AUDIT)
 
 
 def check(name: str, test: Callable[[], object]) -> None:
@@ -224,12 +227,18 @@ asyncio.run(main())
 
 
 def a_setting_that_cannot_be_is_named() -> object:
+    async def use() -> None:  # the stack named rack is a module that nothing has loaded
+        async with settings.lease([settings.mtu(NIC, 4000), settings.sysctl("net.inet.tcp.functions_default", "rack")]):
+            raise AssertionError("a stack that is not there was taken")
+
+    before = now()
     try:
-        asyncio.run(settings.Lease([settings.mtu(NIC, 65000)]).acquire())
-    except Exception as error:
-        assert f"mtu {NIC}" in str(error), error
+        asyncio.run(use())
+    except settings.SettingsError as error:
+        assert "net.inet.tcp.functions_default" in str(error), error
+        assert now() == before, (before, now())
         return str(error).replace("\n", " | ")
-    raise AssertionError("an MTU of 65000 was taken")
+    raise AssertionError("no error")
 
 
 def helper() -> object:
@@ -257,7 +266,7 @@ def helper() -> object:
     process.stdin.close()
     assert b"packets transmitted" in process.stdout.read()
     process.wait(5)
-    assert len(Path(os.environ["LINKLADDER_AUDIT"]).read_text().splitlines()) >= 8
+    assert len(AUDIT.read_text().splitlines()) >= 8
     return [r.reason for r in refused], f"{time.monotonic() - began:.2f} s from start to end"
 
 
@@ -282,6 +291,7 @@ for test in (
     helper,
     examined,
 ):
-    check(test.__name__, test)
+    if not ONLY or test.__name__ in ONLY:
+        check(test.__name__, test)
 print(f"FAILED {failed}" if failed else "ok")
 sys.exit(1 if failed else 0)

@@ -65,6 +65,9 @@ class Console:
         except TimeoutError:
             return b""
         self.raw += new
+        if b"\x1b[6n" in new:
+            # What a terminal of 80x25 says when its size is asked by moving the cursor to the far corner.
+            self.line.sendall(b"\x1b[25;80R")
         return new
 
     @property
