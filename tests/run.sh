@@ -35,7 +35,7 @@ shell_files() {
 
 shell_lint() {
 	# shellcheck disable=SC2046  # no file of ours has a space in its name
-	"$bin/shellcheck" -s sh $(shell_files)
+	"$bin/shellcheck" -x -P SCRIPTDIR -P . -s sh $(shell_files)
 }
 
 tests() {
