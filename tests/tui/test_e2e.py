@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import re
 import shutil
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -112,7 +117,8 @@ def test_a_run_outlives_its_screen_and_can_be_cancelled(lab, console):
     again.keys("Enter")
     again.until("localhost")
     again.keys("x")
-    again.until("Cancel the run?")
+    again.until("[ No ]")
+    time.sleep(0.5)  # a person reads it first
     again.keys("Left", "Enter")
     text = again.until("ended early", 10)
     assert "kept" in text
@@ -120,6 +126,58 @@ def test_a_run_outlives_its_screen_and_can_be_cancelled(lab, console):
     again.until("Next step")
     again.keys("q")
     again.until("left with 0")
+
+
+def _climb(console) -> Console:
+    alpha = console()
+    alpha.until("Next step", 30)
+    alpha.keys("e")
+    alpha.until("[ Climb the ladder ]")
+    alpha.keys("Enter")
+    alpha.until("localhost measuring")
+    return alpha
+
+
+def test_a_measuring_process_that_dies_is_said_and_resumed(lab, console):
+    alpha = _climb(console)
+    alpha.until("same-host measuring", 60)
+    found = json.loads((lab.state("alpha") / "run.json").read_text())
+    os.kill(found["pid"], signal.SIGKILL)
+    alpha.until("the measuring process is gone", 10)
+    alpha.keys("Escape")
+    alpha.until("> Go on with the last run")
+    alpha.keys("Enter")
+    alpha.until("Go on with the last run?")
+    alpha.keys("Enter")
+    alpha.until("same-host measuring", 30)
+    alpha.keys("x")
+    alpha.until("[ No ]")
+    time.sleep(0.5)  # a person reads it first
+    alpha.keys("Left", "Enter")
+    alpha.until("ended early", 10)
+
+
+def test_a_peer_killed_in_mid_trial_is_said_and_the_run_goes_on(lab, console):
+    alpha = _climb(console)
+    alpha.until("same-host: TCP", 90)
+    time.sleep(4)
+    listed = subprocess.run(["ip", "netns", "pids", lab.space("beta")], capture_output=True, text=True, check=True)
+    agents = [
+        int(pid)
+        for pid in listed.stdout.split()
+        if b"linkladder" in (words := Path(f"/proc/{pid}/cmdline").read_bytes()) and b"agent" in words
+    ]
+    assert agents
+    for pid in agents:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    alpha.until("beta is back", 40)  # it may be out of reach for less than a look lasts
+    alpha.until("same-host: TCP", 30)
+    alpha.keys("x")
+    alpha.until("[ No ]")
+    time.sleep(0.5)  # a person reads it first
+    alpha.keys("Left", "Enter")
+    alpha.until("ended early", 10)
 
 
 def test_two_consoles_pair_and_climb_by_enter_alone(console):
@@ -163,8 +221,6 @@ def test_two_consoles_pair_and_climb_by_enter_alone(console):
 
 
 def _code(text: str) -> str:
-    import re
-
     found = re.search(r"\b(\d{3} \d{3})\b", text)
     assert found, text
     return found[1]

@@ -360,3 +360,21 @@ async def test_nothing_outside_the_tier_is_drawn(tier):
         for text in texts:
             strange = {c for c in text if ord(c) > 0x7E and c not in allowed}
             assert not strange, (strange, text)
+
+
+async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
+    from linkladder import events
+
+    backend = synth.settled()
+    backend.entries = [
+        *[e for e in synth.the_log() if e[0] < 3],
+        (3.1, events.PeerLost("beta", "the connection broke", 5.0)),
+    ]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await pilot.pause(0.2)
+        backend.running.skip_to(4)
+        await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
+        backend.running._entries.append((4.2, events.PeerBack("beta")))
+        await until(pilot, "beta is back")

@@ -87,6 +87,7 @@ class Progress:
     over: bool = False
     failures: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    noticed: float = 0.0  # when the last notice came
 
     @property
     def contract(self) -> Contract:
@@ -103,6 +104,12 @@ class Progress:
     def apply(self, event: events.Event, at: float) -> None:
         """Take one event in."""
         self.at = max(self.at, at)
+        said = len(self.notices)
+        self._apply(event)
+        if len(self.notices) > said:
+            self.noticed = self.at
+
+    def _apply(self, event: events.Event) -> None:
         match event:
             case events.RunStarted():
                 self.plan, self.run_id = event.plan, event.run_id

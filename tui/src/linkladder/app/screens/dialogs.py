@@ -33,7 +33,8 @@ class Question(Dialog):
 
     def __init__(self, title: str, text: str, yes: str = "Yes", no: str = "No", safe: bool = False) -> None:
         super().__init__()
-        self._title, self._text, self._yes, self._no, self._safe = title, text, yes, no, safe
+        self._title, self._text, self._yes, self._no = title, text, yes, no
+        self.AUTO_FOCUS = "#no" if safe else "#yes"  # type: ignore[misc]  # before the first key can arrive
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
@@ -42,9 +43,6 @@ class Question(Dialog):
             with Horizontal(classes="buttons"):
                 yield Action(self._yes, key="yes")
                 yield Action(self._no, key="no")
-
-    def on_mount(self) -> None:
-        self.query_one("#no" if self._safe else "#yes").focus()
 
     @on(Action.Pressed)
     def answered(self, event: Action.Pressed) -> None:
@@ -90,9 +88,6 @@ class Trouble(Dialog):
                 yield Static(f"What to do: {self.error.hint}", markup=False)
             with Horizontal(classes="buttons"):
                 yield Action("Go on", key="ok")
-
-    def on_mount(self) -> None:
-        self.query_one("#ok").focus()
 
     @on(Action.Pressed)
     def answered(self) -> None:

@@ -20,6 +20,7 @@ from linkladder.app.widgets.chart import StripChart
 from linkladder.judge import ceiling
 from linkladder.model import Direction, End, Protocol, RungName, RunState
 
+NOTICED = 15.0  # seconds that a notice stays
 WORDS = {
     Stage.TO_DO: ("to do", "dim"),
     Stage.WAITING: ("needs you", "bold yellow"),
@@ -181,6 +182,8 @@ most this port and MTU can carry) and the contract.
             return Text(f"{progress.lost}. What was measured is kept.", "bold red")
         if session and not session.controlling:
             return Text(f"You are watching; {session.holder} has the controls. Press t to take them.")
+        if progress.notices and progress.at - progress.noticed < NOTICED:
+            return Text("\n".join(progress.notices[-2:]))
         if progress.failures and progress.trial is None:
             return Text(f"Last failed trial: {progress.failures[-1]}")
         return Text("")
