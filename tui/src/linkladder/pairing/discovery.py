@@ -221,3 +221,9 @@ def interface_of(source: tuple[Any, ...]) -> str:
 def _with_zone(source: tuple[Any, ...], interface: str) -> str:
     address = str(source[0]).partition("%")[0]
     return f"{address}%{interface}" if ipaddress.ip_address(address).is_link_local and ":" in address else address
+
+
+def own_name(given: str = "") -> str:
+    """This appliance's name, in the letters that names may have."""
+    text = re.sub(r"[^A-Za-z0-9._-]", "-", given or socket.gethostname().partition(".")[0])
+    return text.lstrip("._-")[:63] or "appliance"

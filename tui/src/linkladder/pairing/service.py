@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import replace
@@ -28,7 +26,7 @@ from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.host import addresses as own_addresses
 from linkladder.pairing import events as say
 from linkladder.pairing import keys, peers, sshd
-from linkladder.pairing.discovery import Beacon, Discovery
+from linkladder.pairing.discovery import Beacon, Discovery, own_name
 from linkladder.pairing.link import Link, WindowShut, connect
 from linkladder.pairing.protocol import (
     LIMIT,
@@ -399,9 +397,3 @@ class PairingService:
         addresses = tuple(dict.fromkeys(str(a) for a in found))[:MAX_ADDRESSES]
         host, mine = keys.public(keys.host_key()), keys.public(keys.user_key())
         return Reveal(self.name, addresses, port, user, host, mine)
-
-
-def own_name(given: str = "") -> str:
-    """This appliance's name, in the letters that names may have."""
-    text = re.sub(r"[^A-Za-z0-9._-]", "-", given or socket.gethostname().partition(".")[0])
-    return text.lstrip("._-")[:63] or "appliance"
