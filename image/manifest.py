@@ -20,12 +20,16 @@ OFFLOADS = ("tso", "lro", "rxcsum", "txcsum")
 # Raised again by rc.d/lltune where there is memory for more.
 LEAST = {"kern.ipc.maxsockbuf", "net.inet.tcp.sendbuf_max", "net.inet.tcp.recvbuf_max"}
 
+# What the kernel makes of a value that means "as many as there are cores".
+READ_BACK = {"net.isr.maxthreads": ">=1"}
+
 
 def entries(file: Path, kind: str) -> Iterator[dict[str, str]]:
     """The settings of one file."""
     for line in file.read_text(encoding="utf-8").splitlines():
         if found := LINE.match(line):
             value = f">={found['value']}" if found["name"] in LEAST else found["value"]
+            value = READ_BACK.get(found["name"], value)
             entry = {
                 "name": found["name"],
                 "kind": kind,
