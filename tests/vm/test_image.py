@@ -17,16 +17,13 @@ from .machine import Machine, Network
 
 # Settings that may not be in force, and why; every other line of the doctor must be.
 PERMITTED = {
-    "given to the kernel, which does not show it": re.compile(r"^hw\.vga\.textmode$"),
     "kernel lacks it": re.compile(r"^hw\.(ix|ixl|igc)\."),
     "given to the kernel, which does not show it": re.compile(r"^hw\.vga\.textmode$"),
     "not on this NIC": re.compile(
-        r"^((dev|hw)\.(ix|ixl|ice|igc|vmx)\.|lro$|tso$|(vmx|em|lo)\d+ (lro|tso|rxcsum|txcsum))"
+        r"^((dev|hw)\.(ix|ixl|ice|igc)\.|dev\.vmx\.[23]\.|lro$|tso$|(vmx|em|lo)\d+ (lro|tso|rxcsum|txcsum))"
     ),
 }
-STATUS = re.compile(
-    r"in force|given to the kernel, which does not show it|not on this NIC|kernel lacks it|given to the kernel, which does not show it|refused: .+"
-)
+STATUS = re.compile(r"in force|given to the kernel, which does not show it|not on this NIC|kernel lacks it|refused: .+")
 DOCTOR = (
     "/usr/local/bin/python3 -c 'import json; from linkladder.tunables import settings_in_force as s; "
     'print("JSON" + json.dumps([[o.name, o.status] for o in s()]))\''
