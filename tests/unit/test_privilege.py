@@ -44,6 +44,14 @@ def test_without_a_door_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     assert "is not installed" in privilege.available()
 
 
+def test_the_reason_is_the_failing_programs_own() -> None:
+    said = "sysctl: net.inet.tcp.functions_default=rack: No such file or directory\n"
+    ended = "linkladder-priv: /sbin/sysctl ended with 1\n"
+    assert privilege.Completed(1, "", said + ended).reason == said.strip()
+    assert privilege.Completed(1, "", ended).reason == "/sbin/sysctl ended with 1"
+    assert privilege.Completed(-9, "", "").reason == "it ended with -9"
+
+
 def test_only_ping_is_wrapped() -> None:
     with pytest.raises(ValueError, match="iperf"):
         privilege.wrap(["iperf", "-s"])

@@ -21,14 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 os.environ["LINKLADDER_STATE"] = tempfile.mkdtemp()
-AUDIT = Path(os.environ["LINKLADDER_STATE"]) / "audit"
-os.environ["LINKLADDER_AUDIT"] = str(AUDIT)
+os.environ["LINKLADDER_AUDIT"] = os.environ["LINKLADDER_STATE"] + "/audit"
 
 from linkladder import doctor, host, privilege, settings
 
 NIC = sys.argv[1]
 PEER = sys.argv[2] if len(sys.argv) > 2 else ""
 ONLY = sys.argv[3:]
+AUDIT = Path(os.environ["LINKLADDER_AUDIT"])
 failed = 0
 privilege.ENVIRONMENT["LINKLADDER_AUDIT"] = str(AUDIT)
 

@@ -29,6 +29,7 @@ HELPER = "/usr/local/libexec/linkladder-priv"
 NARROW = "/usr/local/libexec/linkladder-measure"
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
+PREFIX = "linkladder-priv: "
 LAST_WAIT = 2.0  # seconds for it to end what it started, and itself
 _class = "operator"
 
@@ -47,9 +48,11 @@ class Completed:
 
     @property
     def reason(self) -> str:
-        """The last thing it said, for a person."""
+        """The last thing that was said, for a person: by the program that failed, else by the helper."""
         lines = (self.errors or self.output).strip().splitlines()
-        return lines[-1].removeprefix("linkladder-priv: ") if lines else f"it ended with {self.code}"
+        theirs = [line for line in lines if not line.startswith(PREFIX)]
+        last = (theirs or lines)[-1:] or [f"it ended with {self.code}"]
+        return last[0].removeprefix(PREFIX)
 
 
 def restrict() -> None:
