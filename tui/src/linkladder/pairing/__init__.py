@@ -17,11 +17,15 @@ when its own person has confirmed and the other end has said that its person did
 
 What an attacker gets who
 - sees everything: names, addresses and public keys; nothing that opens anything.
-- alters or sits in between with keys of their own: two different transcripts, so two codes.  Having committed to
-  its own nonces before it learns either end's, it can only hope that the codes agree: 1 in 1,000,000 (digits; words
-  1 in 16,777,216) for each attempt.  Every attempt that ends after this end has revealed counts, whether refused,
-  broken off or silent, and the third closes the window: at most 3 in 1,000,000 for each opening of a window.  It
-  can not try codes without being counted: an end reveals to one other at a time.
+- alters or sits in between with keys of their own: two different transcripts, so two codes.  Bound by a commitment
+  before it learns either end's nonce, it can only hope that the codes agree: 1 in 1,000,000 for each pair of attempts
+  (digits; words 1 in 16,777,216).  Every attempt that ends after this end has revealed counts, whether refused,
+  broken off or silent, and the third closes the window: 3 in 1,000,000 against one open attempt of the other end,
+  and less than 9 in 1,000,000 for two whole windows.  It cannot try codes without being counted: an end reveals to
+  one other at a time.
+- passes everything on unchanged: no keys of its own get in.  Without a site secret the other end's yes is bound to
+  the transcript and not signed, so that it could forge one; the end that believes it pins the genuine other end,
+  whose code its own person has compared: a pin at one end, as below.
 - reflects: roles are in every hash, and one's own tie-breaker, commitment or keys are refused.
 - replays: both nonces are fresh, so an old opening, confirmation or HMAC fits no new transcript.
 - delays or drops: a pairing that fails by time-out.  A dropped last `done` leaves at most a pin at one end, which

@@ -101,7 +101,9 @@ def control(base: Path) -> tuple[str, int]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads((base / "sshd" / "control.json").read_text())
         return str(found["user"]), int(found["port"])
-    return (base.owner() if base.exists() else "linkladder"), 8622
+    with contextlib.suppress(OSError, KeyError):
+        return base.owner(), 8622
+    return "linkladder", 8622
 
 
 def write_authorized(base: Path) -> None:
