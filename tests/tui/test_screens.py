@@ -378,3 +378,17 @@ async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
         await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
         backend.running._entries.append((4.2, events.PeerBack("beta")))
         await until(pilot, "beta is back")
+
+
+@pytest.mark.parametrize("size", [(80, 12), (80, 24), (200, 60)])
+async def test_other_sizes_show_what_matters(size):
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, "> Read the report")
+        app.climb(synth.the_plan())
+        await pilot.pause(0.2)
+        backend.running.skip_to(9.3)
+        text = await until(pilot, "Gb/s │")
+        for words in ("localhost", "measuring", "trial", "Gb/s", "Cancel"):
+            assert words in text, text

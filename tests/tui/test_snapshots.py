@@ -51,6 +51,18 @@ def poll_into(monkeypatch):
     monkeypatch.setattr(ReplaySession, "poll_into", take, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def fixed_times(monkeypatch):
+    """How long a trial is expected to take is the plan's business, not the pictures'."""
+    from linkladder import plan
+
+    def fixed(exp) -> float:
+        return exp.warmup + exp.duration + 1 if exp.protocol in ("tcp", "udp") else 4.0
+
+    monkeypatch.setattr(plan.expand, "trial_seconds", fixed)
+    monkeypatch.setattr(plan, "trial_seconds", fixed)
+
+
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
 def test_home(snap_compare, size):
     async def ready(pilot):

@@ -36,7 +36,7 @@ class LadderApp(App[int]):
         Binding("q", "leave", "Quit", show=False, id="quit"),
         Binding("ctrl+q", "leave", "Quit", show=False, priority=True),
     ]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # short: half a window, as two consoles share one
 
     def __init__(self, backend: Backend, glyphs: Glyphs = Glyphs.UNICODE) -> None:
         self.glyphs = glyphs

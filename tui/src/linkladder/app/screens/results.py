@@ -103,7 +103,8 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         if judged.ceiling:
             out.append(f"Ceiling {units.rate(judged.ceiling.bps)}, set by the {judged.ceiling.which}.\n")
         if judged.limiter:
-            out.append(f"What limits: {judged.limiter.sentence}\n", "bold")
+            words = judged.limiter.sentence
+            out.append(f"{words if words.startswith('What limits') else f'What limits: {words}'}\n", "bold")
         for remedy in judged.judgement.remedies:
             out.append(f"To do: {remedy}\n")
         out.append("\n")
