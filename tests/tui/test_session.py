@@ -112,7 +112,7 @@ async def test_no_callback_blocks_the_loop(caplog):
     backend = synth.settled()
 
     def slow_runs(words=""):
-        time.sleep(0.8)
+        time.sleep(2.5)
         return [synth.summary()]
 
     loop = asyncio.get_running_loop()
@@ -121,7 +121,7 @@ async def test_no_callback_blocks_the_loop(caplog):
         await until(pilot, "Quit")
         backend.runs = slow_runs
         loop.set_debug(True)
-        loop.slow_callback_duration = 0.5
+        loop.slow_callback_duration = 1.5  # far above a loaded machine, far below the store
         with caplog.at_level(logging.WARNING, "asyncio"):
             await pilot.press("r")
             await until(pilot, "1 run")
