@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, codec, doctor, host, judge, plan, privilege, report, state
+from linkladder import __version__, codec, host, judge, plan, privilege, state
 from linkladder.app.backend import (
     Finding,
     Health,
@@ -30,12 +30,10 @@ from linkladder.errors import EnvironmentFault
 from linkladder.model import Document, HostFacts, Plan, RungName, RunState
 from linkladder.pairing import peers as pinned
 from linkladder.plan import Link
-from linkladder.report import signing
 from linkladder.store import RunSummary, Store
-from linkladder.tunables import settings_in_force
 from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
-HEALTH = {doctor.State.OK: Health.OK, doctor.State.WARN: Health.WARN, doctor.State.BAD: Health.BAD}
+HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's word stands
 START_WAIT = 8.0
 if TYPE_CHECKING:
@@ -76,13 +74,17 @@ class LiveBackend:
         return replace(host.facts(), version=__version__)
 
     def findings(self) -> tuple[Finding, ...]:
+        from linkladder import doctor  # late, as all below: the first frame must not wait for it
+
         when, found = self._examined
         if time.monotonic() - when > FRESH:
-            found = tuple(Finding(f.title, HEALTH[f.state], f.detail, f.remedy) for f in doctor.examine())
+            found = tuple(Finding(f.title, HEALTH[f.state.value], f.detail, f.remedy) for f in doctor.examine())
             self._examined = (time.monotonic(), found)
         return found
 
     def settings(self) -> tuple[Setting, ...]:
+        from linkladder.tunables import settings_in_force
+
         return tuple(
             Setting(s.name, str(s.shipped or ""), str(s.current or ""), s.in_force, s.why or "")
             for s in settings_in_force()
@@ -149,6 +151,9 @@ class LiveBackend:
             store.delete(run_id)
 
     def export(self, run_id: str, kind: str) -> str:
+        from linkladder import report
+        from linkladder.report import signing
+
         document = self.load(run_id)
         path = state.ensure(self.folder / "export") / f"{run_id}.{kind}"
         if kind == "html":
