@@ -96,7 +96,7 @@ def test_udp_netperf_windows_and_duplex(lab: Lab, tmp_path: Path) -> None:
     plan = tmp_path / "kinds.toml"
     plan.write_text(
         'name = "kinds"\n'
-        '[[experiment]]\nrungs = "dc-link"\nprotocol = "udp"\nudp_percent = 50\n'
+        '[[experiment]]\nrungs = "dc-link"\nprotocol = "udp"\nudp_percent = 10\n'
         'direction = "both"\nduration = 3\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\nwindow = "800k"\ndirection = "both"\nduration = 3\nwarmup = 1\n'
         '[[experiment]]\nrungs = "same-host"\nstreams = 2\ndirection = "duplex"\nduration = 3\nwarmup = 1\n'
@@ -117,7 +117,7 @@ def test_udp_netperf_windows_and_duplex(lab: Lab, tmp_path: Path) -> None:
         assert trial["ok"], f"{name}: {trial['reason']}"
     for name, trial in found.items():
         if name.startswith("udp"):
-            assert trial["goodput_bps"] == pytest.approx(0.5 * 1e9 * 1470 / 1512, rel=0.03)
+            assert trial["goodput_bps"] == pytest.approx(0.1 * 1e9 * 1470 / 1512, rel=0.03)
             assert trial["datagrams"] and trial["lost"] / trial["datagrams"] < 0.01
         if "800k" in name:
             assert set(trial["window_read_back"]) == {"near", "far"}
