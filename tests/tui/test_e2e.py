@@ -134,7 +134,7 @@ def _climb(console) -> Console:
     alpha.keys("e")
     alpha.until("[ Climb the ladder ]")
     alpha.keys("Enter")
-    alpha.until("localhost measuring")
+    alpha.until("plan quick running")
     return alpha
 
 
