@@ -11,21 +11,24 @@ import sys
 from pathlib import Path
 
 from linkladder import units
-from world import SITES, Lab, LabError, Link
+from taken import LabError, LabTaken
+from world import SITES, Lab, Link
 
 PREFIX = "ll"
 
 
 def main() -> int:
     args = arguments()
-    lab = Lab(PREFIX)
+    lab = Lab(PREFIX, patience=0.0)
     if args.down:
-        lab.down()
-        lab.forget()
+        lab.down(forget=True)
         print("the lab is gone, with the runs that its appliances stored")
         return 0
     try:
         start(lab, args)
+    except LabTaken as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 3
     except (LabError, OSError) as error:
         print(f"lab: {error}", file=sys.stderr)
         lab.down()

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from taken import hold
+
 TOP = Path(__file__).resolve().parents[2]
 SITES = ("alpha", "beta")
 UID = 4242
@@ -53,6 +55,7 @@ class World:
         self.folder = Path("/var/lib") / prefix
         self.sshd: dict[str, subprocess.Popen[bytes]] = {}
         self.children: list[subprocess.Popen[str]] = []
+        self._lock: int | None = None
         self.interpreter, self.libraries = readable_python()
 
     def space(self, site: str) -> str:
@@ -64,7 +67,8 @@ class World:
     # --- up and down
 
     def up(self) -> None:
-        self.down()
+        self._lock = hold(self.prefix) if self._lock is None else self._lock
+        self._clear()
         for site in (*SITES, "third", "router"):
             sh("ip", "netns", "add", self.space(site))
             for key in ("all", "default"):
@@ -92,6 +96,12 @@ class World:
         time.sleep(1.5)  # link-local addresses
 
     def down(self) -> None:
+        self._clear()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _clear(self) -> None:
         for child in self.children:
             with contextlib.suppress(OSError):
                 child.kill()

@@ -75,8 +75,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
         lab.pair()
         yield LabWorld(lab, folder)
     finally:
-        lab.down()
-        lab.forget()
+        lab.down(forget=True)
 
 
 @pytest.mark.parametrize("failure", mischief.ALL, ids=lambda f: f.__name__)

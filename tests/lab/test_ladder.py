@@ -32,8 +32,7 @@ def lab() -> Iterator[Lab]:
         made.pair()
         yield made
     finally:
-        made.down()
-        made.forget()
+        made.down(forget=True)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,8 @@
 alpha and beta each have five interfaces: mg0 (control), sh0 (a direct veth pair: same-host), sv0 (through a
 bridge: same-vlan), dc0 (through a router namespace with a token bucket: dc-link) and lo.
 Everything is named after `prefix`, so that labs do not meet; `down` finds what is there by that
-name, whatever state a crash left it in.
+name, whatever state a crash left it in.  A lock a prefix, held while the lab is up, keeps a second lab of
+the same name from taking the first for a crashed one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from taken import LabError, hold
 
 TOP = Path(__file__).resolve().parents[2]
 SITES = ("alpha", "beta")
@@ -47,6 +50,8 @@ class Lab:
     link: Link = Link()
     folder: Path = field(default_factory=lambda: safe_folder())
     left_out: list[str] = field(default_factory=list)
+    patience: float = 900.0  # how long to wait for another lab of this name to go
+    _lock: int | None = None
 
     # --- names
 
@@ -70,7 +75,8 @@ class Lab:
 
     def up(self) -> None:
         """Everything but the control channel; a crashed lab of the same name is removed first."""
-        self.down()
+        self._lock = hold(self.prefix, self.patience) if self._lock is None else self._lock
+        self._clear()
         (self.folder / self.prefix).mkdir(parents=True, exist_ok=True)
         self._raise_ceilings()
         for site in (*SITES, "net"):
@@ -88,8 +94,16 @@ class Lab:
             self.state(site).mkdir(mode=0o700, parents=True, exist_ok=True)
             self._own(self.folder / self.prefix / site)
 
-    def down(self) -> None:
-        """No process, namespace, interface or raised ceiling of this lab is left; its results are."""
+    def down(self, forget: bool = False) -> None:
+        """No process, namespace, interface or raised ceiling of this lab is left; its results are, unless forgotten."""
+        self._clear()
+        if forget:
+            shutil.rmtree(self.folder / self.prefix, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _clear(self) -> None:
         for site in SITES:
             self.stop_control(site)
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
@@ -326,10 +340,6 @@ class Lab:
             for one in (path, *path.rglob("*")) if path.is_dir() else (path,):
                 os.chown(one, user.pw_uid, user.pw_gid)
 
-    def forget(self) -> None:
-        """Remove the appliances' state as well."""
-        shutil.rmtree(self.folder / self.prefix, ignore_errors=True)
-
 
 def safe_folder() -> Path:
     """.lab of the checkout; elsewhere when others may write on the way there, since sshd then trusts no key in it."""
@@ -338,10 +348,6 @@ def safe_folder() -> Path:
         if seen.st_mode & 0o022 or seen.st_uid not in (0, os.geteuid()):
             return Path("/var/lib/linkladder-lab") / hashlib.sha256(str(TOP).encode()).hexdigest()[:8]
     return TOP / ".lab"
-
-
-class LabError(RuntimeError):
-    """The lab cannot be set up."""
 
 
 def ip(*argv: str) -> None:

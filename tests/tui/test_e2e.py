@@ -40,8 +40,7 @@ def lab():
         made.pair()
         yield made
     finally:
-        made.down()
-        made.forget()
+        made.down(forget=True)
 
 
 @pytest.fixture
@@ -216,8 +215,7 @@ def test_two_consoles_pair_and_climb_by_enter_alone(console):
         for one in (alpha, beta):
             if one:
                 one.close()
-        fresh.down()
-        fresh.forget()
+        fresh.down(forget=True)
 
 
 def _code(text: str) -> str:
