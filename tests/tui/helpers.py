@@ -27,3 +27,16 @@ async def until(pilot: Pilot, words: str, seconds: float = 6.0) -> str:
         if words in " ".join(text.split()):  # lines wrap where they like
             return text
     raise AssertionError(f"never saw {words!r} on:\n{seen(pilot.app)}")
+
+
+async def settled(pilot: Pilot, seconds: float = 6.0) -> None:
+    """Wait until nothing on the screen has moved for a while: a picture taken on a loaded machine is the same."""
+    last, still = "", 0
+    for _ in range(int(seconds / 0.1)):
+        await pilot.pause(0.1)
+        text = seen(pilot.app)
+        still = still + 1 if text == last else 0
+        last = text
+        if still == 8:  # longer than a screen takes from one refresh to the next
+            return
+    raise AssertionError(f"the screen never came to rest:\n{last}")

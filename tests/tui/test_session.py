@@ -130,3 +130,19 @@ async def test_no_callback_blocks_the_loop(caplog):
             await pilot.pause(1.2)
         loop.set_debug(False)
     assert not [r for r in caplog.records if "took" in r.getMessage()], caplog.text
+
+
+async def test_the_next_run_waits_until_the_last_has_cleared_up(process):
+    from linkladder.app.live import LiveBackend
+
+    backend = LiveBackend("this screen")
+    announce(backend.folder, process.pid)
+    log = eventlog.Recorder(backend.folder / "log.jsonl")
+    log.write(synth.the_log()[0][1])
+    with pytest.raises(EnvironmentFault, match="going on already"):
+        await backend._last_run_gone()
+    log.write(events.RunFinished(synth.RUN, RunState.INCOMPLETE, 0, "cancelled"))
+    log.close()
+    asyncio.get_running_loop().call_later(0.5, process.kill)
+    await asyncio.wait_for(backend._last_run_gone(), 5)
+    assert process.wait(1) != 0

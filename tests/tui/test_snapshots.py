@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import synth
-from helpers import until
+from helpers import settled, until
 from linkladder.app.backend import Heard
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.ladder import LadderScreen
@@ -68,6 +68,7 @@ def test_home(snap_compare, size):
     async def ready(pilot):
         await until(pilot, "PASS")
         await until(pilot, "Quit")
+        await settled(pilot)
 
     assert snap_compare(LadderApp(synth.settled()), terminal_size=size, run_before=ready)
 
@@ -76,6 +77,7 @@ def test_home_out_of_the_box_ascii(snap_compare):
     async def ready(pilot):
         await until(pilot, "Quit")
         await until(pilot, "Open pairing")
+        await settled(pilot)
 
     assert snap_compare(LadderApp(synth.fresh(), Glyphs.ASCII), terminal_size=CONSOLE, run_before=ready)
 
@@ -90,6 +92,7 @@ def test_pair_code(snap_compare):
         await pilot.press("enter")
         await until(pilot, "402 917")
         await until(pilot, "Do it")
+        await settled(pilot)
 
     assert snap_compare(LadderApp(backend), terminal_size=CONSOLE, run_before=ready)
 
@@ -98,6 +101,7 @@ def test_link(snap_compare):
     async def ready(pilot):
         pilot.app.push_screen(LinkScreen())
         await until(pilot, "payload.")
+        await settled(pilot)
 
     assert snap_compare(LadderApp(synth.settled()), terminal_size=CONSOLE, run_before=ready)
 
@@ -110,6 +114,7 @@ def test_ladder_live(snap_compare, size):
         await until(pilot, "Quit")
         await ladder(pilot.app, began + 9.5, moves=1)
         await until(pilot, "ceiling 9.41")
+        await settled(pilot)
 
     assert snap_compare(LadderApp(synth.settled()), terminal_size=size, run_before=ready)
 
@@ -119,6 +124,7 @@ def test_ladder_asks_for_a_move(snap_compare):
         await until(pilot, "Quit")
         await ladder(pilot.app, 10_000)
         await until(pilot, "Move beta to another host")
+        await settled(pilot)
 
     assert snap_compare(LadderApp(synth.settled()), terminal_size=CONSOLE, run_before=ready)
 
@@ -130,5 +136,6 @@ def test_results_of_the_link(snap_compare, size):
         await until(pilot, "Circuit")
         await pilot.press("left")
         await until(pilot, "of ceiling")
+        await settled(pilot)
 
     assert snap_compare(LadderApp(synth.settled()), terminal_size=size, run_before=ready)

@@ -178,8 +178,7 @@ class LiveBackend:
     async def start(self, plan: Plan, resume: str = "") -> LiveSession:
         """Start it apart from this terminal, so that it outlives the screen, and wait for its first word."""
         draft = self.folder / "next-plan.json"
-        if await asyncio.to_thread(self.current):
-            raise EnvironmentFault("a run is going on already", hint="watch it from Home, or cancel it first")
+        await self._last_run_gone()
         await asyncio.to_thread(draft.write_text, json.dumps(codec.to_json(plan)))
         argv = [sys.executable, "-m", "linkladder.app.runner", str(draft), *(["--resume", resume] if resume else [])]
         process = await asyncio.to_thread(self._spawn, argv)
@@ -197,6 +196,14 @@ class LiveBackend:
         raise EnvironmentFault(
             "the measuring process did not start", lines[0] if lines else "", "the log screen has more"
         )
+
+    async def _last_run_gone(self) -> None:
+        """A run that has ended clears up for a moment still; one that goes on is not waited for."""
+        until = time.monotonic() + START_WAIT
+        while running := await asyncio.to_thread(self.current):
+            if time.monotonic() > until or not await running.ended():
+                raise EnvironmentFault("a run is going on already", hint="watch it from Home, or cancel it first")
+            await asyncio.sleep(0.1)
 
     def _spawn(self, argv: list[str]) -> subprocess.Popen[bytes]:
         with (self.folder / "linkladder.log").open("ab") as errors:

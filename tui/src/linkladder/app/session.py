@@ -85,6 +85,11 @@ class LiveSession:
             self._tail.close()
         return entries
 
+    async def ended(self) -> bool:
+        """Whether the run has said its last word."""
+        await self.poll()
+        return self._over
+
     async def now(self) -> float:
         return self._now()
 
