@@ -1,13 +1,12 @@
-"""What ran, what failed and what was skipped and why, from pytest's own report."""
+"""What ran, what failed and what was skipped and why, from pytest's own reports."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
-cases = ElementTree.parse(sys.argv[1]).getroot().iter("testcase")
 counts: Counter[str] = Counter()
 skipped: Counter[str] = Counter()
-for case in cases:
+for case in (case for file in sys.argv[1:] for case in ElementTree.parse(file).getroot().iter("testcase")):
     skip = case.find("skipped")
     bad = case.find("failure") is not None or case.find("error") is not None
     counts["skipped" if skip is not None else "failed" if bad else "passed"] += 1

@@ -17,7 +17,7 @@ from linkladder.model import Document
 from linkladder.schema import document_schema
 from world import SITES, TOP, Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(280)]
 L2_CEILING = 1e9 * 1448 / 1514  # of TCP through a token bucket that counts frames
 
 
