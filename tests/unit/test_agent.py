@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -167,6 +168,18 @@ async def test_a_child_that_ignores_the_asking_is_killed() -> None:
     finished = await children.stop(child.number)
     assert finished.hung and finished.exit_code == -signal.SIGKILL
     assert time.monotonic() - began < 2.0
+    await children.close()
+
+
+@pytest.mark.skipif(not shutil.which("iperf"), reason="needs iperf")
+async def test_an_iperf_server_that_is_told_twice_ends_at_once() -> None:
+    lines: list[Any] = []
+    children = Children(lines.append)
+    child = await children.start(["/usr/bin/env", "iperf", "-s", "-B", "127.0.0.1", "-p", "5399"])
+    while not lines:
+        await asyncio.sleep(0.02)
+    finished = await children.stop(child.number, at_once=True)
+    assert not finished.hung and finished.exit_code == 0, finished
     await children.close()
 
 

@@ -56,6 +56,22 @@ def test_udp_loss_is_shown(captures: Path) -> None:
     assert (second.lost, second.counted) == (0, True)
 
 
+@pytest.mark.parametrize("version", ["2.1.8", "2.2.1"])
+@pytest.mark.parametrize("name", ["tcp-p2", "reverse-p2", "duplex-p2", "udp-p2"])
+def test_the_last_line_that_counts_is_known(captures: Path, version: str, name: str) -> None:
+    """So that nobody waits for a server which has told everything."""
+    exp = EXPERIMENTS[name]
+    where = tools.layout(exp, MODERN, MODERN)
+    assert where.server
+    live = tools.LiveParser(exp, where, where.server)
+    lines = (captures / f"iperf-{version}-two-ends" / f"{name}.server.txt").read_text().splitlines()
+    last = max(n for n, line in enumerate(lines) if line.startswith("[  1") or line[:4] in ("[ *1", "[  2", "[ *2"))
+    for number, line in enumerate(lines):
+        assert live.complete == (number > last)
+        live.feed(line)
+    assert live.complete
+
+
 def test_a_flow_that_stalls_does_not_hold_the_others_back() -> None:
     exp = Experiment("x", streams=2, duration=10, warmup=1)
     row = "[  {}] {:.2f}-{:.2f} sec  1000000 Bytes  8000000 bits/sec  1=1:0:0:0:0:0:0:0"

@@ -11,7 +11,7 @@ from linkladder.codec import CodecError, from_json
 from linkladder.model import CoreLoad, Experiment, HostFacts, NicCounters, TcpCounters
 from linkladder.tools import Layout
 
-PROTOCOL = 1  # both ends must speak the same
+PROTOCOL = 2  # both ends must speak the same
 PORTS = range(5301, 5401)  # test ports, documented; one is open only while a trial runs
 REQUEST_LIMIT = 64 * 1024
 
@@ -142,6 +142,7 @@ class Started:
 @dataclass(frozen=True)
 class Stop:
     process: int
+    at_once: bool = False  # it has said all that it will: do not wait for what it does in its own time
 
     def check(self) -> None:
         _range(self.process, "process", 1, 1 << 31)
@@ -192,6 +193,7 @@ class RawSample:
     cores: tuple[CoreLoad, ...]
     memory_used: int
     nics: tuple[NicCounters, ...] = ()
+    retransmits: int | None = None
 
 
 @dataclass(frozen=True)

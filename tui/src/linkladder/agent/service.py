@@ -149,7 +149,7 @@ class Service:
 
     async def do_stop(self, request: ask.Stop) -> ask.Finished:
         self._known(request.process)
-        return await self.children.stop(request.process)
+        return await self.children.stop(request.process, request.at_once)
 
     async def do_collect(self, request: ask.Stop) -> ask.Finished:
         self._known(request.process)
@@ -193,7 +193,7 @@ class Service:
             due += 1.0
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             seen = sampler.sample()
-            self.say(ask.RawSample(time.monotonic(), seen.cores, seen.memory_used, seen.nics))
+            self.say(ask.RawSample(time.monotonic(), seen.cores, seen.memory_used, seen.nics, seen.retransmits))
 
     async def do_counters(self, request: ask.Counters) -> ask.CountersReply:
         return await asyncio.to_thread(self._counters, request)

@@ -19,6 +19,7 @@ from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, 
 from linkladder.peer import EndPoint, Refused
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
+QUIET = 0.5  # seconds in which a server must have told its last figures once the clients have ended
 SILENCE = 8.0  # seconds without a line of a tool that prints every second
 PING_INTERVAL = 0.2
 LOAD_PING = Experiment("load-ping", Tool.PING, Protocol.ECHO, interval=PING_INTERVAL)
@@ -44,9 +45,15 @@ class Process:
     live: tools.LiveParser | None = None
     last_line: float = field(default_factory=time.monotonic)
     exited: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
     told: bool = False  # it was told to end
     exited_alone: bool = False  # it ended before that
     finished: ask.Finished | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Every flow's last line is here."""
+        return self.live is not None and self.live.complete
 
     def command(self) -> Command:
         done = self.finished
@@ -248,15 +255,19 @@ class Trial:
     async def _end(self, clients: list[Process], server: Process | None, ping: Process | None) -> None:
         await asyncio.gather(*(self._finish(c) for c in clients), *([self._finish(ping)] if ping else []))
         if server:
-            quiet = 0.25 if self.exp.tool == Tool.IPERF else 0.05  # its last report may still be on its way
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(server.exited.wait(), quiet)
+            quiet = QUIET if self.exp.tool == Tool.IPERF else 0.05  # its last report may still be on its way
+            until = time.monotonic() + quiet
+            while not server.exited.is_set() and not server.complete and (left := until - time.monotonic()) > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(server.news.wait(), left)
+                server.news.clear()
             await self._finish(server)
 
     async def _finish(self, process: Process) -> None:
         if process.finished is None:
             process.told = True
-            process.finished = await self.ends[process.end].ask("stop", ask.Stop(process.number))
+            stop = ask.Stop(process.number, process.complete)
+            process.finished = await self.ends[process.end].ask("stop", stop)
 
     async def _stop_everything(self) -> None:
         """After a fault: nothing of this trial may run on; what its tools said is kept if it still can be had."""
@@ -293,13 +304,14 @@ class Trial:
     def _take(self, end: End, event: ask.Event) -> None:
         if isinstance(event, ask.RawSample):
             t = event.t - self.offset[end] - self.begun
-            sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics)
+            sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
             self.samples.setdefault(end.value, []).append(sample)
             self.emit(Sampled(end, sample))
             return
         process = next((p for p in self.processes if self._is(p, end) and p.number == event.process), None)
         if process is None:
             return
+        process.news.set()
         if isinstance(event, ask.Exited):
             process.exited.set()
             process.exited_alone = not process.told

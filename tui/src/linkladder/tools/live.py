@@ -26,6 +26,13 @@ class LiveParser:
         self._reached: dict[str, float] = {}
         self._interim: dict[str, str] = {}
         self._begun: float | None = None
+        self._totals: set[tuple[str, bool]] = set()  # flows whose last line was printed
+        self._ways = 2 if exp.direction == Direction.DUPLEX else 1
+
+    @property
+    def complete(self) -> bool:
+        """Has this process told all that it will of every flow?  Then there is nothing to wait for."""
+        return len(self._totals) >= self._exp.streams * self._ways
 
     def feed(self, line: str) -> list[Interval]:
         line = line.rstrip()
@@ -41,7 +48,11 @@ class LiveParser:
 
     def _iperf(self, line: str) -> list[Interval]:
         row = iperf_lines.parse_row(line)
-        if row is None or iperf_lines.channel(row, self._role, self._reverse_flag) != "rx":
+        if row is None:
+            return []
+        if row.start == 0.0 and row.end > 1.5:  # one second of -i 1 is no total
+            self._totals.add((row.flow, row.star))
+        if iperf_lines.channel(row, self._role, self._reverse_flag) != "rx":
             return []
         if row.start == 0.0 and row.flow in self._reached:
             return []  # the total
