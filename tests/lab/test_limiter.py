@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
+import impairments
 import limits
 from linkladder.codec import to_json
 from linkladder.judge import Limiter, LimiterKind, limiter
 from linkladder.model import Direction, Protocol
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 DRAWS = int(os.environ.get("LINKLADDER_DRAWS", "1"))
 KEEP = os.environ.get("LINKLADDER_DRAWS_KEEP")
@@ -39,7 +40,7 @@ RIGHT = {
 
 def judged(kind: str, seed: int) -> Limiter:
     """One draw, measured and judged."""
-    drawn = limits.draw(kind, random.Random(f"{kind} {seed}"))
+    drawn = impairments.draw(kind, random.Random(f"{kind} {seed}"))
     rung = limits.measure(drawn)
     if KEEP:
         Path(KEEP).mkdir(parents=True, exist_ok=True)
