@@ -7,6 +7,7 @@ to what has to be weighed (a full window, lost segments, a growing queue, a busy
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable
 
 from linkladder import units
@@ -14,7 +15,8 @@ from linkladder.judge.evidence import BUSY, STARVED, Evidence, gather
 from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
 from linkladder.verdicts import Limiter, LimiterKind
 
-AT_CEILING = 0.98
+AT_CEILING = 0.97
+NEAR_CEILING = 0.93  # enough where most seconds run at the ceiling: what is short is lost in single dips
 SOME_LOSS = 1e-5
 REAL_LOSS = 1e-4
 SOME_STALLS = 5  # closed windows in a trial; one or two happen at its end
@@ -81,9 +83,14 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
 
 
 def _link(e: Evidence) -> Limiter | None:
-    if e.ratio is None or e.ratio < AT_CEILING:
+    if e.ratio is None or e.ceiling is None:
+        return None
+    level = statistics.median(e.seconds) / e.ceiling if e.seconds else 0.0
+    dips = e.ratio < AT_CEILING
+    if dips and (e.ratio < NEAR_CEILING or level < 0.985):
         return None
     above = ", so the link is not what was entered" if e.ratio > 1.01 else ""
+    above = f"; most seconds run at {level:.1%} of it, the rest lose it in dips" if dips else above
     return Limiter(
         LimiterKind.LINK,
         f"The link itself: {units.rate(e.goodput)} is {e.ratio:.1%} of the ceiling of {units.rate(e.ceiling)}{above}.",
