@@ -2,34 +2,86 @@
 
 from __future__ import annotations
 
-from linkladder import host
-from linkladder.model import Evidence, Path, Rung, RungName
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from linkladder import host, tools, units
+from linkladder.model import Contract, Evidence, Experiment, Path, Protocol, Rung, RungName, Tool, TrialResult
+
+SURVEY = Experiment("survey", Tool.PING, Protocol.ECHO, count=5)
 CLAIMS = {
     RungName.SAME_HOST: "both appliances are on one host",
     RungName.SAME_VLAN: "the appliances are on two hosts in one VLAN",
     RungName.DC_LINK: "the link lies between the appliances",
 }
+NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)
+FAR_AWAY_MS = 10.0  # no round trip within one room takes so long
+CLEAR_MS = 0.5  # a round trip below it says nothing by being halved
+HALF = 0.5
 
 
-def evidence(rung: Rung, path: Path, round_trips: dict[RungName, float]) -> Evidence:
+@dataclass(frozen=True)
+class Survey:
+    """What a few pings showed; None where none was answered."""
+
+    rtt_ms: float | None = None  # the least, which load disturbs the least
+    hops: int | None = None
+
+
+def survey(result: TrialResult) -> Survey:
+    """The least round trip, and the routers between, from the TTL left in the answers."""
+    ttl = next((found for c in result.commands if (found := tools.ping_ttl(c.output)) is not None), None)
+    return Survey(result.rtt.min_ms if result.rtt else None, None if ttl is None else host.hops_from_ttl(ttl))
+
+
+def evidence(
+    rung: Rung,
+    path: Path,
+    seen: Survey,
+    earlier: Mapping[RungName, float],
+    contract: Contract,
+    asked: str = "",
+    word: str = "",
+) -> Evidence:
     """Findings for and against the rung's claim, from what this end can see without asking anybody."""
-    findings: list[str] = []
-    contradicts = False
-    near_by = rung.name in (RungName.SAME_HOST, RungName.SAME_VLAN)
-    subnet = host.same_subnet(path.local, path.remote)
-    direct = host.arp_direct(path.remote)
-    if subnet:
-        findings.append(f"{path.remote} is in the subnet of {path.local}")
+    near_by = rung.name in NEAR_BY
+    good: list[str] = []
+    bad: list[str] = []
+
+    def add(text: str, against: bool = False) -> None:
+        (bad if against else good).append(text)
+
+    if host.same_subnet(path.local, path.remote):
+        add(f"{path.remote} is in the subnet of {path.local}")
     else:
-        findings.append(f"{path.remote} is behind a router, as seen from {path.local}")
-        contradicts = contradicts or near_by
+        add(f"{path.remote} is behind a router, as seen from {path.local}", near_by)
+    direct = host.arp_direct(path.remote)
     if direct is not None:
-        findings.append(
-            f"{path.remote} " + ("answers ARP itself" if direct else "does not answer ARP: something routes")
-        )
-        contradicts = contradicts or (near_by and not direct)
-    for name in RungName:
-        if name != rung.name and name in round_trips:
-            findings.append(f"the round trip on {name} was {round_trips[name]:.3f} ms")
-    return Evidence(CLAIMS.get(rung.name, ""), tuple(findings), contradicts)
+        add(f"{path.remote} {'answers ARP itself' if direct else 'does not answer ARP itself'}", near_by and not direct)
+    if seen.hops is not None:
+        routers = f"{seen.hops} router{'s' if seen.hops > 1 else ''}" if seen.hops else "no router"
+        add(f"{routers} between, by the TTL of its answers", near_by and seen.hops > 0)
+    if seen.rtt_ms is None:
+        add(f"{path.remote} answers no ping")
+    else:
+        _round_trip(rung.name, seen.rtt_ms, earlier, contract, add)
+    return Evidence(CLAIMS.get(rung.name, ""), (*bad, *good), bool(bad), asked, word, tuple(bad))
+
+
+def _round_trip(
+    rung: RungName, rtt: float, earlier: Mapping[RungName, float], contract: Contract, add: Callable[..., None]
+) -> None:
+    """The round trip against what the rung allows, against the rung before, and against what was expected."""
+    now = f"the round trip is {units.milliseconds(rtt)}"
+    below = [name for name in RungName if name in earlier and name != rung]
+    before = below[-1] if below else None
+    held = f", on {before} it was {units.milliseconds(earlier[before])}" if before else ""
+    expected = contract.expected_rtt_ms
+    if rung in NEAR_BY and rtt > FAR_AWAY_MS:
+        add(f"{now}, far too long for one site{held}", True)
+    elif rung is RungName.DC_LINK and expected and rtt < HALF * expected:
+        add(f"{now} where {units.milliseconds(expected)} was expected: this is not across the link{held}", True)
+    elif before and earlier[before] > CLEAR_MS and rtt < HALF * earlier[before]:
+        add(f"{now}{held}: the way has become shorter, not longer", True)
+    else:
+        add(f"{now}{held}")

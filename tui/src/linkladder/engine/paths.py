@@ -27,14 +27,12 @@ def resolve(rung: Rung, near: HelloReply, far: HelloReply) -> Path:
 
 
 def moved(plan: Plan, rung: Rung) -> bool:
-    """Does the rung use the same addresses as one before it?  Then a machine must move in between."""
-    for other in plan.rungs:
-        if other.name == rung.name:
-            return False
-        same = (other.path.peer, other.path.remote) == (rung.path.peer, rung.path.remote)
-        if other.name != RungName.LOCALHOST and same:
-            return True
-    return False
+    """Does another rung use the same addresses?  Then a machine must be where this one wants it, before each."""
+    return any(
+        (other.path.peer, other.path.remote) == (rung.path.peer, rung.path.remote)
+        for other in plan.rungs
+        if other.name not in (rung.name, RungName.LOCALHOST)
+    )
 
 
 def _guess(near: HelloReply, far: HelloReply) -> str:

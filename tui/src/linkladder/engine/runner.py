@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from linkladder import events as ev
 from linkladder import judge, tools
@@ -14,11 +16,11 @@ from linkladder import plan as plans
 from linkladder.agent import requests as ask
 from linkladder.agent.service import versions_of
 from linkladder.engine.controls import Controls
-from linkladder.engine.evidence import evidence
+from linkladder.engine.evidence import SURVEY, evidence, survey
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError
-from linkladder.model import End, Experiment, Path, Plan, Protocol, Rung, RungName, RunState, TrialResult
+from linkladder.model import End, Evidence, Experiment, Path, Plan, Protocol, Rung, RungName, RunState, TrialResult
 from linkladder.peer import EndPoint, FarEnd, NearEnd, PeerLost, Refused
 from linkladder.store import Store, StoreFault
 
@@ -30,6 +32,10 @@ LONG_WARMUP = 5.0
 
 class Stop(Exception):
     """The run ends here; the reason is for people."""
+
+
+class Skipped(Exception):
+    """The operator leaves the rung."""
 
 
 class Engine:
@@ -53,6 +59,7 @@ class Engine:
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._far: dict[str, FarEnd] = {}
         self._known: set[str] = set()  # peers that answered in this run
+        self._lost: set[str] = set()  # those of them that do not answer now
         self._port = 0
         self._index = 0
         self._failed = 0
@@ -138,13 +145,15 @@ class Engine:
         self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index))
         unavailable = ""
         try:
-            path = await self._ready(rung)
-            if path is None:
-                unavailable = "skipped by the operator"
-            else:
-                await self._climb(rung, path)
+            await self._climb(rung, rung.path if self._over(rung) else await self._ready(rung))
         except PathUnknown as error:
             unavailable = str(error)
+        except Skipped:
+            stored = len([name for name, _, _ in self.store.done(self.run_id) if name == rung.name])
+            unavailable = "" if stored else "skipped by the operator"
+            if stored:
+                of = f"{stored} of {plans.trials(rung)} trials"
+                self.store.note(self.run_id, f"{rung.name}: the rest was skipped by the operator after {of}")
         if unavailable:
             self.store.rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
@@ -153,45 +162,95 @@ class Engine:
         result = next(r for r in document.rungs if r.name == rung.name)
         self._emit(ev.RungFinished(rung.name, result))
 
-    async def _ready(self, rung: Rung) -> Path | None:
-        """The rung's path, with the far end reached and the machine where it belongs; None when it is skipped."""
+    def _over(self, rung: Rung) -> bool:
+        """Was all of it measured before the run was resumed?  Then nobody need move for it."""
+        stored = self.store.done(self.run_id) if self._resumed else set()
+        return all((rung.name.value, exp.id, repeat) in stored for exp, repeat in plans.order(rung))
+
+    async def _ready(self, rung: Rung) -> Path:
+        """The rung's path, with the far end reached and the machine where it belongs."""
         if rung.name == RungName.LOCALHOST:
             return rung.path
+        asked = ""
         if self._operator and moved(self.plan, rung):
-            words = rung.move.format(peer=rung.path.peer or "the other appliance") + ", then press Enter"
-            self._emit(ev.WaitingForOperator(rung.name, words))
-            if not await self.controls.operator():
-                if self.controls.cancelled:
-                    raise Stop("it was cancelled")
-                return None
-            await self._drop(rung.path.peer)
-        if not rung.path.peer:
-            raise PathUnknown("no peer is named for it; pair one, or name it with --peer")
-        far = await self._reach(rung.path.peer)
-        path = resolve(rung, self.near.hello, far.hello)
-        found = await asyncio.to_thread(evidence, rung, path, self._round_trip)
+            asked = rung.move.format(peer=rung.path.peer or "the other appliance")
+        words, word = f"{asked}, then press Enter.", ""
+        for last in (not asked, True):
+            if asked:
+                word = await self._told(rung, words, word)
+            if not rung.path.peer:
+                raise PathUnknown("no peer is named for it; pair one, or name it with --peer")
+            path, found = await self._look(rung, asked, word)
+            if last or not found.contradicts:
+                break
+            against = "; ".join(found.against)
+            words = f"The facts speak against it: {against}. Put it right, or leave it so; then press Enter."
         self.store.rung(self.run_id, rung.name, found)
         self._emit(ev.EvidenceFound(rung.name, found))
         return path
 
+    async def _told(self, rung: Rung, words: str, before: str) -> str:
+        """Wait for the operator; what was answered and when."""
+        self._emit(ev.WaitingForOperator(rung.name, words))
+        if not await self.controls.operator():
+            self._heed()
+        await self._drop(rung.path.peer)
+        self._keep_notes()
+        now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"{before}, and again at {now} after the facts had been shown" if before else f"done, at {now}"
+
+    def _heed(self) -> None:
+        """Leave the run or the rung, whichever the operator has asked for."""
+        if self.controls.cancelled:
+            raise Stop("it was cancelled") from None
+        if self.controls.skip_rung:
+            raise Skipped from None
+
+    async def _look(self, rung: Rung, asked: str, word: str) -> tuple[Path, Evidence]:
+        """Reach the far end, and check what can be checked of where it stands."""
+        while True:
+            far = await self._reach(rung.path.peer)
+            path = resolve(rung, self.near.hello, far.hello)
+            port = ask.PORTS[self._port % len(ask.PORTS)]
+            work = asyncio.create_task(
+                Trial({End.NEAR: self.near, End.FAR: far}, path, SURVEY, 0, port, lambda _: None).run()
+            )
+            self.controls.guard(work.cancel)
+            try:
+                seen = survey(await work)
+            except PeerLost as error:
+                await self._mourn(rung.path.peer, error)
+                continue
+            except asyncio.CancelledError:
+                self._heed()
+                raise
+            finally:
+                self.controls.guard(None)
+            found = await asyncio.to_thread(
+                evidence, rung, path, seen, self._round_trip, self.plan.contract, asked, word
+            )
+            return path, found
+
     async def _climb(self, rung: Rung, path: Path) -> None:
         done = self.store.done(self.run_id) if self._resumed else set()
-        for exp, repeat in plans.order(rung):
-            if (rung.name.value, exp.id, repeat) in done:
-                self._index += 1
-                continue
-            while True:
-                await self._pause(rung)
-                if self.controls.cancelled:  # while no trial ran that it could have ended
-                    raise Stop("it was cancelled")
-                if self.controls.skip_rung:
-                    return
-                self.controls.again = False
-                if not await self._trial(rung, path, self._timed(rung, exp), repeat):
-                    return
-                if not self.controls.again:
-                    break
-            self._index += 1
+        todo = deque((e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done)
+        self._index += plans.trials(rung) - len(todo)
+        last: tuple[Experiment, int] | None = None
+        while todo or self.controls.again:
+            await self._pause(rung)
+            self._heed()  # what was asked while no trial ran that it could have ended
+            again = self.controls.again and last is not None
+            self.controls.again = False
+            if again and last:
+                self.store.note(
+                    self.run_id, f"{rung.name} {last[0].id}, repeat {last[1] + 1}: done again by the operator"
+                )
+            elif todo:
+                last = todo.popleft()
+            else:
+                return
+            await self._trial(rung, path, self._timed(rung, last[0]), last[1])
+            self._index += not again
 
     async def _pause(self, rung: Rung) -> None:
         if self.controls.pause_asked:
@@ -206,8 +265,8 @@ class Engine:
             return replace(exp, warmup=LONG_WARMUP)
         return exp
 
-    async def _trial(self, rung: Rung, path: Path, exp: Experiment, repeat: int) -> bool:
-        """One trial to the store, tried again when the peer was lost; False when the rung is to be left."""
+    async def _trial(self, rung: Rung, path: Path, exp: Experiment, repeat: int) -> None:
+        """One trial to the store, tried again when the peer was lost."""
         while True:
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: self.near}
             if rung.name != RungName.LOCALHOST:
@@ -221,14 +280,10 @@ class Engine:
             try:
                 result = await work
             except PeerLost as error:
-                await self._drop(path.peer)
-                self._emit(ev.Notice(f"{error}; the trial will be done again"))
+                await self._mourn(path.peer, error)
                 continue
             except asyncio.CancelledError:
-                if self.controls.cancelled:
-                    raise Stop("it was cancelled") from None
-                if self.controls.skip_rung:
-                    return False
+                self._heed()
                 work.cancel()
                 with contextlib.suppress(asyncio.CancelledError, PeerLost):
                     await work
@@ -236,7 +291,7 @@ class Engine:
             finally:
                 self.controls.guard(None)
             self._keep(rung, exp, result)
-            return True
+            return
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = replace(result, id=f"{rung.name}-{result.id}")
@@ -266,10 +321,12 @@ class Engine:
                 if pause == 0.0 or permanent or not self._far_known(peer):
                     self._emit(ev.PeerLost(peer, str(error), 0.0))
                     raise Stop(f"{peer} cannot be reached: {error}") from error
+                self._lost.add(peer)
                 self._emit(ev.PeerLost(peer, str(error), pause))
                 await self._nap(pause)
                 continue
-            if self._far_known(peer):
+            if peer in self._lost:
+                self._lost.discard(peer)
                 self._emit(ev.PeerBack(peer))
             self._far[peer] = far
             self._known.add(peer)
@@ -283,9 +340,14 @@ class Engine:
 
     async def _nap(self, seconds: float) -> None:
         for _ in range(max(1, int(seconds * 10))):
-            if self.controls.cancelled:
-                raise Stop("it was cancelled")
+            self._heed()
             await asyncio.sleep(0.1)
+
+    async def _mourn(self, peer: str, error: PeerLost) -> None:
+        """It went in the middle of something, which is done again once it is back."""
+        self._lost.add(peer)
+        await self._drop(peer)
+        self._emit(ev.Notice(f"{error}; the trial will be done again"))
 
     async def _drop(self, peer: str) -> None:
         far = self._far.pop(peer, None)

@@ -97,6 +97,9 @@ class FreeBSD:
     def tcp_counters(self) -> TcpCounters:
         return text.tcp_counters(document(output(["netstat", "--libxo", "json", "-s", "-p", "tcp"])))
 
+    def retransmits(self) -> int | None:
+        return self._calls.retransmits()
+
     def sockets(self, port: int) -> tuple[SocketStat, ...]:
         # -W: without it addresses are cut to a column's width, even in JSON
         counts = document(output(["netstat", "--libxo", "json", "-nTW", "-p", "tcp"]))

@@ -13,6 +13,7 @@ AF_LINK = 18
 IFF_UP, IFF_LOOPBACK = 0x1, 0x8
 LINK_DATA = struct.Struct("6BHII15Q")  # struct if_data up to ifi_hwassist
 CLOCKINFO = struct.Struct("5i")  # hz, tick, spare, stathz, profhz
+TCPSTAT_RESENT = 20 * 8  # tcps_sndrexmitpack in struct tcpstat, of 64-bit counters (netinet/tcp_var.h)
 STATES = 5  # user, nice, system, interrupt, idle
 
 
@@ -79,6 +80,12 @@ class Calls:
     def number(self, name: str) -> int | None:
         value = self.raw(name)
         return int.from_bytes(value, "little") if value and len(value) in (4, 8) else None
+
+    def retransmits(self) -> int | None:
+        """TCP segments sent again since boot."""
+        raw = self.raw("net.inet.tcp.stats") or b""
+        end = TCPSTAT_RESENT + 8
+        return int.from_bytes(raw[TCPSTAT_RESENT:end], "little") if len(raw) >= end else None
 
     def core_ticks(self) -> tuple[list[tuple[int, ...]], int]:
         """Each core's ticks by state, and ticks per second."""

@@ -82,6 +82,9 @@ class Linux:
     def tcp_counters(self) -> TcpCounters:
         return linux_text.tcp_counters(read("/proc/net/snmp"), read("/proc/net/netstat"))
 
+    def retransmits(self) -> int | None:
+        return linux_text.tcp_counters(read("/proc/net/snmp"), "").retransmits
+
     def sockets(self, port: int) -> tuple[SocketStat, ...]:
         wanted = ["(", "sport", "=", f":{port}", "or", "dport", "=", f":{port}", ")"]
         return linux_text.sockets(output(["ss", "-tainmOH", *wanted]))

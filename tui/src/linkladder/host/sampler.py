@@ -20,15 +20,17 @@ class Sampler:
         self._began = 0.0
         self._times: tuple[CoreTimes, ...] = ()
         self._last: tuple[CoreLoad, ...] = ()
+        self._resent: int | None = None
 
     def start(self) -> None:
         """The first look, against which the first sample is held."""
         self._began = time.monotonic()
         self._times = backend().core_times()
         self._last = (QUIET,) * len(self._times)
+        self._resent = backend().retransmits()
 
     def sample(self) -> HostSample:
-        """Loads since the last call, and cumulative NIC counters; `t` counts from start()."""
+        """Loads since the last call, and cumulative NIC counters; `t` and retransmits count from start()."""
         if not self._times:
             self.start()
         times = backend().core_times()
@@ -39,7 +41,9 @@ class Sampler:
         self._times = times
         _, used = backend().memory()
         nics = tuple(backend().nic_counters(False).values())
-        return HostSample(time.monotonic() - self._began, self._last, used, nics)
+        now = backend().retransmits()
+        resent = None if now is None or self._resent is None else max(0, now - self._resent)
+        return HostSample(time.monotonic() - self._began, self._last, used, nics, resent)
 
 
 def load(before: CoreTimes, after: CoreTimes, unknown: CoreLoad = QUIET) -> CoreLoad:

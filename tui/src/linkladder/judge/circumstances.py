@@ -23,7 +23,7 @@ def circumstances(verdict: Judgement, rung: RungResult, deal: Contract) -> Judge
     if holes and rung.name not in GENERATOR and worse in (Verdict.PASS, Verdict.CANNOT_JUDGE):
         # A link that swallows packets of the MTU it was sold with does not do what was bought.
         worse, sentence = Verdict.FAIL, f"FAIL: {holes[0]}"
-    elif doubts and rung.name is RungName.DC_LINK and worse is Verdict.PASS:
+    elif doubts and worse is Verdict.PASS:  # a PASS of another path than the one that was claimed is none
         worse, sentence = Verdict.CANNOT_JUDGE, f"CANNOT JUDGE: {doubts[0]} {verdict.sentence}"
     reasons = verdict.reasons if worse is verdict.verdict else (sentence, *verdict.reasons)
     provisional = verdict.provisional or bool(doubts)
@@ -52,7 +52,8 @@ def _whereabouts(rung: RungResult, deal: Contract) -> tuple[list[str], list[str]
     """Doubts whether the traffic went where it was claimed to go, and a round trip longer than it should be."""
     doubts, notes = [], []
     if rung.evidence is not None and rung.evidence.contradicts:
-        doubts.append(f"The evidence contradicts the claim of this rung: {'; '.join(rung.evidence.findings)}.")
+        said = "; ".join(rung.evidence.against or rung.evidence.findings)
+        doubts.append(f"The evidence contradicts the claim of this rung: {said}.")
     series: Iterable[Rtt | None] = (t.rtt for e in rung.experiments for t in e.trials if t.ok)
     idle = next((r.min_ms for r in series if r is not None and r.min_ms is not None), None)
     wanted = deal.expected_rtt_ms

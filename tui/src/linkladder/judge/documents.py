@@ -133,7 +133,7 @@ def _step(
         lost = f"of the {units.rate(best)} that the link can carry {1 - b / best:.0%} is lost"
         return f"{names}: {figures}; {lost} to {suspect}."
     enough = ", which still is enough" if b >= needed else ""
-    return f"{names}: {figures}, {1 - b / a:.0%} is lost to {suspect} ({sure}){enough}."
+    return f"{names}: {figures}, {1 - b / a:.0%} of it is lost to {suspect} ({sure}){enough}."
 
 
 def _values(rung: RungResult, judged: RungJudgement) -> list[float]:

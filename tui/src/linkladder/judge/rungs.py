@@ -46,7 +46,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
     weakest = min(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
     if rung.unavailable:
-        verdict = Judgement(Verdict.INCOMPLETE, False, f"Not measured: {rung.unavailable}")
+        verdict = Judgement(Verdict.INCOMPLETE, False, f"{rung.name} was not measured: {rung.unavailable}")
     elif rung.name in GENERATOR:
         verdict = _judge_generator(rung, judged, chosen, deal)
     else:

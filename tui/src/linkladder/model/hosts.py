@@ -101,6 +101,7 @@ class HostSample:
     cores: tuple[CoreLoad, ...]
     memory_used: int
     nics: tuple[NicCounters, ...] = ()
+    retransmits: int | None = None  # TCP segments this host sent again since the trial began
 
 
 @dataclass(frozen=True)

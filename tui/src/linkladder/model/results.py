@@ -63,8 +63,11 @@ class Evidence:
     """What was checked about the operator's claim of where the machines stand."""
 
     claim: str = ""
-    findings: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()  # what speaks against the claim comes first
     contradicts: bool = False
+    asked: str = ""  # what the operator was asked to do before the rung, if anything
+    word: str = ""  # what the operator answered, and when
+    against: tuple[str, ...] = ()  # those findings that contradict the claim
 
 
 @dataclass(frozen=True)

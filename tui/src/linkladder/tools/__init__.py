@@ -48,6 +48,7 @@ from linkladder.tools.commands import client_argv, default_mtus, expected_second
 from linkladder.tools.face import Expectation, Layout, Outcome, ToolVersions, Unavailable
 from linkladder.tools.live import LiveParser
 from linkladder.tools.ping import path_mtu
+from linkladder.tools.ping import ttl as ping_ttl
 from linkladder.tools.versions import layout, parse_version, version_command
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "parse_version",
     "path_mtu",
     "ping_argv",
+    "ping_ttl",
     "server_argv",
     "version_command",
 ]

@@ -16,6 +16,7 @@ REPLY = re.compile(
 REPLY6 = re.compile(r"^\d{1,6} bytes from (\S{1,80}), icmp_seq=(\d{1,9}) .*?time=(\d{1,9}(?:\.\d{1,6})?) ms(\(DUP!\))?")
 SUMMARY = re.compile(r"^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received")
 HEADER = re.compile(r"^PING6?\b")
+TTL = re.compile(r"\b(?:ttl|hlim)=(\d{1,3})\b")
 TOO_LONG = re.compile(r"message too long|frag(?:mentation)? needed|packet too big", re.I)
 NOISE = re.compile(r"^(?:---|rtt |round-trip|\$ |rc=|ping: (?:sendto|sendmsg): No buffer space)")  # a full queue: loss
 TOLD_MTU = re.compile(r"mtu\s*=?\s*(\d{2,6})", re.I)
@@ -38,6 +39,13 @@ def reply(line: str) -> float | None:
     """The round trip of one line, in ms."""
     match = REPLY.match(line) or REPLY6.match(line)
     return float(match[3]) if match and not match[4] else None
+
+
+def ttl(out: str) -> int | None:
+    """The TTL (hop limit) left in the first answer."""
+    answers = (line for line in out.splitlines() if reply(line.strip()) is not None)
+    found = TTL.search(next(answers, ""))
+    return int(found[1]) if found else None
 
 
 def parse(out: str, err: str = "") -> Series:
