@@ -24,8 +24,13 @@ usage() {
 	TEXT
 }
 
+# A tmux server of its own, so that it works from inside another tmux too.
+terminals() {
+	env -u TMUX tmux -L "$session" "$@"
+}
+
 down() {
-	tmux kill-session -t "$session" 2>/dev/null || true
+	terminals kill-server 2>/dev/null || true
 	for name in alpha beta; do
 		file=$work/$name.pid
 		if [ -s "$file" ] && grep -q qemu "/proc/$(cat "$file")/comm" 2>/dev/null; then
@@ -96,6 +101,15 @@ firmware() {
 	die "there is no UEFI firmware (Debian: ovmf); LL_VM_FIRMWARE=bios does without"
 }
 
+# VMware's controller where the firmware has a driver for it: Debian's OVMF has none, SeaBIOS has.
+controller() {
+	if [ "$LL_VM_FIRMWARE" = efi ]; then
+		echo '-device virtio-blk-pci,drive=d0,bootindex=1'
+	else
+		echo '-device pvscsi,id=scsi0 -device scsi-hd,drive=d0,bus=scsi0.0,bootindex=1'
+	fi
+}
+
 # start NAME NUMBER
 start() {
 	disk=$work/$1.qcow2
@@ -104,7 +118,7 @@ start() {
 	# shellcheck disable=SC2046  # several words each
 	ip netns exec "$space" qemu-system-x86_64 -name "$1" -accel $(accelerator) $(firmware) -machine q35 \
 		-smp "$LL_VM_CPUS" -m "$LL_VM_MEMORY" -display none -vga std \
-		-device pvscsi,id=scsi0 -drive "file=$disk,if=none,id=d0,format=qcow2" -device scsi-hd,drive=d0,bus=scsi0.0 \
+		-drive "file=$disk,if=none,id=d0,format=qcow2" $(controller) \
 		-netdev "tap,id=m,ifname=$1-m,script=no,downscript=no" -device "vmxnet3,netdev=m,mac=52:54:00:1a:0$2:00" \
 		-netdev "tap,id=t,ifname=$1-t,script=no,downscript=no" -device "vmxnet3,netdev=t,mac=52:54:00:1a:0$2:01" \
 		-chardev "socket,id=c,path=$work/$1.console,server=on,wait=off,logfile=$work/$1.log" -serial chardev:c \
@@ -148,7 +162,8 @@ if [ "$tmux" = no ]; then
 	done
 	exit 0
 fi
-tmux new-session -d -s "$session" -x 161 -y 26 "$(console alpha)"
-tmux split-window -h -t "$session" "$(console beta)"
+terminals new-session -d -s lab -x 161 -y 26 "$(console alpha)"
+terminals set-option -g status off
+terminals split-window -h -t lab "$(console beta)"
 echo "Ctrl-B and an arrow change the console, Ctrl-B d leaves; ./build.sh lab --vm --down ends the machines."
-exec tmux attach -t "$session"
+terminals attach -t lab
