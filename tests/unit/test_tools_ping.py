@@ -133,3 +133,13 @@ def test_saved(captures: Path, name: str, ok: bool, words: str) -> None:
     outcome = tools.parse_saved(Tool.PING, (captures / name).read_text())
     assert outcome.ok is ok
     assert words in outcome.reason
+
+
+def test_a_ping_that_was_ended_before_it_began_is_no_dead_path() -> None:
+    header = "PING 10.77.0.2 (10.77.0.2) from 10.77.0.1: 1372 data bytes\n"
+    helper = "linkladder-priv: /sbin/ping was ended by signal 2\n"
+    for out, err in ((header, helper), ("", helper), ("", "")):
+        outcome = echo(out, err, watchdog=True)
+        assert (outcome.ok, outcome.fault) == (False, Fault.TOOL)
+        assert "not done within its time" in outcome.reason
+    assert echo(header, watchdog=True).fault == Fault.PATH

@@ -211,8 +211,9 @@ class Trial:
             return list(await asyncio.gather(*(start(i) for i in range(where.clients))))
         made = []
         for index in range(where.clients):
+            begun = time.monotonic()  # one after the other, each with its own time: a slow start adds up over the sizes
             made.append(await start(index))
-            await self._wait(made[-1:])
+            await self._wait(made[-1:], begun + tools.expected_seconds(self.exp) / where.clients + WATCHDOG)
         return made
 
     async def _load_ping(self) -> Process | None:
@@ -236,9 +237,9 @@ class Trial:
         self.processes.append(process)
         return process
 
-    async def _wait(self, clients: list[Process]) -> None:
+    async def _wait(self, clients: list[Process], limit: float = 0.0) -> None:
         """Until every client has ended, or its watchdog bites."""
-        limit = self.begun + tools.expected_seconds(self.exp) + WATCHDOG
+        limit = limit or self.begun + tools.expected_seconds(self.exp) + WATCHDOG
         talks = self.exp.tool == Tool.IPERF
         while True:
             waiting = [c for c in clients if not c.exited.is_set()]

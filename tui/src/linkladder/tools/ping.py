@@ -122,6 +122,8 @@ def finish(
     """The verdict on one series, or on the probes of all MTUs together."""
     series = [parse(o, e) for o, e in zip(outs, (*errs, *[""] * len(outs)), strict=False)]
     for one in series:
+        if expect.watchdog and one.sent is None and not one.replies:
+            return _silent(one, expect)
         said = words.listen(one.foreign)
         said.lines = words.known(said.lines)
         if said.lines and said.fault == Fault.TOOL and not one.replies:
@@ -142,11 +144,13 @@ def finish(
 
 def _silent(series: Series, expect: Expectation) -> Outcome:
     """Neither answers nor a summary."""
+    if expect.watchdog and series.header and not series.foreign:
+        return Outcome(False, Fault.PATH, "no ping was answered before time ran out")
+    if expect.watchdog:
+        return Outcome(False, Fault.TOOL, "ping was not done within its time, and was ended")
     text = words.shorten("; ".join(series.foreign))
     if text:
         return Outcome(False, Fault.TOOL, f"ping: {text}")
-    if series.header and expect.watchdog:
-        return Outcome(False, Fault.PATH, "no ping was answered before time ran out")
     return Outcome(False, Fault.TOOL, "ping printed no result")
 
 
