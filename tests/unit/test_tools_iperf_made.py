@@ -1,0 +1,151 @@
+"""Verdicts on iperf output made up for the case: what no capture shows, and what no tool should print."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linkladder import tools
+from linkladder.model import Experiment, Fault, Protocol
+from linkladder.tools import Expectation, Outcome
+from tools_cases import MODERN, TWO_ENDS
+
+LOOPBACK = Expectation("127.0.0.1", "127.0.0.1")
+BOTH = ("iperf-2.1.8-two-ends", "iperf-2.2.1-two-ends")
+
+
+SERVER = """\
+Server listening on TCP port 7000 with pid 1
+TCP window size: 131072 Byte (default)
+[  1] local 10.91.0.2%vmx0 port 7000 connected with 10.91.0.1 port 4000 (peer 2.1.8)
+"""
+CLIENT = """\
+Client connecting to 10.91.0.2, TCP port 7000 with pid 2 (1 flows)
+TCP window size: 131072 Byte (default)
+[  1] local 10.91.0.1%vmx0 port 4000 connected with 10.91.0.2 port 7000 (sock=3)
+"""
+
+
+def row(start: float, end: float, count: int, tail: str = "1=1:0:0:0:0:0:0:0") -> str:
+    rate = round(count * 8 / (end - start))
+    return f"[  1] {start:.2f}-{end:.2f} sec  {count} Bytes  {rate} bits/sec  {tail}\n"
+
+
+def verdict(server: str, client: str = CLIENT, exp: Experiment | None = None, **known: object) -> Outcome:
+    exp = exp or Experiment("x", duration=4, warmup=1)
+    expect = replace(TWO_ENDS, **known)  # type: ignore[arg-type]
+    return tools.finish(exp, tools.layout(exp, MODERN, MODERN), server, "", (client,), ("",), expect)
+
+
+def test_black_hole() -> None:
+    """Connects, one segment, then 0 bit/s."""
+    rows = row(0, 1, 1448) + "".join(
+        f"[  1] {k}.00-{k + 1}.00 sec  0.000 Bytes  0.000 bits/sec  0=0:0:0:0:0:0:0:0\n" for k in range(1, 9)
+    )
+    outcome = verdict(SERVER + rows, watchdog=True)
+    assert (outcome.fault, outcome.ok) == (Fault.PATH, False)
+    assert "nothing arrived" in outcome.reason
+    nothing = verdict(SERVER, watchdog=True)
+    assert nothing.fault == Fault.PATH and "nothing arrived" in nothing.reason
+
+
+def test_a_run_that_outlives_its_time_with_empty_seconds() -> None:
+    """FreeBSD, large sends lost on the path: -t 4 came back after 30 s, exit status 0, nearly all seconds empty."""
+    empty = "".join(f"[  1] {k}.00-{k + 1}.00 sec  0.000 Bytes  0.000 bits/sec  0=0:0\n" for k in range(2, 29))
+    rows = row(0, 1, 5000000) + row(1, 2, 131072) + empty + row(29, 30, 1448) + row(0, 30, 5132520)
+    outcome = verdict(SERVER + rows.replace("0=0:0\n", "0=0:0:0:0:0:0:0:0\n"))
+    assert outcome.fault == Fault.PATH and "stalled" in outcome.reason
+
+
+def test_missing_last_second_is_restored_from_the_total() -> None:
+    """2.0.13 leaves out a last second that is not whole."""
+    rows = row(0, 1, 100) + "".join(row(k, k + 1, 1000000) for k in range(1, 4)) + row(0, 4.99, 3990100)
+    outcome = verdict(SERVER + rows)
+    assert outcome.ok, outcome.reason
+    assert outcome.intervals[-1].bytes == 990000
+    assert outcome.goodput_bps == pytest.approx(3990000 * 8 / 3.99)
+
+
+def test_a_missing_second_in_the_middle_is_no_result() -> None:
+    rows = row(0, 1, 100) + row(1, 2, 1000000) + row(3, 4, 1000000) + row(4, 5, 1000000) + row(0, 5, 4000100)
+    outcome = verdict(SERVER + rows)
+    assert outcome.fault == Fault.TOOL and "between 2.00 s and 3.00 s" in outcome.reason
+
+
+def test_a_total_that_contradicts_the_seconds() -> None:
+    rows = "".join(row(k, k + 1, 10_000_000) for k in range(5)) + row(0, 5, 30_000_000)
+    outcome = verdict(SERVER + rows)
+    assert outcome.fault == Fault.TOOL and "add up" in outcome.reason
+
+
+def test_a_digit_lost_on_the_way_makes_the_line_foreign() -> None:
+    good = "".join(row(k, k + 1, 10_000_000) for k in range(5)) + row(0, 5, 50_000_000)
+    assert verdict(SERVER + good).ok
+    bad = verdict(SERVER + good.replace("2.00-3.00 sec  10000000 Bytes", "2.00-3.00 sec  1000000 Bytes"))
+    assert not bad.ok and "between 2.00 s and 3.00 s" in bad.reason
+    assert bad.goodput_bps == 0.0, "a number that may be wrong is not given"
+
+
+def test_unknown_words_on_stderr_fail_the_trial_with_its_text() -> None:
+    exp = Experiment("x", duration=4, warmup=1)
+    good = "".join(row(k, k + 1, 10_000_000) for k in range(5)) + row(0, 5, 50_000_000)
+    where = tools.layout(exp, MODERN, MODERN)
+    outcome = tools.finish(
+        exp,
+        where,
+        SERVER + good,
+        "",
+        (CLIENT,),
+        ("WARNING: something new\n",),
+        TWO_ENDS,
+    )
+    assert outcome.fault == Fault.TOOL and "WARNING: something new" in outcome.reason
+    harmless = "Waiting for server threads to complete. Interrupt again to force quit.\n"
+    assert tools.finish(exp, where, SERVER + good, harmless, (CLIENT,), ("",), TWO_ENDS).ok
+
+
+def test_a_client_that_prints_garbage_or_nothing() -> None:
+    for text in ("", "segmentation fault (core dumped)\n", "\x00\x01[[[["):
+        outcome = verdict("", text)
+        assert outcome.fault == Fault.TOOL and not outcome.ok and outcome.reason
+    waiting = verdict(
+        "",
+        "Client connecting to 10.91.0.2, TCP port 7000 with pid 2 (1 flows)\n",
+        watchdog=True,
+    )
+    assert waiting.fault == Fault.PATH and "never made" in waiting.reason
+
+
+def test_udp_of_which_nothing_arrived() -> None:
+    exp = Experiment("x", protocol=Protocol.UDP, duration=4, warmup=1, udp_rate_bps=1e6)
+    client = CLIENT.replace("TCP port", "UDP port") + "".join(row(k, k + 1, 125000, "85/0 85 pps") for k in range(5))
+    server = "Server listening on UDP port 7000 with pid 1\n"
+    outcome = verdict(server, client + row(0, 5, 625000, "425/0 85 pps"), exp)
+    assert outcome.fault == Fault.PATH and "nothing of 1 of the 1 UDP streams arrived" in outcome.reason
+
+
+def test_a_reader_with_too_small_a_buffer_is_found_out() -> None:
+    """Without the same -l at the server it reads 1470 bytes of each 8000."""
+    exp = Experiment(
+        "x",
+        protocol=Protocol.UDP,
+        duration=4,
+        warmup=1,
+        udp_rate_bps=64e6,
+        write_size=8000,
+    )
+
+    def udp(start: int, end: int, datagrams: int, size: int) -> str:
+        return row(
+            start,
+            end,
+            datagrams * size,
+            f"0.001 ms 0/{datagrams} (0%) 0.1/0.1/0.1/0.1 ms 1000 pps",
+        )
+
+    server = SERVER.replace("TCP port", "UDP port")
+    for size, ok in ((8000, True), (1470, False)):
+        text = server + "".join(udp(k, k + 1, 1000, size) for k in range(5)) + udp(0, 5, 5000, size)
+        outcome = verdict(text, CLIENT, exp)
+        assert outcome.ok is ok, outcome.reason
