@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from linkladder import report, state, units
-from linkladder.codec import CodecError, from_json, to_json
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder import report, units
+from linkladder.codec import to_json
+from linkladder.commands.documents import read_document
+from linkladder.errors import EnvironmentFault
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document
 from linkladder.judge.remedies import PORTS
-from linkladder.model import Contract, Document, Layer, Protocol
+from linkladder.model import Contract, Layer, Protocol
 from linkladder.report import signing, verify
-from linkladder.store import Store
 from linkladder.verdicts import Comparison, DocumentJudgement
 
 
@@ -107,26 +107,10 @@ def _overrides(args: argparse.Namespace) -> Overrides:
     )
 
 
-def load(name: str) -> Document:
-    """A document from a JSON file, from a report, or from the store."""
-    path = Path(name)
-    if path.suffix in (".json", ".html") or "/" in name or path.is_file():
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
-        try:
-            value = json.loads(verify.embedded(text) if text.lstrip().startswith("<") else text)
-            return from_json(Document, value)
-        except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
-            raise UsageError(f"{name} is no linkladder document", str(error)[:200]) from None
-    return Store(state.folder()).load(name)
-
-
 def _judge(args: argparse.Namespace) -> int:
-    document = load(args.document)
+    document = read_document(args.document)
     judged = judge_document(document, _overrides(args))
-    compared = compare(document, load(args.compare)) if args.compare else None
+    compared = compare(document, read_document(args.compare)) if args.compare else None
     if args.json:
         value = to_json(judged)
         print(json.dumps(value | {"comparison": to_json(compared)} if compared else value, indent=1))
@@ -161,6 +145,10 @@ def _print(judged: DocumentJudgement) -> None:
     print()
     for text in judged.diagnosis:
         print(text)
+    for f in judged.follow_up:
+        print(f"next: {f.question}? {f.tells[0].upper()}{f.tells[1:]}.")
+    if judged.follow_up:
+        print("      linkladder run --follow-up RUN measures it; linkladder plan follow-up RUN shows it as a plan.")
 
 
 def _shown(judged: DocumentJudgement) -> list[tuple[str, str]]:
@@ -191,9 +179,9 @@ def _ceiling(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    document = load(args.run)
+    document = read_document(args.run)
     overrides = _overrides(args)
-    compared = compare(load(args.compare), document) if args.compare else None
+    compared = compare(read_document(args.compare), document) if args.compare else None
     targets = [t for t in (args.html, args.json, args.csv, args.openmetrics) if t]
     html = args.html or (None if targets else f"{document.run.id}.html")
     if html:
