@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import taken
 from linkladder import units
 from taken import LabError, LabTaken
 from world import SITES, Lab, Link
@@ -22,6 +24,8 @@ def main() -> int:
     lab = Lab(PREFIX, patience=0.0)
     if args.down:
         lab.down(forget=True)
+        with contextlib.suppress(LabTaken):  # whoever holds it sees that its lab is gone, and goes
+            taken.release(PREFIX, taken.hold(PREFIX, 5.0))
         print("the lab is gone, with the runs that its appliances stored")
         return 0
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from taken import hold
+from taken import hold, release
 
 TOP = Path(__file__).resolve().parents[2]
 SITES = ("alpha", "beta")
@@ -98,7 +98,7 @@ class World:
     def down(self) -> None:
         self._clear()
         if self._lock is not None:
-            os.close(self._lock)
+            release(self.prefix, self._lock)
             self._lock = None
 
     def _clear(self) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import pwd
 import shutil
@@ -23,11 +22,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from taken import LabError, hold
+import hostwide
+from delay import Delay
+from taken import LabError, hold, release
 
 TOP = Path(__file__).resolve().parents[2]
 SITES = ("alpha", "beta")
-CEILINGS = {"net.core.rmem_max": 64 << 20, "net.core.wmem_max": 64 << 20}
+CONGESTION = "cubic"  # what both systems use by default; a host's own choice would come in unasked
+VLAN = 98
 CONTROL_PORT = 8622
 PAIRING_PORT = 8623
 
@@ -52,6 +54,10 @@ class Lab:
     left_out: list[str] = field(default_factory=list)
     patience: float = 900.0  # how long to wait for another lab of this name to go
     _lock: int | None = None
+    _delay: Delay = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._delay = Delay(self._in, self.space("net"))
 
     # --- names
 
@@ -78,12 +84,14 @@ class Lab:
         self._lock = hold(self.prefix, self.patience) if self._lock is None else self._lock
         self._clear()
         (self.folder / self.prefix).mkdir(parents=True, exist_ok=True)
-        self._raise_ceilings()
+        self.left_out = []
+        hostwide.raise_for(self.prefix, CONGESTION)
         for site in (*SITES, "net"):
             ip("netns", "add", self.space(site))
             self._in(site, "ip", "link", "set", "lo", "up")
-            for key, value in (("tcp_congestion_control", "cubic"), ("ping_group_range", "0 2147483647")):
-                self._set(site, f"net/ipv4/{key}", value)
+            self._set(site, "net/ipv4/ping_group_range", "0 2147483647")
+            if self._set(site, "net/ipv4/tcp_congestion_control", CONGESTION) and site == "alpha":
+                self.left_out.append(f"{CONGESTION}: this kernel has none, and the appliances use what the host uses")
             self._set(site, "net/ipv6/conf/all/accept_dad", "0")
             self._set(site, "net/ipv6/conf/default/accept_dad", "0")
         self._pair("mg0", "control")
@@ -99,8 +107,11 @@ class Lab:
         self._clear()
         if forget:
             shutil.rmtree(self.folder / self.prefix, ignore_errors=True)
+            with contextlib.suppress(OSError):  # until one holds another lab
+                for folder in (self.folder, *([self.folder.parent] if self.folder.name != ".lab" else [])):
+                    folder.rmdir()
         if self._lock is not None:
-            os.close(self._lock)
+            release(self.prefix, self._lock)
             self._lock = None
 
     def _clear(self) -> None:
@@ -115,30 +126,7 @@ class Lab:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(int(pid), signal.SIGKILL)
                 ip("netns", "delete", name)
-        self._lower_ceilings()
-
-    def _raise_ceilings(self) -> None:
-        """Socket buffers up to 64 MB, as the appliance has them; the old values are kept for `down`."""
-        saved = self.folder / "ceilings.json"
-        if not saved.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            saved.write_text(json.dumps({k: int(_proc(k).read_text()) for k in CEILINGS}))
-        for key, value in CEILINGS.items():
-            if int(_proc(key).read_text()) < value:
-                _proc(key).write_text(str(value))
-
-    def _lower_ceilings(self) -> None:
-        saved = self.folder / "ceilings.json"
-        if saved.exists() and not self._others():
-            for key, value in json.loads(saved.read_text()).items():
-                _proc(key).write_text(str(value))
-            saved.unlink()
-
-    def _others(self) -> bool:
-        """Does another lab of this checkout still run?"""
-        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout.split()
-        labs = [p.name for p in self.folder.iterdir() if p.is_dir() and p.name != self.prefix]
-        return any(f"{lab}-{site}" in listed for lab in labs for site in SITES)
+        hostwide.lower_after(self.prefix)
 
     def _pair(self, name: str, rung: str) -> None:
         """A veth pair straight from alpha to beta."""
@@ -154,7 +142,14 @@ class Lab:
             port = f"v{site}"
             self._veth(site, "sv0", port)
             self._in("net", "ip", "link", "set", port, "master", "br0", "up")
-            self._address(site, "sv0", "same-vlan")
+            tagged = f"sv0.{VLAN}"
+            argv = ["ip", "link", "add", "link", "sv0", "name", tagged, "type", "vlan", "id", str(VLAN)]
+            if self._in(site, *argv, check=False).returncode == 0:
+                self._in(site, "ip", "link", "set", "sv0", "up")
+                self._address(site, tagged, "same-vlan")
+            else:
+                self._address(site, "sv0", "same-vlan")
+                self._without("the VLAN tag of same-vlan: this kernel has no VLANs, so its frames go untagged")
 
     def _route(self) -> None:
         for key in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
@@ -174,7 +169,6 @@ class Lab:
     def impair(self, link: Link) -> None:
         """Put the DC link's rate, loss and MTU in force; what the kernel lacks is left out and said."""
         self.link = link
-        self.left_out = []
         for site in SITES:
             port = f"d{site}"
             rate, latency = f"{int(link.rate)}bit", f"{link.latency_ms:g}ms"
@@ -182,25 +176,21 @@ class Lab:
                      "burst", str(link.burst), "latency", latency)  # fmt: skip
             self._in("net", "ip", "link", "set", port, "mtu", str(link.mtu))
             self._in(site, "ip", "link", "set", "dc0", "mtu", str(max(link.mtu, 1500)))
-        if link.delay_ms:
-            self._delay(link)
+        if instead := self._delay.put(link.delay_ms):
+            self._without(instead)
         self._in("net", "nft", "flush", "ruleset")
         if link.loss:
             rules = (
-                "table inet lab { chain forward { type filter hook forward priority 0; "
+                "table inet lab { chain forward { type filter hook forward priority 0; oifname { dalpha, dbeta } "
                 f"numgen random mod 1000000 < {round(link.loss * 10_000)} drop; }} }}"
             )
             subprocess.run(
                 ["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True
             )
 
-    def _delay(self, link: Link) -> None:
-        half = f"{link.delay_ms / 2:g}ms"
-        for site in SITES:
-            done = self._in("net", "tc", "qdisc", "add", "dev", f"d{site}", "parent", "1:1", "handle", "10:", "netem",
-                            "delay", half, "limit", "100000", check=False)  # fmt: skip
-            if done.returncode:
-                self.left_out = ["the delay: this kernel has no netem"]
+    def _without(self, what: str) -> None:
+        if what not in self.left_out:
+            self.left_out.append(what)
 
     # --- appliances
 
@@ -216,8 +206,9 @@ class Lab:
         }
         pairs = [f"{k}={v}" for k, v in settings.items()]
         inner = ["hostname " + site, 'exec "$@"']
-        run = ["ip", "netns", "exec", self.space(site), "taskset", "-c", cores, "unshare", "--uts", "sh", "-c",
-               "; ".join(inner), "sh"]  # fmt: skip
+        # not `ip netns exec`: it mounts a /sys without control groups, where a CPU quota cannot be seen
+        run = ["nsenter", f"--net=/run/netns/{self.space(site)}", "taskset", "-c", cores,
+               "unshare", "--uts", "sh", "-c", "; ".join(inner), "sh"]  # fmt: skip
         if self.user != "root":
             run += ["setpriv", f"--reuid={self.user}", "--init-groups", f"--regid={pwd.getpwnam(self.user).pw_gid}"]
         return [*run, "env", *pairs, *argv]
@@ -256,7 +247,9 @@ class Lab:
         config = self.environment(site)
         run = self.command(site, [])[: self.command(site, []).index("sh") + 4]
         log = (self.folder / self.prefix / site / "sshd.log").open("ab")
-        process = subprocess.Popen([*run, *sshd.argv(config)], stdout=log, stderr=log, start_new_session=True)
+        # an account without a password counts as locked (any cloud image's), unless PAM is asked
+        pam = ["-o", "UsePAM=yes"] if locked(self.user) else []
+        process = subprocess.Popen([*run, *sshd.argv(config), *pam], stdout=log, stderr=log, start_new_session=True)
         (self.folder / self.prefix / site / "sshd.pid").write_text(str(process.pid))
         wait_for(lambda: self._listens(site), 5.0, f"sshd of {site} did not start; see {log.name}")
         return process
@@ -326,8 +319,9 @@ class Lab:
         peer = ["peer", "name", port, "netns", self.space("net")]
         ip("link", "add", name, "netns", self.space(site), "type", "veth", *peer)
 
-    def _set(self, site: str, key: str, value: str) -> None:
-        self._in(site, "sh", "-c", f'echo "{value}" > /proc/sys/{key}', check=False)
+    def _set(self, site: str, key: str, value: str) -> int:
+        """0 when the kernel took it."""
+        return self._in(site, "sh", "-c", f'echo "{value}" > /proc/sys/{key}', check=False).returncode
 
     def _address(self, site: str, name: str, rung: str) -> None:
         self._in(site, "ip", "addr", "add", f"{self.address(site, rung)}/24", "dev", name)
@@ -350,6 +344,12 @@ def safe_folder() -> Path:
     return TOP / ".lab"
 
 
+def locked(user: str) -> bool:
+    """Does sshd take the account for locked?"""
+    fields = next((f for line in Path("/etc/shadow").read_text().splitlines() if (f := line.split(":"))[0] == user), [])
+    return len(fields) > 1 and fields[1].startswith("!")
+
+
 def ip(*argv: str) -> None:
     done = subprocess.run(["ip", *argv], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -362,7 +362,3 @@ def wait_for(ready: object, seconds: float, otherwise: str) -> None:
         if time.monotonic() > deadline:
             raise LabError(otherwise)
         time.sleep(0.05)
-
-
-def _proc(key: str) -> Path:
-    return Path("/proc/sys") / key.replace(".", "/")
