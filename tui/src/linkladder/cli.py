@@ -21,6 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "linkladder.pairing.commands": ("pair", "peers"),
     "linkladder.commands.appliance": ("system",),
 }
+GLYPHS = ("unicode", "cp437", "ascii")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -49,12 +50,14 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         description="Qualify a network link, rung by rung.  Without a command it opens the console.",
     )
     parser.add_argument("--version", action="version", version=f"linkladder {__version__}")
-    parser.add_argument("--glyphs", choices=("unicode", "cp437", "ascii"), help="what the terminal's font has")
+    parser.add_argument("--glyphs", choices=GLYPHS, help="what the terminal's font has")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    named = next((a for a in arguments if not a.startswith("-")), "")
+    words = [a for a in arguments if not a.startswith("-") and a not in GLYPHS]
+    named = words[0] if words else ""
+    console = not words and not {"-h", "--help"} & set(arguments)  # its first frame must not wait for the commands
     for module, names in GROUPS.items():
-        if named in names or not any(named in group for group in GROUPS.values()):
+        if named in names or not (console or any(named in group for group in GROUPS.values())):
             try:
                 import_module(module).add_parsers(commands)
             except ModuleNotFoundError as error:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from linkladder.eventlog import Entry
-from linkladder.model import Document, HostFacts, Plan
-from linkladder.plan import Link
-from linkladder.store import RunSummary
-from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
+if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
+    from linkladder.eventlog import Entry
+    from linkladder.model import Document, HostFacts, Plan
+    from linkladder.plan import Link
+    from linkladder.store import RunSummary
+    from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
 
 class Health(StrEnum):
@@ -95,6 +96,12 @@ class PairingState:
     message: str = ""
 
 
+def _no_link() -> Link:
+    from linkladder.plan import Link
+
+    return Link()
+
+
 @dataclass(frozen=True)
 class HomeView:
     """What Home shows, gathered in one go."""
@@ -102,10 +109,11 @@ class HomeView:
     host: HostFacts
     findings: tuple[Finding, ...] = ()
     peers: tuple[PeerView, ...] = ()
-    link: Link = field(default_factory=Link)
+    link: Link = field(default_factory=_no_link)
     last: RunSummary | None = None
     judged: DocumentJudgement | None = None
     resumable: RunSummary | None = None
+    last_plan: str = ""  # the plan of the newest run
 
 
 class Session(Protocol):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import work
 from textual.app import App, SystemCommand
@@ -12,13 +13,14 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from linkladder import codec, events
-from linkladder.app.backend import Backend, Session
 from linkladder.app.glyphs import GlyphFilter, MonoFilter
-from linkladder.app.progress import Progress
 from linkladder.app.terminal import Glyphs
 from linkladder.errors import LinkladderError
-from linkladder.model import Plan
+
+if TYPE_CHECKING:  # the first frame waits for Textual alone; the rest of linkladder is loaded behind it
+    from linkladder.app.backend import Backend, Session
+    from linkladder.app.progress import Progress
+    from linkladder.model import Plan
 
 T = TypeVar("T")
 TICK = 0.5  # seconds: at most two updates a second, so that a serial line keeps up
@@ -38,11 +40,18 @@ class LadderApp(App[int]):
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # short: half a window, as two consoles share one
 
-    def __init__(self, backend: Backend, glyphs: Glyphs = Glyphs.UNICODE) -> None:
+    backend: Backend  # there once `loaded` is set
+
+    def __init__(self, backend: Backend | Callable[[], Backend], glyphs: Glyphs = Glyphs.UNICODE) -> None:
         self.glyphs = glyphs
         super().__init__()
         self.theme = "ansi-dark"
-        self.backend = backend
+        self.loaded = asyncio.Event()
+        self.failed: LinkladderError | None = None  # why there is nothing to show
+        self._make = backend
+        if not callable(backend):
+            self.backend = backend
+            self.loaded.set()
         self.session: Session | None = None
         self.progress: Progress | None = None
         self._unreadable = False
@@ -56,6 +65,27 @@ class LadderApp(App[int]):
 
         self.push_screen(HomeScreen())
         self.set_interval(TICK, self._tick)
+        if not self.loaded.is_set():
+            self._load()
+
+    @work(group="load", exit_on_error=False)
+    async def _load(self) -> None:
+        """Get the backend in a thread, behind the first frame."""
+        assert callable(self._make)
+        try:
+            self.backend = await asyncio.to_thread(self._make)
+        except LinkladderError as error:
+            self.failed = error
+        except OSError as error:
+            self.failed = LinkladderError(
+                "linkladder cannot keep its state", str(error), "LINKLADDER_STATE names a folder"
+            )
+        except Exception as error:
+            self.failed = LinkladderError("linkladder cannot start", f"{type(error).__name__}: {error}")
+        if self.failed:
+            self.exit(return_code=self.failed.exit_code)
+        else:
+            self.loaded.set()
 
     # --- the run ----------------------------------------------------------------------
 
@@ -73,6 +103,8 @@ class LadderApp(App[int]):
             refresh()
 
     async def _take(self, session: Session, progress: Progress) -> None:
+        from linkladder import events
+
         entries = await session.poll()
         said = len(progress.notices)
         for at, event in entries:
@@ -85,6 +117,8 @@ class LadderApp(App[int]):
 
     def watch_run(self, session: Session) -> Progress:
         """Follow a run from its beginning."""
+        from linkladder.app.progress import Progress
+
         self._unreadable = False
         self.session = session
         self.progress = Progress()
@@ -124,6 +158,7 @@ class LadderApp(App[int]):
 
     def complain(self, error: BaseException) -> None:
         """Say what happened and what to do, and go on."""
+        from linkladder import codec
         from linkladder.app.screens.dialogs import Trouble
 
         if isinstance(error, LinkladderError):
@@ -156,10 +191,14 @@ class LadderApp(App[int]):
                 return
         self.exit(0)
 
+    def end(self, code: int) -> None:
+        """Leave without a question, asked from another thread."""
+        self.call_later(partial(self.exit, return_code=code))
+
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         from linkladder.app.screens import places
 
-        for name, words, make in places():
+        for name, words, make in places() if self.loaded.is_set() else ():
             yield SystemCommand(name, words, lambda make=make: self.push_screen(make()))
         yield SystemCommand("Help", "The keys of this screen", self.action_help)
         yield SystemCommand("Quit", "Leave linkladder", self.action_leave)

@@ -10,24 +10,21 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from linkladder.verdicts import Verdict
-
 if TYPE_CHECKING:
     from linkladder.app.main import LadderApp
 
-STYLES = {
-    Verdict.PASS: "green",
-    Verdict.FAIL: "bold red",
-    Verdict.IMPOSSIBLE: "bold magenta",
-    Verdict.CANNOT_JUDGE: "yellow",
-    Verdict.INCOMPLETE: "yellow",
+STYLES = {  # the words of linkladder.verdicts, which the first frame does not wait for
+    "PASS": "green",
+    "FAIL": "bold red",
+    "IMPOSSIBLE": "bold magenta",
+    "CANNOT JUDGE": "yellow",
+    "INCOMPLETE": "yellow",
 }
 
 
 def verdict(word: str, provisional: bool = False) -> Text:
     """The verdict as a word; colour only repeats it."""
-    style = STYLES.get(Verdict(word), "") if word in tuple(Verdict) else ""
-    return Text(f"{word}{' (provisional)' if provisional else ''}", style)
+    return Text(f"{word}{' (provisional)' if provisional else ''}", STYLES.get(word, ""))
 
 
 class TitleBar(Static):

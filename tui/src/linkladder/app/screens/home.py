@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on, work
@@ -18,7 +18,9 @@ from linkladder import __version__, units
 from linkladder.app.backend import Health, HomeView, PeerView
 from linkladder.app.screens.base import Page, verdict
 from linkladder.app.widgets.menu import Menu
-from linkladder.model import HostFacts, Nic
+
+if TYPE_CHECKING:
+    from linkladder.model import HostFacts, Nic
 
 STEPS = {
     "watch": ("Watch the run", "a run is going on"),
@@ -132,6 +134,7 @@ the link, climb the ladder, read the report.
     async def look(self) -> None:
         """Gather everything in a thread, show it, then ask the peers one by one."""
         app = self.ladder_app
+        await app.loaded.wait()
         if app.session is None and (found := await app.ask(app.backend.current)):
             app.watch_run(found)
         view = await app.ask(app.backend.home)
@@ -221,9 +224,13 @@ the link, climb the ladder, read the report.
 
     @on(OptionList.OptionSelected)
     def chosen(self, event: OptionList.OptionSelected) -> None:
-        self.action_open(str(event.option_id))
+        self.open(str(event.option_id))
 
-    def action_open(self, step: str) -> None:
+    async def action_open(self, step: str) -> None:
+        await self.ladder_app.loaded.wait()  # a key pressed before then counts when it can
+        self.open(step)
+
+    def open(self, step: str) -> None:
         from linkladder.app.screens.ladder import LadderScreen
         from linkladder.app.screens.link import LinkScreen
         from linkladder.app.screens.pair import PairScreen
@@ -266,9 +273,10 @@ the link, climb the ladder, read the report.
 
             app.push_screen(LinkScreen())
 
-    def action_doctor(self) -> None:
+    async def action_doctor(self) -> None:
         from linkladder.app.screens.system import DoctorScreen
 
+        await self.ladder_app.loaded.wait()
         self.app.push_screen(DoctorScreen())
 
 

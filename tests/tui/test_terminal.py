@@ -1,0 +1,124 @@
+"""The program and its terminal: how soon it shows something, and how it leaves when terminal or signal say so."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from terminals import LINKLADDER, Terminal
+
+FRAME = b"Next step"
+LEFT = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l")  # screen, cursor, paste, mouse
+
+
+@pytest.fixture
+def opened(tmp_path):
+    made = []
+
+    def make(argv=LINKLADDER, **environ) -> Terminal:
+        made.append(Terminal(argv, LINKLADDER_STATE=str(tmp_path), **environ))
+        made[-1].read(30, until=FRAME)
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_the_first_frame_comes_soon(opened):
+    """Within a second on a quiet machine, which CPU time tells on any; the figures are printed."""
+    terminal = opened()
+    cpu, waited = terminal.cpu(), time.monotonic() - terminal.began
+    print(f"first frame after {waited:.2f} s, of which {cpu:.2f} s CPU")
+    assert cpu < 1.0
+
+
+def test_the_first_frame_waits_for_textual_alone():
+    asked = "import sys, linkladder.app.main, linkladder.app.screens.home; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    late = {
+        "linkladder.model",
+        "linkladder.judge",
+        "linkladder.store",
+        "linkladder.host",
+        "sqlite3",
+        "psutil",
+        "jinja2",
+    }
+    assert not late & set(done.stdout.split())
+
+
+def test_a_terminal_that_goes_away_ends_it(opened):
+    """Nobody tells the program by a signal, and yet it must not read the end of its input for ever."""
+    terminal = opened()
+    terminal.hang_up()
+    assert terminal.process.wait(15) == 128 + signal.SIGHUP
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_signal_ends_it_and_the_terminal_is_left_clean(opened, number):
+    terminal = opened()
+    terminal.process.send_signal(number)
+    assert terminal.process.wait(15) == 128 + number
+    if number == signal.SIGTERM:
+        said = terminal.read(1)
+        assert all(part in said for part in LEFT)
+        assert termios.tcgetattr(terminal.far) == terminal.before
+
+
+CRASH = f"""
+import os, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from linkladder.app.main import LadderApp
+import synth
+app = LadderApp(synth.settled())
+app.call_later(lambda: app.set_timer(1, lambda: 1 / 0))
+app.run()
+sys.exit(app.return_code)
+"""
+
+
+def test_a_crash_leaves_the_terminal_clean(opened):
+    terminal = opened((sys.executable, "-c", CRASH))
+    said = terminal.read(20, until=b"ZeroDivisionError")
+    assert terminal.process.wait(15) == 1
+    assert all(part in said for part in LEFT)
+    assert said.index(LEFT[0]) < said.index(b"ZeroDivisionError")
+    assert termios.tcgetattr(terminal.far) == terminal.before
+
+
+def test_leaving_by_a_key(opened):
+    terminal = opened()
+    terminal.type(b"q")
+    assert terminal.process.wait(15) == 0
+    said = terminal.read(1)
+    assert all(part in said for part in LEFT)
+    assert termios.tcgetattr(terminal.far) == terminal.before
+
+
+def test_without_a_terminal_it_says_so(tmp_path):
+    done = subprocess.run(LINKLADDER, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 3 and "there is no terminal here" in done.stderr and not done.stdout
+
+
+def test_a_state_that_cannot_be_kept_is_said(opened):
+    terminal = Terminal(LINKLADDER_STATE="/dev/null/state")
+    try:
+        assert terminal.process.wait(30) == 3
+        assert b"cannot keep its state" in terminal.read(1)
+    finally:
+        terminal.close()
+
+
+def test_every_verdict_has_its_colour():
+    """base.py writes the words down once more, to spare the first frame an import."""
+    from linkladder.app.screens.base import STYLES
+    from linkladder.verdicts import Verdict
+
+    assert set(STYLES) == {v.value for v in Verdict}

@@ -1,0 +1,49 @@
+"""A terminal that goes away (ssh cut, tmux ended, console hung up) ends the TUI at once; a run goes on without it.
+
+Textual alone would read the end of input for ever at full speed, and could wait for ever to write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+PATIENCE = 1.5  # seconds for the application to leave by itself
+
+
+def watch(terminal: int, leave: Callable[[int], None]) -> None:
+    """Call `leave` with the exit status, once, on a hangup or on TERM or HUP; then end the process, come what may."""
+    told, tell = os.pipe()
+
+    def heard(number: int, _: object) -> None:
+        os.write(tell, bytes([number]))
+
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, heard)
+    threading.Thread(target=_wait, args=(terminal, told, leave), name="hangup", daemon=True).start()
+
+
+def _wait(terminal: int, told: int, leave: Callable[[int], None]) -> None:
+    poll = select.poll()
+    poll.register(terminal, 0)  # its hangup alone
+    poll.register(told, select.POLLIN)
+    ready = dict(poll.poll())
+    number = os.read(told, 1)[0] if told in ready else signal.SIGHUP
+    if terminal in ready or number == signal.SIGHUP:
+        _let_go()
+    with contextlib.suppress(RuntimeError):  # a loop that has ended already
+        leave(128 + number)
+    time.sleep(PATIENCE)
+    os._exit(128 + number)
+
+
+def _let_go() -> None:
+    """What is still written goes nowhere, rather than to a terminal that is no more."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
