@@ -71,6 +71,15 @@ class Limiter:
 
 
 @dataclass(frozen=True)
+class FollowUp:
+    """An experiment that the evidence asks for: what it decides, and as a plan file would ask for it."""
+
+    question: str
+    tells: str  # what its outcomes mean
+    plan: str  # TOML: one or more [[experiment]] tables
+
+
+@dataclass(frozen=True)
 class Judgement:
     """A verdict with its reasons; `figures` are in the units of their names (bps, ms, percent, bytes)."""
 
@@ -139,6 +148,7 @@ class RungJudgement:
     limiter: Limiter | None = None  # of the best setting's worse direction
     experiments: tuple[ExperimentJudgement, ...] = ()
     rfc6349: tuple[Rfc6349, ...] = ()
+    follow_up: tuple[FollowUp, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -163,6 +173,10 @@ class DocumentJudgement:
     ceilings: dict[str, Ceiling] = field(default_factory=dict)  # "tcp", "udp"
     assumptions: dict[str, str] = field(default_factory=dict)  # the contract judged against, in words
     overridden: tuple[str, ...] = ()  # which of them differ from the run's own plan
+
+    @property
+    def follow_up(self) -> tuple[FollowUp, ...]:
+        return tuple(f for r in self.rungs for f in r.follow_up)
 
     @property
     def verdict(self) -> Verdict:

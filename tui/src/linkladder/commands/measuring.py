@@ -13,7 +13,7 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import state, units
-from linkladder.commands.planning import describe, load
+from linkladder.commands.planning import describe, follow_up, load
 from linkladder.commands.stored import outcome, write_json
 from linkladder.engine import Engine
 from linkladder.errors import EnvironmentFault, UsageError
@@ -31,6 +31,9 @@ def add_parsers(commands: Any) -> None:
     run.add_argument("--quiet", action="store_true", help="say nothing but errors")
     run.add_argument("--dry-run", action="store_true", help="print every command and the time, and do nothing")
     run.add_argument("--resume", metavar="RUN", help="go on with an incomplete run where it stopped")
+    run.add_argument(
+        "--follow-up", metavar="RUN", help="measure what the verdict of RUN asks for next, and judge it again"
+    )
     run.add_argument("--note", default="", help="a note to keep with the run")
     run.set_defaults(handler=_run)
 
@@ -38,9 +41,15 @@ def add_parsers(commands: Any) -> None:
 def _run(args: argparse.Namespace) -> int:
     store = Store(state.folder())
     store.settle()
-    resume = store.find(args.resume) if args.resume else None
+    named = args.resume or args.follow_up
+    resume = store.find(named) if named else None
     plan = store.load(resume).run.plan if resume else load(args.plan, args.peer)
-    if args.rung:
+    if args.follow_up and resume:
+        plan = follow_up(store.load(resume), tuple(args.rung or ()))
+        if not plan.rungs:
+            print(f"linkladder: the verdict of run {resume} asks for nothing more", file=sys.stderr)
+            return 0
+    elif args.rung:
         plan = replace(plan, rungs=tuple(r for r in plan.rungs if r.name in args.rung))
         if not plan.rungs:
             raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")

@@ -10,8 +10,10 @@ from linkladder import host, state, units
 from linkladder import plan as plans
 from linkladder.agent.requests import PORTS
 from linkladder.agent.service import tool_version, versions_of
+from linkladder.commands.documents import read_document
 from linkladder.engine.runner import planned
-from linkladder.model import End, Plan, Tool
+from linkladder.judge import judge_document
+from linkladder.model import Document, End, Plan, Tool
 
 
 def add_parsers(commands: Any) -> None:
@@ -24,6 +26,9 @@ def add_parsers(commands: Any) -> None:
     show.add_argument("plan", help="a built-in plan's name, or a file")
     show.add_argument("--toml", action="store_true", help="print the plan file itself, to start a new one from")
     show.set_defaults(handler=_show)
+    more = kinds.add_parser("follow-up", help="what a run's verdict asks for next, as a plan file")
+    more.add_argument("run", help="a run's id, the beginning of one, 'last', or a document's file")
+    more.set_defaults(handler=_follow_up)
     kinds.add_parser("list", help="the built-in plans").set_defaults(handler=_list)
 
 
@@ -35,6 +40,11 @@ def load(name: str, peer: str = "") -> Plan:
     is_file = name.endswith(".toml") or "/" in name
     read = plans.read_plan_file(FilePath(name), cores, link.contract) if is_file else None
     return plans.with_link(read or plans.builtin(name, cores, link.contract), link, peer)
+
+
+def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:
+    """What the document's verdict asks for next, over the paths it was measured on."""
+    return plans.follow_up(document.run.plan, judge_document(document), rungs, len(host.core_times()))
 
 
 def describe(plan: Plan, versions: dict[End, Any] | None = None) -> None:
@@ -71,6 +81,13 @@ def _show(args: argparse.Namespace) -> int:
         print(plans.builtin_text(args.plan), end="")
     else:
         describe(load(args.plan))
+    return 0
+
+
+def _follow_up(args: argparse.Namespace) -> int:
+    document = read_document(args.run)
+    text = plans.follow_up_text(judge_document(document))
+    print(text or "# the verdict asks for nothing more", end="" if text else "\n")
     return 0
 
 

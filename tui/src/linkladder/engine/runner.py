@@ -17,6 +17,7 @@ from linkladder.agent import requests as ask
 from linkladder.agent.service import versions_of
 from linkladder.engine.controls import Controls
 from linkladder.engine.evidence import SURVEY, evidence, survey
+from linkladder.engine.growing import keep_host, take_up
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError
@@ -87,7 +88,7 @@ class Engine:
         trials = plans.trials(self.plan)
         self.store.check_space(trials)
         if self._resumed:
-            self.store.resume(self.run_id)
+            take_up(self.store, self.run_id, self.plan)
         else:
             peer = next((r.path.peer for r in self.plan.rungs if r.path.peer), "")
             self.run_id = self.store.begin(self.plan, peer)
@@ -95,7 +96,7 @@ class Engine:
         state, reason = RunState.COMPLETE, ""
         try:
             await self.near.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
-            self.store.host(self.run_id, "near", await self.near.ask("facts"))
+            keep_host(self.store, self.run_id, "near", await self.near.ask("facts"))
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
         except (Stop, Refused, PeerLost, LinkladderError) as error:
@@ -142,6 +143,7 @@ class Engine:
         if controls.cancelled:
             raise Stop("it was cancelled")
         controls.skip_rung = False
+        begun = self._index
         self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index))
         unavailable = ""
         try:
@@ -157,7 +159,7 @@ class Engine:
         if unavailable:
             self.store.rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
-            self._index += plans.trials(rung)
+        self._index = begun + plans.trials(rung)
         document = self.store.load(self.run_id)
         result = next(r for r in document.rungs if r.name == rung.name)
         self._emit(ev.RungFinished(rung.name, result))
@@ -315,7 +317,7 @@ class Engine:
             try:
                 far = await self._connect(peer, self.near.hello)
                 await far.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
-                self.store.host(self.run_id, peer, await far.ask("facts"))
+                keep_host(self.store, self.run_id, peer, await far.ask("facts"))
             except (PeerLost, LinkladderError) as error:
                 permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
                 if pause == 0.0 or permanent or not self._far_known(peer):

@@ -17,6 +17,7 @@ from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, wi
 from linkladder.judge.experiments import judge_experiment, judge_trial
 from linkladder.judge.limiters import limiter
 from linkladder.judge.rungs import judge_rung
+from linkladder.judge.soundness import flaws
 from linkladder.verdicts import (
     Ceiling,
     Comparison,
@@ -51,6 +52,7 @@ __all__ = [
     "Verdict",
     "ceiling",
     "compare",
+    "flaws",
     "judge_document",
     "judge_experiment",
     "judge_rung",

@@ -51,6 +51,7 @@ def describe(p: Experiment) -> str:
     text = f"{str(p.protocol).upper()} {p.streams} stream{'s' if p.streams != 1 else ''}"
     text += f", window {units.size(p.window)}" if p.window else ""
     text += f", {units.rate(p.udp_rate_bps)} offered" if p.udp_rate_bps else ""
+    text += ", incompressible payload" if p.incompressible else ""
     return text + (", both ways at once" if p.direction == "duplex" else "")
 
 
@@ -96,6 +97,11 @@ def _facts(a: Document, b: Document) -> list[tuple[str, str, str]]:
         for r in a.run.plan.rungs
     ]
     return rows
+
+
+def host_changes(name: str, left: HostFacts, right: HostFacts) -> tuple[str, ...]:
+    """What is not the same about a host at two times, in words."""
+    return tuple(f"{what}: {a or 'none'} / {b or 'none'}" for what, a, b in _host(name, left, right) if a != b)
 
 
 def _host(name: str, left: HostFacts, right: HostFacts) -> list[tuple[str, str, str]]:

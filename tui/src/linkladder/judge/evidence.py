@@ -29,11 +29,12 @@ STARVED = 0.05  # share of time withheld
 
 @dataclass(frozen=True)
 class Paced:
-    """One paced UDP trial: what was asked of the sender, what arrived, and the share lost on the way."""
+    """One paced UDP trial: what the sender put out, what arrived, and the share lost on the way."""
 
     offered_bps: float
     delivered_bps: float
     loss: float
+    datagrams: int = 0
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,9 @@ def gather(
         seconds=seconds,
         burst=_burst(trial, direction, seconds),
         total_bytes=sum(f.total_bytes for f in trial.flows if f.direction is direction),
-        path_mtu=_path_mtu(trial, rung, direction),
-        paced=_paced(rung, direction),
-        by_streams=_by_streams(rung, experiment, direction),
+        path_mtu=trial.path_mtu or probed(rung, direction),
+        paced=paced_trials(rung, direction),
+        by_streams=by_streams(rung, experiment, direction),
     )
 
 
@@ -219,9 +220,8 @@ def _burst(trial: TrialResult, direction: Direction, plateau: tuple[float, ...])
     return sum(i.bytes for i in first) * 8 / span / level if span > 0 else None
 
 
-def _path_mtu(trial: TrialResult, rung: RungResult | None, direction: Direction) -> PathMtu | None:
-    if trial.path_mtu is not None:
-        return trial.path_mtu
+def probed(rung: RungResult | None, direction: Direction) -> PathMtu | None:
+    """What DF probes found of that way."""
     for e in rung.experiments if rung else ():
         if e.parameters.protocol is Protocol.DF and direction in ways(e.parameters):
             for t in e.trials:
@@ -230,7 +230,8 @@ def _path_mtu(trial: TrialResult, rung: RungResult | None, direction: Direction)
     return None
 
 
-def _paced(rung: RungResult | None, direction: Direction) -> tuple[Paced, ...]:
+def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, ...]:
+    """The rung's paced UDP of that way, where the receiving end could take it."""
     found = []
     receiver = "far" if direction is Direction.FORWARD else "near"
     for e in rung.experiments if rung else ():
@@ -250,15 +251,18 @@ def _overwhelmed(receiver: CpuUse | None) -> bool:
 def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> Paced:
     """A UDP trial; the receiver's own count of lost datagrams is no fault of a sender that could not keep the pace."""
     offered = experiment.udp_rate_bps or 0.0
+    if trial.offered_bps:
+        offered = min(offered, trial.offered_bps)  # a sender that did not keep the pace offered less
     arrived = direction_bps(trial, experiment, direction)
     if arrived <= 0:
         return Paced(offered, 0.0, 1.0)
     if trial.datagrams and trial.lost is not None:
-        return Paced(offered, arrived, min(1.0, trial.lost / trial.datagrams))
+        return Paced(offered, arrived, min(1.0, trial.lost / trial.datagrams), trial.datagrams)
     return Paced(offered, arrived, max(0.0, 1 - arrived / offered) if offered else 0.0)
 
 
-def _by_streams(rung: RungResult | None, experiment: Experiment, direction: Direction) -> tuple[tuple[int, float], ...]:
+def by_streams(rung: RungResult | None, experiment: Experiment, direction: Direction) -> tuple[tuple[int, float], ...]:
+    """Other numbers of streams with the same window, and what they carried."""
     found = []
     for e in rung.experiments if rung else ():
         p = e.parameters

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linkladder import units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, measurement_error
+from linkladder.judge.compression import compression
 from linkladder.judge.evidence import BUSY, STARVED, counted, direction_bps, paced, ways
 from linkladder.judge.limiters import limiter
 from linkladder.judge.stats import half_width, spread
@@ -72,6 +75,8 @@ def judge_experiment(
         typical = min(usable, key=lambda t: abs(direction_bps(t, p, direction) - seen.median))
         limits = limiter(typical, p, contract, rung, direction, bounded)
     judged = _judge(result, usable, values, seen, limits, contract, direction, best, bounded)
+    if judged.verdict is Verdict.IMPOSSIBLE:
+        judged = replace(judged, remedies=(*judged.remedies, compression(rung, direction, best)))
     return ExperimentJudgement(
         experiment=p.id,
         direction=str(direction),

@@ -66,6 +66,14 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
         )
     if e.goodput > 0:
         return None
+    if e.total_bytes < 20 * e.mss and probed is not None and not probed.black_hole and probed.mtu is not None:
+        return Limiter(
+            LimiterKind.SENDER,
+            f"Large sends that a card or a driver breaks: the connection opened and then nothing arrived "
+            f"({e.total_bytes} bytes in all), though DF probes of {probed.mtu} bytes pass.",
+            (LimiterKind.SENDER,),
+            (f"{e.total_bytes} bytes arrived", f"packets of {probed.mtu} bytes pass"),
+        )
     if e.total_bytes < 20 * e.mss:
         return Limiter(
             LimiterKind.PATH_MTU,
@@ -225,6 +233,12 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
         signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
     elif e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.2 and _rising(e) and _bursts(e):
         signs.append(f"the first second ran {e.burst:.1f} times faster, and the queue comes and goes with bursts")
+    calm = next((p for p in reversed(offers) if p.offered_bps <= 1.05 * e.goodput), None)
+    if calm and e.loss and calm.datagrams * e.loss > 20 and calm.loss * 10 < e.loss:
+        signs.append(
+            f"{units.rate(calm.offered_bps)} of paced UDP lose {calm.loss:.3%} where TCP, which sends in bursts, loses "
+            f"{e.loss:.2%}"
+        )
     others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
     if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
         signs.append("more streams carry no more")

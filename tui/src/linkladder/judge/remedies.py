@@ -72,5 +72,4 @@ def possible_assumptions(
         f"Possible if {', or '.join(found)}."
         if found
         else "No usual entry makes it possible: check what was measured.",
-        "Compression on the way would do it too: repeat once with incompressible payload before saying so.",
     )

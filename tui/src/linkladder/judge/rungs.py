@@ -11,6 +11,7 @@ from linkladder.judge.circumstances import GENERATOR, circumstances, once
 from linkladder.judge.evidence import ways
 from linkladder.judge.experiments import above_contract, judge_experiment
 from linkladder.judge.figures import rfc6349
+from linkladder.judge.followups import follow_ups
 from linkladder.judge.limiters import host_bound
 from linkladder.model import (
     Contract,
@@ -62,6 +63,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         limiter=weakest.limiter if weakest else None,
         experiments=judged,
         rfc6349=rfc6349(rung, deal, chosen, bounded),
+        follow_up=follow_ups(rung, verdict, judged, chosen, deal),
     )
 
 

@@ -60,6 +60,7 @@ class Experiment:
     dscp: int = 0
     ping_under_load: bool = False  # a 5 Hz ping beside the throughput trial
     label: str = ""
+    incompressible: bool = False  # netperf tcp: payload that no device on the way can make smaller
 
 
 @dataclass(frozen=True)

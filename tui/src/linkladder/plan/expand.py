@@ -66,6 +66,8 @@ def _name(exp: Experiment) -> str:
             parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
         elif exp.protocol == Protocol.TCP:
             parts.append(_window_name(exp.window))
+    if exp.incompressible:
+        parts.append("incompressible")
     if exp.label:
         parts.append(exp.label.replace(" ", "-"))
     if exp.protocol != Protocol.ECHO or exp.direction != Direction.FORWARD:

@@ -151,6 +151,7 @@ EXPERIMENT: dict[str, Check] = {
     "dscp": whole(0, 63),
     "ping_under_load": flag,
     "label": text,
+    "incompressible": flag,
 }
 
 PROTOCOLS = {

@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder.errors import UsageError
-from linkladder.model import Contract, Path, Plan, Rung, RungName, Tool
+from linkladder.model import Contract, Path, Plan, Protocol, Rung, RungName, Tool
 from linkladder.plan import fields
 from linkladder.plan.expand import multiply
 
@@ -162,6 +162,8 @@ class Reader:
         allowed = fields.PROTOCOLS[tool]
         if values.setdefault("protocol", allowed[0]) not in allowed:
             self.fail("protocol", "experiment", f"expected one of {', '.join(allowed)} for {tool}", index)
+        if values.get("incompressible") and (tool, values["protocol"]) != (Tool.NETPERF, Protocol.TCP):
+            self.fail("incompressible", "experiment", "expected only with netperf and tcp", index)
         udp = values["protocol"] == "udp"
         if udp and not ("udp_rate" in values or "udp_percent" in values):
             self.fail("udp_rate", "experiment", "expected udp_rate or udp_percent for protocol udp", index)

@@ -73,6 +73,7 @@ def setting(p: Experiment) -> str:
         return f"path MTU, {p.direction}"
     text = f"{str(p.protocol).upper()}, {p.streams} stream{'s' if p.streams > 1 else ''}"
     text += f", {units.rate(p.udp_rate_bps)} offered" if p.udp_rate_bps else f", window {window(p.window)}"
+    text += ", incompressible payload" if p.incompressible else ""
     return text + f", {p.direction}"
 
 

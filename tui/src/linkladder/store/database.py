@@ -155,6 +155,16 @@ class Store:
         with self._transaction() as db:
             db.execute("UPDATE runs SET state = ?, pid = ? WHERE id = ?", (RunState.RUNNING, os.getpid(), run_id))
 
+    def replan(self, run_id: str, plan: Plan) -> None:
+        """Another plan for a run, of which nothing that was measured may be missing."""
+        with self._transaction() as db:
+            db.execute("UPDATE runs SET plan = ? WHERE id = ?", (_dump(plan), run_id))
+            for rung in plan.rungs:
+                db.execute(
+                    "INSERT OR IGNORE INTO rungs (run, name, path) VALUES (?,?,?)",
+                    (run_id, rung.name, _dump(rung.path)),
+                )
+
     def settle(self) -> list[str]:
         """Mark runs whose process is gone as incomplete; the ids of those that were."""
         rows = self._db.execute("SELECT id, pid FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()

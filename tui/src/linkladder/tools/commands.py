@@ -8,6 +8,9 @@ from linkladder.tools.face import Layout, ToolVersions
 TEST_PORTS = range(5301, 5401)  # documented: what a firewall between the ends must let through
 UDP_PAYLOAD = {4: 1470, 6: 1450}  # iperf's own defaults, fitting 1500
 ICMP_OVERHEAD = {4: 28, 6: 48}  # IP and ICMP headers
+RANDOM = "/dev/urandom"
+RANDOM_WIDTH = 64  # buffers of RANDOM_WRITE bytes, filled once and sent in turn: more than a compressor looks back
+RANDOM_WRITE = 128 << 10
 PROBE_COUNT = 3
 PROBE_INTERVAL = 0.2
 PROBE_WAIT = 1.0  # seconds for the last answer of a probe
@@ -80,11 +83,15 @@ def _netperf(exp: Experiment, local: str, remote: str, port: int, index: int) ->
     argv += ["-l", _number(max(1.0, round(exp.warmup + exp.duration))), "-D", "-1", "-P", "0", "-j"]
     if exp.dscp:
         argv += ["-Y", f"{exp.dscp << 2},{exp.dscp << 2}"]
+    size = exp.write_size
+    if exp.incompressible:
+        size = size or RANDOM_WRITE
+        argv += ["-F", f"{RANDOM},{RANDOM}", "-W", f"{RANDOM_WIDTH},{RANDOM_WIDTH}"]
     argv += ["--", "-P", f"0,{data_port(port, index)}"]
     if exp.protocol == Protocol.RR:
         argv += ["-D", "-r", f"{exp.request},{exp.response}"]
-    elif exp.write_size is not None:
-        argv += ["-m", f"{exp.write_size},{exp.write_size}", "-M", f"{exp.write_size},{exp.write_size}"]
+    elif size is not None:
+        argv += ["-m", f"{size},{size}", "-M", f"{size},{size}"]
     if exp.window is not None:
         argv += ["-s", str(exp.window), "-S", str(exp.window)]
     return (*argv, "-k", SELECTORS[exp.protocol])

@@ -1,0 +1,135 @@
+"""Where the evidence fits two answers the judge asks for an experiment, and with its result it decides."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+
+import pytest
+
+from judge_documents import GIGABIT, both, df, document, ladder, ping, rung, tcp, trial, udp
+from linkladder import plan as plans
+from linkladder.judge import LimiterKind, Verdict, judge_document
+from linkladder.model import (
+    Direction,
+    Document,
+    PathMtu,
+    Plan,
+    Protocol,
+    RungName,
+    RungResult,
+    TcpCounters,
+    Tool,
+)
+
+F, R = Direction.FORWARD, Direction.REVERSE
+LOSSY = {"near": TcpCounters(1_000_000, 4000), "far": TcpCounters(1_000_000, 4000)}
+HOST = both(RungName.SAME_HOST, 4e9)
+
+
+def link(*more: object, rtt: float = 5.0, bps: float = 400e6, **said: object) -> RungResult:
+    ways = (tcp(d, tuple(trial(bps, d, n, **said) for n in range(3)), 2) for d in (F, R))  # type: ignore[arg-type]
+    return rung(RungName.DC_LINK, ping(rtt), *ways, *more)  # type: ignore[arg-type]
+
+
+def asked(made: Document) -> tuple[Plan, str]:
+    judged = judge_document(made)
+    return plans.follow_up(made.run.plan, judged, cores=4), plans.follow_up_text(judged)
+
+
+def test_loss_or_policer_asks_for_paced_udp_below_and_above_and_then_decides() -> None:
+    made = document(HOST, link(tcp=LOSSY))
+    limit = judge_document(made).rungs[-1].limiter
+    assert limit is not None and {LimiterKind.LOSS, LimiterKind.POLICER} == set(limit.candidates)
+    plan, text = asked(made)
+    assert [r.name for r in plan.rungs] == [RungName.DC_LINK] and tomllib.loads(text)["name"] == "follow-up"
+    offers = [e for e in plan.rungs[0].experiments if e.direction is F]
+    assert all(e.protocol is Protocol.UDP for e in offers) and len(offers) >= 3
+    rates = [e.udp_rate_bps or 0.0 for e in offers]
+    assert min(rates) < 0.6 * 400e6 and max(rates) >= 1.5 * 400e6
+    for lossy, kind in (
+        ([(r, r * 0.996) for r in rates], LimiterKind.LOSS),
+        ([(r, min(r, 440e6)) for r in rates], LimiterKind.POLICER),
+    ):
+        answers = [udp(d, offered, got) for d in (F, R) for offered, got in lossy]
+        after = document(HOST, link(*answers, tcp=LOSSY))
+        found = judge_document(after).rungs[-1].limiter
+        assert found is not None and found.candidates == (kind,), found
+        assert not asked(after)[0].rungs
+
+
+def test_udp_that_loses_nothing_where_tcp_does_speaks_for_a_policer() -> None:
+    made = document(HOST, link(udp(F, 390e6, 390e6), udp(R, 390e6, 390e6), tcp=LOSSY))
+    limit = judge_document(made).rungs[-1].limiter
+    assert limit is not None and limit.kind is LimiterKind.POLICER and "bursts" in limit.sentence
+
+
+def test_one_repeat_asks_for_more_of_the_same_and_nothing_else() -> None:
+    made = ladder(950e6, repeats=1)
+    plan, _ = asked(made)
+    assert [(e.id, e.repeats) for e in plan.rungs[0].experiments] == [("tcp-4s-forward", 5), ("tcp-4s-reverse", 5)]
+    grown = plans.grown(made.run.plan, plan)
+    assert [e.repeats for e in grown.rungs[-1].experiments] == [5, 5]
+    assert [r.name for r in grown.rungs] == [r.name for r in made.run.plan.rungs]
+    assert not asked(ladder(950e6))[0].rungs  # a firm PASS asks for nothing
+
+
+def test_above_the_ceiling_asks_for_incompressible_payload_and_then_says() -> None:
+    made = ladder(970e6)
+    plan, _ = asked(made)
+    wanted = plan.rungs[0].experiments
+    assert [(e.tool, e.incompressible, e.direction) for e in wanted] == [
+        (Tool.NETPERF, True, F),
+        (Tool.NETPERF, True, R),
+    ]
+    assert "repeat once with incompressible payload" in " ".join(judge_document(made).judgement.remedies)
+    for bps, said in ((970e6, "It is not compression"), (950e6, "Something on the way compresses")):
+        random = [tcp(d, (trial(bps, d), trial(bps, d, 1)), 1, tool=Tool.NETPERF, incompressible=True) for d in (F, R)]
+        after = document(HOST, dataclasses.replace(made.rungs[-1], experiments=(*made.rungs[-1].experiments, *random)))
+        judged = judge_document(after)
+        assert judged.verdict is Verdict.IMPOSSIBLE and said in " ".join(judged.judgement.remedies)
+        assert not asked(after)[0].rungs
+
+
+def test_silence_asks_for_df_probes_and_then_names_hole_or_card() -> None:
+    dead = link(bps=0.0)
+    limit = judge_document(document(HOST, dead)).rungs[-1].limiter
+    assert limit is not None and LimiterKind.PATH_MTU in limit.candidates and len(limit.candidates) == 2
+    plan, _ = asked(document(HOST, dead))
+    assert {(e.protocol, e.direction) for e in plan.rungs[0].experiments} == {(Protocol.DF, F), (Protocol.DF, R)}
+    for seen, kind in (
+        (PathMtu((576, 1280), (1500,), 1280, True), LimiterKind.PATH_MTU),
+        (PathMtu((576, 1500), (), 1500), LimiterKind.SENDER),
+    ):
+        after = link(df(F, seen), df(R, seen), bps=0.0)
+        found = judge_document(document(HOST, after)).rungs[-1].limiter
+        assert found is not None and found.kind is kind and len(found.candidates) == 1
+
+
+@pytest.mark.parametrize("busy", [(99.0, 99.0), (99.0, 40.0)])
+def test_a_saturated_core_asks_for_more_streams(busy: tuple[float, float]) -> None:
+    plan, _ = asked(document(HOST, link(bps=600e6, busy=busy)))
+    assert {e.streams for e in plan.rungs[0].experiments} == {4}
+
+
+def test_a_plan_never_shrinks() -> None:
+    made = ladder(950e6, repeats=3)
+    fewer = dataclasses.replace(made.run.plan, rungs=made.run.plan.rungs[:1])
+    assert plans.grown(made.run.plan, fewer) == made.run.plan
+
+
+def test_a_strangers_label_stays_text_in_the_plan() -> None:
+    made = ladder(950e6, repeats=1)
+    top = made.rungs[-1]
+    odd = dataclasses.replace(top.experiments[0].parameters, label='x"\n[a]')
+    one = dataclasses.replace(top.experiments[0], parameters=odd)
+    link_ = dataclasses.replace(top, experiments=(one, top.experiments[1]))
+    after = dataclasses.replace(made, rungs=(made.rungs[0], link_))
+    found = tomllib.loads(plans.follow_up_text(judge_document(after)))
+    assert set(found) == {"name", "title", "experiment"} and found["experiment"][0]["label"] == 'x"\n[a]'
+
+
+def test_the_contract_is_what_the_offers_stay_within() -> None:
+    plan, _ = asked(document(HOST, link(bps=900e6, tcp=LOSSY)))
+    rates = [e.udp_rate_bps or 0.0 for e in plan.rungs[0].experiments if e.protocol is Protocol.UDP]
+    assert rates and max(rates) <= (GIGABIT.rate_bps or 0.0)

@@ -1,0 +1,42 @@
+"""A document by name: from a JSON file, from a report, or from the store; what cannot be judged is refused here."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from linkladder import state
+from linkladder.codec import CodecError, from_json
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.judge import flaws
+from linkladder.model import Document
+from linkladder.report import verify
+from linkladder.store import Store
+
+
+def read_document(name: str) -> Document:
+    """A file's where there is such a file or the name looks like one, else a stored run's."""
+    path = Path(name)
+    if not (path.suffix in (".json", ".html") or "/" in name or path.is_file()):
+        return Store(state.folder()).load(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
+    try:
+        source = verify.embedded(text) if text.lstrip().startswith("<") else text
+        document = from_json(Document, json.loads(source, parse_float=_finite, parse_constant=_finite))
+    except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
+        raise UsageError(f"{name} is no linkladder document", str(error)[:200]) from None
+    if found := flaws(document):
+        more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+        raise UsageError(f"{name} cannot be judged", f"{'; '.join(found[:3])}{more}")
+    return document
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is no number to judge by")
+    return value

@@ -1,0 +1,27 @@
+"""A run taken up again: its plan may have grown, and what has changed about a host since is kept as a note."""
+
+from __future__ import annotations
+
+from linkladder import plan as plans
+from linkladder.judge.comparison import host_changes
+from linkladder.model import HostFacts, Plan
+from linkladder.store import Store
+
+
+def take_up(store: Store, run_id: str, plan: Plan) -> None:
+    """Go on with a stored run; experiments that its plan had not are added to it, none are taken away."""
+    before = store.load(run_id).run.plan
+    after = plans.grown(before, plan)
+    store.resume(run_id)
+    if after != before:
+        store.replan(run_id, after)
+        more = plans.trials(after) - plans.trials(before)
+        store.note(run_id, f"follow-up: {more} trials were added to the plan after the run")
+
+
+def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
+    """What a host is; a report of trials from before and after a change must tell it."""
+    before = store.load(run_id).run.hosts.get(name)
+    if before is not None and (changed := host_changes(name, before, facts)):
+        store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
+    store.host(run_id, name, facts)

@@ -1,0 +1,153 @@
+"""What to measure next where the evidence fits two answers or rests on too little: experiments, as a plan has them.
+
+The run command puts them into the run that asks for them, and the same judge then decides with more to go by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.evidence import by_streams, paced_trials, probed
+from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
+from linkladder.verdicts import ExperimentJudgement, FollowUp, Judgement, Limiter, LimiterKind, Verdict
+
+REPEATS = 5
+MOST_STREAMS = 64
+PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
+LABEL = "follow-up"
+
+_Value = str | int | float | bool
+_Asked = tuple[str, str, dict[str, _Value]]  # question, what tells, keys of a plan's experiment
+
+
+def follow_ups(
+    rung: RungResult,
+    verdict: Judgement,
+    judged: tuple[ExperimentJudgement, ...],
+    chosen: dict[str, ExperimentJudgement],
+    deal: Contract,
+) -> tuple[FollowUp, ...]:
+    """Empty for a firm PASS, and where all that would help was measured already."""
+    asked: list[_Asked] = []
+    for j in judged:
+        if j.judgement.verdict is Verdict.IMPOSSIBLE and j.protocol == Protocol.TCP:
+            asked += _incompressible(rung, j)
+    if verdict.verdict is not Verdict.PASS:
+        for j in chosen.values():
+            if j.limiter is not None and j.judgement.verdict is not Verdict.PASS:
+                asked += _about(j.limiter, rung, j, deal)
+    if rung.name is RungName.DC_LINK and not asked:
+        asked += _repeats(rung, verdict, chosen)
+    return tuple(_merged(rung.name, asked))
+
+
+def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[_Asked]:
+    kinds = {limiter.kind, *limiter.candidates}
+    p = _parameters(rung, j)
+    if {LimiterKind.LOSS, LimiterKind.POLICER} <= kinds:
+        yield from _paced(rung, j, p, deal)
+    elif LimiterKind.PATH_MTU in kinds and len(kinds) > 1:
+        if probed(rung, Direction(j.direction)) is None:
+            way: dict[str, _Value] = {"tool": "ping", "protocol": "df", "direction": j.direction}
+            yield "a path MTU black hole or broken large sends", "silence above a size tells a black hole", way
+    elif limiter.kind is LimiterKind.UNKNOWN and "silent" not in limiter.sentence:
+        told = "more of either shows whether one flow was the limit"
+        if p.streams * 4 <= MOST_STREAMS:
+            yield "what limits", told, _tcp(p, streams=p.streams * 4)
+        yield "what limits", told, _tcp(p, window="default" if p.window else "8M")
+    elif limiter.kind is LimiterKind.WINDOW and p.streams * 4 <= MOST_STREAMS:
+        yield "what the path carries when the window does not hold it", "windows add up", _tcp(p, streams=p.streams * 4)
+    elif kinds & {LimiterKind.SENDER, LimiterKind.RECEIVER} and p.streams * 2 <= MOST_STREAMS:
+        told = "more throughput means that one core held it, and the core still saturated then names the end"
+        question = "sender or receiver" if len(kinds) > 1 else f"whether more cores help the {limiter.kind}"
+        yield question, told, _tcp(p, streams=p.streams * 2)
+
+
+def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contract) -> Iterable[_Asked]:
+    """Below TCP's rate, and above it as far as the contract goes; then more streams, which random loss cannot hold."""
+    question = "loss or a policer"
+    way = Direction(j.direction)
+    reached = j.spread.median if j.spread else 0.0
+    most = ceiling(deal, Protocol.UDP).bps
+    rates = sorted({min(most, reached * share) for share in (0.5, 0.9, 1.5)} | {min(most, max(2 * reached, most / 2))})
+    seen = paced_trials(rung, way)
+    if not seen or max(s.offered_bps for s in seen) < 1.2 * min(reached, most / 1.2):
+        told = "random loss takes the same share of each rate, a policer takes nothing below its own"
+        for bps in rates if reached > 0 else ():
+            yield question, told, {
+                "protocol": "udp", "direction": j.direction, "udp_rate": round(bps), "duration": 5.0,
+                "streams": 1 + int(bps / PER_STREAM),
+            }  # fmt: skip
+    elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
+        told = "more streams carry more through random loss, and no more through a policer"
+        yield question, told, _tcp(p, streams=p.streams * 4)
+
+
+def _incompressible(rung: RungResult, j: ExperimentJudgement) -> Iterable[_Asked]:
+    p = _parameters(rung, j)
+    done = any(e.parameters.incompressible and e.parameters.direction == j.direction for e in rung.experiments)
+    if done or j.direction != p.direction:
+        return
+    told = "if it stays within the ceiling, something on the way compresses; if not, the link is not what was entered"
+    yield "compression on the way", told, {
+        "tool": "netperf", "protocol": "tcp", "direction": j.direction, "streams": p.streams, "duration": p.duration,
+        "repeats": max(2, p.repeats), "incompressible": True,
+    }  # fmt: skip
+
+
+def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJudgement]) -> Iterable[_Asked]:
+    """A verdict from one repeat, or from repeats too scattered, rests on too little."""
+    if verdict.verdict not in (Verdict.PASS, Verdict.FAIL, Verdict.CANNOT_JUDGE):
+        return
+    for j in chosen.values():
+        p = _parameters(rung, j)
+        scattered = j.judgement.verdict is Verdict.CANNOT_JUDGE and "too scattered" in j.judgement.sentence
+        if not (j.judgement.provisional or scattered) or j.spread is None or p.direction != j.direction:
+            continue
+        count = REPEATS if p.repeats < REPEATS else 2 * p.repeats
+        if count > 4 * REPEATS:
+            continue
+        values: dict[str, _Value] = {
+            "tool": p.tool.value, "protocol": p.protocol.value, "direction": p.direction.value, "streams": p.streams,
+            "window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "repeats": count,
+            "dscp": p.dscp, "ping_under_load": p.ping_under_load, "label": p.label,
+        }  # fmt: skip
+        if p.write_size:
+            values["write_size"] = p.write_size
+        yield "whether it holds over repeats", "the interval over the repeats replaces the provisional one", values
+
+
+def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:
+    values: dict[str, _Value] = {"protocol": "tcp", "direction": p.direction.value, "streams": p.streams}
+    values |= {"window": p.window or "default", "duration": 10.0, "ping_under_load": True}
+    return values | changes
+
+
+def _parameters(rung: RungResult, j: ExperimentJudgement) -> Experiment:
+    return next(e.parameters for e in rung.experiments if e.parameters.id == j.experiment)
+
+
+def _merged(rung: RungName, asked: list[_Asked]) -> Iterable[FollowUp]:
+    by_question: dict[tuple[str, str], list[str]] = {}
+    for question, told, values in asked:
+        table = _table({"rungs": str(rung), **values, "label": values.get("label", LABEL)})
+        tables = by_question.setdefault((question, told), [])
+        if table not in tables:
+            tables.append(table)
+    for (question, told), tables in by_question.items():
+        yield FollowUp(question, told, "\n".join(tables))
+
+
+def _table(values: dict[str, _Value]) -> str:
+    lines = ["[[experiment]]"]
+    for key, value in values.items():
+        if isinstance(value, bool):
+            lines.append(f"{key} = {'true' if value else 'false'}")
+        elif isinstance(value, str):
+            if value:
+                lines.append(f"{key} = {json.dumps(value)}")
+        else:
+            lines.append(f"{key} = {value:g}" if isinstance(value, float) and value < 1e6 else f"{key} = {value}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,61 @@
+"""A plan that grows: what a judgement asks for next, put into the plan of the run that asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder.model import Experiment, Plan, Rung, RungName
+from linkladder.plan.read import read_plan
+from linkladder.verdicts import DocumentJudgement
+
+
+def follow_up_text(judged: DocumentJudgement, rungs: tuple[str, ...] = ()) -> str:
+    """The experiments that a judgement asks for, as a plan file; `rungs` keeps only theirs, none keeps all."""
+    tables = []
+    for rung in judged.rungs:
+        for f in rung.follow_up if not rungs or rung.rung in rungs else ():
+            tables.append(f"# {rung.rung}: {f.question}? {f.tells}\n{f.plan}")
+    if not tables:
+        return ""
+    return 'name = "follow-up"\ntitle = "What the evidence asks for"\n\n' + "\n".join(tables)
+
+
+def follow_up(plan: Plan, judged: DocumentJudgement, rungs: tuple[str, ...] = (), cores: int = 2) -> Plan:
+    """Those experiments over the paths of `plan`, as far as it has not asked for them; without rungs if for none."""
+    text = follow_up_text(judged, rungs)
+    if not text:
+        return replace(plan, rungs=())
+    found = []
+    for rung in read_plan(text, "the follow-up", cores, plan.contract).rungs:
+        old = next((r for r in plan.rungs if r.name is rung.name), rung)
+        known = {_setting(e): e for e in old.experiments}
+        more = [
+            replace(known.get(_setting(e), e), repeats=e.repeats)
+            for e in rung.experiments
+            if _setting(e) not in known or e.repeats > known[_setting(e)].repeats
+        ]
+        if more:
+            found.append(replace(old, experiments=tuple(more)))
+    return replace(plan, rungs=tuple(found))
+
+
+def _setting(e: Experiment) -> Experiment:
+    """What is measured, however it is called and however often."""
+    return replace(e, id="", repeats=0)
+
+
+def grown(plan: Plan, more: Plan) -> Plan:
+    """Never less than `plan`: what `more` has besides it, and more repeats of what both have."""
+    known = {r.name: r for r in plan.rungs}
+    for rung in more.rungs:
+        old = known.get(rung.name)
+        known[rung.name] = replace(old, experiments=_both(old, rung)) if old else rung
+    return replace(plan, rungs=tuple(known[name] for name in RungName if name in known))
+
+
+def _both(old: Rung, more: Rung) -> tuple[Experiment, ...]:
+    found = {e.id: e for e in old.experiments}
+    for e in more.experiments:
+        known = found.get(e.id, e)
+        found[e.id] = replace(known, repeats=max(known.repeats, e.repeats))
+    return tuple(found.values())
