@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from linkladder.pairing import events as say
-from linkladder.pairing.protocol import Handshake, Reveal, Role
+from linkladder.pairing import keys
+from linkladder.pairing.card import KeyProver
+from linkladder.pairing.messages import Reveal, Role
+from linkladder.pairing.protocol import Handshake, Proofs, Prover
 from linkladder.pairing.service import PairingService
 
 
 def a_key() -> str:
-    """A public key of the right form."""
+    """A public key of the right form, which nobody can sign with."""
     blob = b"\0\0\0\x0bssh-ed25519\0\0\0 " + secrets.token_bytes(32)
     return "ssh-ed25519 " + base64.b64encode(blob).decode()
 
@@ -24,8 +27,36 @@ def identity(name: str = "alpha") -> Reveal:
     return Reveal(name, ("10.0.0.1", "fd00::1"), 8622, "linkladder", a_key(), a_key())
 
 
-def end(role: Role, name: str = "", secret: bytes | None = None, me: Reveal | None = None) -> Handshake:
-    return Handshake(role, me or identity(name or role.value), secrets.token_hex(16), "1.0", secret)
+class Toy:
+    """Signs for the one identity it was made for, in memory; a thousand runs are not a thousand ssh-keygens."""
+
+    def __init__(self, me: Reveal) -> None:
+        self._me = me
+
+    def sign(self, statement: bytes) -> Proofs:
+        return Proofs(self._by(self._me.host_key, statement), self._by(self._me.user_key, statement))
+
+    def holds(self, statement: bytes, proofs: Proofs, of: Reveal) -> bool:
+        return proofs == Proofs(self._by(of.host_key, statement), self._by(of.user_key, statement))
+
+    @staticmethod
+    def _by(key: str, statement: bytes) -> str:
+        text = base64.b64encode(key.encode() + statement).decode()
+        return f"-----BEGIN SSH SIGNATURE-----\n{text}\n-----END SSH SIGNATURE-----\n"
+
+
+def real(name: str, base: Path) -> tuple[Reveal, Prover]:
+    """An end with keys of its own in a folder of its own: what an attacker has."""
+    base.mkdir(mode=0o700, exist_ok=True)
+    host, user = keys.public(keys.host_key(base)), keys.public(keys.user_key(base))
+    return Reveal(name, ("10.0.0.1",), 8622, "linkladder", host, user), KeyProver(base)
+
+
+def end(
+    role: Role, name: str = "", secret: bytes | None = None, me: Reveal | None = None, prover: Prover | None = None
+) -> Handshake:
+    card = me or identity(name or role.value)
+    return Handshake(role, card, secrets.token_hex(16), "1.0", prover or Toy(card), secret)
 
 
 def lines(data: bytes) -> list[bytes]:
@@ -42,6 +73,17 @@ def talk(one: Handshake, other: Handshake) -> list[bytes]:
         said += answer
         queue += [(origin, to, reply) for reply in answer]
     return said
+
+
+def yes(one: Handshake) -> bytes:
+    """Its person's, signed."""
+    return one.confirm(one.sign())
+
+
+def hear(one: Handshake, line: bytes) -> None:
+    """The other end's yes, and the proof of it looked at."""
+    one.take(line)
+    one.judge(one.proven())
 
 
 def free_port() -> int:

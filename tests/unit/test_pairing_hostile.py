@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from linkladder.pairing import protocol, service
-from linkladder.pairing.protocol import ProtocolError, Reason, Role, Step
+from linkladder.pairing import messages, service
+from linkladder.pairing.messages import ProtocolError, Reason, Role
+from linkladder.pairing.protocol import Step
 from pairing_ends import Console, a_key, end, free_port, identity
 
 HOSTILE = [
@@ -26,10 +27,10 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("field", "value"), HOSTILE, ids=[str(n) for n in range(len(HOSTILE))])
 def test_hostile_fields_are_refused(field: str, value: object) -> None:
-    good = json.loads(protocol.encode(replace(identity("beta"), nonce="0" * 64)))
-    assert protocol.decode(json.dumps(good).encode())
+    good = json.loads(messages.encode(replace(identity("beta"), nonce="0" * 64)))
+    assert messages.decode(json.dumps(good).encode())
     with pytest.raises(ProtocolError) as caught:
-        protocol.decode(json.dumps({**good, field: value}).encode())
+        messages.decode(json.dumps({**good, field: value}).encode())
     assert caught.value.reason is Reason.FORMAT
 
 

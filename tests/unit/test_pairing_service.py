@@ -12,9 +12,9 @@ import pytest
 
 from linkladder import state
 from linkladder.pairing import events as say
-from linkladder.pairing import handoff, peers, protocol, secret, service
-from linkladder.pairing.protocol import Role
-from pairing_ends import Console, end, free_port, lines
+from linkladder.pairing import handoff, link, messages, peers, secret, service
+from linkladder.pairing.messages import Role
+from pairing_ends import Console, end, free_port, real, yes
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ async def test_reasons_when_nobody_is_there(two_states: dict[str, Path], monkeyp
     monkeypatch.setattr(service, "PATIENCE", 0.1)
     alpha = await console("alpha", free_port())
     await alpha.service.dial("127.0.0.1", free_port())
-    assert "no pairing window is open" in (await alpha.wait(say.Failed)).cause
+    assert "refused" in (await alpha.wait(say.Failed)).title
     await alpha.service.dial("no-such-host.invalid", 1)
     assert "not known" in (await alpha.wait(say.Failed, 2)).title
     await alpha.service.dial("127.0.0.1", alpha.service.port)
@@ -194,7 +194,7 @@ async def test_reasons_when_nobody_is_there(two_states: dict[str, Path], monkeyp
 async def test_another_version_is_told_apart(two_states: dict[str, Path]) -> None:
     async def old(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
-        writer.write(b'{"t":"hello","protocol":2,"version":"3.0","role":"responder","method":"person","tie":"x"}\n')
+        writer.write(b'{"t":"hello","protocol":9,"version":"3.0","role":"responder","method":"person","tie":"x"}\n')
 
     server = await asyncio.start_server(old, "127.0.0.1", 0)
     alpha = await console("alpha", free_port())
@@ -229,20 +229,26 @@ async def test_half_open_connections_do_not_stop_a_pairing(two_states: dict[str,
         one.close()
 
 
-async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(two_states: dict[str, Path]) -> None:
-    """He answers alpha in beta's name and calls beta in alpha's, with keys of his own."""
+async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(
+    two_states: dict[str, Path], tmp_path: Path
+) -> None:
+    """He answers alpha in beta's name and calls beta in alpha's, with keys of his own, and says yes to both."""
     alpha, beta = await two()
+    as_beta, as_alpha = real("beta", tmp_path / "eve"), real("alpha", tmp_path / "eve")
 
     async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
-        mine, theirs = end(Role.RESPONDER, "beta"), end(Role.INITIATOR, "alpha")
+        mine, theirs = (
+            end(Role.RESPONDER, me=as_beta[0], prover=as_beta[1]),
+            end(Role.INITIATOR, me=as_alpha[0], prover=as_alpha[1]),
+        )
         far_writer.write(theirs.start())
         while mine.code is None:
             writer.write(mine.take(await reader.readline()))
         while theirs.code is None:
             far_writer.write(theirs.take(await far_reader.readline()))
-        far_writer.write(theirs.confirm())
-        writer.write(mine.confirm())
+        far_writer.write(yes(theirs))
+        writer.write(yes(mine))
         await asyncio.sleep(5)
 
     server = await asyncio.start_server(between, "127.0.0.1", 0)
@@ -255,6 +261,7 @@ async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(two_st
     shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
     assert shown[0].code != shown[1].code and shown[0].words != shown[1].words
     assert not handoff.same(shown[0].code, shown[1])
+    await alpha.wait(say.PeerConfirmed)
     await beta.service.refuse()
     await beta.wait(say.Refused)
     assert not names(two_states["alpha"]) and not names(two_states["beta"])
@@ -264,40 +271,88 @@ async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(two_st
     server.close()
 
 
-@pytest.mark.parametrize("after", range(1, 6))
-async def test_an_end_that_dies_at_any_message_can_pair_again(two_states: dict[str, Path], after: int) -> None:
-    """The caller's side is cut after so many of its lines; then a whole pairing follows."""
-    beta = await console("beta", free_port())
-    reader, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
-    one = end(Role.INITIATOR, "alpha")
-    out = [one.start()]
-    sent = 0
-    while sent < after:
-        if not out:
-            if one.code is not None:
-                if one.confirmed:
-                    break
-                out.append(one.confirm())
-            else:
-                out += lines(one.take(await reader.readline()))
-            continue
-        writer.write(out.pop(0))
-        sent += 1
-    await writer.drain()
-    writer.transport.abort()
-    await asyncio.sleep(0.1)
-    assert not names(two_states["beta"])
-    alpha = await console("alpha", free_port())
+async def test_a_yes_that_was_forged_on_the_way_pins_nothing(two_states: dict[str, Path], tmp_path: Path) -> None:
+    """Everything is passed on unchanged, the codes agree; but the relay says yes before beta's person."""
+    alpha, beta = await two()
+    _, eves = real("eve", tmp_path / "eve")
+
+    async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
+
+        async def back() -> None:
+            for _ in range(3):
+                writer.write(await far_reader.readline())
+            proofs = eves.sign(b"whatever")
+            writer.write(messages.encode(messages.Confirm("ab" * 32, proofs.host, proofs.user)))
+
+        task = asyncio.create_task(back())
+        while line := await reader.readline():
+            far_writer.write(line)
+        await task
+        far_writer.close()
+        writer.close()
+
+    server = await asyncio.start_server(between, "127.0.0.1", 0)
+    alpha.service.port = server.sockets[0].getsockname()[1]  # where it dials
+    _CONTEXT.set("alpha")
+    await asyncio.create_task(alpha.service.dial("127.0.0.1"))
+    shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
+    assert shown[0].code == shown[1].code
+    assert "does not own the keys" in (await alpha.wait(say.Failed)).cause and not alpha.saw(say.PeerConfirmed)
+    await beta.wait(say.Failed)
+    assert not names(two_states["alpha"]) and not names(two_states["beta"])
+    await alpha.service.close()
+    await beta.service.close()
+    server.close()
+
+
+async def test_whoever_waits_for_a_yes_hears_that_the_window_closed(two_states: dict[str, Path]) -> None:
+    alpha, beta = await two()
     await call(alpha, beta)
+    await beta.wait(say.CodeReady)
     await alpha.wait(say.CodeReady)
-    await alpha.service.confirm()
-    async with asyncio.timeout(5):
-        while not (beta.service.ready and beta.service.ready.name == "alpha" and beta.saw(say.PeerConfirmed)):
-            await asyncio.sleep(0.01)
-    await beta.service.confirm()
-    await alpha.wait(say.Paired)
-    await beta.wait(say.Paired)
-    assert names(two_states["beta"]) == ["alpha"]
+    await beta.service.close()
+    assert "closed its pairing window" in (await alpha.wait(say.Failed)).cause
+    await alpha.service.close()
+
+
+async def test_a_closed_window_is_told_from_a_host_that_is_no_appliance(
+    two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PATIENCE", 0.1)
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-OpenSSH_10.0\r\n")
+        await reader.read(1)
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    alpha = await console("alpha", free_port())
+    monkeypatch.setattr(link, "CONTROL", server.sockets[0].getsockname()[1])
+    await alpha.service.dial("127.0.0.1", free_port())
+    assert "window closed" in (await alpha.wait(say.Failed)).title
+    server.close()
+    await server.wait_closed()
+    await alpha.service.dial("127.0.0.1", free_port())
+    assert "refused" in (await alpha.wait(say.Failed, 2)).title
+    await alpha.service.close()
+
+
+async def test_leaving_an_attempt_midway_counts_as_one(two_states: dict[str, Path]) -> None:
+    """Who calls, looks at the code and breaks off cannot call for ever: three, and not even a code is shown."""
+    alpha, beta = await two()
+    for count in (1, 2, 3):
+        await call(alpha, beta)
+        await alpha.wait(say.CodeReady, count)
+        alpha.call.cancel()  # type: ignore[attr-defined]
+        await beta.wait(say.Failed, count)
+    assert alpha.service.left == 0
+    await beta.wait(say.WindowClosed)
+    gamma = await console("beta", free_port())
+    await call(alpha, gamma)
+    await alpha.wait(say.WindowClosed)
+    assert not gamma.saw(say.CodeReady)
+    await gamma.service.close()
 
 
 async def test_yes_code_confirms_only_the_right_code(two_states: dict[str, Path]) -> None:
@@ -313,4 +368,4 @@ async def test_yes_code_confirms_only_the_right_code(two_states: dict[str, Path]
 
 
 def test_limits_are_what_the_note_says() -> None:
-    assert service.GUESSES == 3 and protocol.LIMIT == 4096 and peers.PORT == 8622 and service.PORT == 8623
+    assert service.GUESSES == 3 and messages.LIMIT == 4096 and peers.PORT == 8622 and service.PORT == 8623

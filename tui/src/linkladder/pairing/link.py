@@ -9,11 +9,13 @@ import socket
 from typing import Any
 
 from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.pairing import protocol
-from linkladder.pairing.protocol import Handshake, ProtocolError, Reason
+from linkladder.pairing.messages import LIMIT, ProtocolError, Reason
+from linkladder.pairing.protocol import Handshake
 
 STEP_TIME = 5.0
 CONNECT_TIME = 5.0
+GREETING_TIME = 2.0
+CONTROL = 8622
 
 
 class WindowShut(EnvironmentFault):
@@ -44,18 +46,26 @@ class Link:
         try:
             return await asyncio.wait_for(self._reader.readuntil(b"\n"), seconds)
         except asyncio.LimitOverrunError:
-            raise ProtocolError(Reason.FORMAT, f"a message is at most {protocol.LIMIT} bytes long") from None
+            raise ProtocolError(Reason.FORMAT, f"a message is at most {LIMIT} bytes long") from None
         except asyncio.IncompleteReadError as error:
             raise ConnectionError("it closed the connection" if not error.partial else "it broke off") from None
 
     async def step(self, seconds: float = STEP_TIME) -> None:
-        """Take one message and give the answer that is due."""
-        await self.send(self.session.take(await self.receive(seconds)))
+        """Take one message and give the answer that is due; a yes is proven first, in a thread."""
+        session = self.session
+        answer = session.take(await self.receive(seconds))
+        if session.claim and not session.peer_confirmed:
+            session.judge(await asyncio.to_thread(session.proven))
+        await self.send(answer)
 
     async def close(self) -> None:
         self._writer.close()
-        with contextlib.suppress(OSError, TimeoutError):
+        try:
             await asyncio.wait_for(self._writer.wait_closed(), 1.0)
+        except TimeoutError:  # it does not take what it was sent
+            self.abort()
+        except OSError:
+            pass
 
     def abort(self) -> None:
         self._writer.transport.abort()
@@ -64,7 +74,7 @@ class Link:
 async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to a pairing window, or why there is none."""
     try:
-        opened = asyncio.open_connection(address, port, limit=protocol.LIMIT)
+        opened = asyncio.open_connection(address, port, limit=LIMIT)
         return await asyncio.wait_for(opened, CONNECT_TIME)
     except TimeoutError:
         raise EnvironmentFault(
@@ -79,15 +89,34 @@ async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asynci
         raise _explained(address, port, error) from None
 
 
+async def why_shut(address: str, error: WindowShut) -> LinkladderError:
+    """An appliance with its window closed greets on its control port; any other host does not."""
+    try:
+        async with asyncio.timeout(GREETING_TIME):
+            reader, writer = await asyncio.open_connection(address, CONTROL, limit=LIMIT)
+            greeting = await reader.readexactly(8)
+            writer.close()
+    except (OSError, EOFError):
+        return error
+    if greeting != b"SSH-2.0-":
+        return error
+    return WindowShut(
+        f"{address} has its pairing window closed",
+        "an appliance is there, but no pairing window is open on it",
+        "open pairing on the other console, then try again",
+    )
+
+
 def _explained(address: str, port: int, error: Exception) -> LinkladderError:
     """Of several tries at a name's addresses asyncio gives no number, only words."""
     number, text = getattr(error, "errno", None), str(error)
     if number == errno.ECONNREFUSED or "refused" in text:
-        cause = "it is reachable, but no pairing window is open there"
-        return WindowShut(f"{address} refused", cause, "open pairing on the other console, then try again")
+        cause = f"it is there, but neither a pairing window (TCP {port}) nor a control channel ({CONTROL}) is open"
+        return WindowShut(f"{address} refused", cause, "is it the right address? then open pairing on its console")
     if number in (errno.ENETUNREACH, errno.EHOSTUNREACH) or "unreachable" in text or "No route" in text:
         cause = f"there is no route to it ({text})"
-        return EnvironmentFault(f"{address} cannot be reached", cause, "check addresses, netmask, router and cable")
+        hint = "check addresses, netmask, router and cable; a firewall that rejects may sound the same"
+        return EnvironmentFault(f"{address} cannot be reached", cause, hint)
     if number in (errno.EACCES, errno.EPERM):
         return EnvironmentFault(f"{address} is filtered", text, f"a firewall must let TCP {port} and 8622 through")
     return EnvironmentFault(f"{address} cannot be reached", text, "check the address")

@@ -73,19 +73,28 @@ def add(peer: Peer) -> None:
     """Pin it, in place of an earlier pin of the same name."""
     peer.check()
     peer = replace(peer, fingerprint=keys.fingerprint(peer.host_key))
-    _change(lambda old: (*(p for p in old if p.name != peer.name), peer))
-    _end_others(peer)
+
+    def change(old: tuple[Peer, ...]) -> tuple[Peer, ...]:
+        others = tuple(p for p in old if p.name != peer.name)
+        if known := next((p for p in others if _same(p, peer)), None):
+            raise UsageError(f"these keys are {known.name}'s already", hint=f"linkladder peers rename {known.name} NEW")
+        return (*others, peer)
+
+    _change(change)
+    sshd.end_sessions(peer.name)  # opened under the name with an earlier key
 
 
 def pin(peer: Peer, own_name: str = "") -> Peer:
     """Pin what pairing confirmed: the same appliance keeps its place, another of the same name gets a name apart."""
     chosen = replace(peer, fingerprint=keys.fingerprint(peer.host_key))
     chosen.check()
+    before: tuple[Peer, ...] = ()
 
     def change(old: tuple[Peer, ...]) -> tuple[Peer, ...]:
-        nonlocal chosen
-        same = [p for p in old if p.host_key == peer.host_key]
-        others = tuple(p for p in old if p.host_key != peer.host_key)
+        nonlocal chosen, before
+        same = [p for p in old if _same(p, peer)]
+        others = tuple(p for p in old if not _same(p, peer))
+        before = tuple(same)
         taken = {p.name for p in others} | {own_name}
         if same and same[0].name not in taken:
             chosen = replace(chosen, name=same[0].name, announced=same[0].announced)
@@ -97,8 +106,14 @@ def pin(peer: Peer, own_name: str = "") -> Peer:
         return (*others, chosen)
 
     _change(change)
-    _end_others(chosen)
+    for one in {chosen.name, *(p.name for p in before)}:
+        sshd.end_sessions(one)  # opened with an earlier key, or under an earlier name
     return chosen
+
+
+def _same(one: Peer, other: Peer) -> bool:
+    """Either key is enough: sshd goes by the user key alone, and no key may stand under two names."""
+    return one.host_key == other.host_key or one.user_key == other.user_key
 
 
 def remove(name: str) -> None:
@@ -140,8 +155,3 @@ def _change(change: Callable[[tuple[Peer, ...]], tuple[Peer, ...]]) -> None:
         sshd.write_authorized(path.parent)
     for gone in {p.name for p in old} - {p.name for p in new}:
         (path.parent / "keys" / f"known_{gone}").unlink(missing_ok=True)
-
-
-def _end_others(peer: Peer) -> None:
-    """Sessions opened under the name with an earlier key are not this peer's."""
-    sshd.end_sessions(peer.name)

@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
-import ipaddress
-import json
 import re
 import secrets
 import struct
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal, Protocol
 
-from linkladder.codec import CodecError, from_json, to_json
+from linkladder.pairing.messages import (
+    VERSION,
+    Commit,
+    Confirm,
+    Done,
+    Hello,
+    Method,
+    ProtocolError,
+    Reason,
+    Refuse,
+    Reveal,
+    Role,
+    decode,
+    encode,
+)
 from linkladder.pairing.words import WORDS
-
-VERSION = 1
-LIMIT = 4096  # bytes in a message, its newline included
-MAX_ADDRESSES = 16
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
-HEX = re.compile(r"[0-9a-f]{64}")
-TIE = re.compile(r"[0-9a-f]{32}")
-PLAIN = re.compile(r"[A-Za-z0-9.+_-]{1,40}")
-
-
-class Role(StrEnum):
-    INITIATOR = "initiator"
-    RESPONDER = "responder"
-
-    @property
-    def other(self) -> Role:
-        return Role.RESPONDER if self is Role.INITIATOR else Role.INITIATOR
-
-
-class Method(StrEnum):
-    PERSON = "person"
-    SECRET = "secret"
 
 
 class Step(StrEnum):
@@ -53,92 +40,6 @@ class Step(StrEnum):
     FAILED = "failed"
 
 
-class Reason(StrEnum):
-    """Why an end ends a pairing; the only words that it lets out."""
-
-    BUSY = "busy"
-    CROSSING = "crossing"
-    REFUSED = "refused"
-    CLOSED = "closed"
-    VERSION = "version"
-    METHOD = "method"
-    SELF = "self"
-    FORMAT = "format"
-    OPENING = "opening"
-    SECRET = "secret"
-
-
-EXPLAINED = {
-    Reason.BUSY: "it is pairing with another appliance just now",
-    Reason.CROSSING: "it is calling another appliance itself",
-    Reason.REFUSED: "the other end refused",
-    Reason.CLOSED: "the other end closed its pairing window",
-    Reason.VERSION: "the two ends speak different versions of the pairing protocol",
-    Reason.METHOD: "one end confirms by a site secret and the other by a person",
-    Reason.SELF: "this is the appliance itself, or somebody who shows it its own keys",
-    Reason.FORMAT: "what was sent is not of the pairing protocol",
-    Reason.OPENING: "what was revealed is not what was committed to: somebody may sit in between",
-    Reason.SECRET: "the other end does not have the same site secret, or somebody sits in between",
-}
-
-
-class ProtocolError(Exception):
-    """The pairing is over; `ours` says whether this end found the fault or the other one said so."""
-
-    def __init__(self, reason: Reason, detail: str = "", ours: bool = True) -> None:
-        super().__init__(EXPLAINED[reason] + (f" ({detail})" if detail else ""))
-        self.reason = reason
-        self.ours = ours
-
-
-@dataclass(frozen=True)
-class Hello:
-    protocol: int
-    version: str  # linkladder's
-    role: Role
-    method: Method
-    tie: str  # random in each process: tells an end from itself, and which of two crossing calls holds
-
-
-@dataclass(frozen=True)
-class Commit:
-    commitment: str
-
-
-@dataclass(frozen=True)
-class Reveal:
-    """Who an end is."""
-
-    name: str
-    addresses: tuple[str, ...]
-    port: int
-    user: str
-    host_key: str
-    user_key: str
-    nonce: str = ""
-
-
-@dataclass(frozen=True)
-class Confirm:
-    tag: str
-
-
-@dataclass(frozen=True)
-class Done:
-    pass
-
-
-@dataclass(frozen=True)
-class Refuse:
-    reason: Reason
-
-
-Message = Hello | Commit | Reveal | Confirm | Done | Refuse
-KINDS: dict[str, type[Message]] = {
-    "hello": Hello, "commit": Commit, "reveal": Reveal, "confirm": Confirm, "done": Done, "refuse": Refuse,
-}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Code:
     """The same value twice over: six digits in two groups, three words."""
@@ -150,103 +51,20 @@ class Code:
         return re.sub(r"[\s-]", "", typed) == self.digits.replace(" ", "")
 
 
-def encode(message: Message) -> bytes:
-    kind = next(k for k, t in KINDS.items() if t is type(message))
-    return json.dumps({"t": kind, **to_json(message)}, separators=(",", ":")).encode() + b"\n"
+@dataclass(frozen=True)
+class Proofs:
+    """Signatures of one statement by both keys of an end."""
+
+    host: str
+    user: str
 
 
-def decode(line: bytes) -> Message:
-    """Strictly one message, or a ProtocolError."""
-    if len(line) > LIMIT:
-        raise ProtocolError(Reason.FORMAT, f"a message is at most {LIMIT} bytes long")
-    value = strict_json(line)
-    kind = KINDS.get(value["t"]) if isinstance(value.get("t"), str) else None
-    if kind is None:
-        raise ProtocolError(Reason.FORMAT, "an unknown message")
-    if kind is Hello and value.get("protocol") != VERSION:
-        raise ProtocolError(Reason.VERSION)
-    try:
-        message: Message = from_json(kind, {k: v for k, v in value.items() if k != "t"}, kind.__name__.lower())
-    except CodecError as error:
-        raise ProtocolError(Reason.FORMAT, str(error)[:200]) from None
-    _check(message)
-    return message
+class Prover(Protocol):
+    """Signs with this end's keys and checks the other end's signatures; both may take their time."""
 
+    def sign(self, statement: bytes) -> Proofs: ...
 
-def strict_json(line: bytes) -> dict[str, Any]:
-    """One JSON object: no key twice, no NaN, nothing that makes the reader stumble."""
-    try:
-        value = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_never)
-    except (ValueError, RecursionError):
-        raise ProtocolError(Reason.FORMAT, "not one JSON object") from None
-    if not isinstance(value, dict):
-        raise ProtocolError(Reason.FORMAT, "not one JSON object")
-    return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
-
-
-def _never(text: str) -> None:
-    raise ValueError(text)
-
-
-def _check(message: Message) -> None:
-    if isinstance(message, Hello):
-        _need(PLAIN.fullmatch(message.version), "hello.version")
-        _need(TIE.fullmatch(message.tie), "hello.tie")
-    elif isinstance(message, Commit):
-        _need(HEX.fullmatch(message.commitment), "commit.commitment")
-    elif isinstance(message, Confirm):
-        _need(HEX.fullmatch(message.tag), "confirm.tag")
-    elif isinstance(message, Reveal):
-        check_identity(message)
-        _need(HEX.fullmatch(message.nonce), "reveal.nonce")
-
-
-def check_identity(one: Reveal) -> None:
-    """Each field goes into files and command lines later, so nothing odd gets past here."""
-    _need(NAME.fullmatch(one.name), "reveal.name")
-    _need(len(one.addresses) <= MAX_ADDRESSES and all(map(is_address, one.addresses)), "reveal.addresses")
-    _need(0 < one.port < 65536, "reveal.port")
-    _need(USER.fullmatch(one.user), "reveal.user")
-    _need(key_blob(one.host_key), "reveal.host_key")
-    _need(key_blob(one.user_key), "reveal.user_key")
-
-
-def _need(holds: object, what: str) -> None:
-    if not holds:
-        raise ProtocolError(Reason.FORMAT, what)
-
-
-def is_address(text: str) -> bool:
-    """A plain unicast address without zone."""
-    try:
-        found = ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return "%" not in text and not (found.is_multicast or found.is_unspecified)
-
-
-def key_blob(text: str) -> bytes | None:
-    """The bytes of 'ssh-ed25519 AAAA...', None for anything else."""
-    kind, _, data = text.partition(" ")
-    try:
-        blob = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    right = kind == "ssh-ed25519" and len(blob) == 51 and blob.startswith(b"\0\0\0\x0bssh-ed25519\0\0\0\x20")
-    return blob if right and base64.b64encode(blob).decode() == data else None
-
-
-def fingerprint(key: str) -> str:
-    """As ssh-keygen -l shows it; empty for what is no key."""
-    blob = key_blob(key)
-    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=") if blob else ""
+    def holds(self, statement: bytes, proofs: Proofs, of: Reveal) -> bool: ...
 
 
 def digest(label: str, *parts: bytes) -> bytes:
@@ -266,7 +84,9 @@ def code_of(transcript: bytes) -> Code:
 class Handshake:
     """One end's view; every fault is a ProtocolError and ends it."""
 
-    def __init__(self, role: Role, me: Reveal, tie: str, version: str, secret: bytes | None = None) -> None:
+    def __init__(
+        self, role: Role, me: Reveal, tie: str, version: str, prover: Prover, secret: bytes | None = None
+    ) -> None:
         self.role = role
         self.me = me
         self.step = Step.HELLO
@@ -277,9 +97,12 @@ class Handshake:
         self.revealed = False  # from here on, a failure was somebody's guess
         self.confirmed = False
         self.peer_confirmed = False
+        self.claim: Confirm | None = None  # the other end's yes, perhaps not proven yet
         self.transcript = b""
         self._tie = tie
         self._secret = secret
+        self._prover = prover
+        self._stored = secrets.token_bytes(32).hex()
         nonce = secrets.token_bytes(32).hex()
         self._lines: dict[tuple[Role, str], bytes] = {}
         self._reveal = encode(Reveal(me.name, me.addresses, me.port, me.user, me.host_key, me.user_key, nonce))
@@ -291,7 +114,7 @@ class Handshake:
         return self._hello
 
     def take(self, line: bytes) -> bytes:
-        """What the other end said; what to say in answer."""
+        """What the other end said; what to say in answer.  After a `claim` it waits for `judge`."""
         try:
             return self._take(line)
         except ProtocolError:
@@ -303,12 +126,32 @@ class Handshake:
         """Both ends have confirmed: what was revealed may be stored."""
         return self.step in (Step.CONFIRM, Step.DONE) and self.confirmed and self.peer_confirmed
 
-    def confirm(self) -> bytes:
+    # --- yes, which needs keys and so takes two steps each: one that may run in a thread, one that changes the state
+
+    def sign(self) -> Proofs:
+        return self._prover.sign(self._statement(self.role, hashlib.sha256(bytes.fromhex(self._stored)).hexdigest()))
+
+    def confirm(self, proofs: Proofs) -> bytes:
         """This end's person (or secret) says yes."""
         if self.step is not Step.CONFIRM or self.confirmed:
             raise ProtocolError(Reason.FORMAT, "there is nothing to confirm")
         self.confirmed = True
-        return encode(Confirm(self._tag(self.role)))
+        stored = hashlib.sha256(bytes.fromhex(self._stored)).hexdigest()
+        return encode(Confirm(stored, proofs.host, proofs.user, self._tag(self.role, stored)))
+
+    def proven(self) -> bool:
+        """Does the other end's yes come from the owner of the keys it revealed?"""
+        claim, peer = self.claim, self.peer
+        if claim is None or peer is None:
+            return False
+        proofs = Proofs(claim.host_proof, claim.user_proof)
+        return self._prover.holds(self._statement(self.role.other, claim.stored), proofs, peer)
+
+    def judge(self, proven: bool) -> None:
+        if self.step is not Step.CONFIRM or self.claim is None or not proven:
+            self.step = Step.FAILED
+            raise ProtocolError(Reason.PROOF)
+        self.peer_confirmed = True
 
     def refuse(self, reason: Reason = Reason.REFUSED) -> bytes:
         self.step = Step.FAILED
@@ -318,7 +161,9 @@ class Handshake:
         """Said after storing."""
         if not self.agreed:
             raise ProtocolError(Reason.FORMAT, "it was not confirmed at both ends")
-        return encode(Done())
+        return encode(Done(self._stored))
+
+    # --- what comes in
 
     def _take(self, line: bytes) -> bytes:
         if self.step in (Step.DONE, Step.FAILED):
@@ -333,11 +178,10 @@ class Handshake:
                 return self._committed(message, line)
             case Step.REVEAL, Reveal():
                 return self._opened(message, line)
-            case Step.CONFIRM, Confirm() if not self.peer_confirmed:
-                return self._confirmed(message)
+            case Step.CONFIRM, Confirm() if self.claim is None:
+                return self._claimed(message)
             case Step.CONFIRM, Done() if self.agreed:
-                self.step = Step.DONE
-                return b""
+                return self._finished(message)
         raise ProtocolError(Reason.FORMAT, f"{type(message).__name__.lower()} came, {self.step} was due")
 
     def _greet(self, hello: Hello, line: bytes) -> bytes:
@@ -380,20 +224,35 @@ class Handshake:
         self.step = Step.CONFIRM
         return b""
 
-    def _confirmed(self, message: Confirm) -> bytes:
-        if not hmac.compare_digest(message.tag, self._tag(self.role.other)):
+    def _claimed(self, message: Confirm) -> bytes:
+        if not hmac.compare_digest(message.tag, self._tag(self.role.other, message.stored)):
             raise ProtocolError(Reason.SECRET if self._secret is not None else Reason.FORMAT)
-        self.peer_confirmed = True
+        self.claim = message
         return b""
+
+    def _finished(self, message: Done) -> bytes:
+        assert self.claim
+        told = hashlib.sha256(bytes.fromhex(message.stored)).hexdigest()
+        if not hmac.compare_digest(told, self.claim.stored):
+            raise ProtocolError(Reason.FORMAT, "done.stored")
+        self.step = Step.DONE
+        return b""
+
+    # --- hashes
 
     def _commitment(self, role: Role, reveal: bytes) -> str:
         return digest("commitment", role.encode(), reveal.rstrip(b"\n")).hex()
 
-    def _tag(self, role: Role) -> str:
-        """With a secret only its holders can make it; without one it just ties a yes to this very transcript."""
+    def _statement(self, role: Role, stored: str) -> bytes:
+        """What an end signs to say yes: in this role, to this very transcript."""
+        return digest("yes", role.encode(), self.transcript, stored.encode())
+
+    def _tag(self, role: Role, stored: str) -> str:
+        """With a site secret only its holders can make it; without one there is none."""
         if self._secret is None:
-            return digest("confirmed", role.encode(), self.transcript).hex()
-        return hmac.new(self._secret, digest("secret", role.encode(), self.transcript), hashlib.sha256).hexdigest()
+            return ""
+        whole = digest("secret", role.encode(), self.transcript, stored.encode())
+        return hmac.new(self._secret, whole, hashlib.sha256).hexdigest()
 
     def _note(self, role: Role, kind: Literal["hello", "commit", "reveal"], line: bytes) -> None:
         self._lines[role, kind] = line.rstrip(b"\n")

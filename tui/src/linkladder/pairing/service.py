@@ -15,34 +15,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.host import addresses as own_addresses
 from linkladder.pairing import events as say
-from linkladder.pairing import keys, peers, sshd
+from linkladder.pairing import peers
+from linkladder.pairing.card import KeyProver, own_card, peer_of
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
-from linkladder.pairing.link import Link, WindowShut, connect
-from linkladder.pairing.protocol import (
-    LIMIT,
-    MAX_ADDRESSES,
-    Done,
-    Handshake,
-    Hello,
-    ProtocolError,
-    Reason,
-    Reveal,
-    Role,
-    Step,
-    decode,
-    encode,
-    fingerprint,
-)
+from linkladder.pairing.keys import fingerprint
+from linkladder.pairing.link import Link, WindowShut, connect, why_shut
+from linkladder.pairing.messages import LIMIT, Hello, ProtocolError, Reason, Reveal, Role, decode
+from linkladder.pairing.protocol import Handshake, Step
 
 PORT = 8623
 GUESSES = 3
@@ -98,12 +86,16 @@ class PairingService:
         """Listen, send beacons, and accept one pairing within the time."""
         if not self._closed:
             return
-        self._card = await asyncio.to_thread(self._make_card)
+        self._card = await asyncio.to_thread(own_card, self.name)
+        self._prover = KeyProver(state.folder())
         self._known = {p.fingerprint: p.name for p in await asyncio.to_thread(peers.load)}
         try:
             self._server = await asyncio.start_server(
-                self._accepted, self._bind or None, self.port, limit=LIMIT, backlog=512
+                self._accepted, self._bind or None, self.port, limit=LIMIT, backlog=512, start_serving=False
             )
+            for one in self._server.sockets:  # what a caller sends unasked stays with the caller
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2 * LIMIT)
+            await self._server.start_serving()
         except OSError as error:
             raise EnvironmentFault(
                 "the pairing window cannot be opened", str(error), "another linkladder here may have it open: use that"
@@ -148,9 +140,9 @@ class PairingService:
         while True:
             try:
                 return await connect(address, port)
-            except WindowShut:
+            except WindowShut as error:
                 if time.monotonic() > until or self._engaged:
-                    raise
+                    raise await why_shut(address, error) from None
                 await asyncio.sleep(0.25)
 
     async def confirm(self) -> None:
@@ -168,6 +160,9 @@ class PairingService:
             self._server.close()
         if self._beacons:
             await self._beacons.close()
+        if self._engaged:  # it must not wait for a yes that cannot come
+            with contextlib.suppress(OSError, TimeoutError):
+                await self._engaged.send(self._engaged.session.refuse(Reason.CLOSED))
         current = asyncio.current_task()
         others = [t for t in self._tasks if t is not current]
         for task in others:
@@ -222,8 +217,9 @@ class PairingService:
             elif session.revealed or (session.role is Role.INITIATOR and self._engaged is None):
                 self._tell(self._failure(who, error))
         except _Superseded:
-            self._failures += session.revealed
+            pass
         except asyncio.CancelledError:
+            self._failures += session.revealed
             link.abort()
             raise
         finally:
@@ -268,6 +264,8 @@ class PairingService:
         await self._compare(link)
 
     def _engageable(self, tie: str) -> None:
+        if not self.left:
+            raise ProtocolError(Reason.CLOSED)
         if self._engaged is None:
             return
         other = self._engaged.session.peer_hello
@@ -310,8 +308,8 @@ class PairingService:
                 reading.result()
                 self._tell(say.PeerConfirmed(card.name))
                 reading = asyncio.create_task(link.step(DONE_TIME))
-            peer = await asyncio.to_thread(peers.pin, self._peer(link, card), self.name)
-            await link.send(encode(Done()))
+            peer = await asyncio.to_thread(peers.pin, peer_of(card, link.address), self.name)
+            await link.send(session.done())
             with contextlib.suppress(ProtocolError, TimeoutError, OSError):
                 await asyncio.wait_for(asyncio.shield(reading), DONE_TIME)
         finally:
@@ -325,7 +323,10 @@ class PairingService:
             with contextlib.suppress(OSError, TimeoutError):
                 await link.send(link.session.refuse())
             raise _Refused
-        await link.send(link.session.confirm())
+        proofs = await asyncio.to_thread(link.session.sign)
+        if link.session.step is Step.FAILED:  # the other end refused meanwhile, which its reader tells
+            return
+        await link.send(link.session.confirm(proofs))
         self._tell(say.Confirmed())
 
     def _decide(self, yes: bool) -> None:
@@ -342,7 +343,8 @@ class PairingService:
             writer.transport.abort()
             return
         if len(self._callers) >= WAITING:  # a flood from many addresses: age is all that tells them apart
-            oldest = next(task for task, (_, link) in self._callers.items() if link is not self._engaged)
+            waiting = [(t, one) for t, (_, one) in self._callers.items() if one is not self._engaged]
+            oldest = next((t for t, one in waiting if one.session.peer_hello is None), waiting[0][0])
             self._callers.pop(oldest)[1].abort()
             oldest.cancel()
         link = Link(self._handshake(Role.RESPONDER), reader, writer)
@@ -361,7 +363,7 @@ class PairingService:
 
     def _handshake(self, role: Role) -> Handshake:
         assert self._card
-        return Handshake(role, self._card, self._tie, __version__, self._secret)
+        return Handshake(role, self._card, self._tie, __version__, self._prover, self._secret)
 
     def _failure(self, who: str, error: Exception) -> say.Failed:
         if isinstance(error, LinkladderError):
@@ -375,6 +377,8 @@ class PairingService:
 
     async def _expire(self) -> None:
         await asyncio.sleep(self.seconds_left)
+        while self._engaged and self._engaged.session.agreed:  # both said yes: what is being stored is stored
+            await asyncio.sleep(0.05)
         await self.close("its time is over")
 
     def _spawn(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
@@ -385,15 +389,3 @@ class PairingService:
 
     def _tell(self, event: say.Event) -> None:
         self._events.put_nowait(event)
-
-    def _peer(self, link: Link, card: Reveal) -> peers.Peer:
-        addresses = (link.address, *(a for a in card.addresses if a != link.address))
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return peers.Peer(card.name, addresses, card.host_key, card.user_key, card.port, card.user, paired_at=now)
-
-    def _make_card(self) -> Reveal:
-        user, port = sshd.control(state.ensure(state.folder()))
-        found = [i.ip for _, i in own_addresses.own() if not (i.ip.is_loopback or i.ip.is_link_local)]
-        addresses = tuple(dict.fromkeys(str(a) for a in found))[:MAX_ADDRESSES]
-        host, mine = keys.public(keys.host_key()), keys.public(keys.user_key())
-        return Reveal(self.name, addresses, port, user, host, mine)
