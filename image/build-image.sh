@@ -6,8 +6,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 # shellcheck source=image/lib.sh
 . "$here/lib.sh"
+# shellcheck source=image/inputs.sh
+. "$here/inputs.sh"
 # shellcheck source=image/stages.sh
 . "$here/stages.sh"
+# shellcheck source=image/package.sh
+. "$here/package.sh"
+# shellcheck source=image/fetch.sh
+. "$here/fetch.sh"
 
 usage() {
 	cat <<-'TEXT'
@@ -15,9 +21,9 @@ usage() {
 		./build.sh fetch DIR            put all that a build needs into DIR
 
 		  --stage NAME        run this stage alone: jail kernel ports bulk image pack (repeatable)
-		  --again NAME        forget that this stage was done, then build
+		  --again NAME        forget that this stage and those behind it were done, then build
 		  --sets DIR          distribution sets: MANIFEST, base.txz, kernel.txz (and kernel-LINKLADDER.txz, or src.txz)
-		  --packages REPO     a package repository instead of ports and bulk
+		  --packages REPO     a package repository instead of ports and bulk (linkladder itself comes from this tree)
 		  --ports DIR         a ports tree instead of the pinned branch
 		  --offline DIR       take everything from a folder that `fetch` filled; nothing is downloaded
 		  --builder IMAGE     (Linux) the FreeBSD virtual machine to build in, qcow2 or raw
@@ -33,7 +39,7 @@ usage() {
 
 verb=${1-image}
 [ $# -eq 0 ] || shift
-only='' again='' sets='' packages='' ports='' offline='' builder='' standins='' check=no
+only='' again='' sets='' packages='' ports='' offline='' builder='' standins='' check=no inside=no
 out=$top/out work=$top/.work/image folder=''
 
 # argument COUNT OPTION - an option that wants a value got one.
@@ -45,6 +51,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help) usage && exit 0 ;;
 	--check) check=yes && shift && continue ;;
+	--inside) inside=yes && shift && continue ;; # from builder.sh: what is packed is packed outside
 	--stage | --again | --sets | --packages | --ports | --offline | --builder | --stand-in | --out | --work)
 		argument $# "$1"
 		case $1 in
@@ -94,14 +101,10 @@ check_stage_names
 check_inputs
 [ "$check" = no ] || exit 0
 
-if [ "$(uname -s)" != FreeBSD ]; then
-	case " $only " in
-	'  ' | *' jail '* | *' kernel '* | *' ports '* | *' bulk '* | *' image '*)
-		# shellcheck source=image/builder.sh
-		. "$here/builder.sh"
-		build_in_vm
-		exit 0
-		;;
-	esac
+if wants_builder; then
+	# shellcheck source=image/builder.sh
+	. "$here/builder.sh"
+	build_in_vm
+else
+	run_stages
 fi
-run_stages

@@ -3,40 +3,43 @@
 # On Linux: the same build inside a FreeBSD virtual machine.  The tree goes in and the artifacts come out by ssh.
 
 builder_port=${LL_BUILDER_PORT:-8722}
+room=$work/builder
 
+# The image to start from: the one given, or the official one, whose digest is checked before it is unpacked.
 builder_image() {
-	if [ -z "$builder" ]; then
-		mkdir -p "$work/builder"
-		builder=$work/builder/official.qcow2
-		if [ ! -s "$builder" ]; then
-			say "getting the FreeBSD builder image"
-			download "$LL_BUILDER_URL" "$builder.xz"
-			check_builder "$builder.xz"
-			xz -dk "$builder.xz"
-		fi
+	mkdir -p "$room"
+	[ -z "$builder" ] || return 0
+	base=$room/${LL_BUILDER_NAME%.xz}
+	if [ ! -s "$base" ]; then
+		say "builder: getting $LL_BUILDER_NAME"
+		download "$LL_BUILDER_URL" "$base.xz"
+		check_builder "$base.xz"
+		xz -dkc "$base.xz" >"$base.new"
+		mv "$base.new" "$base"
 	fi
-	[ -s "$builder" ] || die "there is no builder image at $builder"
 }
 
-# A throw-away layer over the image, so that it can be used again as it came.
+# A layer over the image, so that it stays as it came; what is built in the layer is there for the next run.
 builder_disk() {
-	mkdir -p "$work/builder"
-	if [ ! -s "$work/builder/disk.qcow2" ]; then
-		form=$(qemu-img info "$builder" | sed -n 's/^file format: //p')
-		qemu-img create -q -f qcow2 -F "$form" -b "$builder" "$work/builder/disk.qcow2" 60G
+	source=${builder:-$base}
+	if [ ! -s "$room/disk.qcow2" ] || [ "$(cat "$room/disk.of" 2>/dev/null)" != "$source $(date -r "$source" +%s)" ]; then
+		form=$(qemu-img info "$source" | sed -n 's/^file format: //p')
+		rm -f "$room/disk.qcow2" "$room/known"
+		qemu-img create -q -f qcow2 -F "$form" -b "$source" "$room/disk.qcow2" 60G
+		printf '%s %s\n' "$source" "$(date -r "$source" +%s)" >"$room/disk.of"
 	fi
 }
 
 # What the machine's first boot does (nuageinit reads it from a disk labelled cidata): let this build in by key.
 builder_seed() {
-	seed=$work/builder/seed
+	seed=$room/seed
 	mkdir -p "$seed"
-	[ -s "$work/builder/key" ] || ssh-keygen -q -t ed25519 -N '' -C linkladder-build -f "$work/builder/key"
+	[ -s "$room/key" ] || ssh-keygen -q -t ed25519 -N '' -C linkladder-build -f "$room/key"
 	printf 'instance-id: linkladder-build\nlocal-hostname: builder\n' >"$seed/meta-data"
 	cat >"$seed/user-data" <<-SEED
 		#!/bin/sh
 		mkdir -p -m 700 /root/.ssh
-		echo '$(cat "$work/builder/key.pub")' >/root/.ssh/authorized_keys
+		echo '$(cat "$room/key.pub")' >/root/.ssh/authorized_keys
 		sysrc sshd_enable=YES
 		sed -i '' -e '/^PermitRootLogin/d' /etc/ssh/sshd_config
 		echo 'PermitRootLogin prohibit-password' >>/etc/ssh/sshd_config
@@ -50,7 +53,7 @@ accelerator() {
 		-monitor stdio >/dev/null 2>&1; then
 		echo 'kvm -cpu host'
 	else
-		echo 'tcg,thread=multi -cpu max'
+		echo 'tcg,thread=multi -cpu qemu64,+rdrand'
 	fi
 }
 
@@ -62,47 +65,103 @@ builder_start() {
 	net="user,id=n0,hostfwd=tcp:127.0.0.1:$builder_port-:22"
 	# The network is cut for an offline build: nothing but the forwarded port.
 	[ -z "$offline" ] || net="$net,restrict=on"
-	# shellcheck disable=SC2046,SC2086  # several words each
-	qemu-system-x86_64 -accel $(accelerator) $firmware -machine q35 -smp "$(nproc)" -m "${LL_BUILDER_MEMORY:-4096}" \
-		-display none -serial "file:$work/builder/console.log" \
-		-drive "file=$work/builder/disk.qcow2,if=virtio,cache=unsafe" \
-		-blockdev "driver=vvfat,node-name=seed,dir=$work/builder/seed,label=cidata,read-only=on" \
-		-device virtio-blk-pci,drive=seed -netdev "$net" -device virtio-net-pci,netdev=n0 &
+	how=$(accelerator)
+	case $how in
+	tcg*) say "builder: there is no KVM here; emulation takes many times as long" ;;
+	esac
+	# Its own group, so that an interrupt of the build ends the machine in order and not at once.
+	set -m
+	# shellcheck disable=SC2086  # several words each
+	qemu-system-x86_64 -accel $how $firmware -machine q35 -smp "$(nproc)" -m "${LL_BUILDER_MEMORY:-4096}" \
+		-display none -serial "file:$room/console.log" -monitor none -pidfile "$room/pid" \
+		-drive "file=$room/disk.qcow2,if=virtio,cache=unsafe" \
+		-blockdev "driver=vvfat,node-name=seed,dir=$room/seed,label=cidata,read-only=on" \
+		-device virtio-blk-pci,drive=seed -netdev "$net" -device virtio-net-pci,netdev=n0 </dev/null &
 	builder_pid=$!
-	trap 'kill "$builder_pid" 2>/dev/null || true' EXIT
+	set +m
+	trap builder_drop EXIT
 	trap 'exit 130' INT TERM
-	waited=0
+	started=$(date +%s)
+	told=0
 	until builder_run true 2>/dev/null; do
-		kill -0 "$builder_pid" 2>/dev/null || die "the builder ended; its console is $work/builder/console.log"
-		[ "$waited" -lt 900 ] || {
-			tail -n 15 "$work/builder/console.log" >&2
-			die "the builder did not answer within 15 minutes; its console is $work/builder/console.log"
+		kill -0 "$builder_pid" 2>/dev/null || die "the builder ended; its console is $room/console.log"
+		waited=$(($(date +%s) - started))
+		[ "$waited" -lt "${LL_BUILDER_PATIENCE:-900}" ] || {
+			tail -n 15 "$room/console.log" >&2
+			die "the builder did not answer within $(duration "$waited"); its console is $room/console.log"
 		}
-		sleep 5
-		waited=$((waited + 5))
-		[ $((waited % 60)) -ne 0 ] || say "  the builder starts, $(duration "$waited")"
+		sleep 2
+		[ $((waited / 60)) -le "$told" ] || {
+			told=$((waited / 60))
+			say "  $(duration "$waited")  $(tail -n 1 "$room/console.log" | tr -cd '[:print:]' | cut -c 1-80)"
+		}
 	done
+	say "builder: answers after $(duration $(($(date +%s) - started)))"
 }
 
 builder_run() {
-	ssh -q -i "$work/builder/key" -p "$builder_port" -o BatchMode=yes -o ConnectTimeout=5 -o StrictHostKeyChecking=no \
-		-o "UserKnownHostsFile=$work/builder/known" root@127.0.0.1 "$@"
+	ssh -q -i "$room/key" -p "$builder_port" -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=60 \
+		-o ServerAliveCountMax=10 -o StrictHostKeyChecking=no -o "UserKnownHostsFile=$room/known" root@127.0.0.1 "$@"
 }
 
-# carry_in FOLDER PLACE - a folder's content into the builder.
+# carry_in FOLDER PLACE - a folder's content into the builder, in place of what was there.
 carry_in() {
-	tar -C "$1" -cf - . | builder_run "mkdir -p '$2' && tar -xf - -C '$2'"
+	tar -C "$1" -cf - . | builder_run "rm -rf '$2' && mkdir -p '$2' && tar -xf - -C '$2'"
 }
 
 builder_tree() {
 	(cd "$top" && tar -cf - --exclude=__pycache__ LICENSE build.sh poudriere.conf image overlay ports tui) |
-		builder_run 'mkdir -p /build/tree && tar -xf - -C /build/tree'
+		builder_run 'rm -rf /build/tree && mkdir -p /build/tree && tar -xf - -C /build/tree'
+}
+
+# What was built so far is worth keeping when the build fails or is interrupted.
+builder_drop() {
+	timeout 30 ssh -q -i "$room/key" -p "$builder_port" -o BatchMode=yes -o StrictHostKeyChecking=no \
+		-o "UserKnownHostsFile=$room/known" root@127.0.0.1 sync 2>/dev/null || true
+	kill "$builder_pid" 2>/dev/null || true
 }
 
 builder_stop() {
 	builder_run 'shutdown -p now' 2>/dev/null || true
+	# An emulated machine may not be able to switch itself off.
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		kill -0 "$builder_pid" 2>/dev/null || break
+		sleep 5
+	done
+	kill "$builder_pid" 2>/dev/null || true
 	wait "$builder_pid" 2>/dev/null || true
 	trap - EXIT INT TERM
+}
+
+# The inputs that were given, in the builder; prints the options that name them there.
+builder_inputs() {
+	if [ -n "$sets" ]; then
+		carry_in "$sets" /build/sets
+		printf ' --sets /build/sets'
+	fi
+	if [ -n "$packages" ]; then
+		carry_in "$packages" /build/packages
+		printf ' --packages /build/packages'
+	fi
+	if [ -d "$ports" ]; then
+		carry_in "$ports" /build/ports
+		printf ' --ports /build/ports'
+	elif [ -n "$ports" ]; then
+		builder_run "cat >'/build/${ports##*/}'" <"$ports"
+		printf ' --ports /build/%s' "${ports##*/}"
+	fi
+	if [ -n "${LL_DISTFILES-}" ] && [ -d "$LL_DISTFILES" ]; then
+		carry_in "$LL_DISTFILES" /build/distfiles
+	fi
+}
+
+# Logs and the record of what ran; then the disks, whose holes are not carried.
+builder_results() {
+	builder_run "cd /build/work && tar -cf - log ran \$(ls packages.tsv packages.tsv.stand-ins 2>/dev/null)" |
+		tar -C "$work" -xf -
+	[ "$1" -eq 0 ] || return 0
+	rm -rf "$work/images"
+	builder_run 'cd /build/work && [ ! -d images ] || tar --format pax -cf - images' | tar -C "$work" -xf -
 }
 
 build_in_vm() {
@@ -111,57 +170,37 @@ build_in_vm() {
 	builder_seed
 	say "builder: starting"
 	builder_start
-	say "builder: carrying the tree in"
+	# What the builder itself lacks; an image made for offline builds has it already.
+	builder_run 'command -v poudriere >/dev/null' || {
+		[ -z "$offline" ] || die "the builder image has no poudriere, and offline it cannot be installed"
+		say "builder: installing poudriere"
+		builder_run 'env ASSUME_ALWAYS_YES=yes pkg install -y poudriere' >&2
+	}
+	say "builder: carrying the tree and the inputs in"
 	builder_tree
-	options='' distfiles=''
-	if [ -n "$sets" ]; then
-		carry_in "$sets" /build/sets
-		options="$options --sets /build/sets"
-	fi
-	if [ -n "$packages" ]; then
-		carry_in "$packages" /build/packages
-		options="$options --packages /build/packages"
-	fi
-	if [ -n "$ports" ]; then
-		builder_run 'cat >/build/ports.tar.gz' <"$ports"
-		options="$options --ports /build/ports.tar.gz"
-	fi
-	if [ -n "${LL_DISTFILES-}" ] && [ -d "$LL_DISTFILES" ]; then
-		carry_in "$LL_DISTFILES" /build/distfiles
-		distfiles='LL_DISTFILES=/build/distfiles'
-	fi
-	stages=$only
-	[ -n "$stages" ] || stages='jail kernel ports bulk image'
-	for name in $stages; do
+	options=$(builder_inputs)
+	for name in ${only:-jail kernel ports bulk image}; do
 		[ "$name" = pack ] || options="$options --stage $name"
 	done
-	# What the builder itself lacks; an image made for offline builds has them already.
-	builder_run 'command -v poudriere >/dev/null || pkg install -y poudriere' >&2
-	builder_run "cd /build/tree && env $distfiles LL_RELEASE=$LL_RELEASE LL_ARCH=$LL_ARCH LL_PORTS_BRANCH=$LL_PORTS_BRANCH \
-		sh image/build-image.sh image --work /build/work $options" >&2
-	say "builder: carrying the artifacts out"
-	mkdir -p "$work/images"
-	for file in images/linkladder.img images/linkladder.iso packages.tsv stages; do
-		builder_run "[ ! -f /build/work/$file ] || xz -T0 -1 -c /build/work/$file" | xz -dc >"$work/$file" || true
-		[ -s "$work/$file" ] || rm -f "$work/$file"
+	for name in $again; do
+		options="$options --again $name"
 	done
+	status=0
+	builder_run "cd /build/tree && env LL_DISTFILES=/build/distfiles LL_RELEASE=$LL_RELEASE LL_ARCH=$LL_ARCH \
+		LL_PORTS_BRANCH=$LL_PORTS_BRANCH sh image/build-image.sh image --inside --work /build/work $options" >&2 || status=$?
+	say "builder: carrying the results out"
+	builder_results "$status"
+	[ "$status" -eq 0 ] || die "the build in the builder ended with $status; its logs are in $work/log"
 	builder_stop
-	[ -n "$only" ] || {
-		only=pack
-		kept=$work/stages.builder
-		cp "$work/stages" "$kept"
-		stage_pack_with "$kept"
-	}
+	case " $only " in
+	'  ' | *' pack '*)
+		run_stage pack stage_pack
+		say "the artifacts are in $out"
+		;;
+	esac
 }
 
-# pack is run here, with the builder's record of its stages.
-stage_pack_with() {
-	run_stage_record=$1
-	cp "$run_stage_record" "$work/stages"
-	run_stage pack stage_pack
-	say "the artifacts are in $out"
-}
-
+# fetch_in_vm DIR - ports fetch their distfiles themselves, and only on FreeBSD.
 fetch_in_vm() {
 	builder_image
 	builder_disk
@@ -173,12 +212,13 @@ fetch_in_vm() {
 	builder_run 'mkdir -p /build/fetch/distfiles && cat >/build/fetch/ports.tar.gz' <"$1/ports.tar.gz"
 	# shellcheck disable=SC2016  # the builder expands it
 	builder_run 'cd /build/tree && top=$PWD here=$PWD/image work=/build/work && . image/lib.sh && . image/stages.sh &&
-		fetch_distfiles /build/fetch && pkg install -y poudriere' >&2
+		. image/fetch.sh && fetch_distfiles /build/fetch && pkg install -y poudriere' >&2
 	builder_run 'tar -C /build/fetch/distfiles -cf - .' | tar -C "$1/distfiles" -xf -
+	builder_run 'rm -rf /build'
 	builder_stop
 	# The builder with poudriere installed is what an offline build starts from.
-	qemu-img convert -O qcow2 "$work/builder/disk.qcow2" "$1/builder.qcow2.new"
+	qemu-img convert -O qcow2 "$room/disk.qcow2" "$1/builder.qcow2.new"
 	mv "$1/builder.qcow2.new" "$1/builder.qcow2"
-	rm -f "$work/builder/disk.qcow2" "$1/builder.qcow2.xz"
+	rm -f "$room/disk.qcow2"
 	offline=$kept
 }

@@ -48,18 +48,18 @@ download() {
 	mv "$2.part" "$2"
 }
 
-# run_stage NAME FUNCTION - once; with its log, its time, and on failure the log's last lines.
+# run_stage NAME FUNCTION - once; with its log, its time, and on failure the log's last lines.  What really ran and when is
+# kept for the build record, also for a stage that need not be run again.
 run_stage() {
 	name=$1
 	mark=$work/done/$name
 	log=$work/log/$name.log
-	mkdir -p "$work/done" "$work/log"
+	mkdir -p "$work/done" "$work/log" "$work/ran"
 	if [ -e "$mark" ] && [ "$(cat "$mark")" = "$(fingerprint "$name")" ]; then
 		say "$name: done before"
-		printf '%s\t0\tdone before\n' "$name" >>"$work/stages"
 		return 0
 	fi
-	rm -f "$mark"
+	rm -f "$mark" "$work/ran/$name" "$work/outcome"
 	started=$(date +%s)
 	say "$name: started; the log is $log"
 	# The stage runs in the background so that elapsed time and its last line can be shown meanwhile.
@@ -72,14 +72,20 @@ run_stage() {
 	trap - INT TERM
 	took=$(($(date +%s) - started))
 	if [ "$status" -ne 0 ]; then
-		printf '%s\t%s\tfailed\n' "$name" "$took" >>"$work/stages"
 		say "$name: FAILED after $(duration "$took"); the last lines of $log:"
 		tail -n 20 "$log" >&2
 		exit 1
 	fi
 	fingerprint "$name" >"$mark"
-	printf '%s\t%s\trun\n' "$name" "$took" >>"$work/stages"
+	outcome=run
+	[ ! -s "$work/outcome" ] || outcome=$(cat "$work/outcome")
+	printf '%s\t%s\t%s\t%s\n' "$name" "$took" "$outcome" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$work/ran/$name"
 	say "$name: good, $(duration "$took")"
+}
+
+# outcome TEXT - what a stage did, where that is less than its name says.
+outcome() {
+	printf '%s\n' "$*" | tee "$work/outcome"
 }
 
 # watch_job PID STARTED - a line of progress on a terminal, one a minute elsewhere.

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from string import Template
@@ -22,6 +23,7 @@ from xml.sax.saxutils import escape
 HERE = Path(__file__).resolve().parent
 CAPACITY = 8 * 1024**3  # the disk that a virtual machine sees; state gets what the system leaves
 BLOCK = 1024 * 1024
+STARTED = time.monotonic()
 LIMIT = 400 * 1024 * 1024  # what an OVA may weigh
 
 
@@ -128,11 +130,13 @@ def sums(folder: Path, files: Sequence[Path]) -> None:
 
 def record(inputs: Sequence[str], stages: Path | None, standins: Sequence[str], version: str, epoch: int) -> str:
     """What was really run and from what, so that a reader can tell an official build from a stand-in."""
-    ran: list[dict[str, str]] = []
+    ran: list[dict[str, str | int]] = []
     if stages is not None and stages.is_file():
         for line in stages.read_text(encoding="utf-8").splitlines():
-            stage, seconds, outcome = line.split("\t")
-            ran.append({"stage": stage, "seconds": seconds, "outcome": outcome})
+            stage, seconds, outcome, ended = line.split("\t")
+            ran.append({"stage": stage, "seconds": int(seconds), "outcome": outcome, "ended": ended})
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    ran.append({"stage": "pack", "seconds": round(time.monotonic() - STARTED), "outcome": "run", "ended": now})
     made: list[dict[str, str]] = []
     for entry in inputs:
         name, _, place = entry.partition("=")
@@ -175,6 +179,8 @@ def pack(args: argparse.Namespace) -> None:
     text = record(args.input, args.stages, args.stand_in, args.version, args.epoch)
     step("-build.json", lambda target: void(target.write_text(text, encoding="utf-8")))
     sums(out, made)
+    for text in args.stand_in:
+        print(f"pack: stand-in: {text}")
     weight = (out / f"{name}.ova").stat().st_size
     print(f"pack: the OVA weighs {weight / 1e6:.0f} MB")
     if weight > LIMIT:
@@ -194,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--arch", default="amd64")
     parser.add_argument("--iso", type=Path, help="the installer ISO, if it was made")
     parser.add_argument("--packages", type=Path, help="the package manifest")
-    parser.add_argument("--stages", type=Path, help="stage, seconds and outcome, one line each, tabs between")
+    parser.add_argument("--stages", type=Path, help="stage, seconds, outcome and end, one line each, tabs between")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE", help="an input to record")
     parser.add_argument(
         "--stand-in", action="append", default=[], metavar="TEXT", help="what replaced an official input"

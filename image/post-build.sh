@@ -1,9 +1,13 @@
 # Sourced by `poudriere image -A` when the root file system is complete, before it becomes a disk.
 # poudriere sets WORLDDIR (the root), MEDIATYPE and IMAGENAME.  No shebang: it is not run by itself.
 # shellcheck shell=sh disable=SC2154
-set -e
 
 ll_world=${WORLDDIR:?}
+# poudriere passes nothing of the caller's environment on; its own configuration names the folder of this build.
+ll_work=${LL_WORK:?}
+ll_kernel=$ll_work/kernel/boot/kernel
+ll_set=$ll_work/linkladder.tzst
+ll_packages=$ll_work/packages.tsv
 
 # The overlay was copied with the builder's owners.
 ll_owners() {
@@ -39,11 +43,8 @@ ll_console() {
 
 # LINKLADDER's kernel is the default and GENERIC lies beside it, whichever of them the jail was made with.
 ll_kernels() {
-	if [ -n "${LL_KERNEL_DIR-}" ] && [ -f "$LL_KERNEL_DIR/kernel" ]; then
-		[ -d "$ll_world/boot/kernel.GENERIC" ] || mv "$ll_world/boot/kernel" "$ll_world/boot/kernel.GENERIC"
-		rm -rf "$ll_world/boot/kernel"
-		cp -Rp "$LL_KERNEL_DIR" "$ll_world/boot/kernel"
-	fi
+	mv "$ll_world/boot/kernel" "$ll_world/boot/kernel.GENERIC"
+	cp -Rp "$ll_kernel" "$ll_world/boot/kernel"
 	find "$ll_world/boot" -name '*.symbols' -delete
 }
 
@@ -54,31 +55,35 @@ ll_clean() {
 	rm -rf "$ll_world"/var/cache/pkg "$ll_world"/var/db/pkg/repos "$ll_world"/var/log/*.log "$ll_world"/usr/freebsd-dist
 	find "$ll_world/usr/local" -type d -name __pycache__ -prune -exec rm -rf {} +
 	# Python is started often and must not write beside its modules: compile them now.
-	chroot "$ll_world" /usr/local/bin/python3 -m compileall -q /usr/local/lib >/dev/null 2>&1 || true
+	chroot "$ll_world" /usr/local/bin/python3 -m compileall -q -j 0 /usr/local/lib || echo "some modules were not compiled"
 	ln -sf /usr/share/zoneinfo/UTC "$ll_world/etc/localtime"
 	touch "$ll_world/etc/wall_cmos_clock" && rm -f "$ll_world/etc/wall_cmos_clock"
 }
 
-# The live media carry the system a second time, packed, as bsdinstall's distribution set.
+# The live media carry the system a second time, packed, as bsdinstall's distribution set.  It is packed once a build:
+# the first medium's serves the second.
 ll_installer() {
 	case $MEDIATYPE in
 	usb | iso) ;;
 	*) return 0 ;;
 	esac
+	[ -s "$ll_set" ] || {
+		echo "packing the installation set"
+		tar -C "$ll_world" --exclude ./usr/freebsd-dist --exclude './tmp/*' --zstd --options zstd:threads=0 -cf "$ll_set.new" .
+		mv "$ll_set.new" "$ll_set"
+	}
 	mkdir -p "$ll_world/usr/freebsd-dist"
-	tar -C "$ll_world" --exclude ./usr/freebsd-dist --exclude ./tmp/packages -cJf "${WRKDIR:?}/linkladder.txz" .
-	mv "$WRKDIR/linkladder.txz" "$ll_world/usr/freebsd-dist/"
-	(
-		cd "$ll_world/usr/freebsd-dist"
-		printf 'linkladder.txz\t%s\t%s\tlinkladder\t"The appliance"\ton\n' "$(sha256 -q linkladder.txz)" "$(tar -tf linkladder.txz | wc -l | tr -d ' ')" >MANIFEST
-	)
+	cp "$ll_set" "$ll_world/usr/freebsd-dist/linkladder.tzst"
+	printf 'linkladder.tzst\t%s\t%s\tlinkladder\t"The appliance"\ton\n' "$(sha256 -q "$ll_set")" \
+		"$(tar -tf "$ll_set" | wc -l | tr -d ' ')" >"$ll_world/usr/freebsd-dist/MANIFEST"
 	# An ISO's root stays read-only.
 	[ "$MEDIATYPE" != iso ] || echo 'root_rw_mount="NO"' >>"$ll_world/etc/rc.conf"
 }
 
+# Name, version and licence of every package; and what its own manifest says it stands in for.
 ll_manifest() {
-	[ -z "${LL_PACKAGE_MANIFEST-}" ] ||
-		pkg -r "$ll_world" query '%n\t%v\t%L' | sort >"$LL_PACKAGE_MANIFEST"
+	pkg -r "$ll_world" query '%n\t%v\t%L' | sort >"$ll_packages"
+	pkg -r "$ll_world" query '%At\tpackage %n-%v: %Av' | sed -n 's/^stand_in\t//p' | sort >"$ll_packages.stand-ins"
 }
 
 ll_users
@@ -89,4 +94,3 @@ ll_kernels
 ll_clean
 ll_manifest
 ll_installer
-set +e

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,8 @@ def test_offline_folder_is_checked_against_its_sums(sets: Path, tmp_path: Path) 
     assert done.returncode == 3
     assert "builder.qcow2 is damaged" in done.stderr and "distfiles/gone is missing" in done.stderr
     assert "ports.tar.gz is damaged" not in done.stderr
+    (tmp_path / "SHA256SUMS").write_text(f"{good}  ports.tar.gz\n")
+    assert "SHA256SUMS does not name builder.qcow2" in build("image", "--check", "--offline", tmp_path).stderr
 
 
 @pytest.mark.parametrize(
@@ -134,11 +137,14 @@ def test_a_stage_runs_once_and_again_when_its_inputs_change(tmp_path: Path) -> N
     finally:
         del os.environ["FINGER"]
     assert (tmp_path / "trace").read_text() == "ran\nran\n"
-    assert [line.split("\t")[2] for line in (tmp_path / "stages").read_text().splitlines()] == [
-        "run",
-        "done before",
-        "run",
-    ]
+    name, seconds, outcome, ended = (tmp_path / "ran/try").read_text().rstrip().split("\t")
+    assert (name, outcome) == ("try", "run") and int(seconds) >= 0 and ended.endswith("Z")
+
+
+def test_a_stage_that_did_less_than_its_name_says_tells_the_record(tmp_path: Path) -> None:
+    stage(tmp_path, "outcome nothing was built")
+    assert "\tnothing was built\t" in (tmp_path / "ran/try").read_text()
+    assert "\trun\t" not in (tmp_path / "ran/try").read_text()
 
 
 def test_a_failing_stage_shows_its_log_and_is_not_taken_for_done(tmp_path: Path) -> None:
@@ -147,3 +153,96 @@ def test_a_failing_stage_shows_its_log_and_is_not_taken_for_done(tmp_path: Path)
     assert "FAILED after" in done.stderr and "the real reason" in done.stderr and "log/try.log" in done.stderr
     assert "never" not in done.stderr
     assert not (tmp_path / "done/try").exists()
+    assert not (tmp_path / "ran/try").exists()
+
+
+def test_what_is_repeated_repeats_what_depends_on_it(tmp_path: Path, sets: Path) -> None:
+    (tmp_path / "work/done").mkdir(parents=True)
+    for name in ("jail", "kernel", "ports", "bulk", "image", "pack"):
+        (tmp_path / "work/done" / name).write_text("x")
+    done = build("image", "--check", "--work", tmp_path / "work", "--sets", sets, "--again", "bulk")
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in (tmp_path / "work/done").iterdir()) == ["jail", "kernel", "ports"]
+
+
+def test_what_is_not_official_is_said_before_the_build(sets: Path, packages: Path, tmp_path: Path) -> None:
+    (sets / "STAND-IN").write_text("base.txz: built by hand\n")
+    (tmp_path / "builder.qcow2").write_text("x")
+    given = ["--sets", sets, "--packages", packages, "--builder", tmp_path / "builder.qcow2", "--stand-in", "my words"]
+    said = build("image", "--check", *given).stderr
+    for words in (
+        "MANIFEST is not the one that was published",
+        "sets: base.txz: built by hand",
+        "kernel LINKLADDER: from a given set",
+        "not built by poudriere bulk",
+        "builder.qcow2 was given",
+        "my words",
+    ):
+        assert words in said
+    published = hashlib.sha256((sets / "MANIFEST").read_bytes()).hexdigest()
+    assert "published with" not in build("image", "--check", "--sets", sets, LL_MANIFEST_SHA256=published).stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="FreeBSD needs no builder")
+def test_a_builder_image_that_nobody_vouches_for_is_refused(sets: Path) -> None:
+    assert build("image", "--check", "--sets", sets).returncode == 0  # the default release has its digest pinned
+    done = build("image", "--check", "--sets", sets, LL_RELEASE="14.5-RELEASE")
+    assert done.returncode == 3 and "LL_BUILDER_SHA256" in done.stderr and "nothing was started" in done.stderr
+
+
+def fetched(sets: Path, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """fetch from a mirror on this disk, as far as the ports tree, which the mirror lacks."""
+    mirror = {"LL_SETS_URL": f"file://{sets}", "LL_PORTS_URL": f"file://{sets}/no-ports.tar.gz"}
+    return build("fetch", folder, **{**mirror, **settings})
+
+
+def test_fetch_takes_nothing_that_was_not_published(sets: Path, tmp_path: Path) -> None:
+    (sets / "src.txz").write_bytes(b"source")
+    folder = tmp_path / "offline"
+    done = fetched(sets, folder, LL_RELEASE="14.5-RELEASE")
+    assert done.returncode == 3 and "nothing was fetched" in done.stderr and not folder.exists()
+    done = fetched(sets, folder)
+    assert done.returncode == 3 and "MANIFEST is not the one published" in done.stderr
+    published = hashlib.sha256((sets / "MANIFEST").read_bytes()).hexdigest()
+    (sets / "base.txz").write_bytes(b"half a set")
+    (folder / "sets/base.txz").unlink()
+    done = fetched(sets, folder, LL_MANIFEST_SHA256=published)
+    assert done.returncode == 3 and "base.txz is damaged" in done.stderr
+    # A sound set replaces the damaged one, the others are not fetched again, and the next thing is asked for.
+    (sets / "base.txz").write_bytes(b"base.txz" * 100)
+    (sets / "kernel.txz").unlink()
+    (folder / "sets/base.txz").unlink()
+    done = fetched(sets, folder, LL_MANIFEST_SHA256=published)
+    assert done.returncode == 3 and "no-ports.tar.gz could not be downloaded" in done.stderr
+
+
+def test_the_package_of_this_tree_has_its_programs_and_names_its_needs(packages: Path, tmp_path: Path) -> None:
+    (packages / "All/py312-textual-1.0.pkg").rename(packages / "All/py312-textual-8.2.8_1,1.pkg")
+    script = f"""
+set -eu
+work='{tmp_path}' top='{TOP}' version=9.8.7
+. "$top/image/package.sh"
+pkg() {{ printf '%s ' pkg "$@" >>'{tmp_path}/trace'; echo >>'{tmp_path}/trace'; }}
+own_package '{packages}'
+"""
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    root = tmp_path / "own-package/root"
+    site = root / "usr/local/lib/python3.12/site-packages"
+    assert (site / "linkladder/cli.py").is_file() and not list(site.rglob("__pycache__"))
+    for program in ("linkladder", "linkladder-priv", "linkladder-measure"):
+        assert os.access(root / "usr/local/bin" / program, os.X_OK)
+    run = subprocess.run(
+        [sys.executable, root / "usr/local/bin/linkladder", "--version"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert run.returncode == 0 and "linkladder" in run.stdout
+    manifest = (tmp_path / "own-package/manifest").read_text()
+    assert 'py312-textual: { origin: "textproc/py-textual", version: "8.2.8_1,1" }' in manifest
+    assert 'iperf: { origin: "benchmarks/iperf", version: "1.0" }' in manifest
+    assert not (packages / "All/linkladder-1.0.pkg").exists()
+    listed = (tmp_path / "own-package/plist").read_text()
+    assert "/usr/local/bin/linkladder-priv\n" in listed
+    assert [line.split()[1] for line in (tmp_path / "trace").read_text().splitlines()] == ["create", "repo"]

@@ -45,7 +45,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     packages = folder / "packages.tsv"
     packages.write_text("iperf\t2.2.1\tBSD2CLAUSE\n")
     stages = folder / "stages"
-    stages.write_text("jail\t12\trun\nbulk\t0\tdone before\n")
+    stages.write_text("jail\t12\trun\t2026-11-21T07:00:00Z\nbulk\t0\tpackages were given\t2026-11-21T07:01:00Z\n")
     out = folder / "out"
     options = ["--packages", packages, "--stages", stages, "--input", f"raw={raw}", "--stand-in", "sets: cross-built"]
     done = pack(raw, "--out", out, "--version", "9.8.7", "--epoch", "1700000000", *options)
@@ -161,8 +161,8 @@ def test_sums_and_record_name_everything(packed: tuple[Path, Path]) -> None:
     for name, digest in sums.items():
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
     record = json.loads((out / f"{NAME}-build.json").read_text())
-    assert [s["stage"] for s in record["stages"]] == ["jail", "bulk"]
-    assert record["stages"][1]["outcome"] == "done before"
+    assert [s["stage"] for s in record["stages"]] == ["jail", "bulk", "pack"]
+    assert record["stages"][1]["outcome"] == "packages were given"
     assert record["inputs"][0]["sha256"] == hashlib.sha256(raw.read_bytes()).hexdigest()
     assert record["stand_ins"] == ["sets: cross-built"]
     assert "iperf\t2.2.1" in (out / f"{NAME}-packages.txt").read_text()
