@@ -15,9 +15,9 @@ from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import peers
 
-HELLO_TIMEOUT = 15.0
+HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
 ASK_TIMEOUT = 12.0
-UNTIMED = ("collect",)  # lasts as long as a tool does
+UNTIMED = ("collect", "hello")  # as long as a tool lasts; as long as HELLO_TIMEOUT
 
 
 class Refused(Exception):
@@ -80,7 +80,7 @@ class FarEnd:
         self._next = 1
         self._lost: str | None = None
         self._errors: list[bytes] = []
-        self._tasks = [asyncio.create_task(t) for t in (self._read(), self._read_errors(), self._keep_alive())]
+        self._tasks = [asyncio.create_task(t) for t in (self._read(), self._read_errors())]
 
     @classmethod
     async def open(cls, name: str, argv: Sequence[str], addresses: Iterable[str] = (), own_name: str = "") -> FarEnd:
@@ -93,6 +93,7 @@ class FarEnd:
         try:
             hello = ask.Hello(PROTOCOL, __version__, own_name or "near", tuple(addresses))
             end.hello = await asyncio.wait_for(end.ask("hello", hello), HELLO_TIMEOUT)
+            end._tasks.append(asyncio.create_task(end._keep_alive()))
             if end.hello.protocol != PROTOCOL:
                 raise EnvironmentFault(
                     f"{name} speaks another protocol",

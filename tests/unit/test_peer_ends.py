@@ -1,0 +1,27 @@
+"""The channel to a far agent, held against ends that are slow or say no."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from linkladder.peer import ends
+
+SLOW = (
+    "import sys, time; sys.stdin.readline(); time.sleep(0.6); "
+    'print(\'{"id": 1, "error": "not today"}\', flush=True); sys.stdin.read()'
+)
+
+
+async def test_the_start_of_an_agent_may_take_longer_than_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ends, "ASK_TIMEOUT", 0.1)
+    monkeypatch.setattr(ends.wire, "KEEPALIVE", 0.05)
+    with pytest.raises(ends.Refused, match="not today"):
+        await ends.FarEnd.open("beta", [sys.executable, "-c", SLOW])
+
+
+async def test_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ends, "HELLO_TIMEOUT", 0.2)
+    with pytest.raises(ends.PeerLost, match=r"did not answer within 0\.2 s"):
+        await ends.FarEnd.open("beta", [sys.executable, "-c", SLOW])
