@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 
 from linkladder import state
@@ -18,7 +19,8 @@ from linkladder.store import Store
 def read_document(name: str) -> Document:
     """A file's where there is such a file or the name looks like one, else a stored run's."""
     path = Path(name)
-    if not (path.suffix in (".json", ".html") or "/" in name or path.is_file()):
+    # isfile is False where the folder may not be looked into; is_file would raise.
+    if not (path.suffix in (".json", ".html") or "/" in name or os.path.isfile(path)):
         return Store(state.folder()).load(name)
     try:
         text = path.read_text(encoding="utf-8")
