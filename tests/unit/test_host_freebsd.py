@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from linkladder.host import freebsd_text as text
 from linkladder.host.freebsd import TUNABLES
 from linkladder.host.freebsd_calls import LINK_DATA, link
-from linkladder.host.records import SocketStat
-from linkladder.model import NicCounters
+from linkladder.model import NicCounters, SocketStat
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def test_tcp_counters(read: Any) -> None:
 
 def test_sockets_are_matched_by_both_ends(read: Any) -> None:
     counts, buffers = documents(read("netstat-T-during"))
-    found = {s.local_port: s for s in text.sockets(counts, buffers, 5001)}
+    found = {s.local_port: s for s in text.sockets(counts, buffers, range(5001, 5002))}
     assert found[31210] == SocketStat(
         "10.99.0.1",
         31210,
@@ -94,7 +93,7 @@ def test_sockets_are_matched_by_both_ends(read: Any) -> None:
     assert found[20118].out_of_order == 199
     assert found[20118].zero_window == 28
     assert all(5001 in (s.local_port, s.remote_port) for s in found.values())
-    assert text.sockets(counts, {}, 31210)[0].send_buffer is None
+    assert text.sockets(counts, {}, range(31210, 31211))[0].send_buffer is None
 
 
 LISTENERS = {
@@ -196,7 +195,7 @@ def test_no_tunable_is_asked_for_that_freebsd_has_not(captures: Path) -> None:
 def test_any_json_is_read_without_an_error(value: Any) -> None:
     for document in (value, {"statistics": value}, {"statistics": {"socket": value, "tcp": value}}, {"arp": value}):
         text.tcp_counters(document)
-        text.sockets(document, document, 5001)
+        text.sockets(document, document, range(5001, 5002))
         text.bound(document, 5001, False, "10.0.0.1")
         text.answered(document, "10.0.0.1")
 

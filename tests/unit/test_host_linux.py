@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="re
 SS = (
     "ESTAB 0 262088 10.7.0.1:41234 10.7.0.2:5201 skmem:(r0,rb131072,t0,tb2626560,f0,w0,o0,bl0,d0) ts sack cubic "
     "wscale:7,7 rto:204 rtt:3.2/0.4 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:120 ssthresh:90 bytes_sent:99 "
-    "bytes_retrans:4344 bytes_acked:90 bytes_received:7 segs_out:9 retrans:0/3 rcv_ooopack:5 minrtt:3\n"
-    "ESTAB 0 0 [::ffff:10.7.0.1]:5201 [::ffff:10.7.0.2]:41234 skmem:(r0,rb87380) bbr cwnd:10 mss:1448\n"
+    "busy:900ms rwnd_limited:120ms(13.3%) bytes_retrans:4344 bytes_acked:90 bytes_received:7 segs_out:9 retrans:0/3 rcv_ooopack:5 minrtt:3\n"
+    "ESTAB 0 0 [::ffff:10.7.0.1]:5201 [::ffff:10.7.0.2]:41234 skmem:(r0,rb87380) bbr cwnd:10 mss:1448 busy:8ms\n"
     "LISTEN 0 128 *:5201 *:* skmem:(r0,rb131072,t0,tb16384) cubic cwnd:10\n"
     "rubbish\n"
 )
@@ -38,6 +38,7 @@ def test_ss_lines() -> None:
     assert first.congestion == "cubic"
     assert (second.local, second.retransmits, second.out_of_order) == ("10.7.0.1", 0, 0)
     assert (third.state, third.retransmits) == ("LISTEN", None)
+    assert [x.receiver_limited_ms for x in (first, second, third)] == [120.0, 0.0, None]
 
 
 def test_quotas_are_found_in_either_version() -> None:
@@ -278,6 +279,7 @@ port = server.getsockname()[1]
 client = socket.create_connection(('10.77.0.1', port))
 client.sendall(b'x' * 1000)
 time.sleep(0.1)
+assert not host.sockets(1, port - 1) and len(host.sockets(port - 1, port + 1)) == 3
 for s in sorted(host.sockets(port), key=lambda s: (s.state, s.local_port == port)):
     print(s.state, s.local, s.local_port == port, s.retransmits, s.sent_bytes, s.mss is not None)
 """)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkladder.codec import CodecError, from_json
-from linkladder.model import CoreLoad, Experiment, HostFacts, NicCounters, TcpCounters
+from linkladder.model import CoreLoad, Experiment, HostFacts, NicCounters, SocketStat, TcpCounters
 from linkladder.tools import Layout
 
 PROTOCOL = 2  # both ends must speak the same
@@ -186,6 +186,14 @@ class CountersReply:
 
 
 @dataclass(frozen=True)
+class SocketsReply:
+    """The TCP connections on test ports."""
+
+    source: str
+    sockets: tuple[SocketStat, ...]
+
+
+@dataclass(frozen=True)
 class RawSample:
     """A second of this end on its own monotonic clock."""
 
@@ -225,6 +233,7 @@ VERBS: dict[str, tuple[type[Any], type[Any]]] = {
     "collect": (Stop, Finished),
     "sampling": (Sampling, Nothing),
     "counters": (Counters, CountersReply),
+    "sockets": (Nothing, SocketsReply),
     "cancel": (Nothing, Nothing),
 }
 EVENTS: dict[str, type[Any]] = {"sample": RawSample, "lines": Line, "exited": Exited}

@@ -205,6 +205,10 @@ class Service:
             name, host.nic_counters(detail=True).get(name), host.tcp_counters(), host.starvation(), total
         )
 
+    async def do_sockets(self, _: ask.Nothing) -> ask.SocketsReply:
+        found = await asyncio.to_thread(host.sockets, ask.PORTS.start, ask.PORTS.stop - 1)
+        return ask.SocketsReply(host.sockets_source(), found)
+
     # --- what is not allowed
 
     def _own(self, address: str) -> None:

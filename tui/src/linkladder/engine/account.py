@@ -18,6 +18,8 @@ from linkladder.model import (
     Path,
     Protocol,
     Rtt,
+    SocketsSeen,
+    SocketStat,
     TcpCounters,
     Tool,
     TrialResult,
@@ -52,6 +54,7 @@ def with_hosts(
     samples: dict[str, list[HostSample]],
     before: dict[End, CountersReply],
     after: dict[End, CountersReply],
+    sockets: dict[str, SocketsSeen],
 ) -> TrialResult:
     """CPU, memory, TCP and interface counters of both ends put into the result."""
     if not before or not after:
@@ -59,7 +62,7 @@ def with_hosts(
     cpu, memory, tcp, nics = {}, {}, {}, {}
     for end, first in before.items():
         last = after[end]
-        tcp[end.value] = _difference(TcpCounters(), first.tcp, last.tcp)
+        tcp[end.value] = _with_sockets(_difference(TcpCounters(), first.tcp, last.tcp), sockets.get(end.value))
         if first.nic and last.nic:
             nics[end.value] = _difference(NicCounters(last.nic.name), first.nic, last.nic)
         seen = samples.get(end.value, [])
@@ -74,7 +77,22 @@ def with_hosts(
             seen, last.memory_total, exp.warmup, exp.warmup + exp.duration, goodput, starved
         )
     kept = {end: tuple(s) for end, s in samples.items()}
-    return replace(result, cpu=cpu, memory=memory, tcp=tcp, nics=nics, samples=kept)
+    return replace(result, cpu=cpu, memory=memory, tcp=tcp, nics=nics, samples=kept, sockets=sockets)
+
+
+def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) -> tuple[SocketStat, ...]:
+    """The connections that carry a trial's payload; those of an earlier one may still linger."""
+    return tuple(
+        s
+        for s in sockets
+        if s.state in ("", "ESTABLISHED") and (s.local_port in ports or s.remote_port in ports) and s.remote_port
+    )
+
+
+def _with_sockets(tcp: TcpCounters, seen: SocketsSeen | None) -> TcpCounters:
+    """FreeBSD counts closed windows for each connection only."""
+    told = [s.zero_window for s in seen.sockets if s.zero_window is not None] if seen else []
+    return replace(tcp, zero_window_sent=sum(told)) if told and tcp.zero_window_sent is None else tcp
 
 
 def _difference(blank: Record, first: Record, last: Record) -> Record:

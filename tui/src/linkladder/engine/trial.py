@@ -15,12 +15,13 @@ from linkladder.agent import requests as ask
 from linkladder.agent.service import versions_of
 from linkladder.engine import account
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
-from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, Tool, TrialResult
-from linkladder.peer import EndPoint, Refused
+from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, Tool, TrialResult
+from linkladder.peer import EndPoint, PeerLost, Refused
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
 QUIET = 0.5  # seconds in which a server must have told its last figures once the clients have ended
 SILENCE = 8.0  # seconds without a line of a tool that prints every second
+LOOK = 0.5  # seconds before the end at which connections are looked at
 PING_INTERVAL = 0.2
 LOAD_PING = Experiment("load-ping", Tool.PING, Protocol.ECHO, interval=PING_INTERVAL)
 
@@ -79,6 +80,7 @@ class Trial:
         self.address = {End.NEAR: path.local, End.FAR: path.remote}
         self.processes: list[Process] = []
         self.samples: dict[str, list[HostSample]] = {}
+        self.sockets: dict[str, SocketsSeen] = {}
         self.offset: dict[End, float] = {End.NEAR: 0.0, End.FAR: 0.0}
         self.begun = time.monotonic()
         self.round_trips: list[tuple[float, float]] = []
@@ -133,7 +135,11 @@ class Trial:
         self.begun = time.monotonic()
         clients = await self._clients(where)
         ping = await self._load_ping() if self.exp.ping_under_load and throughput else None
-        await self._wait(clients)
+        look = asyncio.create_task(self._look())
+        try:
+            await self._wait(clients)
+        finally:
+            look.cancel()
         await self._end(clients, server, ping)
         after: dict[End, ask.CountersReply] = {}
         if throughput:
@@ -149,9 +155,23 @@ class Trial:
         )
         copied = {name: getattr(outcome, name) for name in account.COPIED}
         result = replace(result, **copied, clock_offset_ms=round(self.offset[End.FAR] * 1000, 3))
-        result = account.with_hosts(result, self.exp, self.samples, before, after)
+        result = account.with_hosts(result, self.exp, self.samples, before, after, self.sockets)
         result = account.with_load_ping(result, self.exp, self.round_trips, ping.finished if ping else None)
         return account.accounted(result, self.exp, self.path, self.local)
+
+    async def _look(self) -> None:
+        """Each connection's own counters, once, while it still is there."""
+        ports = tools.data_ports(self.exp, self.port)
+
+        async def look(end: End) -> None:
+            t = round(time.monotonic() - self.begun, 3)
+            with contextlib.suppress(Refused, PeerLost):
+                seen = await self.ends[end].ask("sockets")
+                self.sockets[end.value] = SocketsSeen(t, seen.source, account.of_trial(seen.sockets, ports))
+
+        await asyncio.sleep(self.begun + tools.expected_seconds(self.exp) - LOOK - time.monotonic())
+        if ports:
+            await asyncio.gather(*(look(end) for end in self._sides()))
 
     async def _knock(self, where: tools.Layout) -> None:
         """Open, refused and filtered are told apart before a tool can blur them."""

@@ -13,10 +13,9 @@ cores are counted and reported.
 from __future__ import annotations
 
 from linkladder.host.parent import die_with_parent
-from linkladder.host.records import SocketStat
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.host.system import backend, hops_from_ttl, own_cores
-from linkladder.model import CoreTimes, HostFacts, NicCounters, TcpCounters
+from linkladder.model import CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
 
 __all__ = [
     "Sampler",
@@ -37,6 +36,7 @@ __all__ = [
     "same_subnet",
     "setting",
     "sockets",
+    "sockets_source",
     "starvation",
     "summarise",
     "system",
@@ -79,9 +79,14 @@ def tcp_counters() -> TcpCounters:
     return backend().tcp_counters()
 
 
-def sockets(port: int) -> tuple[SocketStat, ...]:
-    """The TCP connections whose local or remote port is `port`, with what the system counts for each."""
-    return backend().sockets(port)
+def sockets(first: int, last: int = 0) -> tuple[SocketStat, ...]:
+    """The TCP connections with a port from `first` to `last` at either end, with what the system counts for each."""
+    return backend().sockets(first, last or first)
+
+
+def sockets_source() -> str:
+    """The program that tells of sockets."""
+    return backend().sockets_source
 
 
 def listening(port: int, udp: bool = False, address: str = "") -> bool:

@@ -11,9 +11,8 @@ from linkladder.host import addresses
 from linkladder.host import freebsd_text as text
 from linkladder.host.commands import document, output
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
-from linkladder.host.records import SocketStat
 from linkladder.host.system import own_cores
-from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, TcpCounters
+from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
 TUNABLES = (
     "kern.ipc.maxsockbuf",
@@ -53,6 +52,7 @@ NO_DRIVER = frozenset({"", "lo", "lagg", "bridge", "vlan", "tap", "tun", "epair"
 
 class FreeBSD:
     name = "FreeBSD"
+    sockets_source = "netstat"
 
     def __init__(self) -> None:
         self._calls = Calls()
@@ -100,11 +100,11 @@ class FreeBSD:
     def retransmits(self) -> int | None:
         return self._calls.retransmits()
 
-    def sockets(self, port: int) -> tuple[SocketStat, ...]:
+    def sockets(self, first: int, last: int) -> tuple[SocketStat, ...]:
         # -W: without it addresses are cut to a column's width, even in JSON
         counts = document(output(["netstat", "--libxo", "json", "-nTW", "-p", "tcp"]))
         buffers = document(output(["netstat", "--libxo", "json", "-nxW", "-p", "tcp"]))
-        return text.sockets(counts, buffers, port)
+        return text.sockets(counts, buffers, range(first, last + 1))
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
         found = document(output(["netstat", "--libxo", "json", "-anW", "-p", "udp" if udp else "tcp"]))

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linkladder.host.addresses import parse
-from linkladder.host.records import SocketStat
-from linkladder.model import NicCounters, TcpCounters
+from linkladder.model import NicCounters, SocketStat, TcpCounters
 
 OFFLOADS = {"TSO4": "tso", "TSO6": "tso6", "LRO": "lro", "RXCSUM": "rxcsum", "TXCSUM": "txcsum"}
 OFFLOADS |= {"RXCSUM_IPV6": "rxcsum6", "TXCSUM_IPV6": "txcsum6"}
@@ -126,13 +125,13 @@ def tcp_counters(found: Any) -> TcpCounters:
     )
 
 
-def sockets(counts: Any, buffers: Any, port: int) -> tuple[SocketStat, ...]:
+def sockets(counts: Any, buffers: Any, ports: range) -> tuple[SocketStat, ...]:
     """`netstat --libxo json -nT -p tcp`, and -nx for the buffers, matched by both ends' addresses and ports."""
     sizes = {_ends(entry): entry for entry in _sockets(buffers)}
     found = []
     for entry in _sockets(counts):
         local, local_port, remote, remote_port = _ends(entry)
-        if port in (local_port, remote_port):
+        if local_port in ports or remote_port in ports:
             size = sizes.get((local, local_port, remote, remote_port), {})
             found.append(
                 SocketStat(

@@ -8,9 +8,8 @@ import socket
 from linkladder.host import addresses, linux_text
 from linkladder.host.commands import document, output, read
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_UP, Interfaces
-from linkladder.host.records import SocketStat
 from linkladder.host.system import own_cores
-from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, TcpCounters
+from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
 CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 CGROUP1 = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")
@@ -35,6 +34,7 @@ TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 class Linux:
     name = "Linux"
+    sockets_source = "ss"
 
     def facts(self) -> HostFacts:
         uname = os.uname()
@@ -85,8 +85,9 @@ class Linux:
     def retransmits(self) -> int | None:
         return linux_text.tcp_counters(read("/proc/net/snmp"), "").retransmits
 
-    def sockets(self, port: int) -> tuple[SocketStat, ...]:
-        wanted = ["(", "sport", "=", f":{port}", "or", "dport", "=", f":{port}", ")"]
+    def sockets(self, first: int, last: int) -> tuple[SocketStat, ...]:
+        near, far = (f"( {end} >= :{first} and {end} <= :{last} )".split() for end in ("sport", "dport"))
+        wanted = ["(", *near, "or", *far, ")"]
         return linux_text.sockets(output(["ss", "-tainmOH", *wanted]))
 
     def listening(self, port: int, udp: bool, address: str) -> bool:

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from linkladder.host.addresses import Address
-from linkladder.host.records import SocketStat
-from linkladder.model import CoreTimes, NicCounters, TcpCounters
+from linkladder.model import CoreTimes, NicCounters, SocketStat, TcpCounters
 
 TCP_LISTEN, UDP_UNCONNECTED = "0A", "07"
 PAUSE_RX = re.compile(
@@ -131,6 +130,7 @@ def _socket(line: str) -> SocketStat | None:
         received_bytes=_whole(pairs.get("bytes_received")),
         send_buffer=_whole(buffers.get("tb")),
         receive_buffer=_whole(buffers.get("rb")),
+        receiver_limited_ms=_milliseconds(pairs.get("rwnd_limited", "0ms")) if "busy" in pairs else None,
         congestion=words[5] if established and len(words) > 5 and ":" not in words[5] else _algorithm(words[5:]),
     )
 
@@ -147,6 +147,11 @@ def _endpoint(text: str) -> tuple[str, int]:
 
 def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdigit() else None
+
+
+def _milliseconds(text: str) -> float | None:
+    """'120ms(4.2%)'"""
+    return _number(text.partition("(")[0].removesuffix("ms"))
 
 
 def _number(text: str) -> float | None:

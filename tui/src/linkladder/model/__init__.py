@@ -19,6 +19,8 @@ from linkladder.model.hosts import (
     MemoryUse,
     Nic,
     NicCounters,
+    SocketsSeen,
+    SocketStat,
     TcpCounters,
 )
 from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
@@ -57,6 +59,8 @@ __all__ = [
     "Rung",
     "RungName",
     "RungResult",
+    "SocketStat",
+    "SocketsSeen",
     "TcpCounters",
     "Tool",
     "Transactions",

@@ -94,6 +94,38 @@ class TcpCounters:
 
 
 @dataclass(frozen=True)
+class SocketStat:
+    """One TCP connection; None where the system does not tell."""
+
+    local: str
+    local_port: int
+    remote: str
+    remote_port: int
+    state: str = ""  # LISTEN, ESTABLISHED ... as the system writes it, in capitals
+    retransmits: int | None = None
+    out_of_order: int | None = None
+    zero_window: int | None = None  # windows of zero that this end announced
+    rtt_ms: float | None = None
+    cwnd_bytes: int | None = None
+    mss: int | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
+    send_buffer: int | None = None  # its present ceiling
+    receive_buffer: int | None = None
+    congestion: str = ""
+    receiver_limited_ms: float | None = None  # how long this end, as sender, was held up by the other's window
+
+
+@dataclass(frozen=True)
+class SocketsSeen:
+    """A trial's connections as one end's system counts them, looked at once, shortly before they end."""
+
+    t: float  # seconds of the trial
+    source: str  # the program that told: "ss", "netstat"
+    sockets: tuple[SocketStat, ...] = ()
+
+
+@dataclass(frozen=True)
 class HostSample:
     """One second of a host; `t` is seconds since the trial began on the near end's clock."""
 

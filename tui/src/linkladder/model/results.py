@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from linkladder.model.asked import Experiment, Path, Plan
-from linkladder.model.hosts import Command, CpuUse, HostFacts, HostSample, MemoryUse, NicCounters, TcpCounters
+from linkladder.model.hosts import (
+    Command,
+    CpuUse,
+    HostFacts,
+    HostSample,
+    MemoryUse,
+    NicCounters,
+    SocketsSeen,
+    TcpCounters,
+)
 from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
 from linkladder.model.words import SCHEMA, Fault, RungName, RunState
 from linkladder.verdicts import DocumentJudgement
@@ -34,6 +43,7 @@ class TrialResult:
     memory: dict[str, MemoryUse] = field(default_factory=dict)
     tcp: dict[str, TcpCounters] = field(default_factory=dict)
     nics: dict[str, NicCounters] = field(default_factory=dict)  # the path's interface at each end
+    sockets: dict[str, SocketsSeen] = field(default_factory=dict)  # TCP: each connection at each end
     samples: dict[str, tuple[HostSample, ...]] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     window_read_back: dict[str, int] = field(default_factory=dict)

@@ -42,9 +42,9 @@ largest of the sessions' figures, which the true one cannot exceed.  Mean, minim
 
 from __future__ import annotations
 
-from linkladder.model import Experiment, Tool
+from linkladder.model import Experiment, Protocol, Tool
 from linkladder.tools import iperf_lines, iperf_result, netperf, ping, saved, words
-from linkladder.tools.commands import client_argv, default_mtus, expected_seconds, ping_argv, server_argv
+from linkladder.tools.commands import client_argv, data_port, default_mtus, expected_seconds, ping_argv, server_argv
 from linkladder.tools.face import Expectation, Layout, Outcome, ToolVersions, Unavailable
 from linkladder.tools.live import LiveParser
 from linkladder.tools.ping import path_mtu
@@ -59,6 +59,7 @@ __all__ = [
     "ToolVersions",
     "Unavailable",
     "client_argv",
+    "data_ports",
     "default_mtus",
     "expected_seconds",
     "finish",
@@ -71,6 +72,13 @@ __all__ = [
     "server_argv",
     "version_command",
 ]
+
+
+def data_ports(exp: Experiment, port: int) -> tuple[int, ...]:
+    """The server's ports of a trial's TCP connections that carry payload."""
+    if exp.tool == Tool.NETPERF:
+        return tuple(data_port(port, index) for index in range(exp.sessions))
+    return (port,) if exp.tool == Tool.IPERF and exp.protocol == Protocol.TCP else ()
 
 
 def finish(
