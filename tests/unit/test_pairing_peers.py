@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from linkladder import cli
 from linkladder.errors import EnvironmentFault, LinkladderError, UsageError
-from linkladder.pairing import channel, keys, peers, sshd
+from linkladder.pairing import channel, files, keys, peers, sshd
 from linkladder.pairing.peers import Peer
 from pairing_ends import a_key
 
@@ -37,16 +38,63 @@ def test_key_files_are_their_owners_alone(own_state: Path) -> None:
     assert {mode(p) for p in own_state.rglob("*") if p.is_dir()} == {0o700}
 
 
-@pytest.mark.parametrize("what", ["keys/host_ed25519", "keys/user_ed25519", "keys", "peers.json"])
-def test_open_files_are_refused_with_what_to_do(own_state: Path, what: str) -> None:
+OPEN = [("keys/host_ed25519", 0o644), ("keys/user_ed25519", 0o640), ("keys", 0o755), ("keys/known_beta", 0o604),
+        ("peers.json", 0o644), (".", 0o711), ("sshd/authorized_keys", 0o666), ("sshd", 0o750)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "mode"), OPEN, ids=[what for what, _ in OPEN])
+def test_linkladder_does_not_start_on_open_files(
+    own_state: Path, what: str, mode: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every command, the console and the agent: what is run is the command line itself."""
     keys.host_key()
     keys.user_key()
     peers.add(a_peer())
-    (own_state / what).chmod(0o755 if what == "keys" else 0o644)
-    with pytest.raises(EnvironmentFault) as seen:
-        keys.check()
-        peers.load()
-    assert "open to others" in seen.value.title and "chmod" in seen.value.hint
+    peers.ssh_command(peers.find("beta"))
+    before = stat.S_IMODE((own_state / what).stat().st_mode)
+    monkeypatch.setattr(cli, "_console", lambda args: pytest.fail("the console started"))
+    words = {"ends": COMMANDS[:2], "all": COMMANDS}["all" if what == "keys/host_ed25519" else "ends"]
+    (own_state / what).chmod(mode)
+    try:
+        for argv in words:
+            assert cli.main(list(argv)) == 3, argv
+            said = capsys.readouterr()
+            assert f"is open to others (mode {mode:04o})" in said.err and f"chmod {before:o} " in said.err, argv
+            assert not said.out
+    finally:
+        (own_state / what).chmod(before)
+    files.check_state(own_state)
+
+
+COMMANDS = (("peers",), ("agent", "--peer", "beta"), (), ("run",), ("runs",), ("show", "last"), ("plan", "show", "x"),
+            ("facts",), ("doctor",), ("ceiling", "--rate", "1G"), ("report", "last"), ("pair", "--open"),
+            ("pair", "192.0.2.1"), ("peers", "remove", "beta"), ("judge", "x.json"),
+            ("parse", "iperf2", "x"))  # fmt: skip
+
+
+def test_every_command_is_among_those_tried() -> None:
+    """But for two that would change the machine or need a file first; there is one start for all."""
+    every = {name for names in cli.GROUPS.values() for name in names}
+    assert every - {argv[0] for argv in COMMANDS if argv} <= {"verify", "system"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else for a moment")
+def test_files_of_another_user_are_refused_in_words(own_state: Path) -> None:
+    keys.host_key()
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(write, 2)
+        sys.stderr = os.fdopen(2, "w")
+        os.setuid(4242)
+        code = cli.main([])
+        sys.stderr.flush()
+        os._exit(code)
+    os.close(write)
+    with os.fdopen(read) as said:
+        text = said.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    assert "not this user's" in text and "LINKLADDER_STATE" in text
 
 
 def test_keys_are_made_once_and_sign(own_state: Path) -> None:
@@ -82,6 +130,16 @@ def test_the_same_appliance_is_replaced_and_its_namesake_told_apart() -> None:
     assert {p.name for p in peers.load()} == {"beta", "beta-2"}
     assert peers.find("beta").addresses == ("10.0.0.9",)
     assert peers.pin(a_peer("alpha"), own_name="alpha").name == "alpha-2"
+
+
+def test_no_key_stands_under_two_names() -> None:
+    """sshd takes the first line with a key: under a second name a peer could not be removed."""
+    one = peers.pin(a_peer("beta"))
+    anew = peers.pin(a_peer("gamma", user_key=one.user_key))
+    assert [p.name for p in peers.load()] == ["beta"] == [anew.name] and peers.find("beta").host_key != one.host_key
+    other = peers.pin(a_peer("delta"))
+    with pytest.raises(UsageError, match="delta's already"):
+        peers.add(replace(other, name="twin", host_key=a_key()))
 
 
 def test_rename_keeps_the_keys_and_clashes_are_refused() -> None:
@@ -221,6 +279,56 @@ def test_the_control_sshd_accepts_its_configuration(own_state: Path) -> None:
                  "persourcemaxstartups 8", "pubkeyacceptedalgorithms ssh-ed25519"):  # fmt: skip
         assert line in shown, line
     assert sshd.control(own_state) == ("nobody", 18622)
+
+
+FAKE = """#!/bin/sh
+# an sshd (or, with -Q, an ssh) of a certain age: it complains of what it does not know
+[ "$1" = -Q ] && {{ printf '%s\\n' {kex}; exit 0; }}
+for word in {unknown}; do
+    grep -q "^$word " "$3" && {{ echo "$3: line 7: Bad configuration option: $word" >&2; bad=1; }}
+done
+[ -z "$bad" ]
+"""
+OLD = ("curve25519-sha256", "curve25519-sha256@libssh.org", "diffie-hellman-group14-sha256")
+AGES = [
+    ("8.4", ("PerSourceMaxStartups", "PerSourceNetBlockSize", "PerSourcePenalties"), OLD),
+    ("9.2", ("PerSourcePenalties",), (*OLD, "sntrup761x25519-sha512@openssh.com")),
+    ("10.0", (), (*OLD, "sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com", "mlkem768x25519-sha256")),
+]
+
+
+@pytest.mark.parametrize(("age", "unknown", "kex"), AGES, ids=[age for age, _, _ in AGES])
+def test_each_openssh_gets_what_it_knows(
+    own_state: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    age: str,
+    unknown: tuple[str, ...],
+    kex: tuple[str, ...],
+) -> None:
+    fake = tmp_path / f"sshd-{age}"
+    fake.write_text(FAKE.format(kex=" ".join(kex), unknown=" ".join(unknown) or "Nothing"))
+    fake.chmod(0o755)
+    monkeypatch.setattr(sshd, "program", lambda: str(fake))
+    monkeypatch.setattr(sshd, "exchanges", lambda: channel.exchanges(str(fake)))
+    text = sshd.ensure_config(own_state, "nobody", ("127.0.0.1",), 18622).read_text()
+    for option in ("PerSourceMaxStartups", "PerSourceNetBlockSize", "PerSourcePenalties"):
+        assert (f"\n{option} " in text) is (option not in unknown), option
+    offered = next(line for line in text.splitlines() if line.startswith("KexAlgorithms ")).split()[1].split(",")
+    assert offered == [e for e in channel.EXCHANGES if e in kex] and "diffie-hellman" not in text
+    assert ("mlkem768x25519-sha256" in offered) is (age == "10.0")
+
+
+def test_a_peer_that_crashed_is_not_shut_out() -> None:
+    """OpenSSH counts penalties up and shuts out above `min`; no single mishap may get there, and none for long."""
+    line = next(o for o in sshd.OPTIONAL if o.startswith("PerSourcePenalties"))
+    seconds = {w.split(":")[0]: int(w.split(":")[1].rstrip("s")) for w in line.split()[1:]}
+    assert all(seconds[what] < seconds["min"] for what in ("crash", "authfail", "noauth", "grace-exceeded"))
+    assert seconds["max"] <= 30
+
+
+def test_without_ssh_there_is_still_a_list() -> None:
+    assert channel.exchanges("/nonexistent/ssh") == "curve25519-sha256"
 
 
 def test_a_broken_list_is_told(own_state: Path) -> None:

@@ -8,8 +8,9 @@ import os
 import sys
 from importlib import import_module
 
-from linkladder import __version__
+from linkladder import __version__, state
 from linkladder.errors import LinkladderError
+from linkladder.pairing import files
 
 # Each module adds its own commands, and is only imported when it is needed.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -29,6 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     try:
         args = _parser(arguments).parse_args(arguments)
+        files.check_state(state.folder())  # keys that others can read are no keys
         if not hasattr(args, "handler"):
             return _console(args)
         return int(args.handler(args))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+from functools import cache
 from pathlib import Path
 
 from linkladder.errors import EnvironmentFault, LinkladderError
 
 CIPHERS = "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com"
-EXCHANGES = "sntrup761x25519-sha512@openssh.com,curve25519-sha256,curve25519-sha256@libssh.org"
+# the first that both ends have, so the newest: ML-KEM since OpenSSH 9.9, the name without a domain likewise
+EXCHANGES = ("mlkem768x25519-sha256", "sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com",
+             "curve25519-sha256", "curve25519-sha256@libssh.org")  # fmt: skip
 MACS = "hmac-sha2-512-etm@openssh.com,hmac-sha2-256-etm@openssh.com"
 
 OPTIONS = {
@@ -15,7 +19,7 @@ OPTIONS = {
     "VerifyHostKeyDNS": "no", "UpdateHostKeys": "no", "HostKeyAlgorithms": "ssh-ed25519",
     "PubkeyAcceptedAlgorithms": "ssh-ed25519", "PreferredAuthentications": "publickey",
     "PasswordAuthentication": "no", "KbdInteractiveAuthentication": "no", "IdentitiesOnly": "yes",
-    "IdentityAgent": "none", "Ciphers": CIPHERS, "KexAlgorithms": EXCHANGES, "MACs": MACS, "Compression": "no",
+    "IdentityAgent": "none", "Ciphers": CIPHERS, "MACs": MACS, "Compression": "no",
     "ConnectTimeout": "5", "ConnectionAttempts": "1", "ServerAliveInterval": "5", "ServerAliveCountMax": "4",
     "ControlMaster": "no", "ControlPath": "none", "ControlPersist": "no", "ClearAllForwardings": "yes",
     "ForwardAgent": "no", "ForwardX11": "no", "PermitLocalCommand": "no", "RequestTTY": "no", "EscapeChar": "none",
@@ -49,6 +53,17 @@ FAILURES = (
 )  # fmt: skip
 
 
+@cache
+def exchanges(program: str = "ssh") -> str:
+    """Those of EXCHANGES that this OpenSSH knows: it refuses a whole list for one name that it has never heard of."""
+    try:
+        done = subprocess.run([program, "-Q", "kex"], capture_output=True, text=True, check=False, timeout=10)
+        known = set(done.stdout.split())
+    except (OSError, subprocess.TimeoutExpired):
+        known = set()
+    return ",".join(e for e in EXCHANGES if e in known) or "curve25519-sha256"
+
+
 def alias(name: str) -> str:
     return f"linkladder-{name}"
 
@@ -59,7 +74,8 @@ def known_line(name: str, host_key: str) -> str:
 
 def ssh_argv(name: str, port: int, user: str, address: str, known: Path, identity: Path) -> list[str]:
     """OpenSSH with nothing taken from the user's or the system's files."""
-    own = {"UserKnownHostsFile": _quoted(known), "IdentityFile": _quoted(identity), "HostKeyAlias": alias(name)}
+    own = {"UserKnownHostsFile": _quoted(known), "IdentityFile": _quoted(identity), "HostKeyAlias": alias(name),
+           "KexAlgorithms": exchanges()}  # fmt: skip
     options = [word for key, value in {**OPTIONS, **own}.items() for word in ("-o", f"{key}={value}")]
     return ["ssh", "-F", "/dev/null", "-T", "-a", "-x", "-p", str(port), *options, "-l", user, "--", address, "agent"]
 

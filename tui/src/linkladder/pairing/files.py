@@ -35,20 +35,46 @@ def write(path: Path, text: str) -> None:
 
 def check_private(path: Path) -> None:
     """Refuse a file that others could read, or that lies in a folder they could enter."""
-    for one, allowed in ((path, 0o600), (path.parent, 0o700)):
-        seen = os.stat(one)
-        if stat.S_IMODE(seen.st_mode) & ~allowed:
-            raise EnvironmentFault(
-                f"{one} is open to others (mode {stat.S_IMODE(seen.st_mode):04o})",
-                "keys and the list of peers must be their owner's alone",
-                f"chmod {allowed:o} {one}; if somebody else had access, remove the folder and pair again",
-            )
-        if os.geteuid() not in (0, seen.st_uid):
-            raise EnvironmentFault(
-                f"{one} belongs to another user (uid {seen.st_uid})",
-                "keys and the list of peers must belong to whoever runs linkladder",
-                "run linkladder as that user, or set LINKLADDER_STATE to a folder of your own",
-            )
+    _check(path, 0o600)
+    _check(path.parent, 0o700)
+
+
+def check_state(base: Path) -> None:
+    """What every start looks at: whatever keys and lists of keys there are must be their owner's alone."""
+    folder = base / "keys"
+    try:
+        if folder.is_dir():
+            _check(folder, 0o700)
+            for one in sorted(folder.iterdir()):
+                if one.suffix != ".pub" and one.is_file():
+                    _check(one, 0o600)
+        for one in (base / "peers.json", base / "sshd" / "authorized_keys"):
+            if one.exists():
+                check_private(one)
+    except FileNotFoundError:  # another linkladder has just replaced it
+        pass
+    except PermissionError as error:
+        raise EnvironmentFault(
+            f"{base} is not this user's",
+            str(error),
+            "run linkladder as its owner, or set LINKLADDER_STATE to a folder of your own",
+        ) from None
+
+
+def _check(one: Path, allowed: int) -> None:
+    seen = os.stat(one)
+    if stat.S_IMODE(seen.st_mode) & ~allowed:
+        raise EnvironmentFault(
+            f"{one} is open to others (mode {stat.S_IMODE(seen.st_mode):04o})",
+            "keys and the list of peers must be their owner's alone",
+            f"chmod {allowed:o} {one}; if somebody else had access, remove the folder and pair again",
+        )
+    if os.geteuid() not in (0, seen.st_uid):
+        raise EnvironmentFault(
+            f"{one} belongs to another user (uid {seen.st_uid})",
+            "keys and the list of peers must belong to whoever runs linkladder",
+            "run linkladder as that user, or set LINKLADDER_STATE to a folder of your own",
+        )
 
 
 @contextlib.contextmanager

@@ -16,9 +16,6 @@ from pathlib import Path
 from linkladder import state
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import files
-from linkladder.pairing.files import check_private
-
-__all__ = ["KEY", "check", "check_private", "fingerprint", "folder", "host_key", "public", "sign", "signed", "user_key"]
 
 KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]{68}")
 NAMESPACE = "linkladder-pairing"
@@ -36,14 +33,6 @@ def host_key(base: Path | None = None) -> Path:
 def user_key(base: Path | None = None) -> Path:
     """The private key with which this appliance opens channels, made on first use."""
     return _key(folder(base) / "user_ed25519")
-
-
-def check(base: Path | None = None) -> None:
-    """What every start looks at: whatever keys there are must be private."""
-    where = (base or state.folder()) / "keys"
-    for path in (where / "host_ed25519", where / "user_ed25519"):
-        if path.exists():
-            check_private(path)
 
 
 def public(key: Path) -> str:
@@ -90,7 +79,7 @@ def signed(data: bytes, signature: str, key: str) -> bool:
 def _key(path: Path) -> Path:
     if not path.exists() or not Path(f"{path}.pub").exists():
         _make(path)
-    check_private(path)
+    files.check_private(path)
     return path
 
 

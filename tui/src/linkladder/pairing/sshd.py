@@ -23,7 +23,7 @@ from pathlib import Path
 from linkladder import state
 from linkladder.errors import EnvironmentFault
 from linkladder.pairing import files, keys
-from linkladder.pairing.channel import CIPHERS, EXCHANGES, MACS
+from linkladder.pairing.channel import CIPHERS, MACS, exchanges
 
 SETTINGS = f"""\
 AddressFamily any
@@ -54,18 +54,17 @@ MaxStartups 500
 ClientAliveInterval 5
 ClientAliveCountMax 4
 Ciphers {CIPHERS}
-KexAlgorithms {EXCHANGES}
 MACs {MACS}
 HostKeyAlgorithms ssh-ed25519
 PubkeyAcceptedAlgorithms ssh-ed25519
 LogLevel VERBOSE
 """
-# Not every OpenSSH has these; a peer that crashed is let back in within seconds.
+# Not every OpenSSH has these (the second since 8.5, the last since 9.8); a peer that crashed comes straight back.
 OPTIONAL = (
     "UsePAM no",
     "PerSourceMaxStartups 8",
     "PerSourceNetBlockSize 32:128",
-    "PerSourcePenalties crash:2s authfail:2s noauth:1s grace-exceeded:2s refuseconnection:2s max:10s min:5s",
+    "PerSourcePenalties crash:2s authfail:2s noauth:1s grace-exceeded:2s max:10s min:5s",
 )
 
 
@@ -81,6 +80,7 @@ def ensure_config(
     addresses = [f"ListenAddress [{a}]:{port}" if ":" in a else f"ListenAddress {a}:{port}" for a in listen]
     lines = [*addresses, f"Port {port}", f"HostKey {_quoted(keys.host_key(base))}"]
     lines += [f"AuthorizedKeysFile {_quoted(folder / 'authorized_keys')}", f"AllowUsers {user}"]
+    lines += [f"KexAlgorithms {exchanges()}"]
     lines += [f"PermitRootLogin {'forced-commands-only' if user == 'root' else 'no'}", f"PidFile {folder}/sshd.pid"]
     config = folder / "sshd_config"
     optional = list(OPTIONAL)
