@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+from linkladder.agent import requests as ask
+from linkladder.errors import EnvironmentFault
+from linkladder.pairing import peers
 from linkladder.peer import ends
 
 SLOW = (
@@ -25,3 +28,20 @@ async def test_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ends, "HELLO_TIMEOUT", 0.2)
     with pytest.raises(ends.PeerLost, match=r"did not answer within 0\.2 s"):
         await ends.FarEnd.open("beta", [sys.executable, "-c", SLOW])
+
+
+@pytest.mark.parametrize("order", [("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")])
+async def test_what_the_peer_said_wins_over_addresses_that_are_shut(
+    monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...]
+) -> None:
+    said = {"10.0.0.1": "Permission denied (publickey).", "10.0.0.2": "connect to host: Connection refused"}
+
+    def command(_: peers.Peer, address: str) -> list[str]:
+        return [sys.executable, "-c", f"import sys; sys.exit({said[address]!r})"]
+
+    peer = peers.Peer("beta", order, "", "")
+    monkeypatch.setattr(ends.peers, "find", lambda name: peer)
+    monkeypatch.setattr(ends.peers, "ssh_command", command)
+    near = ask.HelloReply(ask.PROTOCOL, "", "alpha", "", {}, (), None, 1)
+    with pytest.raises(EnvironmentFault, match="does not know this appliance"):
+        await ends.connect("beta", near)

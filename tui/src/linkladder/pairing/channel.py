@@ -30,6 +30,12 @@ CHANGED = (
     "it was installed anew, its state was lost, or somebody sits in between and answers in its place: "
     "find out which before you pair again (linkladder peers remove NAME, then linkladder pair)"
 )
+NOTHING_LISTENS, NO_ROUTE, NO_ANSWER = (
+    "nothing listens on the peer's control port",
+    "there is no route to the peer",
+    "the peer does not answer",
+)
+UNREACHED = (NOTHING_LISTENS, NO_ROUTE, NO_ANSWER)  # of an address at which no peer was met
 # what ssh says, what it means, what to do
 FAILURES = (
     ("REMOTE HOST IDENTIFICATION HAS CHANGED", "the peer shows another key than it was paired with", CHANGED),
@@ -38,10 +44,10 @@ FAILURES = (
      "it was unpaired or installed anew there: pair the two again"),
     ("UNPROTECTED PRIVATE KEY", "this appliance's own key is open to others", "chmod 600 the key file named above"),
     ("Could not resolve hostname", "the peer's name cannot be resolved", "use its address"),
-    ("Connection refused", "nothing listens on the peer's control port", "is linkladder running there?"),
-    ("No route", "there is no route to the peer", "check addresses, netmasks and routes at both ends"),
-    ("unreachable", "there is no route to the peer", "check addresses, netmasks and routes at both ends"),
-    ("timed out", "the peer does not answer", "check its address, the cable and any firewall (TCP 8622)"),
+    ("Connection refused", NOTHING_LISTENS, "is linkladder running there?"),
+    ("No route", NO_ROUTE, "check addresses, netmasks and routes at both ends"),
+    ("unreachable", NO_ROUTE, "check addresses, netmasks and routes at both ends"),
+    ("timed out", NO_ANSWER, "check its address, the cable and any firewall (TCP 8622)"),
     ("Timeout, server", "the peer stopped answering", "it lost power or the path broke; it is tried again"),
     ("not responding", "the peer stopped answering", "it lost power or the path broke; it is tried again"),
     ("no matching", "the peer's OpenSSH has no algorithm in common", "put the same version on both appliances"),

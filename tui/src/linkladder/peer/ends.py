@@ -14,6 +14,7 @@ from linkladder.agent import requests as ask
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import peers
+from linkladder.pairing.channel import UNREACHED
 
 HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
 ASK_TIMEOUT = 12.0
@@ -201,15 +202,12 @@ class FarEnd:
 async def connect(name: str, near: ask.HelloReply) -> FarEnd:
     """The paired appliance `name`; a LinkladderError that a person can act on, or PeerLost."""
     peer = peers.find(name)
-    failure: LinkladderError | None = None
+    failures: list[LinkladderError] = []
     for address in peer.addresses or ("",):
         argv = peers.ssh_command(peer, address or None)
-        process: FarEnd | None = None
         try:
             return await FarEnd.open(name, argv, near.addresses, near.name)
         except PeerLost as error:
-            failure = peers.explain_ssh_failure(str(error), 255)
-        finally:
-            del process
-    assert failure
-    raise failure
+            failures.append(peers.explain_ssh_failure(str(error), 255))
+    # what the peer itself said tells more than that its other addresses are shut
+    raise next((f for f in failures if f.title not in UNREACHED), failures[0])
