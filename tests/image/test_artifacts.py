@@ -1,0 +1,114 @@
+"""What a build left in LINKLADDER_OUT (out/ by itself is not looked at: an old build must not fail a new tree)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+OUT = Path(os.environ.get("LINKLADDER_OUT", "/nonexistent"))
+OVF = "{http://schemas.dmtf.org/ovf/envelope/1}"
+LIMIT = 400 * 1024 * 1024
+CAPACITY = 8 << 30
+
+pytestmark = pytest.mark.skipif(not OUT.is_dir(), reason="LINKLADDER_OUT names no folder of artifacts")
+
+
+def artifact(suffix: str) -> Path:
+    found = list(OUT.glob(f"linkladder-*{suffix}"))
+    assert len(found) == 1, f"{OUT} holds {len(found)} files *{suffix}"
+    return found[0]
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def test_every_artifact_is_there_and_has_its_sum() -> None:
+    sums = dict(reversed(line.split("  ")) for line in (OUT / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {path.name for path in OUT.iterdir()} - {"SHA256SUMS"}
+    for suffix in (".ova", ".img.xz", ".qcow2", ".iso", "-packages.txt", "-build.json"):
+        path = artifact(suffix)
+        assert sha256(path) == sums[path.name], path.name
+
+
+def test_the_record_names_every_stage_and_every_stand_in() -> None:
+    record = json.loads(artifact("-build.json").read_text())
+    print(*(f"stand-in: {text}" for text in record["stand_ins"]), sep="\n")
+    assert [entry["stage"] for entry in record["stages"]] == ["jail", "kernel", "ports", "bulk", "image", "pack"]
+    assert all(entry["ended"] and entry["outcome"] for entry in record["stages"])
+    assert all(len(entry["sha256"]) == 64 for entry in record["inputs"])
+    named = {entry["input"] for entry in record["inputs"]}
+    assert not named or {"sets/MANIFEST", "sets/base.txz", "sets/kernel.txz"} <= named
+    words = " ".join(record["stand_ins"])
+    for entry in record["stages"]:
+        if entry["stage"] == "kernel" and entry["outcome"] != "run":
+            assert "kernel LINKLADDER" in words
+        if entry["stage"] == "bulk" and entry["outcome"] != "run":
+            assert "packages: " in words
+
+
+def test_the_manifest_lists_what_was_asked_for_with_its_licence() -> None:
+    rows = [line.split("\t") for line in artifact("-packages.txt").read_text().splitlines()]
+    assert all(len(row) == 3 and all(row) for row in rows)
+    names = {row[0].lower() for row in rows}
+    for origin in (TOP / "ports/pkglist").read_text().split():
+        port = origin.split("/")[1].split("@")[0].lower()
+        wanted = port.removeprefix("py-")
+        assert any(name == port or name.endswith(f"-{wanted}") or name.startswith(f"{port}-") for name in names), origin
+    heavy = ("rust", "numpy", "llvm", "perl", "xorg")
+    assert not [name for name in names if any(word in name for word in heavy)]
+
+
+def test_ova_is_light_and_whole(tmp_path: Path) -> None:
+    ova = artifact(".ova")
+    assert ova.stat().st_size <= LIMIT
+    with tarfile.open(ova) as tar:
+        assert [Path(name).suffix for name in tar.getnames()] == [".ovf", ".mf", ".vmdk"]
+        tar.extractall(tmp_path, filter="data")
+    ovf, manifest, disk = (next(tmp_path.glob(f"*{suffix}")) for suffix in (".ovf", ".mf", ".vmdk"))
+    for line in manifest.read_text().splitlines():
+        name, digest = line.removeprefix("SHA256(").split(")= ")
+        assert sha256(tmp_path / name) == digest
+    file = ElementTree.fromstring(ovf.read_text()).find(f"{OVF}References/{OVF}File")
+    assert file is not None and file.get(f"{OVF}size") == str(disk.stat().st_size)
+
+
+@pytest.mark.skipif(shutil.which("qemu-img") is None, reason="qemu-img (qemu-utils) is not installed")
+def test_vmdk_and_qcow2_are_the_raw_disk_byte_for_byte(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    with raw.open("wb") as file:
+        subprocess.run(["xz", "-dc", artifact(".img.xz")], stdout=file, check=True)
+    # qemu-img compares every byte of the shorter one and wants zeros behind it.
+    with tarfile.open(artifact(".ova")) as tar:
+        disk = next(member for member in tar.getmembers() if member.name.endswith(".vmdk"))
+        tar.extract(disk, tmp_path, filter="data")
+    for path, form in ((tmp_path / disk.name, "vmdk"), (artifact(".qcow2"), "qcow2")):
+        info = json.loads(subprocess.check_output(["qemu-img", "info", "--output=json", "-f", form, str(path)]))
+        assert info["virtual-size"] == CAPACITY
+        done = subprocess.run(
+            ["qemu-img", "compare", "-f", "raw", "-F", form, raw, path], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("xorriso") is None, reason="xorriso is not installed")
+def test_iso_boots_both_ways_and_carries_the_installation_set() -> None:
+    iso = str(artifact(".iso"))
+    boot = subprocess.run(["xorriso", "-indev", iso, "-report_el_torito", "plain"], capture_output=True, text=True)
+    assert "BIOS" in boot.stdout and "UEFI" in boot.stdout, boot.stdout + boot.stderr
+    listed = subprocess.run(["xorriso", "-indev", iso, "-find", "/usr/freebsd-dist"], capture_output=True, text=True)
+    assert "/usr/freebsd-dist/linkladder.tzst" in listed.stdout and "/usr/freebsd-dist/MANIFEST" in listed.stdout
+    kernels = subprocess.run(
+        ["xorriso", "-indev", iso, "-find", "/boot", "-name", "kernel"], capture_output=True, text=True
+    )
+    assert "/boot/kernel/kernel" in kernels.stdout and "/boot/kernel.GENERIC/kernel" in kernels.stdout
