@@ -76,7 +76,7 @@ def sample(second: int, busy: float, used: int) -> HostSample:
     for core in range(4):
         share = max(2.0, min(99.0, busy + (core * 17 + second * 5) % 23 - 11))
         loads.append(CoreLoad(share * 0.1, share * 0.9, 0.0, 100 - share))
-    return HostSample(float(second), tuple(loads), used)
+    return HostSample(float(second), tuple(loads), used, retransmits=second // 3)
 
 
 def trial_result(exp, rung: RungName, repeat: int, number: int) -> TrialResult:
@@ -121,7 +121,7 @@ def the_log() -> list[Entry]:
             result = trial_result(exp, rung.name, repeat, number)
             for interval in result.intervals:
                 second = int(interval.start)
-                log.append((at + second + 1, events.IntervalSeen(replace(interval, retransmits=second % 3))))
+                log.append((at + second + 1, events.IntervalSeen(interval)))
                 log.append((at + second + 1, events.Sampled(End.NEAR, sample(second, 41, 1 << 30))))
                 log.append((at + second + 1, events.Sampled(End.FAR, sample(second, 52, 900 << 20))))
                 log.append((at + second + 1, events.RoundTripSeen(float(second), 0.214 + second / 100)))

@@ -26,7 +26,7 @@ from linkladder.app.backend import (
     Setting,
 )
 from linkladder.app.session import LiveSession, alive, where
-from linkladder.errors import EnvironmentFault
+from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Document, HostFacts, Plan, RungName, RunState
 from linkladder.pairing import peers as pinned
 from linkladder.plan import Link
@@ -62,7 +62,13 @@ class LiveBackend:
             judged = self._judged_once(store, last) if last else None
         unfinished = bool(runs) and runs[0].state is RunState.INCOMPLETE and runs[0].trials > 0
         resumable = runs[0] if unfinished else None
-        return HomeView(self.facts(), self.findings(), self.peers(), self.link(), last, judged, resumable)
+        link, findings = Link(), self.findings()
+        try:
+            link = self.link()
+        except UsageError as error:  # spoilt by hand: the Link screen makes it anew
+            findings = (Finding("the link's description", Health.BAD, str(error), "describe the link again"), *findings)
+        newest = runs[0].plan if runs else ""
+        return HomeView(self.facts(), findings, self.peers(), link, last, judged, resumable, newest)
 
     def _judged_once(self, store: Store, run: RunSummary) -> DocumentJudgement:
         key = (run.id, run.ended)
@@ -119,11 +125,24 @@ class LiveBackend:
         plan.save_link(self.folder, link)
 
     def plans(self, link: Link) -> tuple[PlanChoice, ...]:
-        made = [self.plan(name, link) for name in plan.BUILTIN]
-        return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p)) for p in made)
+        """The built-in plans, and the files in the state folder's plans/; one that cannot be read says why."""
+        choices = []
+        for name in (*plan.BUILTIN, *sorted(p.stem for p in (self.folder / "plans").glob("*.toml"))):
+            try:
+                made = self.plan(name, link)
+            except UsageError as error:
+                choices.append(PlanChoice(name, f"This plan cannot be used: {error.title}"))
+            else:
+                choices.append(PlanChoice(name, made.title, plan.seconds(made), plan.trials(made)))
+        return tuple(choices)
 
     def plan(self, name: str, link: Link) -> Plan:
-        made = plan.with_link(plan.builtin(name, len(host.core_times()), link.contract), link)
+        cores = len(host.core_times())
+        if name in plan.BUILTIN:
+            asked = plan.builtin(name, cores, link.contract)
+        else:
+            asked = plan.read_plan_file(self.folder / "plans" / f"{name}.toml", cores, link.contract)
+        made = plan.with_link(asked, link)
         rungs = tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote)
         return replace(made, rungs=rungs)
 

@@ -28,6 +28,7 @@ class Stage(StrEnum):
     RUNNING = "running"
     DONE = "done"
     SKIPPED = "not measured"
+    STOPPED = "stopped"
 
 
 @dataclass
@@ -45,6 +46,7 @@ class RungView:
     why: str = ""
     evidence: Evidence | None = None
     result: RungResult | None = None
+    seen: set[tuple[str, int]] = field(default_factory=set)  # trials that were done, of which one may be done again
 
 
 @dataclass
@@ -60,8 +62,15 @@ class TrialView:
     commands: tuple[str, ...] = ()
     intervals: list[Interval] = field(default_factory=list)
     samples: dict[End, HostSample] = field(default_factory=dict)
-    retransmits: int | None = None
     rtts: list[float] = field(default_factory=list)
+
+    @property
+    def retransmits(self) -> int | None:
+        """Segments that the sending ends sent again since the trial began; None while nobody tells."""
+        way = self.experiment.direction
+        senders = set(End) if way is Direction.DUPLEX else {End.FAR if way is Direction.REVERSE else End.NEAR}
+        told = [s.retransmits for e, s in self.samples.items() if e in senders and s.retransmits is not None]
+        return sum(told) if told else None
 
 
 @dataclass
@@ -118,13 +127,15 @@ class Progress:
             case events.RungStarted():
                 view = self.rung(event.rung)
                 view.stage, view.seconds, view.trials = Stage.RUNNING, event.seconds, event.trials
-                view.done, view.spent = 0, 0.0
+                view.done, view.spent, view.seen = 0, 0.0, set()
                 self.waiting, self.instruction, self.paused = None, "", False
             case events.WaitingForOperator():
                 self.rung(event.rung).stage = Stage.WAITING
                 self.waiting, self.instruction = event.rung, event.instruction
             case events.EvidenceFound():
-                self.rung(event.rung).evidence = event.evidence
+                view = self.rung(event.rung)
+                view.evidence, view.stage = event.evidence, Stage.RUNNING
+                self.waiting, self.instruction = None, ""
                 if event.evidence.contradicts:
                     self.notices.append("The facts contradict the claim: " + "; ".join(event.evidence.findings))
             case events.TrialStarted():
@@ -147,6 +158,9 @@ class Progress:
             case events.RunFinished():
                 self.state, self.reason, self.over = event.state, event.reason, True
                 self.trial, self.waiting, self.paused = None, None, False
+                for view in self.rungs:
+                    if view.stage in (Stage.RUNNING, Stage.WAITING):
+                        view.stage = Stage.STOPPED
             case _:
                 self._live(event)
 
@@ -160,25 +174,34 @@ class Progress:
             ),
             Experiment(event.experiment),
         )
-        self.rung(event.rung).stage = Stage.RUNNING
+        view = self.rung(event.rung)
+        view.stage = Stage.RUNNING
         self.waiting, self.instruction, self.paused = None, "", False
+        if (before := event.index - self.done) > 0:  # measured before the run was resumed
+            each = view.seconds / max(1, view.trials)
+            self.done, view.done = event.index, view.done + before
+            self.spent, view.spent = self.spent + before * each, view.spent + before * each
         self.trial = TrialView(
             event.rung, experiment, event.repeat, event.index, event.seconds, self.at, event.commands
         )
 
     def _trial_finished(self, event: events.TrialFinished) -> None:
         view = self.rung(event.rung)
-        view.done += 1
-        self.done += 1
-        expected = self.trial.seconds if self.trial else event.result.seconds
-        view.spent += expected
-        self.spent += expected
         self.last = event.result
+        if (key := (event.experiment, event.result.repeat)) not in view.seen:
+            view.seen.add(key)
+            view.done += 1
+            self.done += 1
+            expected = self.trial.seconds if self.trial else event.result.seconds
+            view.spent += expected
+            self.spent += expected
         if event.result.ok:
             view.best_bps = max(view.best_bps or 0.0, event.result.goodput_bps) or None
         else:
             view.failed += 1
-            self.failures.append(f"{event.experiment} repeat {event.result.repeat + 1}: {event.result.reason}")
+            failed = f"{event.experiment}, repeat {event.result.repeat + 1}: {event.result.reason}"
+            self.failures.append(failed)
+            self.notices.append(f"A trial failed, the run goes on: {failed}")
         self.trial = None
 
     def _rung_finished(self, event: events.RungFinished) -> None:
@@ -189,6 +212,8 @@ class Progress:
         view.stage = Stage.SKIPPED if event.result.unavailable else Stage.DONE
         medians = [e.median_bps for e in event.result.experiments if e.median_bps]
         view.best_bps = max(medians) if medians else None
+        self.done += max(0, view.trials - view.done)
+        view.done = sum(len(e.trials) for e in event.result.experiments)
         self.spent += max(0.0, view.seconds - view.spent)
         view.spent = view.seconds
         if self.waiting == event.rung:
@@ -203,8 +228,6 @@ class Progress:
                 trial.samples[event.end] = event.sample
             case events.IntervalSeen():
                 trial.intervals.append(event.interval)
-                if event.interval.retransmits is not None:
-                    trial.retransmits = (trial.retransmits or 0) + event.interval.retransmits
                 if event.interval.rtt_ms is not None:
                     trial.rtts.append(event.interval.rtt_ms)
             case events.RoundTripSeen():

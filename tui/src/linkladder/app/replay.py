@@ -114,7 +114,8 @@ class ReplayBackend:
             self.described,
             last,
             self.judge(document) if document else None,
-            next((r for r in runs[:1] if r.state is RunState.INCOMPLETE), None),
+            next((r for r in runs[:1] if r.state is RunState.INCOMPLETE and not r.cancelled), None),
+            runs[0].plan if runs else "",
         )
 
     def facts(self) -> HostFacts:

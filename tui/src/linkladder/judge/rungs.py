@@ -175,7 +175,7 @@ def _judge_link(
     provisional = any(j.judgement.provisional for j in counting)
     reasons = [
         f"{_name(j, rung)}: {j.judgement.sentence}"
-        for j in counting
+        for j in sorted(counting, key=lambda j: j.judgement.verdict is not worst)  # what decides comes first
         if j.judgement.verdict is worst or j.protocol == "tcp"
     ]
     advice = [r for j in counting if j.judgement.verdict is worst for r in j.judgement.remedies]

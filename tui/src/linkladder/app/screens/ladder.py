@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+import time
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,69 +13,48 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from linkladder import units
-from linkladder.app.progress import Progress, RungView, Stage, TrialView, describe, series
+from linkladder import judge, units
+from linkladder.app.progress import Progress, TrialView, describe, series
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question, Words
-from linkladder.app.widgets import bars
+from linkladder.app.widgets import bars, rungs
 from linkladder.app.widgets.chart import StripChart
-from linkladder.judge import ceiling
-from linkladder.model import Direction, End, Protocol, RungName, RunState
+from linkladder.judge.rungs import HEADROOM
+from linkladder.model import Direction, Document, End, Protocol, RungName, RunInfo, RunState
+from linkladder.verdicts import RungJudgement
 
 NOTICED = 15.0  # seconds that a notice stays
-WORDS = {
-    Stage.TO_DO: ("to do", "dim"),
-    Stage.WAITING: ("needs you", "bold yellow"),
-    Stage.RUNNING: ("measuring", "bold cyan"),
-    Stage.DONE: ("done", "green"),
-    Stage.SKIPPED: ("not measured", "yellow"),
-}
+READ_FIRST = 1.0  # seconds: an Enter meant for what was asked before must not answer what was not read
+PINGS = (Protocol.ECHO, Protocol.DF)
 
 
-def rung_line(view: RungView, number: int, width: int) -> Text:
-    """'|-2-| same-host    measuring   9.41 Gb/s so far   trial 3 of 8'."""
-    word, style = WORDS[view.stage]
-    out = Text(f"|-{number}-| {view.name:<10} ", no_wrap=True, overflow="ellipsis")
-    out.append(f"{word:<13}", style)
-    if view.best_bps:
-        out.append(f"best {units.rate(view.best_bps)}", "bold")
-    if view.stage is Stage.RUNNING and view.trials:
-        out.append(f"{'  ' if view.best_bps else ''}trial {min(view.done + 1, view.trials)} of {view.trials}")
-    elif view.stage is Stage.DONE:
-        out.append(f"  {view.done} trial{'s' if view.done != 1 else ''}")
-    if view.failed:
-        out.append(f"  {view.failed} failed", "red")
-    if view.why:
-        out.append(f" {view.why}")
-    if view.evidence and view.evidence.contradicts:
-        out.append("  ! facts contradict the claim", "bold red")
-    out.truncate(width, overflow="ellipsis")
-    return out
+def judged(progress: Progress) -> dict[str, RungJudgement]:
+    """The verdicts of the rungs that are over."""
+    if progress.plan is None:
+        return {}
+    over = tuple(view.result for view in progress.rungs if view.result)
+    document = Document(RunInfo(progress.run_id, "", progress.plan), over)
+    return {one.rung: one for one in judge.judge_document(document).rungs}
 
 
-def figures(trial: TrialView, width: int) -> Text:
-    """Now and since the trial began: rate, flows, retransmits, round trip."""
-    out = Text(no_wrap=True, overflow="ellipsis")
-    for direction, arrow in ((Direction.FORWARD, "to far"), (Direction.REVERSE, "to near")):
-        points = [i for i in trial.intervals if i.direction == direction]
-        if points:
-            out.append(f"{units.rate(points[-1].bps)} {arrow}   ", "bold")
-    streams = trial.experiment.streams
-    out.append(f"{streams} flow{'s' if streams != 1 else ''}")
-    retransmits = "not told" if trial.retransmits is None else f"{trial.retransmits}"
-    out.append(f"   retransmits {retransmits}")
-    if trial.rtts:
-        out.append(f"   round trip {trial.rtts[-1]:.2f} ms, most {max(trial.rtts):.2f} ms")
-    out.truncate(width, overflow="ellipsis")
-    return out
+def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
+    """The lines across the chart: what is needed inside one host, contract and ceiling further up."""
+    if trial.rung in (RungName.LOCALHOST, RungName.SAME_HOST):
+        return [("needed", HEADROOM * judge.rate_sold(progress.contract))]
+    most = judge.ceiling(progress.contract, trial.experiment.protocol)
+    if most.which != "contract":
+        return [("ceiling", most.bps)]
+    near = most.port_bps < 2 * most.bps  # further up it would flatten all
+    return [("contract", most.bps), *([("ceiling", most.port_bps)] if near else [])]
 
 
 class LadderScreen(Page):
     NAME = "Ladder"
     HELP = """
 Four rungs; each adds one part of the path. The chart is throughput per second:
-dotted columns are the warm-up, shown and not counted; lines mark the ceiling (the
-most this port and MTU can carry) and the contract.
+dotted columns are the warm-up, shown and not counted. Lines mark the contract, the
+ceiling (the most this port and MTU can carry) and, inside one host, what is needed:
+half as much again as was bought, so that the machine is not the limit further up.
 
   Enter  the machine has been moved: go on        c  the exact commands of this trial
   s      skip this rung                           n  add a note to the run
@@ -98,14 +79,20 @@ most this port and MTU can carry) and the contract.
     DEFAULT_CSS = """
     LadderScreen #rungs { height: auto; }
     LadderScreen #trial { height: 1; }
-    LadderScreen #ends { height: 4; }
+    LadderScreen #ends { height: auto; max-height: 6; }
+    LadderScreen #figures { height: 1; }
     LadderScreen #ends Static { width: 1fr; }
-    LadderScreen #say { height: auto; max-height: 5; text-style: bold; }
+    LadderScreen #say { height: auto; max-height: 6; text-style: bold; }
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._shown: dict[str, str] = {}
+        self._judged: dict[str, RungJudgement] = {}
+        self._over = 0  # rungs whose verdicts are known
+        self._instructed: tuple[str, float] = ("", 0.0)  # what is asked of the person, and since when
+        self._answered = ""  # the instruction that was answered
+        self._asked: tuple[TrialView | None, str] = (None, "")  # what is to happen after this trial
 
     def body(self) -> ComposeResult:
         with Vertical(classes="body"):
@@ -130,23 +117,34 @@ most this port and MTU can carry) and the contract.
     def on_tick(self) -> None:
         """Redraw what has changed, at most twice a second."""
         progress = self.ladder_app.progress
-        if not self.is_mounted:
+        if len(self.query("#bars, #far")) < 2:  # not all of it is there yet
             return
         if progress is None:
             self._put("say", Text("No run is going on. Esc, then Climb the ladder, starts one."))
             return
+        if progress.instruction != self._instructed[0]:
+            self._instructed = (progress.instruction, time.monotonic())
+            self._answered = ""
         width = max(40, self.size.width - 2)
         with self.app.batch_update():
-            rungs = Text("\n").join(rung_line(v, n + 1, width) for n, v in reversed(list(enumerate(progress.rungs))))
-            self._put("rungs", rungs)
+            self._put("rungs", rungs.ladder(progress, self._judged, width))
             self._put("say", self._say(progress))
             self.query_one("#say").display = bool(self._shown.get("say"))
             self._title(progress)
             if progress.trial:
                 self._trial(progress, progress.trial, width)
             else:
-                self._quiet(progress)
+                self._quiet(progress, width)
             self._bars(progress, width)
+        over = sum(view.result is not None for view in progress.rungs)
+        if over != self._over:
+            self._over = over
+            self.judge_rungs(progress)
+
+    @work(exclusive=True, group="judge", exit_on_error=False)
+    async def judge_rungs(self, progress: Progress) -> None:
+        self._judged = await self.ladder_app.run_blocking(judged, progress)
+        self.on_tick()
 
     def _put(self, name: str, text: Text) -> None:
         """Only what differs goes to the terminal."""
@@ -170,18 +168,23 @@ most this port and MTU can carry) and the contract.
             if progress.state is RunState.COMPLETE:
                 return Text("The run is complete. Press Enter to read what it shows.", "bold")
             why = f": {progress.reason}" if progress.reason else ""
-            return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it.")
+            again = "Esc leads to Home, where the run can be taken up again"
+            return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it; {again}.")
+        if progress.waiting and self._answered == progress.instruction:
+            return Text(f"Looking where things stand for {progress.waiting} ...", "bold")
         if progress.waiting:
             text = progress.instruction or f"Make ready for {progress.waiting}."
-            if not text.rstrip().lower().endswith("press enter."):
+            if "press enter" not in text.lower():
                 text += " Then press Enter."
-            return Text(f"{text}  (s: skip this rung)", "bold yellow")
+            return Text(text, "bold yellow")
         if progress.paused:
-            return Text("Paused. Press Space to go on.", "bold yellow")
+            return Text("Paused. Press Space to go on, a to do the last trial again.", "bold yellow")
         if progress.lost:
             return Text(f"{progress.lost}. What was measured is kept.", "bold red")
         if session and not session.controlling:
             return Text(f"You are watching; {session.holder} has the controls. Press t to take them.")
+        if self._asked[1] and self._asked[0] is progress.trial:
+            return Text(self._asked[1])
         if progress.notices and progress.at - progress.noticed < NOTICED:
             return Text("\n".join(progress.notices[-2:]))
         if progress.failures and progress.trial is None:
@@ -194,7 +197,6 @@ most this port and MTU can carry) and the contract.
         self._put("trial", Text(f"{trial.rung}: {describe(experiment)}{repeat}"))
         chart = self.query_one("#chart", StripChart)
         if experiment.protocol in (Protocol.TCP, Protocol.UDP):
-            lines: list[tuple[str, float]] = []
             points = series(trial.intervals, Direction.FORWARD)
             other = series(trial.intervals, Direction.REVERSE)
             if not points:
@@ -202,36 +204,47 @@ most this port and MTU can carry) and the contract.
             elif other:
                 back = {t: bps for t, bps, _ in other}
                 points = [(t, bps + back.get(t, 0.0), counted) for t, bps, counted in points]
-            if trial.rung not in (RungName.LOCALHOST, RungName.SAME_HOST):
-                most = ceiling(progress.contract, experiment.protocol)
-                lines.append(("contract" if most.which == "contract" else "ceiling", most.bps))
-                if most.which == "contract" and most.port_bps < 2 * most.bps:  # further up it would flatten all
-                    lines.append(("ceiling", most.port_bps))
-            chart.show(points, lines, experiment.warmup + experiment.duration)
+            chart.show(points, lines_of(progress, trial), experiment.warmup + experiment.duration)
         else:
             what = {"echo": "Pinging", "df": "Looking for the largest packet that passes"}
-            chart.say(f"\n{what.get(experiment.protocol, 'Counting transactions')} ...")
-        self._put("figures", figures(trial, width))
-        half = width // 2 - 1
-        near = bars.cores("near", trial.samples.get(End.NEAR), half, 3)
-        far = bars.cores("far", trial.samples.get(End.FAR), half, 3)
-        self._put("near", near)
-        local = trial.rung == RungName.LOCALHOST
-        self._put("far", Text("far  is the same machine on this rung", "dim") if local else far)
+            found = progress.rung(trial.rung).evidence
+            facts = rungs.checked(found, width) if found else []
+            chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *facts]))
+        self._put("figures", rungs.figures(trial, width))
+        self._ends(progress, trial, width)
 
-    def _quiet(self, progress: Progress) -> None:
-        if self._shown.get("quiet") == f"{progress.done} {progress.over} {progress.waiting}":
+    def _ends(self, progress: Progress, trial: TrialView, width: int) -> None:
+        """CPU and memory of both ends side by side; a ping costs neither any."""
+        pinging = trial.experiment.protocol in PINGS
+        self.query_one("#ends").display = not pinging
+        if pinging:
             return
-        self._shown["quiet"] = f"{progress.done} {progress.over} {progress.waiting}"
+        rows = 2 if self.size.height < 30 else 5
+        peer = next((r.path.peer for r in progress.plan.rungs if r.name == trial.rung), "") if progress.plan else ""
+        self._put("near", bars.cores("near", trial.samples.get(End.NEAR), width // 2 - 1, rows))
+        if trial.rung == RungName.LOCALHOST:
+            self._put("far", Text("far   the same machine on this rung", "dim"))
+        else:
+            name = f"far, {peer}" if peer else "far"
+            self._put("far", bars.cores(name, trial.samples.get(End.FAR), width // 2 - 1, rows))
+
+    def _quiet(self, progress: Progress, width: int) -> None:
+        """No trial runs: what is to be done, or how the last one went."""
         for name in ("trial", "figures", "near", "far"):
             self._put(name, Text(""))
-        chart = self.query_one("#chart", StripChart)
-        lines = [f"  {text}" for text in (progress.notices[-4:] or [])]
-        if progress.last and not progress.over:
+        self.query_one("#ends").display = False
+        lines: list[str] = []
+        if progress.waiting:
+            lines = rungs.to_do(progress, width)
+        elif progress.last and not progress.over:
             last = progress.last
-            word = f"{units.rate(last.goodput_bps)}" if last.ok else f"failed: {last.reason}"
-            lines.insert(0, f"Last trial: {word}" if last.goodput_bps or not last.ok else "Last trial: done")
-        chart.say("\n".join(lines))
+            word = units.rate(last.goodput_bps) if last.ok else f"failed: {last.reason}"
+            lines = [f"Last trial: {word}" if last.goodput_bps or not last.ok else "Last trial: done"]
+        elif progress.over:
+            lines = [f"Failed trial: {text}" for text in progress.failures[-6:]]
+        self.query_one("#chart", StripChart).say(
+            "\n".join(part for line in lines for part in textwrap.wrap(line, width) or [""])
+        )
 
     def _bars(self, progress: Progress, width: int) -> None:
         lines = []
@@ -270,7 +283,12 @@ most this port and MTU can carry) and the contract.
         if progress.over:
             self.action_results()
         elif progress.waiting:
-            self.send("proceed")
+            session = self.ladder_app.session
+            read = time.monotonic() - self._instructed[1] > READ_FIRST
+            if session and session.controlling and read and self._answered != progress.instruction:
+                self._answered = progress.instruction
+                self.send("proceed")
+                self.on_tick()
         elif progress.paused:
             self.send("resume")
 
@@ -280,11 +298,18 @@ most this port and MTU can carry) and the contract.
             self.send("resume")
         else:
             self.send("pause")
-            self.notify("Pausing after this trial; Space goes on")
+            self._after_this("It pauses after this trial; Space goes on")
 
     def action_again(self) -> None:
         self.send("repeat")
-        self.notify("This trial will be done again")
+        self._after_this("This trial will be done once more; the note of it stays with the run")
+
+    def _after_this(self, words: str) -> None:
+        """Say what will happen, for as long as it has not."""
+        progress, session = self.ladder_app.progress, self.ladder_app.session
+        if progress and session and session.controlling and not progress.over:
+            self._asked = (progress.trial, words)
+            self.on_tick()
 
     def action_skip(self) -> None:
         self.confirm("Skip this rung?", "It will be reported as not measured.", "Skip it", "skip")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -13,18 +12,23 @@ from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.backend import HomeView, PlanChoice
+from linkladder.app.doubts import doubts, typed
 from linkladder.app.screens.base import Page
 from linkladder.app.widgets.form import Action, Choice, Field
 from linkladder.errors import UsageError
 from linkladder.model import Contract, HostFacts, Layer, Path, RungName
-from linkladder.plan import Link
+from linkladder.plan import Link, fields
 
+UNSAVED = "put it right; nothing was saved yet"
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
 LAYERS = [
     (Layer.L1.value, "wire (L1)"),
     (Layer.L2.value, "frames (L2)"),
     (Layer.L3.value, "IP packets (L3)"),
 ]
+
+
+LAYER_WORDS = {Layer.L1: "bits on the wire", Layer.L2: "frames", Layer.L3: "IP packets"}
 
 
 def near_address(host: HostFacts, remote: str) -> str:
@@ -41,46 +45,34 @@ def _common(a: str, b: str) -> int:
 def contract_of(values: dict[str, str]) -> Contract:
     """The contract from what was typed; UsageError names the field and what fits."""
 
-    def number(key: str, label: str, low: float, high: float) -> float:
+    def checked(key: str, label: str, check: fields.Check, value: object) -> Any:
         try:
-            found = float(values[key])
-        except ValueError:
-            found = float("nan")
-        if not low <= found <= high:
-            raise UsageError(f"{label}: expected a number from {low:g} to {high:g}", hint="it is not saved yet")
-        return found
-
-    def rate(key: str, label: str) -> float:
-        try:
-            return units.parse_rate(values[key])
+            return check(value)
         except ValueError as error:
-            raise UsageError(f"{label}: {error}", hint="it is not saved yet") from None
+            raise UsageError(f"{label}: {error}", f"typed: {values[key][:40] or 'nothing'}", UNSAVED) from None
 
-    port = rate("port", "Port rate")
-    sold = values["rate"].strip()
+    def number(key: str, label: str, check: fields.Check, kind: type[int] | type[float]) -> Any:
+        try:
+            found: object = kind(values[key])
+        except ValueError:
+            found = None
+        return checked(key, label, check, found)
+
+    port = checked("port", "Port rate", fields.rate, values["port"])
+    sold = checked("rate", "Contracted rate", fields.rate, values["rate"]) if values["rate"].strip() else None
+    if sold and sold > port:
+        raise UsageError("Contracted rate: expected at most the port's rate", hint=UNSAVED)
+    rtt = number("rtt", "Round trip, ms", fields.number(0.001, 10_000), float) if values["rtt"].strip() else None
     return Contract(
         port_bps=port,
-        rate_bps=rate("rate", "Contracted rate") if sold else None,
+        rate_bps=sold,
         layer=Layer(values["layer"]),
-        mtu=int(number("mtu", "MTU", 576, 65535)),
-        vlan_tags=int(number("vlan", "VLAN tags", 0, 2)),
+        mtu=number("mtu", "MTU", fields.whole(576, 65535), int),
+        vlan_tags=number("vlan", "VLAN tags", fields.whole(0, 2), int),
         ip_version=int(values["ip"]),
-        circuit=values["circuit"].strip(),
-        expected_rtt_ms=number("rtt", "Round trip", 0, 10000) if values["rtt"].strip() else None,
+        circuit=checked("circuit", "Circuit", fields.text, values["circuit"].strip()),
+        expected_rtt_ms=rtt,
     )
-
-
-def warnings(contract: Contract, cores: int, best: float) -> list[str]:
-    """Why this plan on this machine may not prove this contract."""
-    found = []
-    sold = contract.rate_bps or contract.port_bps
-    if contract.layer is not Layer.L1 and contract.rate_bps and best < contract.rate_bps * 0.94:
-        found.append(f"At MTU {contract.mtu} at most {units.rate(best)} of TCP fit into {units.rate(sold)}.")
-    if sold / max(1, cores) > 10e9:
-        found.append(f"{cores} cores are few for {units.rate(sold)}: the machine may be the limit, not the link.")
-    if contract.rate_bps and contract.rate_bps > contract.port_bps:
-        found.append("The contract is more than the port can carry.")
-    return found
 
 
 def compact(bps: float | None) -> str:
@@ -89,7 +81,21 @@ def compact(bps: float | None) -> str:
     )
 
 
+def most(contract: Contract) -> str:
+    """'At most 9.41 Gb/s of TCP fits: the port's 10.0 Gb/s at MTU 1500.'"""
+    from linkladder.judge import ceiling, rate_sold
+
+    best = ceiling(contract)
+    layer = f" of {LAYER_WORDS[contract.layer]}" if best.which == "contract" else ""
+    return (
+        f"At most {units.rate(best.bps)} of TCP fits into the {best.which}'s {units.rate(rate_sold(contract))}{layer} "
+        f"at MTU {contract.mtu}."
+    )
+
+
 def plan_words(plan: PlanChoice) -> str:
+    if not plan.trials:
+        return f"{plan.name}, cannot be used" if plan.title else f"{plan.name}, nothing to measure"
     return f"{plan.name}, {units.duration(plan.seconds)}, {plan.trials} trial{'s' if plan.trials != 1 else ''}"
 
 
@@ -100,10 +106,13 @@ What the link is sold as, and which addresses stand for which rung.
 A rung without an address at the other end is not measured. The same peer may
 stand for several rungs when you move it between hosts: linkladder asks before each.
 
+  Expected round    what the carrier promises; a much shorter one means that the traffic
+  trip              did not cross the link
   Contracted rate   leave empty if the port rate is the contract
   counts            which bytes the contract counts; carriers mostly count frames (L2)
   Enter             on a choice or field goes on; on [ ... ] it does it
-  left, right       change a choice
+  left, right       change a choice; for a list of plans of your own put files like
+                    my.toml into the folder plans of the state folder
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "app.focus_next", "Next", key_display="Enter"),
@@ -139,9 +148,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         form = self.query_one("#form")
         await form.remove_children()
         await form.mount_all(self._rows(view))
-        await self._plans(view.link)
         self.query_one("#climb").focus()
-        self._note()
+        self.look()
 
     def _rows(self, view: HomeView) -> list[Static | Horizontal]:
         c = view.link.contract or Contract()
@@ -166,15 +174,18 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             ),
             Static("Rungs: which peer and addresses (empty there: not measured)", classes="heading"),
         ]
-        names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
+        wide = 15 if self.size.width < 110 else 26
         for rung in RUNGS:
             path = view.link.paths.get(rung) or self._guess(view, rung)
+            names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
+            if path.peer not in [name for name, _ in names]:
+                names = [(path.peer, f"{path.peer or 'nobody'}, not paired"), *names]
             rows.append(
                 Horizontal(
                     Static(rung.value, classes="rungname"),
                     Choice("by", names, path.peer, key=f"peer-{rung}"),
-                    Field("here", path.local, 15, key=f"local-{rung}"),
-                    Field("there", path.remote, 15, key=f"remote-{rung}"),
+                    Field("here", path.local, wide, key=f"local-{rung}"),
+                    Field("there", path.remote, wide, key=f"remote-{rung}"),
                     classes="row",
                 )
             )
@@ -191,8 +202,9 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         if not view.peers or (view.link.paths and rung not in view.link.paths):
             return Path()
         peer = view.peers[0]
-        remote = peer.addresses[0] if peer.addresses else ""
-        return Path(near_address(view.host, remote), remote, peer.name)
+        # A link-local address serves for pairing; nothing is measured over it.
+        remote = next((a for a in peer.addresses if not a.lower().startswith("fe80")), "")
+        return Path(near_address(view.host, remote) if remote else "", remote, peer.name)
 
     def values(self) -> dict[str, str]:
         found = {box.id or "": box.value for box in self.query(Input)}
@@ -206,44 +218,61 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             remote = values[f"remote-{rung}"].strip()
             if remote:
                 old = self.view.link.paths.get(rung, Path()) if self.view else Path()
-                local = values[f"local-{rung}"].strip()
-                paths[rung] = replace(old, local=local, remote=remote, peer=values[f"peer-{rung}"])
+                try:
+                    paths[rung] = typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
+                except ValueError as error:
+                    raise UsageError(f"{rung}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
         return Link(contract_of(values), paths)
 
-    async def _plans(self, link: Link) -> None:
-        app = self.ladder_app
-        found = await app.ask(app.backend.plans, link)
-        self.choices = {p.name: p for p in found or ()}
-        words = [
-            (p.name, f"{p.name}, {units.duration(p.seconds)}, {p.trials} trial{'s' if p.trials != 1 else ''}")
-            for p in self.choices.values()
-        ]
-        words.sort(key=lambda item: (item[0] != "quick", self.choices[item[0]].seconds))
-        self.query_one("#plan", Choice).set_options(words)
-
-    def _note(self) -> None:
-        from linkladder.judge import ceiling
-
+    @work(exclusive=True, group="look")
+    async def look(self) -> None:
+        """What the plans would take with what is typed now, and what the chosen one cannot prove."""
+        app, view = self.ladder_app, self.view
         note = self.query_one("#note", Static)
         try:
             link = self.described()
         except UsageError as error:
-            note.update(error.title)
+            note.update(f"! {error.title}")
             return
-        assert link.contract and self.view
-        most = ceiling(link.contract)
-        choice = self.choices.get(self.query_one("#plan", Choice).value)
-        lines = [f"{choice.title}." if choice and choice.title else "", most.sentence]
-        lines += [f"! {w}" for w in warnings(link.contract, self.view.host.cores, most.bps)]
-        if not link.paths:
-            lines.append("! No rung has an address there: only this machine itself will be measured.")
+        assert link.contract and view
+        found = await app.ask(app.backend.plans, link) or ()
+        first = not self.choices
+        self.choices = {p.name: p for p in found}
+        box = self.query_one("#plan", Choice)
+        words = [(p.name, plan_words(p)) for p in found]
+        words.sort(key=lambda item: (item[0] != "quick", self.choices[item[0]].seconds))
+        box.set_options(words, view.last_plan if first else box.value)
+        choice = self.choices.get(box.value)
+        lines = [f"{choice.title}." if choice and choice.title else "", most(link.contract)]
+        if choice and choice.trials:
+            try:
+                plan = await app.run_blocking(app.backend.plan, box.value, link)
+                lines += [f"! {text}" for text in doubts(link, plan, view.host)]
+            except UsageError as error:
+                lines.append(f"! {error.title}")
         note.update("\n".join(line for line in lines if line))
 
     @on(Input.Changed)
-    @on(Choice.Changed)
     def changed(self) -> None:
         if self.view and self.query("#note"):
-            self._note()
+            self.look()
+
+    @on(Choice.Changed)
+    def chosen(self, event: Choice.Changed) -> None:
+        name = event.choice.id or ""
+        if name.startswith("peer-"):
+            self._fill(name.removeprefix("peer-"), event.choice.value)
+        self.changed()
+
+    def _fill(self, rung: str, name: str) -> None:
+        """Another peer has other addresses: what was pre-filled for the one before goes, what was typed stays."""
+        assert self.view
+        there = self.query_one(f"#remote-{rung}", Input)
+        known = {address for peer in self.view.peers for address in peer.addresses}
+        peer = next((p for p in self.view.peers if p.name == name), None)
+        if peer and peer.addresses and (not there.value or there.value in known):
+            there.value = peer.addresses[0]
+            self.query_one(f"#local-{rung}", Input).value = near_address(self.view.host, there.value)
 
     @on(Input.Submitted)
     def entered(self) -> None:

@@ -14,119 +14,107 @@ from textual.widgets import Static
 from linkladder import units
 from linkladder.app.progress import describe
 from linkladder.app.screens.base import Page, verdict
-from linkladder.app.widgets.bars import bar
-from linkladder.model import Direction, Document, ExperimentResult, Protocol, RungResult
-from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
-
-
-def window_name(window: int | None) -> str:
-    return "default" if window is None else units.size(window)
-
-
-def spread(result: ExperimentResult) -> str:
-    """'8.91 - 9.41 Gb/s', or one figure where there is one."""
-    if result.min_bps is None or result.max_bps is None:
-        return "no result"
-    low, high = units.rate(result.min_bps), units.rate(result.max_bps)
-    if low == high:
-        return high
-    return f"{low.rsplit(' ', 1)[0]} - {high}" if low.endswith(high.rsplit(" ", 1)[1]) else f"{low} - {high}"
-
-
-def cpu(result: ExperimentResult, end: str) -> str:
-    """Mean CPU of one end, of all its cores."""
-    found = [t.cpu[end].percent for t in result.trials if t.ok and end in t.cpu]
-    return f"{sum(found) / len(found):.0f}%" if found else "-"
-
-
-ARROWS = {Direction.FORWARD: "to far", Direction.REVERSE: "to near", Direction.DUPLEX: "both", Direction.BOTH: "both"}
-
-
-def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
-    """One row a setting: streams, window, way, range with a heat bar, share of the ceiling, CPU at both ends."""
-    rows = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
-    out = Text(no_wrap=True)
-    if not rows:
-        return out
-    best = max((e.median_bps or 0.0) for e in rows) or 1.0
-    marks: dict[tuple[str, str], ExperimentJudgement] = {}
-    for one in judged.experiments if judged else ():
-        marks[(one.experiment, one.direction)] = one
-    head = f"  {'streams':<8}{'window':<8}{'way':<8}{'min - max':<21}{'':<7}{'of ceiling':<11}CPU near far"
-    out.append(head.rstrip() + "\n", "bold underline")
-    for e in rows:
-        p = e.parameters
-        top = e.median_bps == best
-        streams = f"{p.streams}{' UDP' if p.protocol == Protocol.UDP else ''}"
-        share = marks.get((p.id, p.direction.value))
-        percent = f"{share.percent_of_ceiling:.1f}%" if share and share.percent_of_ceiling is not None else "-"
-        line = f"{'*' if top else ' '} {streams:<8}{window_name(p.window):<8}{ARROWS[p.direction]:<8}{spread(e):<21}"
-        out.append(line, "bold" if top else "")
-        out.append(f"{bar((e.median_bps or 0) / best, 6)} ", "cyan")
-        out.append(f"{percent:<11}{cpu(e, 'near'):>8}{cpu(e, 'far'):>5}\n")
-    out.append("* best setting   CPU: of all cores of that end together", "dim")
-    return out
+from linkladder.app.widgets.matrix import WAYS, matrix
+from linkladder.app.widgets.rungs import plural
+from linkladder.model import Direction, Document, Evidence, Protocol, RungResult
+from linkladder.verdicts import DocumentJudgement, RungJudgement
 
 
 def other_rows(rung: RungResult) -> list[str]:
-    """Round trips, path MTU and transactions in words."""
+    """Round trips, path MTU, loss and transactions in words."""
     lines = []
     for e in rung.experiments:
         for trial in e.trials[-1:]:
+            way = WAYS.get(e.parameters.direction, "")
             if trial.rtt and trial.rtt.avg_ms is not None and e.parameters.protocol == Protocol.ECHO:
                 r = trial.rtt
-                lost = r.sent - r.received
                 lines.append(
-                    f"Round trip, idle: {units.milliseconds(r.min_ms)} least, {units.milliseconds(r.avg_ms)} mean, "
-                    f"{units.milliseconds(r.max_ms)} most; {lost} of {r.sent} lost"
+                    f"Round trip, idle: {units.three(r.min_ms or 0)} least, {units.three(r.avg_ms or 0)} mean, "
+                    f"{units.milliseconds(r.max_ms)} most; {r.sent - r.received} of {r.sent} lost"
                 )
             elif trial.path_mtu:
                 m = trial.path_mtu
                 hole = "; bigger packets vanish without a word" if m.black_hole else ""
-                way = ARROWS[e.parameters.direction]
                 lines.append(f"Largest packet {way}: {f'{m.mtu} bytes' if m.mtu else 'none passed'}{hole}")
             elif trial.transactions:
                 x = trial.transactions
                 tail = f", 99 of 100 within {x.p99_us:.0f} us" if x.p99_us else ""
                 lines.append(f"{describe(e.parameters)}: {units.three(x.rate)} a second{tail}")
+            elif trial.ok and trial.lost is not None and trial.datagrams:
+                lines.append(f"{describe(e.parameters)}: {trial.lost} of {trial.datagrams} datagrams lost")
+            if trial.rtt_under_load and trial.rtt_under_load.p50_ms is not None:
+                r = trial.rtt_under_load
+                lines.append(
+                    f"Under load, {way}, {plural(e.parameters.streams, 'stream')}: "
+                    f"median round trip {units.milliseconds(r.p50_ms)}, most {units.milliseconds(r.max_ms)}"
+                )
     return lines
 
 
+def limits(rung: RungResult, judged: RungJudgement) -> str:
+    """'What limits (far to near): ...', of the direction that carries less; empty where nothing was carried."""
+    if judged.limiter is None:
+        return ""
+    slow = min(judged.by_direction, key=lambda way: judged.by_direction[way], default="")
+    where = f" ({WAYS[Direction(slow)]})" if len(judged.by_direction) > 1 and slow else ""
+    words = judged.limiter.sentence.removeprefix("What limits ")
+    return f"What limits{where}: {words[:1].upper()}{words[1:]}"
+
+
 def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
-    """All of a rung, verdict first."""
+    """All of a rung: verdict, what limits, the matrix, then what else was seen and what to do."""
     out = Text()
     if rung.unavailable:
         out.append(f"Not measured: {rung.unavailable}\n")
-    if judged and not rung.unavailable:
+    elif judged:
         out.append_text(sentence(judged))
-        out.append("\n")
         if judged.ceiling:
-            out.append(f"Ceiling {units.rate(judged.ceiling.bps)}, set by the {judged.ceiling.which}.\n")
-        if judged.limiter:
-            words = judged.limiter.sentence
-            out.append(f"{words if words.startswith('What limits') else f'What limits: {words}'}\n", "bold")
-        for remedy in judged.judgement.remedies:
-            out.append(f"To do: {remedy}\n")
-        out.append("\n")
+            out.append(f" Ceiling {units.rate(judged.ceiling.bps)}, set by the {judged.ceiling.which}.")
+        if said := limits(rung, judged):
+            out.append(f"\n{said}", "bold")
+        out.append("\n\n")
     out.append_text(matrix(rung, judged, width))
-    for line in other_rows(rung):
-        out.append(f"\n{line}")
     failed = [(e, t) for e in rung.experiments for t in e.trials if not t.ok]
     if failed:
         out.append(f"\n\nFailed trials: {len(failed)}", "bold")
         for e, t in failed:
             out.append(f"\n  {describe(e.parameters)}, repeat {t.repeat + 1}: {t.reason}")
+    for line in other_rows(rung):
+        out.append(f"\n{line}")
     if rung.evidence:
-        word = "The facts contradict the claim" if rung.evidence.contradicts else "Checked"
-        out.append(f"\n\n{word}: {'; '.join(rung.evidence.findings) or rung.evidence.claim}")
+        out.append("\n\n")
+        out.append_text(whereabouts(rung.evidence))
+    if judged and not rung.unavailable:
+        seen = [f for f in judged.judgement.findings if not f.startswith("The evidence contradicts")]
+        lines = [*(f"Seen: {text}" for text in seen), *(f"To do: {text}" for text in judged.judgement.remedies)]
+        out.append("\n\n" + "\n".join(lines) if lines else "")
+    return out
+
+
+def whereabouts(found: Evidence) -> Text:
+    """What was claimed of where the machines stand, who said so, and what the facts say."""
+    out = Text(f"Claimed: {found.claim}.")
+    if found.asked:
+        out.append(f" Asked: {found.asked}. The operator: {found.word}.")
+    out.append(
+        " The facts contradict it: " if found.contradicts else " Checked: ", "bold red" if found.contradicts else ""
+    )
+    out.append(f"{'; '.join(found.findings)}.")
     return out
 
 
 def sentence(judged: RungJudgement | DocumentJudgement) -> Text:
-    """The verdict's word marked, then the rest of what the judge says."""
+    """The verdict's word marked, then the rest of what the judge says; what limits has a line of its own."""
     word = verdict(str(judged.verdict), judged.provisional)
     said = judged.sentence.removeprefix(word.plain).removeprefix(str(judged.verdict)).lstrip(":, ")
+    if isinstance(judged, RungJudgement) and judged.limiter:
+        said = said.replace(judged.limiter.sentence, "").rstrip()
     return Text.assemble(word, ": ", said)
+
+
+def begun(started: str) -> str:
+    """'2026-11-21 07:42:05 UTC'."""
+    return started.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
 
 
 def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
@@ -136,7 +124,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
     out = Text()
     if contract.circuit:
         out.append(f"Circuit {contract.circuit}\n")
-    out.append(f"Plan {run.plan.name}, begun {run.started.replace('T', ' ')}, {run.state}\n\n")
+    out.append(f"Plan {run.plan.name}, begun {begun(run.started)}, {run.state}\n\n")
     if judged:
         out.append_text(sentence(judged))
         out.append("\n\n")
@@ -155,8 +143,10 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
 class ResultsScreen(Page):
     NAME = "Results"
     HELP = """
-The first tab is the run, then one tab a rung. The matrix has a row for every setting,
-the range over its repeats, how much of the ceiling that is, and the CPU at both ends.
+The first tab is the run, then one tab a rung. The matrix has a row for every setting of
+streams and window: for each direction the range over its repeats, a bar (of the best
+on this rung) and the CPU of the near and the far end. A wide screen adds how much of
+the ceiling that is. "forward" is near to far, "reverse" is far to near.
 
   left, right  another tab         x   export: HTML, JSON, CSV, USB, scp, download link
   up, down     scroll

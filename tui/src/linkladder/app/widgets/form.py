@@ -71,9 +71,8 @@ class Choice(Static):
     def on_mount(self) -> None:
         self._draw()
 
-    def set_options(self, options: list[tuple[str, str]]) -> None:
-        """Other words for the same choices."""
-        value = self.value
+    def set_options(self, options: list[tuple[str, str]], value: str) -> None:
+        """Other choices or other words for them; `value` is taken if it is among them, else the first."""
         self.options = options
         self._at = next((i for i, (key, _) in enumerate(options) if key == value), 0)
         self._draw()

@@ -1,0 +1,147 @@
+"""What the plan cannot prove on this machine, said before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder import units
+from linkladder.judge import ceiling, rate_sold
+from linkladder.judge.remedies import VCPU_SIZING
+from linkladder.model import Contract, HostFacts, Nic, Path, Plan, Protocol, Rung, RungName
+from linkladder.plan import Link
+
+
+def doubts(link: Link, plan: Plan, host: HostFacts) -> list[str]:
+    """One short sentence each, the gravest first."""
+    contract = link.contract or Contract()
+    return [
+        *_paths(link, host),
+        *_cards(link, contract, host),
+        *_contract(contract),
+        *_cores(contract, host.cores),
+        *_window(contract, plan, host),
+        *_plan(plan),
+        *_moves(link),
+    ]
+
+
+def capacity(cores: int) -> float:
+    """What so many vCPUs may send, by the one measurement that linkladder knows of; more than 8 in proportion."""
+    most, bps = VCPU_SIZING[-1]
+    if cores > most:
+        return bps * cores / most
+    return max(rate for cpus, rate in VCPU_SIZING if cpus <= max(1, cores))
+
+
+def _paths(link: Link, host: HostFacts) -> list[str]:
+    if not link.paths:
+        return ["No rung has an address there: only this machine itself will be measured."]
+    found = []
+    if RungName.DC_LINK not in link.paths:
+        found.append("dc-link has no address there: the link itself will not be measured.")
+    own = {address for nic in host.nics for address in nic.addresses}
+    for rung, path in link.paths.items():
+        if path.local and path.local not in own:
+            found.append(f"{rung}: {path.local} is no address of this machine.")
+        if path.remote in own:
+            found.append(f"{rung}: {path.remote} is this machine itself.")
+        if not path.peer:
+            found.append(f"{rung}: no peer is named; pair one first.")
+    return found
+
+
+def _cards(link: Link, contract: Contract, host: HostFacts) -> list[str]:
+    found = []
+    for nic in host.nics:
+        rungs = [rung for rung, path in link.paths.items() if path.local and path.local in nic.addresses]
+        if not rungs or nic.loopback:
+            continue
+        if nic.mtu and nic.mtu < contract.mtu:
+            found.append(f"{nic.name} has MTU {nic.mtu}, less than the {contract.mtu} of the contract.")
+        if nic.speed_bps and nic.speed_bps < rate_sold(contract) and _real(nic):
+            found.append(f"{nic.name} runs at {units.rate(nic.speed_bps)}, less than was bought.")
+    return found
+
+
+def _real(nic: Nic) -> bool:
+    """Does the speed it tells bound it?  That of a pair of namespaces is made up."""
+    return nic.driver not in ("veth", "epair")
+
+
+def _contract(contract: Contract) -> list[str]:
+    most = ceiling(contract)
+    if contract.rate_bps is None or most.contract_bps is None or most.contract_bps <= most.port_bps * 1.0001:
+        return []
+    larger = f"; MTU 9000 would allow {units.rate(ceiling(_jumbo(contract)).bps)}" if contract.mtu < 9000 else ""
+    return [
+        f"At MTU {contract.mtu} the port carries at most {units.rate(most.port_bps)} of TCP: the whole "
+        f"{units.rate(contract.rate_bps)} cannot be proven{larger}."
+    ]
+
+
+def _jumbo(contract: Contract) -> Contract:
+    return replace(contract, mtu=9000)
+
+
+def _cores(contract: Contract, cores: int) -> list[str]:
+    wanted, most = rate_sold(contract), capacity(cores)
+    if most >= wanted:
+        return []
+    vcpu = "vCPU" if cores == 1 else "vCPUs"
+    return [
+        f"{cores} {vcpu} here: as a hint, so many sent {units.rate(most)} under ESXi, less than the "
+        f"{units.rate(wanted)} bought. Too weak a machine ends in CANNOT JUDGE."
+    ]
+
+
+def _window(contract: Contract, plan: Plan, host: HostFacts) -> list[str]:
+    """A long fat link needs more in flight than the buffers of all flows together can hold."""
+    link = _rung(plan, RungName.DC_LINK)
+    flows = [e.streams for e in link.experiments if e.protocol is Protocol.TCP] if link else []
+    if not flows or not contract.expected_rtt_ms or not host.window_limit:
+        return []
+    wanted = ceiling(contract).bps * contract.expected_rtt_ms / 8000
+    if wanted <= host.window_limit * max(flows):
+        return []
+    each = "flow" if max(flows) == 1 else "flows"
+    return [
+        f"{units.size(wanted)} must be in flight at {units.milliseconds(contract.expected_rtt_ms)}, and {max(flows)} "
+        f"{each} of this plan can hold {units.size(host.window_limit * max(flows))}."
+    ]
+
+
+def _plan(plan: Plan) -> list[str]:
+    link = _rung(plan, RungName.DC_LINK)
+    if link is None:
+        return []
+    found = []
+    if not any(_rung(plan, name) for name in (RungName.LOCALHOST, RungName.SAME_HOST)):
+        found.append(f"{plan.name} measures nothing inside one host: that this machine is strong enough is not shown.")
+    repeats = [e.repeats for e in link.experiments if e.protocol is Protocol.TCP]
+    if repeats and max(repeats) == 1:
+        found.append(f"{plan.name} measures every setting once, so its verdict is provisional; circuit repeats.")
+    return found
+
+
+def _moves(link: Link) -> list[str]:
+    """Rungs that share their addresses are told apart only by where the machine stands."""
+    shared: dict[tuple[str, str], list[str]] = {}
+    for rung, path in link.paths.items():
+        shared.setdefault((path.peer, path.remote), []).append(str(rung))
+    return [
+        f"{peer or 'The peer'} has one address for {', '.join(rungs)}: you are asked to move it before each."
+        for (peer, _), rungs in shared.items()
+        if len(rungs) > 1
+    ]
+
+
+def _rung(plan: Plan, name: RungName) -> Rung | None:
+    return next((r for r in plan.rungs if r.name == name and (r.path.remote or name == RungName.LOCALHOST)), None)
+
+
+def typed(local: str, remote: str, old: Path, peer: str) -> Path:
+    """A rung's path as it was typed; ValueError says what was expected."""
+    from linkladder.plan import fields
+
+    here = fields.address(local) if local else ""
+    return replace(old, local=here, remote=fields.address(remote), peer=peer)

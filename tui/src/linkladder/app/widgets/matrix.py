@@ -1,0 +1,108 @@
+"""The matrix of streams and window: a row a setting, both directions side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from linkladder import units
+from linkladder.app.widgets.bars import bar
+from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult
+from linkladder.verdicts import RungJudgement
+
+WAYS = {Direction.FORWARD: "near to far", Direction.REVERSE: "far to near", Direction.DUPLEX: "both ways at once"}
+ROOMY = 112  # columns from which the share of the ceiling fits beside the rest
+HEAT = 4
+Key = tuple[str, int, str]  # protocol, streams, window or rate
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting in one direction."""
+
+    result: ExperimentResult
+    percent: float | None = None  # of the ceiling
+
+
+def window_name(window: int | None) -> str:
+    return "default" if window is None else units.size(window)
+
+
+def spread(result: ExperimentResult) -> str:
+    """'8.91 - 9.41 Gb/s', or one figure where there is one."""
+    if result.min_bps is None or result.max_bps is None:
+        return "failed" if any(not t.ok for t in result.trials) else "not run"
+    low, high = units.rate(result.min_bps), units.rate(result.max_bps)
+    if low == high:
+        return high
+    return f"{low.rsplit(' ', 1)[0]}-{high}" if low.endswith(high.rsplit(" ", 1)[1]) else f"{low}-{high}"
+
+
+def cpu(result: ExperimentResult) -> str:
+    """Mean CPU of near and far, each of all its cores; on localhost the one machine's."""
+    found = []
+    for end in ("near", "far"):
+        used = [t.cpu[end].percent for t in result.trials if t.ok and end in t.cpu]
+        if used:
+            found.append(f"{sum(used) / len(used):.0f}")
+    return f"{'/'.join(found)}%" if found else "-"
+
+
+def setting(p: Experiment) -> Key:
+    name = units.rate(p.udp_rate_bps) if p.udp_rate_bps else window_name(p.window)
+    return p.protocol.value, p.streams, name
+
+
+def cells(rung: RungResult, judged: RungJudgement | None) -> dict[Key, dict[Direction, Cell]]:
+    """Setting, then direction, in the order of the plan."""
+    shares = {(j.experiment, j.direction): j.percent_of_ceiling for j in (judged.experiments if judged else ())}
+    rows: dict[Key, dict[Direction, Cell]] = {}
+    for e in rung.experiments:
+        p = e.parameters
+        if p.protocol in (Protocol.TCP, Protocol.UDP):
+            cell = Cell(e, shares.get((p.id, p.direction.value)))
+            rows.setdefault(setting(p), {})[p.direction] = cell
+    return rows
+
+
+def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
+    """Range over the repeats, heat bar and CPU at both ends, for each direction; the best of each is marked."""
+    rows = cells(rung, judged)
+    out = Text(no_wrap=True, overflow="ellipsis")
+    ways = [way for way in WAYS if any(way in row for row in rows.values())]
+    if not ways:
+        return out
+    best = {way: max((r[way].result.median_bps or 0.0) for r in rows.values() if way in r) for way in ways}
+    top = max(best.values()) or 1.0
+    pages = [ways] if len(ways) < 3 else [ways[:2], ways[2:]]
+    for page in pages:
+        out.append(_head(page, width) + "\n", "bold underline")
+        for key, row in rows.items():
+            if not any(way in row for way in page):
+                continue
+            udp = key[0] == Protocol.UDP
+            out.append(f"{f'{key[1]} UDP' if udp else key[1]:<8}{key[2]:<8}")
+            for way in page:
+                marked = way in row and row[way].result.median_bps == best[way] and best[way] > 0
+                _cell(out, row.get(way), marked, top, width)
+            out.append("\n")
+    out.append("* best setting   bar: of the best here   CPU: near/far, of all its cores", "dim")
+    return out
+
+
+def _head(ways: list[Direction], width: int) -> str:
+    share = "of ceiling " if width >= ROOMY else ""
+    parts = [f"{'  ' + WAYS[way]:<{18 + HEAT}}{share}{'CPU':<8}" for way in ways]
+    return (f"{'streams':<8}{'window':<8}" + "".join(parts)).rstrip()
+
+
+def _cell(out: Text, cell: Cell | None, marked: bool, top: float, width: int) -> None:
+    if cell is None:
+        out.append(" " * (26 + HEAT + (11 if width >= ROOMY else 0)))
+        return
+    out.append(f"{'*' if marked else ' '} {spread(cell.result):<15}", "bold" if marked else "")
+    out.append(f"{bar((cell.result.median_bps or 0) / top, HEAT)} ", "cyan")
+    if width >= ROOMY:
+        out.append(f"{f'{cell.percent:.1f}%' if cell.percent is not None else '-':<11}")
+    out.append(f"{cpu(cell.result):<8}")

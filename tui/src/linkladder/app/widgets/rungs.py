@@ -1,0 +1,114 @@
+"""The ladder in words: a line a rung, the figures of the trial, and what to do before a rung."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.text import Text
+
+from linkladder import units
+from linkladder.app.progress import Progress, RungView, Stage, TrialView
+from linkladder.app.screens.base import verdict
+from linkladder.model import Direction, Evidence, Protocol
+from linkladder.verdicts import RungJudgement
+
+WORDS = {
+    Stage.TO_DO: ("to do", "dim"),
+    Stage.WAITING: ("needs you", "bold yellow"),
+    Stage.RUNNING: ("measuring", "bold cyan"),
+    Stage.DONE: ("done", "green"),
+    Stage.SKIPPED: ("not measured", "yellow"),
+    Stage.STOPPED: ("stopped", "yellow"),
+}
+
+
+def plural(count: int, word: str) -> str:
+    """'1 trial', '5 trials'."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def ladder(progress: Progress, judged: dict[str, RungJudgement], width: int) -> Text:
+    """The rungs, the highest on top."""
+    states = [_state(view, progress.paused, judged.get(view.name)) for view in progress.rungs]
+    wide = max((len(state.plain) for state in states), default=0) + 2
+    numbered = list(enumerate(zip(progress.rungs, states, strict=True), 1))
+    return Text("\n").join(_line(view, state, number, wide, width) for number, (view, state) in reversed(numbered))
+
+
+def _state(view: RungView, paused: bool, judged: RungJudgement | None) -> Text:
+    if view.stage is Stage.DONE and judged:
+        return verdict(str(judged.verdict), judged.provisional)
+    if view.stage is Stage.RUNNING and paused:
+        return Text("paused", "bold yellow")
+    return Text(*WORDS[view.stage])
+
+
+def _line(view: RungView, state: Text, number: int, wide: int, width: int) -> Text:
+    """'|-2-| same-host   PASS (provisional)   best 9.41 Gb/s  5 trials'."""
+    out = Text(f"|-{number}-| {view.name:<11}", no_wrap=True, overflow="ellipsis")
+    out.append_text(state)
+    out.append(" " * (wide - len(state.plain)))
+    parts = [Text(f"best {units.rate(view.best_bps)}", "bold")] if view.best_bps else []
+    if view.evidence and view.evidence.contradicts:
+        parts.append(Text("! facts contradict", "bold red"))
+    if view.stage is Stage.RUNNING and view.trials:
+        parts.append(Text(f"trial {min(view.done + 1, view.trials)} of {view.trials}"))
+    elif view.stage in (Stage.DONE, Stage.STOPPED):
+        some = view.done < view.trials
+        parts.append(Text(f"{view.done} of {view.trials} trials" if some else plural(view.done, "trial")))
+    if view.failed:
+        parts.append(Text(f"{view.failed} failed", "red"))
+    if view.why:
+        parts.append(Text(view.why))
+    out.append_text(Text("  ").join(parts))
+    out.truncate(width, overflow="ellipsis")
+    return out
+
+
+def figures(trial: TrialView, width: int) -> Text:
+    """Now and since the trial began: rate, flows, retransmits, round trip under load."""
+    out = Text(no_wrap=True, overflow="ellipsis")
+    if trial.experiment.protocol in (Protocol.ECHO, Protocol.DF):
+        if trial.rtts:
+            out.append(f"round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
+        return out
+    for direction, arrow in ((Direction.FORWARD, "to far"), (Direction.REVERSE, "to near")):
+        points = [i for i in trial.intervals if i.direction == direction]
+        if points:
+            out.append(f"{units.rate(points[-1].bps)} {arrow}  ", "bold")
+    flows = trial.experiment.sessions if trial.experiment.protocol is Protocol.RR else trial.experiment.streams
+    out.append(plural(flows, "flow"))
+    if trial.experiment.protocol is Protocol.UDP:
+        lost = [i for i in trial.intervals if i.lost is not None and i.datagrams]
+        if lost:
+            gone, sent = sum(i.lost or 0 for i in lost), sum(i.datagrams or 0 for i in lost)
+            out.append(f"  lost {gone} of {sent} datagrams")
+    elif trial.retransmits is not None:
+        out.append(f"  retransmits {trial.retransmits}")
+    if trial.rtts:
+        out.append(f"  round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
+    out.truncate(width, overflow="ellipsis")
+    return out
+
+
+def to_do(progress: Progress, width: int) -> list[str]:
+    """What linkladder looks at once the person has moved the machine."""
+    plan = progress.plan
+    rung = next((r for r in plan.rungs if r.name == progress.waiting), None) if plan else None
+    if rung is None:
+        return []
+    far, near = rung.path.remote or "the far end", rung.path.local or "this end"
+    lines = [
+        f"Then linkladder looks whether {far} is in the subnet of {near} and answers ARP itself, how many routers lie "
+        "between, and how long the round trip is. Your word and what it finds are kept with the run.",
+        "",
+        "s skips the rung; it is reported as not measured. Nothing runs while you are away, and you may leave this "
+        "screen.",
+    ]
+    return [part for line in lines for part in textwrap.wrap(line, width) or [""]]
+
+
+def checked(evidence: Evidence, width: int) -> list[str]:
+    """What was found, wrapped."""
+    word = "The facts contradict the claim" if evidence.contradicts else "Checked"
+    return textwrap.wrap(f"{word}: {'; '.join(evidence.findings)}.", width)
