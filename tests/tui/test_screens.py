@@ -197,7 +197,7 @@ async def test_runs_filter_mark_compare_delete():
         await pilot.press("slash", *["backspace"] * 4, "enter")
         await until(pilot, "2 runs")
         await pilot.press("space", "j", "space", "c")
-        await until(pilot, "against")
+        await until(pilot, "share of the first run's figure")
         await pilot.press("escape")
         await pilot.press("d")
         await until(pilot, "Delete this run?")
@@ -206,6 +206,49 @@ async def test_runs_filter_mark_compare_delete():
         assert len(backend.stored) == 2
         await pilot.press("d", "left", "enter")
         await until(pilot, "1 run")
+
+
+async def test_two_runs_side_by_side_fit_the_console():
+    """Differences beyond the noise, within it, and where one repeat cannot tell."""
+    from linkladder.app.screens.compare import CompareScreen
+    from linkladder.verdicts import Comparison, Difference
+
+    named = ("dc-link", "TCP 4 streams, window 8.39 MB")
+    rows = (
+        Difference(*named, "forward", 9.41e9, 8.2e9, -12.9, True, 1.2, ""),
+        Difference(*named, "reverse", 9.41e9, 9.4e9, -0.1, False, 1.2, ""),
+        Difference(*named, "both", 9.41e9, 9.3e9, -1.2, False, None, ""),
+    )
+    found = Comparison("20261120-090000-cd34", synth.RUN, "1 of 3 differ.", rows, ("near release: 15.0 / 15.1",))
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Quit")
+        app.push_screen(CompareScreen(found))
+        lines = (await until(pilot, "15.0 / 15.1")).splitlines()
+        one = next(line for line in lines if "to far" in line)
+        assert one.split() == "TCP 4 streams, 8.39 MB, to far 9.41 Gb/s 8.20 Gb/s -12.9% differs".split()
+        assert "within the noise" in next(line for line in lines if "to near" in line)
+        assert "cannot tell" in next(line for line in lines if "both" in line)
+
+
+async def test_a_run_that_was_cancelled_is_taken_up_from_the_list_alone():
+    from dataclasses import replace
+
+    from linkladder.store import CANCELLED
+
+    backend = synth.settled()
+    stopped = replace(synth.summary("20261122", RunState.INCOMPLETE, "INCOMPLETE"), reason=CANCELLED)
+    backend.stored["20261122"] = (stopped, synth.the_document())
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        await pilot.press("r")
+        assert "9.21 Gb/s INCOMPLETE, cancelled" in " ".join((await until(pilot, "2 runs")).split())
+        await pilot.press("g")
+        await until(pilot, "because it was cancelled")
+        await pilot.press("enter")
+        await until(pilot, "measuring")
+        assert backend.resumed == ["20261122"]
 
 
 async def test_export_writes_and_offers(tmp_path):

@@ -27,7 +27,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.store import Store, StoreFault
+from linkladder.store import CANCELLED, Store, StoreFault
 from linkladder.store import schema as tables
 
 EXPERIMENT = Experiment("tcp", repeats=3)
@@ -95,7 +95,26 @@ def test_a_run_whose_process_died_is_settled(tmp_path: Path) -> None:
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     store._db.execute("UPDATE runs SET pid = ?", (int(gone.stdout),))
     assert store.settle() == [run]
-    assert store.runs()[0].state == RunState.INCOMPLETE
+    found = store.runs()[0]
+    assert found.state is RunState.INCOMPLETE and not found.cancelled
+    assert found.reason == "the measuring process was gone"
+
+
+def test_a_run_that_a_person_cancelled_is_told_from_one_that_broke(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.finish(store.begin(PLAN), RunState.INCOMPLETE, reason=CANCELLED)
+    assert store.runs()[0].cancelled
+    store.resume(store.runs()[0].id)
+    assert not store.runs()[0].cancelled
+
+
+def test_every_word_of_a_filter_is_looked_for(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    one, two = store.begin(PLAN, "beta"), store.begin(PLAN, "gamma")
+    store.finish(one, RunState.COMPLETE, "PASS")
+    store.finish(two, RunState.INCOMPLETE, "INCOMPLETE", CANCELLED)
+    found = {words: [r.id for r in store.runs(words)] for words in ("beta pass", "pass gamma", "cancelled", "%", "_")}
+    assert found == {"beta pass": [one], "pass gamma": [], "cancelled": [two], "%": [], "_": []}
 
 
 def test_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ class LiveBackend:
             runs = store.runs(limit=20)
             last = next((r for r in runs if r.state is RunState.COMPLETE), None)
             judged = self._judged_once(store, last) if last else None
-        unfinished = bool(runs) and runs[0].state is RunState.INCOMPLETE and runs[0].trials > 0
-        resumable = runs[0] if unfinished else None
+        broke = bool(runs) and runs[0].state is RunState.INCOMPLETE and not runs[0].cancelled
+        resumable = runs[0] if broke and runs[0].trials else None
         link, findings = Link(), self.findings()
         try:
             link = self.link()
@@ -73,7 +73,7 @@ class LiveBackend:
     def _judged_once(self, store: Store, run: RunSummary) -> DocumentJudgement:
         key = (run.id, run.ended)
         if key not in self._judged:
-            self._judged = {key: judge.judge_document(store.load(run.id))}
+            self._judged = {key: judge.judge_document(store.load(run.id, output=False))}
         return self._judged[key]
 
     def facts(self) -> HostFacts:
@@ -156,8 +156,9 @@ class LiveBackend:
             return store.runs(words, limit=10000)
 
     def load(self, run_id: str) -> Document:
+        """Without what the tools printed, which no screen shows."""
         with _open(self.folder) as store:
-            return store.load(run_id)
+            return store.load(run_id, output=False)
 
     def judge(self, document: Document) -> DocumentJudgement:
         return judge.judge_document(document)
@@ -173,7 +174,8 @@ class LiveBackend:
         from linkladder import report
         from linkladder.report import signing
 
-        document = self.load(run_id)
+        with _open(self.folder) as store:
+            document = store.load(run_id)
         path = state.ensure(self.folder / "export") / f"{run_id}.{kind}"
         if kind == "html":
             text = report.html(document, key=signing.own_key())

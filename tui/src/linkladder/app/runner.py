@@ -80,8 +80,8 @@ async def measure(folder: Path, plan: Plan, resume: str | None) -> None:
         try:
             engine = Engine(plan, store, near, connect, operator=True, resume=resume)
             loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, engine.controls.cancel)
+            for number in (signal.SIGINT, signal.SIGTERM):  # a shutdown, as a rule: no person cancelled it
+                loop.add_signal_handler(number, engine.controls.cancel, "the system ended it")
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
             async with listening(folder, engine.controls) as address:
                 announce(folder, {"pid": os.getpid(), "log": str(path), "socket": address, "began": began})

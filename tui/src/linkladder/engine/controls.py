@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from linkladder.store import CANCELLED
+
 
 class Controls:
     def __init__(self) -> None:
@@ -13,7 +15,7 @@ class Controls:
         self._running.set()
         self._answer: asyncio.Future[bool] | None = None
         self.pause_asked = False
-        self.cancelled = False
+        self.cancelled, self.why = False, ""
         self.skip_rung = False
         self.again = False
         self.notes: list[str] = []
@@ -39,9 +41,9 @@ class Controls:
         self.pause_asked = False
         self._running.set()
 
-    def cancel(self) -> None:
+    def cancel(self, why: str = CANCELLED) -> None:
         """End the run now; what was measured is kept."""
-        self.cancelled = True
+        self.cancelled, self.why = True, why
         self.skip()
 
     def proceed(self) -> None:

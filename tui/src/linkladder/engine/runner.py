@@ -117,7 +117,7 @@ class Engine:
                 if best:
                     totals[rung.name.value] = max(best)
             verdict = self._verdict() if state == RunState.COMPLETE else "INCOMPLETE"
-            self.store.finish(self.run_id, state, verdict)
+            self.store.finish(self.run_id, state, verdict, reason)
         except StoreFault as error:
             state, reason = RunState.INCOMPLETE, reason or str(error)
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
@@ -141,7 +141,7 @@ class Engine:
     async def _rung(self, index: int, rung: Rung) -> None:
         controls = self.controls
         if controls.cancelled:
-            raise Stop("it was cancelled")
+            raise Stop(controls.why)
         controls.skip_rung = False
         begun = self._index
         self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index))
@@ -204,7 +204,7 @@ class Engine:
     def _heed(self) -> None:
         """Leave the run or the rung, whichever the operator has asked for."""
         if self.controls.cancelled:
-            raise Stop("it was cancelled") from None
+            raise Stop(self.controls.why) from None
         if self.controls.skip_rung:
             raise Skipped from None
 

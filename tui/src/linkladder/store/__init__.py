@@ -6,6 +6,6 @@ output is written and synced first, so that no row ever points at nothing.
 
 from __future__ import annotations
 
-from linkladder.store.database import RunSummary, Store, StoreFault
+from linkladder.store.database import CANCELLED, RunSummary, Store, StoreFault
 
-__all__ = ["RunSummary", "Store", "StoreFault"]
+__all__ = ["CANCELLED", "RunSummary", "Store", "StoreFault"]

@@ -35,6 +35,7 @@ from linkladder.model import (
 from linkladder.store import raw
 from linkladder.store.schema import migrate
 
+CANCELLED = "it was cancelled"  # by a person, who then wants no offer to go on
 TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
 
 
@@ -54,6 +55,11 @@ class RunSummary:
     failed: int
     verdict: str = ""
     best_bps: dict[str, float] = field(default_factory=dict)  # rung -> best goodput of its good trials
+    reason: str = ""  # why it ended early
+
+    @property
+    def cancelled(self) -> bool:
+        return self.state is RunState.INCOMPLETE and self.reason == CANCELLED
 
 
 class Store:
@@ -142,12 +148,12 @@ class Store:
             notes = [*json.loads(row[0]), text[:2000]]
             db.execute("UPDATE runs SET notes = ? WHERE id = ?", (json.dumps(notes), run_id))
 
-    def finish(self, run_id: str, state: RunState, verdict: str = "") -> None:
+    def finish(self, run_id: str, state: RunState, verdict: str = "", reason: str = "") -> None:
         with self._transaction() as db:
             ended = datetime.now(UTC).isoformat(timespec="seconds")
             db.execute(
-                "UPDATE runs SET state = ?, ended = ?, verdict = ?, pid = 0 WHERE id = ?",
-                (state, ended, verdict, run_id),
+                "UPDATE runs SET state = ?, ended = ?, verdict = ?, reason = ?, pid = 0 WHERE id = ?",
+                (state, ended, verdict, reason, run_id),
             )
 
     def resume(self, run_id: str) -> None:
@@ -170,7 +176,7 @@ class Store:
         rows = self._db.execute("SELECT id, pid FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()
         dead = [str(run) for run, pid in rows if not _alive(int(pid))]
         for run in dead:
-            self.finish(run, RunState.INCOMPLETE)
+            self.finish(run, RunState.INCOMPLETE, reason="the measuring process was gone")
         return dead
 
     def delete(self, run_id: str) -> None:
@@ -182,13 +188,14 @@ class Store:
     # --- reading
 
     def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
-        """The newest first; `contains` filters by id, plan, peer, state or verdict."""
-        like = f"%{contains}%"
+        """The newest first; each word of `contains` is looked for in id, plan, peer, state, verdict and reason."""
+        words = [_like(word) for word in contains.split()]
+        hay = "id||' '||plan_name||' '||peer||' '||state||' '||verdict||' '||reason"
         rows = self._db.execute(
-            "SELECT id, started, ended, state, plan_name, peer, verdict FROM runs"
-            " WHERE id||' '||plan_name||' '||peer||' '||state||' '||verdict LIKE ?"
+            "SELECT id, started, ended, state, plan_name, peer, verdict, reason FROM runs"
+            f" WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)}"
             " ORDER BY started DESC, rowid DESC LIMIT ?",
-            (like, limit),
+            (*(f"%{word}%" for word in words), limit),
         ).fetchall()
         counts: dict[str, tuple[int, int, dict[str, float]]] = {}
         for run, rung, count, good, best in self._db.execute(
@@ -198,9 +205,11 @@ class Store:
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             counts[run] = (trials + count, failed + count - good, {**rungs, **({rung: best} if best else {})})
         found = []
-        for run, started, ended, state, plan, peer, verdict in rows:
+        for run, started, ended, state, plan, peer, verdict, reason in rows:
             trials, failed, best = counts.get(run, (0, 0, {}))
-            found.append(RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, best))
+            found.append(
+                RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, best, reason)
+            )
         return found
 
     def find(self, run_id: str) -> str:
@@ -208,25 +217,25 @@ class Store:
         if run_id == "last":
             rows = self._db.execute("SELECT id FROM runs ORDER BY started DESC, rowid DESC LIMIT 1").fetchall()
         else:
-            like = run_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-            rows = self._db.execute("SELECT id FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (like,)).fetchall()
+            query = "SELECT id FROM runs WHERE id LIKE ? ESCAPE CHAR(92) LIMIT 2"
+            rows = self._db.execute(query, (f"{_like(run_id)}%",)).fetchall()
         if len(rows) == 1:
             return str(rows[0][0])
         why = "several runs begin so" if rows else "no such run is stored"
         raise UsageError(f"run {run_id}: {why}", hint="linkladder runs lists them")
 
-    def load(self, run_id: str) -> Document:
-        """A whole run."""
+    def load(self, run_id: str, output: bool = True) -> Document:
+        """A whole run; without `output` what the tools printed is left where it lies, which spares a file a trial."""
         run = self.find(run_id)
         with _explained(self.folder):
-            return self._document(run)
+            return self._document(run, output)
 
     def done(self, run_id: str) -> set[tuple[str, str, int]]:
         """(rung, experiment, repeat) of the trials already stored, for a resumed run."""
         query = "SELECT rung, experiment, repeat FROM trials WHERE run = ?"
         return {(r, e, n) for r, e, n in self._db.execute(query, (run_id,))}
 
-    def _document(self, run: str) -> Document:
+    def _document(self, run: str, output: bool) -> Document:
         query = "SELECT started, ended, state, version, plan, notes FROM runs WHERE id = ?"
         started, ended, state, version, plan_text, notes = self._db.execute(query, (run,)).fetchone()
         plan = _load(Plan, plan_text)
@@ -238,7 +247,8 @@ class Store:
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
         for rung, experiment, blob in self._db.execute(query, (run,)):
             result = _load(TrialResult, zlib.decompress(blob).decode())
-            result = replace(result, commands=raw.read(self.folder, run, result.id, result.commands))
+            if output:
+                result = replace(result, commands=raw.read(self.folder, run, result.id, result.commands))
             trials.setdefault((rung, experiment), []).append(result)
         rungs = []
         query = "SELECT name, path, evidence, unavailable FROM rungs WHERE run = ?"
@@ -269,6 +279,11 @@ def summed(parameters: Any, trials: list[TrialResult]) -> ExperimentResult:
     if not good:
         return ExperimentResult(parameters, tuple(trials))
     return ExperimentResult(parameters, tuple(trials), min(good), statistics.median(good), max(good))
+
+
+def _like(text: str) -> str:
+    """For LIKE ... ESCAPE CHAR(92), a backslash."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _dump(record: Any) -> str:

@@ -30,6 +30,9 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE runs ADD COLUMN verdict TEXT NOT NULL DEFAULT '';
     """,
+    """
+    ALTER TABLE runs ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 

@@ -1,66 +1,46 @@
-"""Runs: what was measured before; filter, open, compare, export, delete."""
+"""Runs: what was measured before; filter, open, compare, go on with, export, delete."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Question
 from linkladder.app.widgets.rows import Rows
+from linkladder.model import RungName, RunState
 from linkladder.store import RunSummary
-from linkladder.verdicts import Comparison
 
-HEAD = f"  {'run':<21} {'plan':<9} {'peer':<10} {'state':<11} {'best of top rung':<17} verdict"
+WIDE = 110  # columns from which there is room for more
+LADDER = [name.value for name in RungName]
 
 
-def run_line(run: RunSummary, marked: bool) -> str:
+def head(width: int) -> str:
+    more = f"{'trials':>7} {'failed':>7}  " if width >= WIDE else ""
+    return f"  {'run':<21}{'plan':<10}{'peer':<10}{'top rung':<11}{more}verdict"
+
+
+def outcome(run: RunSummary) -> str:
+    """The verdict where there is one, else how the run stands."""
+    if run.state is RunState.COMPLETE:
+        return run.verdict.splitlines()[0] if run.verdict else "not judged"
+    if run.state is RunState.RUNNING:
+        return "running"
+    return "INCOMPLETE, cancelled" if run.cancelled else "INCOMPLETE"
+
+
+def run_line(run: RunSummary, marked: bool, width: int) -> str:
     """One row; the mark is for comparing."""
-    best = units.rate(list(run.best_bps.values())[-1]) if run.best_bps else "-"
-    verdict = run.verdict.splitlines()[0] if run.verdict else ""
-    peer = run.peer or "-"
-    return f"{'*' if marked else ' '} {run.id:<21} {run.plan:<9.9} {peer:<10.10} {run.state:<11} {best:<17} {verdict}"
-
-
-def comparison_page(found: Comparison) -> Text:
-    """Difference, and whether it is beyond the noise."""
-    out = Text(f"{found.a}  against  {found.b}\n\n")
-    out.append(f"{found.sentence}\n", "bold")
-    for d in found.differences:
-        word = "differs" if d.beyond_noise else "same within the noise"
-        out.append(
-            f"\n{d.rung:<10} {d.experiment:<26} {units.rate(d.a_bps):>10} {units.rate(d.b_bps):>10}  "
-            f"{d.change_percent:+.1f}% of the first  "
-        )
-        out.append(word, "bold yellow" if d.beyond_noise else "dim")
-    if found.environment:
-        out.append("\n\nWhat is not the same about the machines:", "bold")
-        for line in found.environment:
-            out.append(f"\n  {line}")
-    for line in found.only_in_one:
-        out.append(f"\nOnly in one run: {line}")
-    return out
-
-
-class CompareScreen(Page):
-    NAME = "Compare"
-    HELP = "Two runs side by side. A difference counts only if it is beyond the noise of the repeats."
-
-    def __init__(self, found: Comparison) -> None:
-        super().__init__()
-        self._found = found
-
-    def body(self) -> ComposeResult:
-        with VerticalScroll(classes="body") as scroll:
-            scroll.can_focus = True
-            yield Static(comparison_page(self._found), markup=False)
+    top = [run.best_bps[name] for name in LADDER if name in run.best_bps]
+    best = units.rate(top[-1]) if top else "-"
+    more = f"{run.trials:>7} {run.failed:>7}  " if width >= WIDE else ""
+    row = f"{run.id:<21.20}{run.plan:<10.9}{run.peer or '-':<10.9}{best:<11}{more}{outcome(run)}"
+    return f"{'*' if marked else ' '} {row}"
 
 
 class RunsScreen(Page):
@@ -68,7 +48,9 @@ class RunsScreen(Page):
     HELP = """
   Enter   open the run                  /   filter: words of id, plan, peer, state, verdict
   Space   mark it; two marks, then c    c   compare the two marked runs
-  x       export                        d   delete, after a question
+  x       export                        g   go on with a run that ended early
+  d       delete, after a question
+The rate is the best of the highest rung that was measured.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/"),
@@ -76,6 +58,7 @@ class RunsScreen(Page):
         Binding("c", "compare", "Compare"),
         Binding("x", "export", "Export"),
         Binding("d", "delete", "Delete", show=False),
+        Binding("g", "go_on", "Go on", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?", show=False),
     ]
     DEFAULT_CSS = """
@@ -88,8 +71,8 @@ class RunsScreen(Page):
         self.marked: list[str] = []
 
     def body(self) -> ComposeResult:
-        yield Input(placeholder="words to look for, Enter", id="words", compact=True)
-        yield Static(HEAD, classes="heading", markup=False)
+        yield Input(placeholder="words to look for, then Enter", id="words", compact=True)
+        yield Static("", id="head", classes="heading", markup=False)
         yield Rows("runs")
         yield Static("", id="count", markup=False)
 
@@ -99,30 +82,48 @@ class RunsScreen(Page):
     def on_screen_resume(self) -> None:
         self.load()
 
+    def on_resize(self) -> None:
+        self._show()
+
     @work(exclusive=True, group="runs")
     async def load(self) -> None:
         app = self.ladder_app
         words = self.query_one("#words", Input).value
-        self.found = await app.ask(app.backend.runs, words) or []
-        self._show()
+        found = await app.ask(app.backend.runs, words)
+        if found is not None:
+            self.found = found
+            self._show()
+            self._count()
 
     def _show(self) -> None:
-        rows = [run_line(r, r.id in self.marked) for r in self.found]
-        self.query_one("#runs", Rows).show(rows)
-        none = "nothing was measured yet" if not self.query_one("#words", Input).value else "no run has these words"
-        count = f"{len(rows)} run{'s' if len(rows) != 1 else ''}" if rows else none
-        marks = f", {len(self.marked)} of 2 marked to compare" if self.marked else ""
-        self.query_one("#count", Static).update(count + marks)
+        width = self.size.width
+        self.query_one("#head", Static).update(head(width))
+        self.query_one("#runs", Rows).show([run_line(r, r.id in self.marked, width) for r in self.found])
 
-    def _current(self) -> str:
+    def _count(self) -> None:
+        count = len(self.found)
+        if self.marked:
+            more = "; c compares them" if len(self.marked) == 2 else "; mark another with Space, then c"
+            said = f"{count} runs, {len(self.marked)} of 2 marked{more}"
+        elif count:
+            said = f"{count} run{'s' if count != 1 else ''}"
+        elif words := self.query_one("#words", Input).value:
+            said = f"no run has the words {words}; / changes them"
+        else:
+            said = "nothing was measured yet"
+        self.query_one("#count", Static).update(said)
+
+    def _current(self) -> RunSummary | None:
         at = self.query_one("#runs", Rows).cursor
-        return self.found[at].id if at < len(self.found) else ""
+        return self.found[at] if at < len(self.found) else None
 
     @on(Rows.Chosen)
     def opened(self, event: Rows.Chosen) -> None:
         from linkladder.app.screens.results import ResultsScreen
 
         self.app.push_screen(ResultsScreen(self.found[event.index].id))
+
+    # --- filter
 
     def action_filter(self) -> None:
         box = self.query_one("#words", Input)
@@ -135,16 +136,33 @@ class RunsScreen(Page):
         self.query_one("#runs").focus()
         self.load()
 
+    def action_back(self) -> None:
+        """Out of the filter first, which shows every run again."""
+        box = self.query_one("#words", Input)
+        if not box.display:
+            super().action_back()
+            return
+        box.value, box.display = "", False
+        self.query_one("#runs").focus()
+        self.load()
+
+    # --- one run, or two
+
     def action_mark(self) -> None:
         run = self._current()
-        if run in self.marked:
-            self.marked.remove(run)
-        elif run:
-            self.marked = [*self.marked[-1:], run]
+        if run is None:
+            return
+        if run.id in self.marked:
+            self.marked.remove(run.id)
+        else:
+            self.marked = [*self.marked[-1:], run.id]
         self._show()
+        self._count()
 
     @work(exclusive=True, group="compare")
     async def action_compare(self) -> None:
+        from linkladder.app.screens.compare import CompareScreen
+
         if len(self.marked) != 2:
             self.notify("Mark two runs with Space first")
             return
@@ -158,16 +176,37 @@ class RunsScreen(Page):
         from linkladder.app.screens.export import ExportScreen
 
         if run := self._current():
-            self.app.push_screen(ExportScreen(run))
+            self.app.push_screen(ExportScreen(run.id))
+
+    @work(exclusive=True, group="go on")
+    async def action_go_on(self) -> None:
+        app, run = self.ladder_app, self._current()
+        if run is None:
+            return
+        if run.state is not RunState.INCOMPLETE:
+            self.notify("Only a run that ended early can be gone on with")
+            return
+        why = f", because {run.reason}" if run.reason else ""
+        text = (
+            f"Run {run.id} (plan {run.plan}) ended early{why}. Its {run.trials} trials are kept; the rest is measured."
+        )
+        if await app.push_screen_wait(Question("Go on with this run?", text, "Go on", "No")):
+            document = await app.ask(app.backend.load, run.id)
+            if document:
+                app.climb(document.run.plan, run.id)
 
     @work(exclusive=True, group="delete")
     async def action_delete(self) -> None:
-        app = self.ladder_app
-        run = self._current()
-        if not run:
+        app, run = self.ladder_app, self._current()
+        if run is None:
             return
-        question = Question("Delete this run?", f"{run} and its raw output will be gone.", "Delete", "Keep", safe=True)
+        if run.state is RunState.RUNNING:
+            self.notify("This run goes on; cancel it first")
+            return
+        question = Question(
+            "Delete this run?", f"{run.id} and its raw output will be gone.", "Delete", "Keep", safe=True
+        )
         if await app.push_screen_wait(question):
-            await app.ask(app.backend.delete, run)
-            self.marked = [m for m in self.marked if m != run]
+            await app.ask(app.backend.delete, run.id)
+            self.marked = [m for m in self.marked if m != run.id]
             self.load()

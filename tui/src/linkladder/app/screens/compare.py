@@ -1,0 +1,79 @@
+"""Compare: two runs side by side, and for each setting whether it differs beyond the noise of its repeats."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from linkladder import units
+from linkladder.app.screens.base import Page
+from linkladder.verdicts import Comparison, Difference
+
+WAYS = {"forward": "to far", "reverse": "to near"}
+FIGURES = 45  # columns of what stands beside a setting's name
+
+
+def word(difference: Difference) -> tuple[str, str]:
+    """Beyond the noise or not, and the style that repeats it."""
+    if difference.detectable_percent is None:
+        return "cannot tell", "yellow"
+    if difference.beyond_noise:
+        return "differs", "bold yellow"
+    return "within the noise", "dim"
+
+
+def setting(difference: Difference) -> str:
+    way = WAYS.get(difference.direction, difference.direction)
+    return f"  {difference.experiment.replace('window ', '')}, {way}"
+
+
+def comparison_page(found: Comparison, width: int) -> Text:
+    """The sentence, a row a setting, then what else is not the same."""
+    out = Text(f"first   {found.a}\nsecond  {found.b}\n\n")
+    out.append(f"{found.sentence}\n", "bold")
+    names = min(44, max(20, width - FIGURES))
+    rung = ""
+    for d in found.differences:
+        if d.rung != rung:
+            rung = d.rung
+            out.append(f"\n{rung:<{names}}{'first':>9} {'second':>9}  change\n", "bold")
+        name = setting(d)
+        if len(name) > names:
+            out.append(f"{name}\n")
+            name = ""
+        said, style = word(d)
+        out.append(f"{name:<{names}}{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f}%  ")
+        out.append(f"{said}\n", style)
+    if found.differences:
+        out.append("\nThe change is given as a share of the first run's figure.\n", "dim")
+    if any(d.detectable_percent is None for d in found.differences):
+        out.append("Cannot tell: one repeat each, so that the noise is not known.\n", "dim")
+    for line in found.only_in_one:
+        out.append(f"Only in one run: {line}\n")
+    if found.environment:
+        out.append("\nNot the same about the machines (first / second):\n", "bold")
+        out.append("".join(f"  {line}\n" for line in found.environment))
+    return out
+
+
+class CompareScreen(Page):
+    NAME = "Compare"
+    HELP = """
+Two runs side by side, a row for each setting that both measured. A difference counts
+only if it is larger than what the repeats of one run differ among themselves; with one
+repeat that cannot be told. Below stands what else is not the same: systems, tunables, tools.
+"""
+
+    def __init__(self, found: Comparison) -> None:
+        super().__init__()
+        self._found = found
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="body") as scroll:
+            scroll.can_focus = True
+            yield Static("", id="page", markup=False)
+
+    def on_resize(self) -> None:
+        self.query_one("#page", Static).update(comparison_page(self._found, self.size.width - 3))
