@@ -6,7 +6,10 @@ import dataclasses
 from collections.abc import Iterable
 
 from linkladder import units
-from linkladder.model import Contract, Rtt, RungName, RungResult
+from linkladder.judge import evidence, soundness
+from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
+from linkladder.judge.history import history
+from linkladder.model import Contract, Document, Protocol, Rtt, RungName, RungResult
 from linkladder.verdicts import Judgement, Verdict
 
 GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
@@ -14,17 +17,27 @@ TOO_NEAR = 0.5  # of the expected round trip: then the traffic did not cross the
 TOO_FAR = 1.5
 
 
-def circumstances(verdict: Judgement, rung: RungResult, deal: Contract) -> Judgement:
+def circumstances(verdict: Judgement, rung: RungResult, deal: Contract, document: Document) -> Judgement:
     """The verdict with what the probes and the evidence say; a PASS does not survive what contradicts it."""
     holes, small = _path_mtu(rung, deal)
     doubts, notes = _whereabouts(rung, deal)
+    doubts += soundness.doubts(rung)
+    if rung.name is RungName.DC_LINK:
+        more, less = _interfaces(rung, deal, document)
+        doubts += more
+        if small:  # it is the link's fault only where the machines' own interfaces would have taken more
+            holes, doubts = (holes, [*doubts, *less]) if less else ([*holes, *small], doubts)
+        notes += [*_unprobed(rung), *history(rung, deal)]
     findings = once([*holes, *small, *doubts, *notes, *verdict.findings])
     worse, sentence = verdict.verdict, verdict.sentence
     if holes and rung.name not in GENERATOR and worse in (Verdict.PASS, Verdict.CANNOT_JUDGE):
         # A link that swallows packets of the MTU it was sold with does not do what was bought.
         worse, sentence = Verdict.FAIL, f"FAIL: {holes[0]}"
     elif doubts and worse is Verdict.PASS:  # a PASS of another path than the one that was claimed is none
-        worse, sentence = Verdict.CANNOT_JUDGE, f"CANNOT JUDGE: {doubts[0]} {verdict.sentence}"
+        worse, sentence = (
+            Verdict.CANNOT_JUDGE,
+            f"CANNOT JUDGE: {doubts[0]} {verdict.sentence.partition(': ')[2] or verdict.sentence}",
+        )
     reasons = verdict.reasons if worse is verdict.verdict else (sentence, *verdict.reasons)
     provisional = verdict.provisional or bool(doubts)
     return dataclasses.replace(
@@ -43,7 +56,7 @@ def _path_mtu(rung: RungResult, deal: Contract) -> tuple[list[str], list[str]]:
             sold = not seen.failed or min(seen.failed) <= deal.mtu
             if seen.black_hole and sold:
                 holes.append(f"Path MTU black hole, {way}: packets larger than {seen.mtu} bytes vanish without a word.")
-            elif seen.mtu is not None and seen.mtu < deal.mtu:
+            elif seen.mtu is not None and seen.mtu < deal.mtu and seen.failed:
                 small.append(f"The path carries packets of {seen.mtu}, not the {deal.mtu} that was entered ({way}).")
     return holes, small
 
@@ -64,6 +77,42 @@ def _whereabouts(rung: RungResult, deal: Contract) -> tuple[list[str], list[str]
         elif idle > TOO_FAR * wanted:
             notes.append(f"{said}.")
     return doubts, notes
+
+
+def _interfaces(rung: RungResult, deal: Contract, document: Document) -> tuple[list[str], list[str]]:
+    """What speaks against a ceiling counted for this MTU; and which interface would not let it through in any case."""
+    ends = (("near", rung.path.local_interface), (rung.path.peer, rung.path.remote_interface))
+    found = {}
+    for name, interface in ends:
+        host = document.run.hosts.get(name)
+        nic = next((n for n in host.nics if n.name == interface), None) if host else None
+        if nic is not None and nic.mtu:
+            found[f"{interface} of {name if name != 'near' else 'the near end'}"] = nic.mtu
+    less = [f"{i} is set to MTU {mtu}, less than the {deal.mtu} entered." for i, mtu in found.items() if mtu < deal.mtu]
+    segments = [
+        s.mss
+        for e in rung.experiments
+        for t in e.trials
+        for seen in t.sockets.values()
+        for s in seen.sockets
+        if s.mss is not None
+    ]
+    room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER
+    more = []
+    if segments and max(segments) > room:
+        more.append(
+            f"TCP sent segments of {max(segments)} bytes, which no MTU of {deal.mtu} carries: the ceiling was counted "
+            "for a smaller MTU than the path's."
+        )
+    return more, less
+
+
+def _unprobed(rung: RungResult) -> list[str]:
+    ways = {w for e in rung.experiments if e.parameters.protocol is Protocol.TCP for w in evidence.ways(e.parameters)}
+    missing = [str(w) for w in ways if evidence.probed(rung, w) is None]
+    if not missing:
+        return []
+    return [f"The path MTU was not probed ({' and '.join(sorted(missing))}): a black hole is not excluded."]
 
 
 def once(texts: Iterable[str]) -> tuple[str, ...]:

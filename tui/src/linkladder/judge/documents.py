@@ -69,7 +69,7 @@ def with_judgement(document: Document, overrides: Overrides = AS_PLANNED) -> Doc
 
 def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
     """The run's verdict is that of the highest rung: it is what the others were climbed for."""
-    wanted = [r.name for r in document.run.plan.rungs] or [RungName(r.rung) for r in rungs]
+    wanted = [*(r.name for r in document.run.plan.rungs), *(RungName(r.rung) for r in rungs)]
     if not wanted or not rungs:
         return Judgement(Verdict.INCOMPLETE, True, "INCOMPLETE: no rung was measured.")
     top = max(wanted, key=ORDER.index)
@@ -80,8 +80,9 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
     judged = found.judgement
     if document.run.state is RunState.RUNNING and judged.verdict is Verdict.PASS:
         judged = dataclasses.replace(judged, provisional=True)
-    if top in GENERATOR and judged.verdict is Verdict.PASS:
-        said = f"INCOMPLETE: only the generator was measured, no link. {judged.sentence}"
+    if top is not RungName.DC_LINK and judged.verdict is Verdict.PASS:
+        what = "only the generator was measured, no link" if top in GENERATOR else "the link itself was not measured"
+        said = f"INCOMPLETE: {what}. {judged.sentence}"
         return dataclasses.replace(judged, verdict=Verdict.INCOMPLETE, provisional=True, sentence=said)
     if top is not RungName.DC_LINK:
         note = f"The link itself was not part of this run; its highest rung is {top}."
@@ -101,8 +102,11 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
         said.append(_step(by_name[low], by_name[high], SUSPECT[high], needed))
     culprit = next((n for n in climbed if min(by_name[n][1].by_direction.values()) < needed), None)
     if culprit is not None:
-        held = by_name[culprit][1].verdict is Verdict.CANNOT_JUDGE
+        weak = by_name[culprit][1]
+        held = weak.verdict is Verdict.CANNOT_JUDGE
         look = "an end, not the path, may be what holds it: see its remedies" if held else f"look at {SUSPECT[culprit]}"
+        if held and "too scattered" in weak.sentence:
+            look = "its repeats are too scattered to say more"
         said.append(f"The first rung below the {units.rate(needed)} that is needed is {culprit}: {look}.")
     elif len(climbed) > 1:
         said.append(f"Every rung measured carries the {units.rate(needed)} that is needed.")

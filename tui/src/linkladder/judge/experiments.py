@@ -8,16 +8,16 @@ from linkladder import units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, measurement_error
 from linkladder.judge.compression import compression
-from linkladder.judge.evidence import BUSY, STARVED, counted, direction_bps, paced, ways
+from linkladder.judge.evidence import counted, direction_bps, ways
 from linkladder.judge.limiters import limiter
 from linkladder.judge.stats import half_width, spread
+from linkladder.judge.udp import judge_udp, saturated
 from linkladder.model import (
     Contract,
     Direction,
     Experiment,
     ExperimentResult,
     Fault,
-    NicCounters,
     Protocol,
     RungResult,
     TrialResult,
@@ -168,7 +168,7 @@ def _judge(
         ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)
         return Judgement(Verdict.IMPOSSIBLE, provisional, said, (said,), ways_out, tuple(findings), figures)
     if p.protocol is Protocol.UDP:
-        return _judge_udp(result, usable, seen, contract, direction, best, provisional, tuple(findings), figures)
+        return judge_udp(result, usable, seen, contract, direction, best, provisional, tuple(findings), figures)
     slack = DUPLEX_SLACK if p.direction in (Direction.DUPLEX, Direction.BOTH) else 1.0
     return _judge_tcp(p, usable, seen, limits, contract, best * slack, provisional, tuple(findings), figures)
 
@@ -206,71 +206,6 @@ def _judge_tcp(
         )
     why = f" {limits.sentence}" if limits else ""
     return Judgement(Verdict.FAIL, provisional, short + why, (short,), findings=findings, figures=figures)
-
-
-def _judge_udp(
-    result: ExperimentResult,
-    usable: list[TrialResult],
-    seen: Spread,
-    contract: Contract,
-    direction: Direction,
-    best: float,
-    provisional: bool,
-    findings: tuple[str, ...],
-    figures: dict[str, float],
-) -> Judgement:
-    p = result.parameters
-    trials = [paced(t, p, direction) for t in usable]
-    loss = max(t.loss for t in trials)
-    offered = p.udp_rate_bps or 0.0
-    figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
-    said = f"Of {units.rate(offered)} of paced UDP {units.rate(seen.median)} arrived, {loss:.2%} lost."
-    if loss > 0 and above_contract(p, contract):
-        said += " More was offered than the contract carries, so loss is expected."
-    if above_contract(p, contract):
-        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    if loss > 0:
-        findings = (*findings, f"UDP loses {loss:.3%} at {units.rate(offered)}, at or below the contract.")
-    if 1 - loss >= contract.pass_ratio and seen.low >= contract.pass_ratio * min(offered or best, best):
-        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    receiver = "far" if direction is Direction.FORWARD else "near"
-    if held := saturated(usable) or _dropped(usable, receiver):
-        said += f" But {held}: the end, not the path, may have lost them."
-        return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (held,), (remedies.UDP_QUEUES,), findings, figures)
-    if 1 - loss >= contract.pass_ratio:
-        said += " The sender did not keep the pace that was asked of it."
-        return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(contract), findings, figures
-        )
-    return Judgement(Verdict.FAIL, provisional, said, (said,), findings=findings, figures=figures)
-
-
-def above_contract(p: Experiment, contract: Contract) -> bool:
-    """Whether a paced stream offers more than the contract can carry."""
-    return (p.udp_rate_bps or 0.0) > ceiling(contract, p.protocol, p.write_size).bps * 1.0005
-
-
-def saturated(trials: list[TrialResult]) -> str:
-    """The busiest or most starved end, in words; empty when neither end was at its limit."""
-    said = ""
-    worst = 0.0
-    for t in trials:
-        for end, cpu in t.cpu.items():
-            if (cpu.starved or 0.0) >= STARVED and 1000 + (cpu.starved or 0.0) > worst:
-                worst = 1000 + (cpu.starved or 0.0)
-                said = f"{cpu.starved:.0%} of the {end} end's CPU time was withheld by a quota or the hypervisor"
-            elif cpu.busiest >= BUSY and cpu.busiest > worst:
-                worst = cpu.busiest
-                said = f"a core of the {end} end was {cpu.busiest:.0f} % busy"
-            elif cpu.percent >= BUSY and cpu.percent > worst:
-                worst = cpu.percent
-                said = f"the CPU of the {end} end was {cpu.percent:.0f} % busy"
-    return said
-
-
-def _dropped(trials: list[TrialResult], receiver: str) -> str:
-    drops = sum(t.nics.get(receiver, NicCounters("")).rx_drops for t in trials)
-    return f"the receiving card dropped {drops} packets" if drops else ""
 
 
 def _carried(seen: Spread) -> str:

@@ -9,10 +9,11 @@ from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.circumstances import GENERATOR, circumstances, once
 from linkladder.judge.evidence import ways
-from linkladder.judge.experiments import above_contract, judge_experiment
+from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.limiters import host_bound
+from linkladder.judge.udp import above_contract
 from linkladder.model import (
     Contract,
     Direction,
@@ -52,7 +53,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         verdict = _judge_generator(rung, judged, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
-    verdict = circumstances(verdict, rung, deal)
+    verdict = circumstances(verdict, rung, deal, document)
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
@@ -204,7 +205,9 @@ def _judge_link(
     if missing := _missing(rung, document):
         findings.append(missing)
         provisional = True
-        worst = Verdict.INCOMPLETE if worst is Verdict.PASS else worst
+        # Of a run that went to its end somebody left them out; what is there still stands, provisionally.
+        ended = document.run.state is RunState.COMPLETE and _every(rung, document)
+        worst = Verdict.INCOMPLETE if worst is Verdict.PASS and not ended else worst
     sentence = _sentence(worst, provisional, rung, chosen, deal, reasons, missing)
     return Judgement(worst, provisional, sentence, tuple(reasons), once(advice), once(findings), figures)
 
@@ -260,14 +263,18 @@ def _planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
     return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
 
 
+def _every(rung: RungResult, document: Document) -> bool:
+    """Whether each planned setting was measured at least once."""
+    done = {e.parameters.id for e in rung.experiments if e.trials}
+    return all(p.id in done for p in _planned(rung, document) if p.direction is not Direction.BOTH)
+
+
 def _missing(rung: RungResult, document: Document) -> str:
-    """What the plan asked for and the run has not; an ended run that is complete has what it could get."""
+    """What the plan asked for and the run has not."""
     done = {e.parameters.id: len(e.trials) for e in rung.experiments}
     known = [p for p in _planned(rung, document) if p.direction is not Direction.BOTH]
     absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
-    if not absent or (document.run.state is RunState.COMPLETE and all(done.get(p.id, 0) for p in known)):
-        return ""
-    return f"{absent} of {sum(p.repeats for p in known)} planned trials were not run."
+    return "" if not absent else f"{absent} of {sum(p.repeats for p in known)} planned trials were not run."
 
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:

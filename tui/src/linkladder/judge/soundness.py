@@ -64,7 +64,7 @@ def _trial(t: TrialResult) -> str:
     return ""
 
 
-def doubts(rung: RungResult) -> tuple[str, ...]:
+def doubts(rung: RungResult) -> list[str]:
     """Results that their own seconds or flows do not bear out."""
     found = []
     for e in rung.experiments:
@@ -72,7 +72,7 @@ def doubts(rung: RungResult) -> tuple[str, ...]:
             for t in e.trials:
                 if t.ok and (said := _disagrees(t, e.parameters)):
                     found.append(f"{e.parameters.id}, repeat {t.repeat + 1}: {said}.")
-    return (*found[:SHOWN], *([f"{len(found) - SHOWN} more trials are like that."] if len(found) > SHOWN else []))
+    return [*found[:SHOWN], *([f"{len(found) - SHOWN} more trials are like that."] if len(found) > SHOWN else [])]
 
 
 def _disagrees(t: TrialResult, p: Experiment) -> str:

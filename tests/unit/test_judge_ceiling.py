@@ -1,0 +1,179 @@
+"""The ceiling, the intervals, and published tables as worked cases."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge_documents import (
+    GIGABIT,
+    document,
+    rung,
+    tcp,
+    trial,
+)
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))
+
+import aix_large_send
+import freebsd_dci
+
+from linkladder.judge import (
+    Overrides,
+    Verdict,
+    ceiling,
+    compare,
+    judge_document,
+    judge_rung,
+)
+from linkladder.judge.stats import spread, t95
+from linkladder.model import (
+    Contract,
+    CpuUse,
+    Direction,
+    Layer,
+    Protocol,
+    RungName,
+)
+
+F, R = Direction.FORWARD, Direction.REVERSE
+GOOD = 950e6  # 99.3 % of what 1 Gb/s of L2 frames carries at MTU 1500
+
+
+# --- the ceiling
+
+
+@pytest.mark.parametrize(
+    ("contract", "gbps"),
+    [
+        (Contract(), 9.415),
+        (Contract(timestamps=False), 9.493),
+        (Contract(mtu=9000), 9.900),
+        (Contract(mtu=9000, timestamps=False), 9.914),
+        (Contract(vlan_tags=1), 9.390),
+        (Contract(mtu=9000, vlan_tags=1), 9.896),
+        (Contract(ip_version=6), 9.285),
+        (Contract(rate_bps=1e9), 0.9564),
+        (Contract(rate_bps=1e9, layer=Layer.L1), 0.9415),
+        (Contract(rate_bps=1e9, layer=Layer.L3), 0.9653),
+        (Contract(rate_bps=1e9, encap_bytes=50), 0.9258),
+        (
+            Contract(port_bps=1e9, rate_bps=1e9),
+            0.9415,
+        ),  # the port is lower than what L2 counting would allow
+    ],
+)
+def test_ceiling(contract: Contract, gbps: float) -> None:
+    assert ceiling(contract).bps / 1e9 == pytest.approx(gbps, abs=0.0006)
+
+
+def test_udp_ceiling_depends_on_the_datagram() -> None:
+    assert ceiling(Contract(), Protocol.UDP).bps / 1e9 == pytest.approx(10 * 1470 / 1536, abs=1e-3)
+    assert ceiling(Contract(), Protocol.UDP, 64).bps < ceiling(Contract(), Protocol.UDP).bps / 1.5
+
+
+def test_ceiling_names_what_sets_it() -> None:
+    assert ceiling(GIGABIT).which == "contract"
+    assert ceiling(Contract(port_bps=1e9, rate_bps=2e9)).which == "port"
+    assert "956.4 Mb/s" in ceiling(GIGABIT).sentence
+
+
+@given(st.floats(1e6, 4e11), st.sampled_from([1500, 9000]), st.floats(0.1, 10))
+def test_ceiling_is_unit_safe(port: float, mtu: int, factor: float) -> None:
+    """Ten times the rate is ten times the ceiling: no unit is mixed in."""
+    a, b = (
+        ceiling(Contract(port_bps=port, mtu=mtu)),
+        ceiling(Contract(port_bps=port * factor, mtu=mtu)),
+    )
+    assert b.bps == pytest.approx(a.bps * factor)
+    assert 0 < a.bps < port
+
+
+# --- statistics
+
+
+def test_t_interval_of_three_and_five() -> None:
+    three, five = spread([1.0, 2.0, 3.0]), spread([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert three.high - three.mean == pytest.approx(2.484, abs=0.01)  # 2.48 times s
+    assert five.high - five.mean == pytest.approx(1.2417 * 1.5811, abs=0.01)
+    assert t95(10_000) == pytest.approx(1.96, abs=0.001) and t95(40) >= 2.021
+
+
+# --- worked cases: published tables
+
+
+def test_seed_is_impossible_at_1500() -> None:
+    judged = judge_document(freebsd_dci.document(mtu=1500))
+    assert judged.verdict is Verdict.IMPOSSIBLE
+    assert "9.41 Gb/s" in judged.sentence and "103.5 % of the ceiling" in judged.sentence
+    assert "MTU is 9000" in " ".join(judged.judgement.remedies)
+    assert "incompressible" in " ".join(judged.judgement.remedies)
+
+
+def test_seed_passes_at_9000_provisionally() -> None:
+    judged = judge_document(freebsd_dci.document(mtu=9000))
+    assert judged.verdict is Verdict.PASS and judged.provisional
+    link = judged.rungs[-1]
+    assert link.experiments[0].percent_of_ceiling == pytest.approx(98.4, abs=0.05)
+    assert any("Only forward" in f for f in link.judgement.findings)
+
+
+def test_seed_judged_again_under_other_assumptions() -> None:
+    stored = freebsd_dci.document(mtu=1500)
+    assert judge_document(stored, Overrides(mtu=9000)).verdict is Verdict.PASS
+    assert judge_document(stored, Overrides(mtu=9000)).overridden == ("MTU",)
+    assert judge_document(stored, Overrides(port_bps=25e9)).verdict is not Verdict.PASS
+
+
+def test_seed_generator_is_strong_enough() -> None:
+    by_name = {r.rung: r for r in judge_document(freebsd_dci.document()).rungs}
+    assert by_name["localhost"].verdict is Verdict.PASS
+    assert by_name["same-host"].verdict is Verdict.PASS
+    assert by_name["same-host"].judgement.figures["headroom"] > 1.9
+    assert by_name["same-vlan"].verdict is Verdict.PASS
+
+
+def test_seed_ladder_diagnosis_names_the_steps() -> None:
+    said = judge_document(freebsd_dci.document(mtu=9000)).diagnosis
+    assert any("localhost to same-host" in s and "virtual switch" in s for s in said)
+    assert any("same-host to same-vlan" in s and "no difference" in s for s in said)
+
+
+def test_aix_gain_is_in_throughput_per_core() -> None:
+    """What the article calls 20 % fewer cores is three times the throughput per core."""
+    per_core = {(n, on): mbps / cores for n, on, cores, mbps in aix_large_send.THROUGHPUT}
+    assert per_core[1, False] == pytest.approx(622, abs=1) and per_core[1, True] == pytest.approx(1925, abs=1)
+    off, on = (
+        document(
+            rung(
+                RungName.SAME_VLAN,
+                *(
+                    tcp(
+                        F,
+                        tuple(trial(mbps * 1e6, n=n, cpu=_cores(cores)) for n in range(3)),
+                        streams,
+                    )
+                    for streams, bypass, cores, mbps in aix_large_send.THROUGHPUT
+                    if bypass is setting
+                ),
+            ),
+            contract=Contract(),
+        )
+        for setting in (False, True)
+    )
+    differences = compare(off, on).differences
+    assert [round(d.change_percent) for d in differences] == [
+        148,
+        126,
+    ]  # the article rounds to 140 and 124
+    assert all(d.beyond_noise for d in differences)
+    judged = judge_rung(off.rungs[0], off)
+    assert judged.verdict is not Verdict.PASS  # 3.9 Gb/s is no proof of 10
+
+
+def _cores(used: float) -> dict[str, CpuUse]:
+    return {"near": CpuUse(60, 70, used / 2), "far": CpuUse(60, 70, used / 2)}

@@ -1,0 +1,234 @@
+"""Ways to a wrong PASS that somebody may try, on purpose or not: each is found out or at least said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from judge_documents import GIGABIT, both, df, document, ladder, ping, rung, tcp, trial, udp
+from linkladder import cli, codec
+from linkladder.judge import Verdict, flaws, judge_document
+from linkladder.model import (
+    Contract,
+    Direction,
+    Document,
+    Fault,
+    HostFacts,
+    Interval,
+    Nic,
+    NicCounters,
+    PathMtu,
+    RungName,
+    RungResult,
+    SocketsSeen,
+    SocketStat,
+    TrialResult,
+)
+
+F, R = Direction.FORWARD, Direction.REVERSE
+GOOD = 950e6
+HOST = both(RungName.SAME_HOST, 4e9)
+
+
+def findings(made: Document) -> str:
+    return " ".join(judge_document(made).judgement.findings)
+
+
+def with_link(made: Document, link: RungResult) -> Document:
+    return dataclasses.replace(made, rungs=(*made.rungs[:-1], link))
+
+
+def each(made: Document, **changes: object) -> Document:
+    """Every trial of the link changed alike."""
+    link = made.rungs[-1]
+    experiments = tuple(
+        dataclasses.replace(e, trials=tuple(dataclasses.replace(t, **changes) for t in e.trials))  # type: ignore[arg-type]
+        for e in link.experiments
+    )
+    return with_link(made, dataclasses.replace(link, experiments=experiments))
+
+
+def test_trials_left_out_of_a_complete_run_make_it_provisional() -> None:
+    whole = ladder(GOOD, repeats=5)
+    link = whole.rungs[-1]
+    fewer = tuple(dataclasses.replace(e, trials=e.trials[:2]) for e in link.experiments)
+    judged = judge_document(with_link(whole, dataclasses.replace(link, experiments=fewer)))
+    assert judged.provisional and "6 of 10 planned trials were not run" in " ".join(judged.judgement.findings)
+
+
+def test_a_setting_left_out_is_incomplete() -> None:
+    whole = ladder(GOOD)
+    link = whole.rungs[-1]
+    judged = judge_document(with_link(whole, dataclasses.replace(link, experiments=link.experiments[:1])))
+    assert judged.verdict is Verdict.INCOMPLETE
+
+
+def test_a_failing_rung_cannot_hide_behind_a_plan_without_it() -> None:
+    made = ladder(300e6)
+    near = both(RungName.SAME_VLAN, GOOD)
+    plan = dataclasses.replace(document(HOST, near).run.plan)
+    hidden = Document(dataclasses.replace(made.run, plan=plan), (HOST, near, made.rungs[-1]))
+    assert judge_document(hidden).verdict is Verdict.FAIL
+
+
+def test_a_run_that_stopped_below_the_link_is_no_pass_of_the_link() -> None:
+    judged = judge_document(document(HOST, both(RungName.SAME_VLAN, GOOD)))
+    assert judged.verdict is Verdict.INCOMPLETE and "the link itself was not measured" in judged.sentence
+
+
+def test_goodput_that_its_seconds_do_not_bear_out_is_no_pass() -> None:
+    slow = ladder(600e6)
+    lied = each(slow, goodput_bps=GOOD, by_direction={"forward": GOOD, "reverse": GOOD})
+    judged = judge_document(lied)
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "its seconds make 600 Mb/s" in judged.sentence
+
+
+def test_only_the_best_seconds_counted_is_no_pass() -> None:
+    best = tuple(Interval(float(t), float(t + 1), int(GOOD / 8), counted=t >= 10) for t in range(13))
+    back = tuple(dataclasses.replace(i, direction=R) for i in best)
+    judged = judge_document(each(ladder(GOOD), intervals=(*best, *back)))
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "3.0 of 10 s were counted" in judged.sentence
+
+
+def test_an_outage_within_a_good_mean_is_said() -> None:
+    even = trial(GOOD).intervals
+    hole = tuple(dataclasses.replace(i, bytes=0) if i.start == 7 else i for i in even)
+    made = ladder(GOOD)
+    link = rung(RungName.DC_LINK, *(tcp(d, tuple(trial(GOOD, d, n) for n in range(3))) for d in (F, R)))
+    first = link.experiments[0]
+    gap = dataclasses.replace(
+        first.trials[1], intervals=hole, goodput_bps=0.9 * GOOD, by_direction={"forward": 0.9 * GOOD}
+    )
+    after = dataclasses.replace(first, trials=(first.trials[0], gap, first.trials[2]))
+    said = findings(with_link(made, dataclasses.replace(link, experiments=(after, link.experiments[1]))))
+    assert "repeat 2: one second far below the rest, the least 0 b/s at 7 s" in said
+
+
+def test_repeats_hours_apart_are_said() -> None:
+    link = both(RungName.DC_LINK, GOOD)
+    days = ("2026-11-20T10:00:00+00:00", "2026-11-20T10:01:00+00:00", "2026-11-21T10:00:00+00:00")
+    spread = tuple(
+        dataclasses.replace(
+            e, trials=tuple(dataclasses.replace(t, started=d) for t, d in zip(e.trials, days, strict=True))
+        )
+        for e in link.experiments
+    )
+    assert "Between two trials of this rung lie" in findings(
+        document(HOST, dataclasses.replace(link, experiments=spread))
+    )
+    odd = each(ladder(GOOD), started="yesterday\x00")
+    assert judge_document(odd).verdict is Verdict.PASS
+
+
+def test_a_lowered_bar_is_said() -> None:
+    easy = dataclasses.replace(GIGABIT, pass_ratio=0.6)
+    judged = judge_document(ladder(700e6, contract=easy))
+    assert judged.verdict is Verdict.PASS and "60%" in " ".join(judged.judgement.findings)
+
+
+def test_an_unprobed_path_mtu_is_said() -> None:
+    assert "a black hole is not excluded" in findings(ladder(GOOD))
+    probed = PathMtu((1500,), (), 1500)
+    link = dataclasses.replace(both(RungName.DC_LINK, GOOD))
+    whole = dataclasses.replace(link, experiments=(df(F, probed), df(R, probed), *link.experiments))
+    assert "black hole" not in findings(document(HOST, whole))
+
+
+def test_a_path_smaller_than_sold_fails_unless_an_interface_is_the_cause() -> None:
+    sold = Contract(port_bps=10e9, rate_bps=1e9, mtu=9000)
+    small = PathMtu((1500,), (9000,), 1500)
+    link = both(RungName.DC_LINK, 978e6)
+    link = dataclasses.replace(link, experiments=(df(F, small), df(R, small), *link.experiments))
+    made = document(both(RungName.SAME_HOST, 4e9), link, contract=sold)
+    judged = judge_document(made)
+    assert judged.verdict is Verdict.FAIL and "1500, not the 9000" in judged.sentence
+    near = HostFacts("alpha", nics=(Nic("eth0", mtu=1500),))
+    own = dataclasses.replace(made, run=dataclasses.replace(made.run, hosts={**made.run.hosts, "near": near}))
+    judged = judge_document(own)
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "eth0 of the near end is set to MTU 1500" in judged.sentence
+
+
+def test_larger_segments_than_the_entered_mtu_are_no_pass() -> None:
+    seen = {"near": SocketsSeen(9.0, "ss", (SocketStat("a", 1, "b", 2, mss=8948),))}
+    judged = judge_document(each(ladder(GOOD), sockets=seen))
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "segments of 8948 bytes" in judged.sentence
+    fits = {"near": SocketsSeen(9.0, "ss", (SocketStat("a", 1, "b", 2, mss=1448),))}
+    assert judge_document(each(ladder(GOOD), sockets=fits)).verdict is Verdict.PASS
+
+
+def test_udp_that_the_card_got_and_the_socket_did_not_is_the_ends_fault() -> None:
+    good = both(RungName.DC_LINK, GOOD)
+    lossy = udp(F, 480e6, 400e6)
+    total = lossy.trials[0].flows[0].total_bytes
+    for share, verdict in ((1.2, Verdict.PASS), (1.0, Verdict.FAIL)):
+        card = NicCounters("eth0", rx_bytes=int(total * share * 1512 / 1470))
+        seen = dataclasses.replace(lossy, trials=(dataclasses.replace(lossy.trials[0], nics={"far": card}),))
+        link = dataclasses.replace(good, experiments=(*good.experiments, seen))
+        assert judge_document(document(HOST, link)).verdict is verdict, share
+
+
+def test_a_udp_sender_that_was_too_slow_is_no_policer() -> None:
+    slow = dataclasses.replace(udp(F, 900e6, 500e6).trials[0], lost=0, offered_bps=500e6)
+    offered = dataclasses.replace(udp(F, 900e6, 500e6), trials=(slow,))
+    good = both(RungName.DC_LINK, GOOD)
+    link = dataclasses.replace(good, experiments=(*good.experiments, offered))
+    judged = judge_document(document(HOST, link)).rungs[-1]
+    of_udp = next(e for e in judged.experiments if e.protocol == "udp")
+    assert of_udp.judgement.verdict is Verdict.CANNOT_JUDGE and "did not keep the pace" in of_udp.judgement.sentence
+
+
+# --- documents that no run writes
+
+
+def broken() -> dict[str, Document]:
+    made = ladder(GOOD)
+    link = made.rungs[-1]
+    one = link.experiments[0]
+
+    def trial_of(**changes: object) -> Document:
+        bad: TrialResult = dataclasses.replace(one.trials[0], **changes)  # type: ignore[arg-type]
+        e = dataclasses.replace(one, trials=(bad, *one.trials[1:]))
+        return with_link(made, dataclasses.replace(link, experiments=(e, *link.experiments[1:])))
+
+    def deal(**changes: object) -> Document:
+        contract = dataclasses.replace(made.run.plan.contract, **changes)  # type: ignore[arg-type]
+        plan = dataclasses.replace(made.run.plan, contract=contract)
+        return dataclasses.replace(made, run=dataclasses.replace(made.run, plan=plan))
+
+    return {
+        "the link twice, the good one first": dataclasses.replace(made, rungs=(*made.rungs, ladder(1e8).rungs[-1])),
+        "an experiment twice": with_link(made, dataclasses.replace(link, experiments=(one, *link.experiments))),
+        "a repeat twice": trial_of(repeat=1),
+        "negative": trial_of(goodput_bps=-1.0),
+        "good and faulty": trial_of(fault=Fault.TOOL),
+        "backwards": trial_of(intervals=(Interval(2.0, 1.0, 5),)),
+        "a bar on the floor": deal(pass_ratio=0.0),
+        "no port": deal(port_bps=0.0),
+        "no packet": deal(mtu=0),
+        "IPv5": deal(ip_version=5),
+    }
+
+
+@pytest.mark.parametrize("what", list(broken()))
+def test_what_no_run_writes_is_refused(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert flaws(broken()[what])
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps(codec.to_json(broken()[what])))
+    assert cli.main(["judge", str(file)]) == 2
+    assert "cannot be judged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
+    text = json.dumps(codec.to_json(ladder(GOOD))).replace(str(GOOD), number)
+    file = tmp_path / "odd.json"
+    file.write_text(text)
+    assert number in text and cli.main(["judge", str(file)]) == 2
+
+
+def test_what_a_run_writes_has_no_flaws() -> None:
+    lost = dataclasses.replace(ladder(GOOD), rungs=(rung(RungName.DC_LINK, ping(1.0), udp(F, 4e8, 3e8)),))
+    assert not flaws(ladder(GOOD)) and not flaws(lost)

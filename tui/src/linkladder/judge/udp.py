@@ -1,0 +1,94 @@
+"""Paced UDP: what arrives of an even stream, and whether the path or an end lost the rest."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.judge import remedies
+from linkladder.judge.ceilings import ETHERNET_HEADER, IP_HEADER, UDP_HEADER, UDP_PAYLOAD, ceiling
+from linkladder.judge.evidence import BUSY, STARVED, paced
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, NicCounters, TrialResult
+from linkladder.verdicts import Judgement, Spread, Verdict
+
+
+def judge_udp(
+    result: ExperimentResult,
+    usable: list[TrialResult],
+    seen: Spread,
+    contract: Contract,
+    direction: Direction,
+    best: float,
+    provisional: bool,
+    findings: tuple[str, ...],
+    figures: dict[str, float],
+) -> Judgement:
+    """What arrived of what was sent at an even pace; loss that the end and not the path made is no verdict on it."""
+    p = result.parameters
+    trials = [paced(t, p, direction) for t in usable]
+    loss = max(t.loss for t in trials)
+    offered = p.udp_rate_bps or 0.0
+    figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
+    said = f"Of {units.rate(offered)} of paced UDP {units.rate(seen.median)} arrived, {loss:.2%} lost."
+    if loss > 0 and above_contract(p, contract):
+        said += " More was offered than the contract carries, so loss is expected."
+    if above_contract(p, contract):
+        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+    if loss > 0:
+        findings = (*findings, f"UDP loses {loss:.3%} at {units.rate(offered)}, at or below the contract.")
+    if 1 - loss >= contract.pass_ratio and seen.low >= contract.pass_ratio * min(offered or best, best):
+        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+    receiver = "far" if direction is Direction.FORWARD else "near"
+    if held := saturated(usable) or _dropped(usable, receiver) or _lost_inside(usable, p, receiver):
+        said += f" But {held}: the end, not the path, may have lost them."
+        return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (held,), (remedies.UDP_QUEUES,), findings, figures)
+    if 1 - loss >= contract.pass_ratio:
+        said += " The sender did not keep the pace that was asked of it."
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(contract), findings, figures
+        )
+    return Judgement(Verdict.FAIL, provisional, said, (said,), findings=findings, figures=figures)
+
+
+def above_contract(p: Experiment, contract: Contract) -> bool:
+    """Whether a paced stream offers more than the contract can carry."""
+    return (p.udp_rate_bps or 0.0) > ceiling(contract, p.protocol, p.write_size).bps * 1.0005
+
+
+def saturated(trials: list[TrialResult]) -> str:
+    """The busiest or most starved end, in words; empty when neither end was at its limit."""
+    said = ""
+    worst = 0.0
+    for t in trials:
+        for end, cpu in t.cpu.items():
+            if (cpu.starved or 0.0) >= STARVED and 1000 + (cpu.starved or 0.0) > worst:
+                worst = 1000 + (cpu.starved or 0.0)
+                said = f"{cpu.starved:.0%} of the {end} end's CPU time was withheld by a quota or the hypervisor"
+            elif cpu.busiest >= BUSY and cpu.busiest > worst:
+                worst = cpu.busiest
+                said = f"a core of the {end} end was {cpu.busiest:.0f} % busy"
+            elif cpu.percent >= BUSY and cpu.percent > worst:
+                worst = cpu.percent
+                said = f"the CPU of the {end} end was {cpu.percent:.0f} % busy"
+    return said
+
+
+def _dropped(trials: list[TrialResult], receiver: str) -> str:
+    drops = sum(t.nics.get(receiver, NicCounters("")).rx_drops for t in trials)
+    return f"the receiving card dropped {drops} packets" if drops else ""
+
+
+def _lost_inside(trials: list[TrialResult], p: Experiment, receiver: str) -> str:
+    """Whether the receiving card took in what the socket did not get: then the host lost it, not the path."""
+    inside = arrived = 0.0
+    for t in trials:
+        got = sum(f.total_bytes for f in t.flows)
+        card = t.nics.get(receiver)
+        if card is None or not t.lost or not t.datagrams or not got:
+            continue
+        size = p.write_size or UDP_PAYLOAD
+        framed = got * (size + UDP_HEADER + IP_HEADER[4] + ETHERNET_HEADER) / size
+        gone = t.lost / t.datagrams
+        if 1 - framed / max(card.rx_bytes, 1) > 0.5 * gone:
+            inside, arrived = inside + t.lost, arrived + t.datagrams
+    if not inside:
+        return ""
+    return f"the receiving card took in more than its socket got ({inside / arrived:.1%} of the datagrams)"
