@@ -49,8 +49,8 @@ builder_seed() {
 
 # KVM only if a machine really starts with it: a container may show a device that does not work.
 accelerator() {
-	if [ -w /dev/kvm ] && printf 'quit\n' | timeout 10 qemu-system-x86_64 -accel kvm -cpu host -display none -nodefaults \
-		-monitor stdio >/dev/null 2>&1; then
+	if [ -w /dev/kvm ] && (printf 'quit\n' | timeout 10 qemu-system-x86_64 -accel kvm -cpu host -display none -nodefaults \
+		-monitor stdio) >/dev/null 2>&1; then
 		echo 'kvm -cpu host'
 	else
 		echo 'tcg,thread=multi -cpu qemu64,+rdrand'
@@ -69,16 +69,14 @@ builder_start() {
 	case $how in
 	tcg*) say "builder: there is no KVM here; emulation takes many times as long" ;;
 	esac
-	# Its own group, so that an interrupt of the build ends the machine in order and not at once.
-	set -m
+	# Its own session: an interrupt of the build must not end the machine before what was built is on its disk.
 	# shellcheck disable=SC2086  # several words each
-	qemu-system-x86_64 -accel $how $firmware -machine q35 -smp "$(nproc)" -m "${LL_BUILDER_MEMORY:-4096}" \
+	setsid qemu-system-x86_64 -accel $how $firmware -machine q35 -smp "$(nproc)" -m "${LL_BUILDER_MEMORY:-4096}" \
 		-display none -serial "file:$room/console.log" -monitor none -pidfile "$room/pid" \
 		-drive "file=$room/disk.qcow2,if=virtio,cache=unsafe" \
 		-blockdev "driver=vvfat,node-name=seed,dir=$room/seed,label=cidata,read-only=on" \
 		-device virtio-blk-pci,drive=seed -netdev "$net" -device virtio-net-pci,netdev=n0 </dev/null &
 	builder_pid=$!
-	set +m
 	trap builder_drop EXIT
 	trap 'exit 130' INT TERM
 	started=$(date +%s)
