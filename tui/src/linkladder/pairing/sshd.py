@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -85,8 +86,10 @@ def ensure_config(
     config = folder / "sshd_config"
     optional = list(OPTIONAL)
     files.write(config, "\n".join([*lines, *optional]) + "\n" + SETTINGS)
+    forgetful = leaks_startups(_version())
     for option in OPTIONAL:
-        if f"{option.split()[0].lower()}" in _complaints(config):
+        name = option.split()[0]
+        if (forgetful and name == "PerSourceMaxStartups") or name.lower() in _complaints(config):
             optional.remove(option)
             files.write(config, "\n".join([*lines, *optional]) + "\n" + SETTINGS)
     files.write(folder / "environment.json", json.dumps(dict(environment or {})))
@@ -185,6 +188,20 @@ def _alive(path: Path) -> bool:
 def _listed(base: Path) -> list[dict[str, str]]:
     path = base / "peers.json"
     return json.loads(path.read_text()) if path.exists() else []
+
+
+def leaks_startups(version: str) -> bool:
+    """OpenSSH 10.0 counts who has logged in against PerSourceMaxStartups for ever: after the eighth, nobody gets in."""
+    return re.search(r"OpenSSH_10\.0\D", version) is not None
+
+
+def _version() -> str:
+    """What this sshd calls itself; '' where there is none to ask."""
+    try:
+        done = subprocess.run([program(), "-V"], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout + done.stderr
 
 
 def _complaints(config: Path) -> str:

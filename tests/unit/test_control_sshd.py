@@ -1,0 +1,42 @@
+"""The control sshd's settings against what particular versions of OpenSSH do with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linkladder.pairing import sshd
+
+SHIPPED = Path(__file__).parents[2] / "overlay/usr/local/etc/linkladder/sshd_control.conf"
+
+
+@pytest.mark.parametrize(
+    ("version", "leaks"),
+    [
+        ("OpenSSH_10.0p2, OpenSSL 3.5.6", True),
+        ("OpenSSH_10.0p2 FreeBSD-20250801, OpenSSL 3.5.6", True),
+        ("OpenSSH_9.2p1 Debian-2+deb12u7", False),
+        ("OpenSSH_10.2p1", False),
+        ("", False),
+    ],
+)
+def test_a_version_that_shuts_peers_out_is_known(version: str, leaks: bool) -> None:
+    assert sshd.leaks_startups(version) is leaks
+
+
+@pytest.mark.parametrize(("version", "there"), [("OpenSSH_10.0p2", False), ("OpenSSH_9.9p1", True)])
+def test_it_is_not_given_the_setting_that_does_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, there: bool
+) -> None:
+    monkeypatch.setattr(sshd, "_version", lambda: version)
+    monkeypatch.setattr(sshd, "_complaints", lambda config: "")
+    text = sshd.ensure_config(tmp_path, "linkladder", ("127.0.0.1",), 8622).read_text()
+    assert ("PerSourceMaxStartups" in text) is there
+    assert "PerSourcePenalties" in text
+
+
+def test_the_image_does_without() -> None:
+    """FreeBSD 15.1 has that version: eight runs after a boot, nobody got in any more."""
+    lines = SHIPPED.read_text().splitlines()
+    assert not [line for line in lines if line.startswith("PerSourceMaxStartups")]
