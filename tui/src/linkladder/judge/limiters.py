@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable
 
 from linkladder import units
-from linkladder.judge.evidence import BUSY, STARVED, Evidence, gather
+from linkladder.judge.evidence import BUSY, STARVED, Evidence, Paced, gather
 from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
 from linkladder.verdicts import Limiter, LimiterKind
 
@@ -222,7 +222,7 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
     if len(offers) > 1 and offers[-1].loss > 0.01:
         low, high = offers[0], offers[-1]
         flat = [p.delivered_bps for p in offers if p.loss > 0.01]
-        if low.loss < 0.2 * high.loss:
+        if low.loss < 0.2 * high.loss and not _lost_alike(e, low, high):
             signs.append(
                 f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.1%} at "
                 f"{units.rate(high.offered_bps)}"
@@ -259,10 +259,19 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
                 f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.2%} at "
                 f"{units.rate(high.offered_bps)} alike"
             )
+        elif _lost_alike(e, low, high):
+            signs.append(f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)}, about as TCP does")
     for streams, bps in e.by_streams:
         if streams >= 2 * e.streams and bps > 1.4 * e.goodput:
             signs.append(f"{streams} streams carry {units.rate(bps)} where {e.streams} carry {units.rate(e.goodput)}")
     return tuple(signs)
+
+
+def _lost_alike(e: Evidence, low: Paced, high: Paced) -> bool:
+    """Whether UDP loses what TCP loses, at a rate so far above TCP's that no policer there would let it through."""
+    if not e.loss or low.loss * low.datagrams <= 10 or high.delivered_bps < 1.6 * e.goodput:
+        return False
+    return 0.3 < low.loss / e.loss < 2.5 and high.delivered_bps > 1.1 * low.delivered_bps
 
 
 def _too_busy(e: Evidence) -> bool:
