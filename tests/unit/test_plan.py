@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from linkladder import plan as plans
-from linkladder.model import Contract, Direction, Layer, Protocol, RungName
+from linkladder.engine.commands import planned
+from linkladder.model import Contract, Direction, End, Layer, Protocol, RungName
 from linkladder.model import Path as RungPath
+from linkladder.tools import ToolVersions
 
 MINIMAL = 'name = "p"\n[[experiment]]\nstreams = 2\n'
 
@@ -69,7 +71,10 @@ def test_udp_percent_is_of_what_the_contract_can_carry() -> None:
         ('name = "p"\n[[experiment]]\nstreams = 1\n[[experiment]]\nwindow = "8Q"\n', 5, "expected a size"),
         ('name = "p"\n[contract]\nport = "1G"\nrate = "2G"\n[[experiment]]\n', 4, "at most the port's rate"),
         ('name = "p"\n[contract]\nlayer = "L7"\n[[experiment]]\n', 3, "one of L1, L2, L3"),
-        ('name = "p"\n[path.moon]\n[[experiment]]\n', 0, "unknown key"),
+        ('name = "p"\n[path.moon]\n[[experiment]]\n', 2, "path.moon: unknown key"),
+        ('name = "p"\n[paths.dc-link]\n[[experiment]]\n', 2, "paths: unknown key"),
+        ('name = "p"\n[[experiment]]\nsessions = 4\n', 3, "sessions: has no meaning for iperf tcp"),
+        ('name = "p"\n[[experiment]]\ntool = "ping"\nwindow = "8M"\n', 4, "window: has no meaning for ping echo"),
         ('name = "p"\n[path.dc-link]\nremote = "-h"\n[[experiment]]\n', 3, "an IP address"),
         ('name = "p"\n[[experiment]]\nprotocol = "udp"\n', 2, "udp_rate or udp_percent"),
         ('name = "p"\n[[experiment]]\ntool = "ping"\nprotocol = "tcp"\n', 4, "echo, df"),
@@ -86,6 +91,28 @@ def test_errors_name_line_key_and_what_was_expected(text: str, line: int, words:
     assert str(error.value).startswith("my.toml")
     if line:
         assert error.value.line == line
+
+
+def test_what_was_found_is_told_once() -> None:
+    for text, got in (("streams = 0", "128, got 0"), ('udp_rate = "fast"', "950M, got 'fast'")):
+        with pytest.raises(plans.PlanError) as error:
+            plans.read_plan(f'name = "p"\n[[experiment]]\n{text}\n')
+        assert str(error.value).count("got") == 1 and got in str(error.value)
+
+
+def test_every_command_of_a_plan_is_shown_before_it_runs() -> None:
+    text = 'name = "p"\n[[experiment]]\nrungs = "dc-link"\nwindow = ["default", "800k"]\nping_under_load = true\n'
+    plan = plans.read_plan(text + 'direction = ["reverse", "duplex"]\n')
+    path = RungPath(local="10.0.0.1", remote="10.0.1.1")
+    both = dict.fromkeys(End, ToolVersions((2, 1, 8)))
+    shown = {e.id: planned(e, path, both, 5301) for e in plan.rungs[0].experiments}
+    server, client, ping = shown["tcp-1s-default-reverse"]
+    assert (server.split()[:2], client.split()[-1]) == (["far:", "iperf"], "-R")
+    assert ping.startswith("near: ping") and ping.endswith("10.0.1.1")
+    server, client, _ = shown["tcp-1s-800k-reverse"]  # the roles swap, as iperf's -w is local
+    assert server.startswith("near: iperf -s") and client.startswith("far: iperf -c 10.0.0.1")
+    (reason,) = shown["tcp-1s-800k-duplex"]
+    assert reason.startswith("not available: iperf sets a socket buffer only")
 
 
 def test_repeats_are_interleaved() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import state, units
-from linkladder.commands.planning import describe, follow_up, load
+from linkladder.commands.planning import asked, describe, follow_up, load
 from linkladder.commands.stored import outcome, write_json
 from linkladder.engine import Engine
 from linkladder.errors import EnvironmentFault, UsageError
@@ -53,17 +53,17 @@ def _run(args: argparse.Namespace) -> int:
         plan = replace(plan, rungs=tuple(r for r in plan.rungs if r.name in args.rung))
         if not plan.rungs:
             raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")
-    if args.dry_run:
-        describe(plan)
-        return 0
     plan = _with_peer(plan)
+    if args.dry_run:
+        describe(*asyncio.run(asked(plan)))
+        return 0
     shown = Progress(args.quiet or args.json == "-", sys.stderr.isatty())
     return asyncio.run(_measure(args, plan, store, shown, resume))
 
 
 def _with_peer(plan: Plan) -> Plan:
     """The only paired appliance is meant where none is named."""
-    from linkladder.pairing import peers  # late: a dry run must not need keys
+    from linkladder.pairing import peers  # late: nobody else needs it
 
     known = peers.load()
     if len(known) != 1:

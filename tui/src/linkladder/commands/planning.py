@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder import host, state, units
 from linkladder import plan as plans
-from linkladder.agent.requests import PORTS
+from linkladder.agent.requests import PORTS, HelloReply
 from linkladder.agent.service import tool_version, versions_of
 from linkladder.commands.documents import read_document
-from linkladder.engine.runner import planned
+from linkladder.engine.commands import planned
+from linkladder.engine.paths import PathUnknown, resolve
+from linkladder.errors import LinkladderError
 from linkladder.judge import judge_document
-from linkladder.model import Document, End, Plan, Tool
+from linkladder.model import Document, End, Plan, Rung, Tool
+from linkladder.peer import NearEnd, PeerLost, connect
+from linkladder.tools import ToolVersions
 
 
 def add_parsers(commands: Any) -> None:
@@ -47,27 +54,59 @@ def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:
     return plans.follow_up(document.run.plan, judge_document(document), rungs, len(host.core_times()))
 
 
-def describe(plan: Plan, versions: dict[End, Any] | None = None) -> None:
-    """The expansion, every exact command at both ends and the time it takes."""
-    known = versions or local_versions()
+def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> None:
+    """The expansion, every exact command at both ends and the time it takes.
+
+    `versions` has what each peer's tools are; a peer that was not asked counts as alike to this machine.
+    """
+    near = local_versions()
     print(f"plan {plan.name}: {plan.title}")
     print(f"takes about {units.duration(plans.seconds(plan))}, {plans.trials(plan)} trials")
     for rung in plan.rungs:
         print(f"\n{rung.name}  ({units.duration(plans.seconds(rung))})")
         path = rung.path
-        shown = f"  from {path.local or '?'} to {path.remote or '?'}"
-        print(shown + (f" at {path.peer}" if path.peer else ""))
+        known = {End.NEAR: near, End.FAR: (versions or {}).get(path.peer, near)}
+        if not (path.local and path.remote):
+            colon = "::" if plan.contract.ip_version == 6 else ""  # so that the commands are those of IPv6
+            path = replace(path, local=path.local or f"NEAR{colon}", remote=path.remote or f"FAR{colon}")
+        print(f"  from {path.local} to {path.remote}" + (f" at {path.peer}" if path.peer else ""))
         for exp in rung.experiments:
             print(f"  {exp.id}  x{exp.repeats}  {units.duration(plans.trial_seconds(exp))} each")
             for line in planned(exp, path, known, PORTS.start):
                 print(f"    {line}")
+    if any(not r.path.remote for r in plan.rungs):
+        print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")
 
 
-def local_versions() -> dict[End, Any]:
-    """Both ends as this one, until the far one is asked."""
+def local_versions() -> ToolVersions:
     found = {tool.value: version for tool in Tool if (version := tool_version(tool))}
-    mine = versions_of(found, host.system())
-    return {End.NEAR: mine, End.FAR: mine}
+    return versions_of(found, host.system())
+
+
+async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
+    """The plan over the addresses that the peers announce now, and what tools they have; who is away is said."""
+    near = await NearEnd.open()
+    found: dict[str, HelloReply] = {}
+    try:
+        for peer in dict.fromkeys(r.path.peer for r in plan.rungs if r.path.peer):
+            try:
+                far = await connect(peer, near.hello)
+            except (PeerLost, LinkladderError) as error:
+                print(f"linkladder: {peer} cannot be asked, and is taken to have this machine's tools: "
+                      f"{str(error).splitlines()[0]}", file=sys.stderr)  # fmt: skip
+                continue
+            found[peer] = far.hello
+            await far.close()
+    finally:
+        await near.close()
+
+    def over(rung: Rung) -> Rung:
+        with contextlib.suppress(PathUnknown):
+            return replace(rung, path=resolve(rung, near.hello, found[rung.path.peer]))
+        return rung
+
+    rungs = tuple(over(r) if r.path.peer in found else r for r in plan.rungs)
+    return replace(plan, rungs=rungs), {name: versions_of(h.tools, h.os) for name, h in found.items()}
 
 
 def _check(args: argparse.Namespace) -> int:

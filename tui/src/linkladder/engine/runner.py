@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import events as ev
-from linkladder import judge, tools
+from linkladder import judge
 from linkladder import plan as plans
 from linkladder.agent import requests as ask
-from linkladder.agent.service import versions_of
+from linkladder.engine.commands import commands_of
 from linkladder.engine.controls import Controls
 from linkladder.engine.evidence import SURVEY, evidence, survey
 from linkladder.engine.growing import keep_host, take_up
@@ -356,35 +355,3 @@ class Engine:
         if far:
             with contextlib.suppress(Exception):
                 await far.close()
-
-
-def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int) -> tuple[str, ...]:
-    """The trial's commands as a shell would write them."""
-    versions = {end: versions_of(ends[end].hello.tools, ends[end].hello.os) for end in End}
-    return planned(exp, path, versions, port)
-
-
-def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int) -> tuple[str, ...]:
-    """The same, from what is known of the two ends; what cannot be done says why."""
-    address = {End.NEAR: path.local, End.FAR: path.remote}
-    try:
-        where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
-    except tools.Unavailable as error:
-        return (f"not available: {error}",)
-    lines = []
-    if where.server is not None:
-        argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
-        lines.append(f"{where.server}: {shlex.join(argv)}")
-    other = End.FAR if where.client == End.NEAR else End.NEAR
-    for index in range(where.clients):
-        argv = tools.client_argv(
-            exp,
-            versions[where.client],
-            where,
-            address[where.client],
-            address[other],
-            port if where.server else 0,
-            index,
-        )
-        lines.append(f"{where.client}: {shlex.join(argv)}")
-    return tuple(lines)

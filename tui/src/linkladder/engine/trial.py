@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -238,8 +237,7 @@ class Trial:
 
     async def _load_ping(self) -> Process | None:
         """A ping of its own beside the trial, from the near end; a trial is not failed for the want of it."""
-        count = int(tools.expected_seconds(self.exp) / PING_INTERVAL)
-        exp = replace(LOAD_PING, count=max(1, count))
+        exp = load_ping(self.exp)
         versions = versions_of(self.ends[End.NEAR].hello.tools, self.ends[End.NEAR].hello.os)
         try:
             where = tools.layout(exp, versions, versions)
@@ -361,5 +359,6 @@ def _texts(process: Process | None) -> tuple[str, str]:
     return (done.output, done.errors) if done else ("", "")
 
 
-def shown(process: Process) -> str:
-    return f"{process.end}: {shlex.join(process.argv)}"
+def load_ping(exp: Experiment) -> Experiment:
+    """The ping that goes beside a trial."""
+    return replace(LOAD_PING, count=max(1, int(tools.expected_seconds(exp) / PING_INTERVAL)))

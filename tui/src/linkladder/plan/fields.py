@@ -154,6 +154,16 @@ EXPERIMENT: dict[str, Check] = {
     "incompressible": flag,
 }
 
+_PING, _IPERF, _RR = {"count", "interval"}, {"duration", "warmup", "ping_under_load", "window"}, {"request", "response"}
+MEANS_NOTHING = {
+    (Tool.PING, Protocol.ECHO): {*_IPERF, *_RR, "streams", "sessions", "write_size", "sizes"},
+    (Tool.PING, Protocol.DF): {*_IPERF, *_RR, *_PING, "streams", "sessions", "write_size"},
+    (Tool.IPERF, Protocol.TCP): {*_PING, *_RR, "sessions", "sizes"},
+    (Tool.IPERF, Protocol.UDP): {*_PING, *_RR, "sessions", "sizes"},
+    (Tool.NETPERF, Protocol.TCP): {*_PING, *_RR, "sessions", "sizes"},
+    (Tool.NETPERF, Protocol.RR): {*_PING, "streams", "write_size", "sizes"},
+}
+
 PROTOCOLS = {
     Tool.IPERF: (Protocol.TCP, Protocol.UDP),
     Tool.NETPERF: (Protocol.TCP, Protocol.RR),

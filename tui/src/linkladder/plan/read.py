@@ -89,6 +89,8 @@ class Reader:
             header = re.match(r"\s*\[{1,2}\s*([^\]]+?)\s*\]", line)
             if header:
                 current = header[1].replace('"', "").replace("'", "")
+                if current == f"{table}.{key}" or (not table and current.split(".")[0] == key):
+                    return number
                 if current == table:
                     seen += 1
                     table_line = number if seen == index else table_line
@@ -109,7 +111,8 @@ class Reader:
         try:
             return check(data[key])
         except ValueError as error:
-            self.fail(key, table, f"{error}, got {str(data[key])[:60]!r}", index)
+            got = "" if ", got " in str(error) else f", got {repr(data[key])[:60]}"
+            self.fail(key, table, f"{error}{got}", index)
 
     def contract(self, data: Any, fallback: Contract | None) -> Contract:
         if data is None:
@@ -170,3 +173,7 @@ class Reader:
         if not udp and ("udp_rate" in values or "udp_percent" in values):
             key = "udp_rate" if "udp_rate" in values else "udp_percent"
             self.fail(key, "experiment", "expected only with protocol udp", index)
+        kind = f"{tool} {values['protocol']}"
+        for key in values:
+            if key in fields.MEANS_NOTHING[tool, values["protocol"]]:
+                self.fail(key, "experiment", f"has no meaning for {kind}", index)

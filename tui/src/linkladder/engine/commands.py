@@ -1,0 +1,49 @@
+"""A trial's commands, for people to read: before it runs, and for plans that never will."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+
+from linkladder import tools
+from linkladder.agent.service import versions_of
+from linkladder.engine.trial import load_ping
+from linkladder.model import End, Experiment, Path, Tool
+from linkladder.peer import EndPoint
+
+
+def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int) -> tuple[str, ...]:
+    """The trial's commands as a shell would write them."""
+    versions = {end: versions_of(ends[end].hello.tools, ends[end].hello.os) for end in End}
+    return planned(exp, path, versions, port)
+
+
+def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int) -> tuple[str, ...]:
+    """The same, from what is known of the two ends; what cannot be done says why."""
+    address = {End.NEAR: path.local, End.FAR: path.remote}
+    try:
+        where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
+    except tools.Unavailable as error:
+        return (f"not available: {error}",)
+    lines = []
+    if where.server is not None:
+        argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
+        lines.append(f"{where.server}: {shlex.join(argv)}")
+    other = End.FAR if where.client == End.NEAR else End.NEAR
+    for index in range(where.clients):
+        argv = tools.client_argv(
+            exp,
+            versions[where.client],
+            where,
+            address[where.client],
+            address[other],
+            port if where.server else 0,
+            index,
+        )
+        lines.append(f"{where.client}: {shlex.join(argv)}")
+    if exp.ping_under_load and exp.tool != Tool.PING:
+        with contextlib.suppress(tools.Unavailable):
+            beside, near = load_ping(exp), versions[End.NEAR]
+            argv = tools.client_argv(beside, near, tools.layout(beside, near, near), path.local, path.remote, 0)
+            lines.append(f"near: {shlex.join(argv)}")
+    return tuple(lines)
