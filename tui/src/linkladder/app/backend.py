@@ -122,6 +122,10 @@ class Session(Protocol):
     run_id: str
 
     @property
+    def log(self) -> str:
+        """What tells this run from the next."""
+
+    @property
     def controlling(self) -> bool:
         """Whether this TUI may steer the run."""
 

@@ -43,6 +43,10 @@ class ReplaySession:
         self.said: list[tuple[str, str]] = []
         self.run_id = next((e.run_id for _, e in entries if isinstance(e, events.RunStarted)), "")
 
+    @property
+    def log(self) -> str:
+        return self.run_id
+
     async def now(self) -> float:
         tick = self._clock()
         if not self._held:

@@ -90,6 +90,10 @@ class LiveSession:
         await self.poll()
         return self._over
 
+    @property
+    def log(self) -> str:
+        return str(self._where.log)
+
     async def now(self) -> float:
         return self._now()
 

@@ -20,11 +20,12 @@ from linkladder.app.screens.base import Page, verdict
 from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
+    from linkladder.app.backend import Session
     from linkladder.model import HostFacts, Nic
 
 STEPS = {
     "watch": ("Watch the run", "a run is going on"),
-    "resume": ("Go on with the last run", "it stopped before its end; what was measured is kept"),
+    "resume": ("Go on with the last run", "it stopped early; what it measured is kept"),
     "pair": ("Open pairing", "find the other appliance and compare a code"),
     "link": ("Describe the link", "rate, MTU, addresses, plan"),
     "climb": ("Climb the ladder", "measure every rung that has addresses"),
@@ -32,6 +33,9 @@ STEPS = {
     "runs": ("Earlier runs", "open, compare, export, delete"),
     "system": ("This appliance", "tunables, host name, ssh, shutdown"),
 }
+
+
+PEEK = 4  # ticks between two looks for a run that was started elsewhere
 
 
 def next_step(view: HomeView, running: bool) -> str:
@@ -69,11 +73,14 @@ def nic_line(nic: Nic) -> str:
 def host_lines(host: HostFacts, most: int = 4) -> list[str]:
     """The machine, then its interfaces, those that are up with an address first."""
     where = host.virtual or "bare metal"
-    first = f"{host.name}  {host.os} {host.release}, {host.cores} cores, {units.size(host.memory)} memory, {where}"
+    system = host.release if host.os in host.release else f"{host.os} {host.release}"
+    cores = f"{host.cores} core{'' if host.cores == 1 else 's'}"
+    first = f"{host.name}  {system}, {cores}, {units.size(host.memory)} memory, {where}"
     nics = sorted((n for n in host.nics if not n.loopback), key=lambda n: (not n.up, not n.addresses, n.name))
     lines = [first, *(nic_line(n) for n in nics[:most])]
     if len(nics) > most:
-        lines.append(f"and {len(nics) - most} more interfaces")
+        more = len(nics) - most
+        lines.append(f"and {more} more interface{'' if more == 1 else 's'}  (s: all of them)")
     if not nics:
         lines.append("no network interface was found")
     return lines
@@ -104,6 +111,7 @@ the link, climb the ladder, read the report.
         super().__init__()
         self.view: HomeView | None = None
         self._steps: list[str] = []
+        self._ticks = 0
 
     def title_line(self) -> str:
         return f"linkladder {__version__}"
@@ -130,12 +138,15 @@ the link, climb the ladder, read the report.
     def on_screen_resume(self) -> None:
         self.look()
 
+    def on_resize(self) -> None:
+        self._show()
+
     @work(exclusive=True, group="home")
     async def look(self) -> None:
         """Gather everything in a thread, show it, then ask the peers one by one."""
         app = self.ladder_app
         await app.loaded.wait()
-        if app.session is None and (found := await app.ask(app.backend.current)):
+        if not self._measuring() and (found := await app.ask(app.backend.current)) and not self._known(found):
             app.watch_run(found)
         view = await app.ask(app.backend.home)
         if view is None:
@@ -147,6 +158,18 @@ the link, climb the ladder, read the report.
             self.view = replace(view, peers=tuple(probed))
             self._show_peers()
 
+    def _known(self, found: Session) -> bool:
+        session = self.ladder_app.session
+        return session is not None and session.log == found.log
+
+    @work(exclusive=True, group="peek")
+    async def peek(self) -> None:
+        """A run that another screen or a command has started is seen here too."""
+        app = self.ladder_app
+        found = await app.ask(app.backend.current)
+        if found and not self._known(found):
+            self.look()
+
     def _measuring(self) -> bool:
         app = self.ladder_app
         return app.session is not None and not (app.progress and app.progress.over)
@@ -156,13 +179,16 @@ the link, climb the ladder, read the report.
         if view is None:
             return
         self.set_title(f"linkladder {__version__}   {view.host.name}")
-        most = 2 if self.size.height < 30 else 8
-        lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
-        self.query_one("#host", Static).update(lines)
+        steps = offered(view, self._measuring())
         self._show_health()
         self._show_peers()
-        self._show_last()
-        steps = offered(view, self._measuring())
+        last = self._show_last()
+        # What is always there: title, three headings, machine, health, the line of the rest, border, heading, footer.
+        taken = 10 + max(1, min(4, len(view.peers))) + last + len(steps)
+        most = max(1, self.size.height - taken)
+        most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # in place of the line that counts it
+        lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
+        self.query_one("#host", Static).update(lines)
         if steps != self._steps:
             self._steps = steps
             box = self.query_one("#steps", OptionList)
@@ -176,7 +202,7 @@ the link, climb the ladder, read the report.
         if step == "report" and self.view and self.view.last:
             words = f"run {self.view.last.id}"
         if step == "resume" and self.view and self.view.resumable:
-            words = f"run {self.view.resumable.id} stopped early; what was measured is kept"
+            words = f"run {self.view.resumable.id} stopped early"
         return Text(f"{'>' if first else ' '} {label:<{wide}}   {words}", no_wrap=True, overflow="ellipsis")
 
     def _show_health(self) -> None:
@@ -190,9 +216,11 @@ the link, climb the ladder, read the report.
             text = Text.assemble("Health   ", ("good", "green"), f": all {len(found)} checks are right")
         else:
             worst = (bad or warn)[0]
-            word = ("needs you", "bold red") if bad else ("look", "yellow")
-            of = f": {len(bad) + len(warn)} of {len(found)} checks, first: {worst.title}"
-            text = Text.assemble("Health   ", word, of, "  (d: details)")
+            count = len(bad) + len(warn)
+            word = "needs you" if bad else "wants a look"
+            plural = word if count == 1 else word.replace("needs", "need").replace("wants", "want")
+            said = (f"{count} of {len(found)} checks {plural}", "bold red" if bad else "yellow")
+            text = Text.assemble("Health   ", said, f": {worst.title}{', ...' if count > 1 else ''}  (d: details)")
         text.no_wrap, text.overflow = True, "ellipsis"
         self.query_one("#health", Static).update(text)
 
@@ -203,22 +231,32 @@ the link, climb the ladder, read the report.
             return
         self.query_one("#peers", Static).update(Text("\n").join(peer_line(p) for p in self.view.peers[:4]))
 
-    def _show_last(self) -> None:
+    def _show_last(self) -> int:
+        """The last whole run with its verdicts, and a newer one that stopped early; how many lines that takes."""
         assert self.view
-        last, judged = self.view.last, self.view.judged
+        last, judged, broken = self.view.last, self.view.judged, self.view.resumable
+        out = Text(no_wrap=True)
+        if broken:
+            out.append(f"{broken.id}  plan {broken.plan}, {broken.trials} trials, stopped early")
         if last is None:
-            self.query_one("#last", Static).update("none yet")
-            return
-        out = Text(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed", no_wrap=True)
-        for rung in judged.rungs if judged else ():
+            self.query_one("#last", Static).update(out if broken else "none yet")
+            return 1
+        out.append("\n" if broken else "")
+        out.append(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed")
+        for rung in reversed(judged.rungs) if judged else ():
             best = units.rate(rung.best_bps) if rung.best_bps else ""
             out.append(f"\n  {rung.rung:<10} {best:>10}  ")
             out.append_text(verdict(str(rung.verdict), rung.provisional))
         self.query_one("#last", Static).update(out)
+        return out.plain.count("\n") + 1
 
     def on_tick(self) -> None:
         if self.view and self._steps and (self._steps[0] == "watch") != self._measuring():
             self.look()
+        elif self.view and not self._measuring():
+            self._ticks += 1
+            if self._ticks % PEEK == 0:
+                self.peek()
 
     # --- keys -------------------------------------------------------------------------
 

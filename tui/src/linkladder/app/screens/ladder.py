@@ -50,6 +50,7 @@ def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
 
 class LadderScreen(Page):
     NAME = "Ladder"
+    SHOWS_RUN = True
     HELP = """
 Four rungs; each adds one part of the path. The chart is throughput per second:
 dotted columns are the warm-up, shown and not counted. Lines mark the contract, the

@@ -24,10 +24,14 @@ READ_FIRST = 1.0  # seconds: an Enter meant for the list before must not confirm
 
 
 def heard_line(found: Heard) -> str:
-    """'beta  10.7.0.2  on vmx0, heard 2 s ago, 0.21 ms'."""
-    trip = f", {units.milliseconds(found.rtt_ms)}" if found.rtt_ms is not None else ""
+    """'beta  10.7.0.2  on vmx0, heard 2 s ago, round trip 0.210 ms'."""
+    trip = f", round trip {units.milliseconds(found.rtt_ms)}" if found.rtt_ms is not None else ""
     where = f"on {found.interface}, " if found.interface else ""
-    return f"{found.name:<14} {found.address:<24} {where}heard {units.duration(found.age)} ago{trip}"
+    return f"{found.name:<12} {found.address:<16} {where}heard {units.duration(found.age)} ago{trip}"
+
+
+READ_OUT = "Read it out on the phone, or walk over. If a figure or a word differs, somebody sits in between: refuse."
+ONE_IS_ENOUGH = "From here on one of the two screens is enough; leave the other appliance on."
 
 
 class PairScreen(Page):
@@ -47,6 +51,7 @@ The window is open for ten minutes and closes by itself.
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
+    PairScreen #search, PairScreen #compare { height: auto; }
     PairScreen #heard { height: auto; max-height: 8; }
     PairScreen #code { height: 5; margin: 1 0; }
     PairScreen #outcome { height: auto; text-style: bold; margin: 1 0 0 0; }
@@ -62,6 +67,8 @@ The window is open for ten minutes and closes by itself.
         with VerticalScroll(classes="body", can_focus=False):
             yield Static("", id="window", markup=False)
             with Vertical(id="search"):
+                yield Static("Open pairing at the other end too; then choose it here and press Enter.")
+                yield Static("")
                 yield Static("Heard on this segment", classes="heading")
                 yield Menu("heard")
                 yield Static("nobody yet; open pairing on the other appliance too", id="nobody")
@@ -72,16 +79,19 @@ The window is open for ten minutes and closes by itself.
                 yield Static("", id="who", markup=False)
                 yield Static("", id="code", markup=False)
                 yield Static("", id="words", markup=False)
-                yield Static("Is it exactly the same on the other screen?", classes="heading")
-                with Horizontal(classes="buttons"):
+                yield Static("Is it exactly the same on the other screen?", classes="heading", id="same-there")
+                yield Static(READ_OUT, id="read-out")
+                with Horizontal(classes="buttons", id="answers"):
                     yield Action("Yes, the same", key="same")
                     yield Action("No, refuse", key="differs")
             yield Static("", id="outcome", markup=False)
             with Horizontal(classes="buttons", id="onward"):
-                yield Action("Go on", key="done")
+                yield Action("Describe the link", key="done")
                 yield Action("Try again", key="retry")
 
     def on_mount(self) -> None:
+        for part in ("#compare", "#onward"):
+            self.query_one(part).display = False  # until it is their turn
         self.action_open()
 
     @work(exclusive=True, group="pair", exit_on_error=False)
@@ -108,9 +118,12 @@ The window is open for ten minutes and closes by itself.
             return
         self._stage = state.stage
         comparing = state.stage is PairStage.COMPARE
+        told = comparing or (state.stage is PairStage.CONFIRMED and bool(state.code))  # the other end reads it still
         ended = state.stage in (PairStage.PAIRED, PairStage.FAILED)
         self.query_one("#search").display = state.stage in (PairStage.LISTENING, PairStage.CALLING, PairStage.CLOSED)
-        self.query_one("#compare").display = comparing
+        self.query_one("#compare").display = told
+        for part in ("#same-there", "#read-out", "#answers"):
+            self.query_one(part).display = comparing
         self.query_one("#onward").display = ended
         self.query_one("#retry").display = state.stage is PairStage.FAILED
         self.query_one("#done").display = state.stage is PairStage.PAIRED
@@ -126,7 +139,8 @@ The window is open for ten minutes and closes by itself.
         elif state.stage is PairStage.CONFIRMED:
             outcome = Text(f"Confirmed here. Waiting for {state.peer or 'the other end'} to confirm ...")
         elif state.stage is PairStage.PAIRED:
-            outcome = Text(state.message or f"{state.peer} is paired.", "bold green")
+            message = state.message or f"{state.peer} is paired."
+            outcome = Text(f"{message}{'' if message.endswith('.') else '.'} {ONE_IS_ENOUGH}", "bold green")
             self.query_one("#done").focus()
         elif state.stage is PairStage.FAILED:
             outcome = Text(f"Not paired: {state.message}", "bold red")
