@@ -9,7 +9,7 @@ import socket
 
 KNOCK = b"linkladder?"
 ANSWER = b"linkladder!"
-TIMEOUT = 2.0
+TIMEOUT = 4.0  # a busy small machine takes two over a first answer; SYNs are sent again after 1 and 3
 
 
 class ProbeListener:
