@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkladder.priv import disks, ping, sysctls, verbs
+from linkladder.priv import access, appliance, disks, ping, running, sysctls, verbs
 from linkladder.priv.checks import Refused
 from linkladder.tools import ping_argv
 
@@ -240,6 +240,86 @@ def test_odd_disk_names_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, 
         disks.usb_partition("da0")
     assert disks.unused_disk("da2") == "da2"
     assert disks.usb_partition("da1p1") == "da1p1"
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "Europe/../x", "/Europe/Prague", "Europe", "Europe/Nowhere", ".x"]
+)
+def test_a_time_zone_is_one_that_the_system_has(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appliance, "ZONES", str(tmp_path))
+    (tmp_path / "Europe").mkdir()
+    (tmp_path / "Europe" / "Prague").touch()
+    assert refusal("operator", "timezone", [name]).field == "zone"
+    kept, link = verbs.build("operator", "timezone", ["Europe/Prague"], "FreeBSD")
+    assert "linkladder_timezone=Europe/Prague" in kept
+    assert link == ["/bin/ln", "-sf", f"{tmp_path}/Europe/Prague", "/etc/localtime"]
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The operator's ssh in a folder of the test's own."""
+    monkeypatch.setattr(access, "FOLDER", str(tmp_path))
+    for name, file in (("KEYS", "keys"), ("PASSWORDS", "conf/password.conf"), ("HASH", "hash"), ("RC_CONF", "rc.conf")):
+        monkeypatch.setattr(access, name, str(tmp_path / file))
+    return tmp_path
+
+
+def ssh(*args: str) -> list[object]:
+    """Do what needs no program, and return the command lines."""
+    steps = verbs.build("operator", "ssh", list(args), "FreeBSD")
+    for step in steps:
+        if callable(step):
+            step()
+    return [" ".join(step) for step in steps if isinstance(step, list)]
+
+
+def test_ssh_is_not_switched_on_before_somebody_can_come_in(door: Path) -> None:
+    assert refusal("operator", "ssh", ["on"]).field == "switch"
+    assert ssh("key", "ssh-ed25519", KEY, "me@desk") == []
+    ssh("key", "ssh-ed25519", KEY, "me@desk")
+    assert (door / "keys").read_text() == f"ssh-ed25519 {KEY} me@desk\n"  # once, however often it is given
+    assert ssh("on")[-1] == "/usr/sbin/service sshd restart"
+    (door / "rc.conf").write_text('sshd_enable="YES"\n')
+    assert ssh("off")[-1] == "/usr/sbin/service sshd onestop"
+    assert ssh("forget")[-1] == "/usr/sbin/pw usermod admin -h -"
+    assert not (door / "keys").exists()
+    assert refusal("operator", "ssh", ["on"]).field == "switch"
+
+
+@pytest.mark.parametrize("said", ["", "short", "x" * 129, "tab\tbed word", "pässword!"])
+def test_a_poor_password_is_not_taken(said: str, door: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{said}\n"))
+    monkeypatch.setattr(access, "feed", lambda *_: pytest.fail("it was set"))
+    with pytest.raises(running.Failed, match="8 to 128"):
+        ssh("password")
+    assert not (door / "conf").exists()
+
+
+def test_a_password_goes_by_standard_input_alone(door: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+
+    given: list[object] = []
+    monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\n"))
+    monkeypatch.setattr(access, "feed", lambda *words: given.append(words))
+    monkeypatch.setattr(access, "MASTER", str(door / "master"))
+    (door / "master").write_text(
+        "root::0:0::0:0:x:/root:/bin/sh\nadmin:$6$salt$hash:863:863::0:0:x:/home/admin:/bin/sh\n"
+    )
+    (door / "rc.conf").write_text('sshd_enable="NO"\nsshd_enable="YES"\n')
+    assert ssh("password") == ["/usr/sbin/service sshd restart"]
+    assert given == [(["/usr/sbin/pw", "usermod", "admin", "-h", "0"], "correct horse\n")]
+    assert (door / "hash").read_text() == "$6$salt$hash\n" and (door / "hash").stat().st_mode & 0o777 == 0o600
+    assert (door / "conf" / "password.conf").read_text() == "PasswordAuthentication yes\n"
+    assert ssh("on")
+
+
+def test_a_program_is_fed(tmp_path: Path) -> None:
+    running.feed(["/bin/sh", "-c", f"cat >{tmp_path}/got"], "one line\n")
+    assert (tmp_path / "got").read_text() == "one line\n"
+    with pytest.raises(running.Failed, match="ended with 3"):
+        running.feed(["/bin/sh", "-c", "exit 3"], "")
 
 
 # --- the program itself

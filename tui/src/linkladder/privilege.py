@@ -94,8 +94,8 @@ def wrap(argv: Sequence[str]) -> list[str]:
     return command("ping", *argv[1:])
 
 
-async def run(verb: str, *args: str, timeout: float = 60.0) -> Completed:
-    """Use the helper once; never raises for what the helper itself says."""
+async def run(verb: str, *args: str, timeout: float = 60.0, said: str = "") -> Completed:
+    """Use the helper once, with a line `said` to it; never raises for what the helper itself says."""
     for place, text in enumerate(args, 1):
         if "\0" in text or len(text) > LIMIT:  # what no command line can carry
             return Completed(2, "", f"argument {place}: too long, or holds a character that is not allowed")
@@ -111,6 +111,8 @@ async def run(verb: str, *args: str, timeout: float = 60.0) -> Completed:
         )
     except (OSError, ValueError) as error:
         return Completed(2, "", f"{argv[0]}: {error}")
+    assert process.stdin
+    process.stdin.write(said.encode())
     reading = asyncio.gather(_read(process.stdout), _read(process.stderr), process.wait())
     try:
         output, errors, code = await asyncio.wait_for(reading, timeout)
@@ -120,7 +122,6 @@ async def run(verb: str, *args: str, timeout: float = 60.0) -> Completed:
     except asyncio.CancelledError:
         await asyncio.shield(_let_go(process))
         raise
-    assert process.stdin
     process.stdin.close()
     return Completed(code, output, errors)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import getpass
 import sys
 from typing import Any
 
@@ -14,7 +15,8 @@ from linkladder.errors import EnvironmentFault, UsageError
 VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("hostname", "NAME", "give the appliance another name", None),
     ("address", "INTERFACE dhcp|none|static [ADDRESS/PREFIX [ROUTER]]", "set an interface's address", None),
-    ("ssh", "on|off|key TYPE BASE64 COMMENT", "let the operator in by ssh, or not", None),
+    ("timezone", "NAME", "such as Europe/Prague; records stay in UTC", None),
+    ("ssh", "on|off|key TYPE BASE64 COMMENT|password|forget", "let the operator in by ssh, or not", None),
     ("kernel", "NAME", "boot this kernel (generic, kernel) the next time, once", None),
     ("install", "DISK", "install onto a disk; everything on it is lost", "Install onto {0}? Everything on it is lost."),
     ("reboot", "", "start anew", "Reboot now?"),
@@ -40,12 +42,23 @@ def _handler(args: argparse.Namespace) -> int:
         times = 2 if args.verb == "install" else 1
         for _ in range(times):
             _ask(args.question.format(*words or ["?"]))
-    done = asyncio.run(privilege.run(HELPER_NAMES.get(args.verb, args.verb), *words, timeout=1800.0))
+    said = _password() if (args.verb, *words) == ("ssh", "password") else ""
+    done = asyncio.run(privilege.run(HELPER_NAMES.get(args.verb, args.verb), *words, timeout=1800.0, said=said))
     if done.ok:
         print(done.output.strip() or "done")
         return 0
     kind = UsageError if done.code == 2 else EnvironmentFault
     raise kind(f"system {args.verb}: {done.reason}", hint="linkladder doctor says whether the helper can be reached")
+
+
+def _password() -> str:
+    """The helper's line of input: typed twice by a person, else what a script sends."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\n") + "\n"
+    first = getpass.getpass("New password for admin: ")
+    if getpass.getpass("Once more: ") != first:
+        raise UsageError("the two are not the same", hint="nothing was changed")
+    return f"{first}\n"
 
 
 def _ask(question: str) -> None:

@@ -15,7 +15,6 @@ from linkladder.priv.checks import (
     interface,
     number,
     one_of,
-    public_key,
     word,
 )
 from linkladder.priv.disks import unused_disk, usb_partition
@@ -24,13 +23,12 @@ Step = list[str] | Callable[[], None]
 SERVICE, SHUTDOWN = "/usr/sbin/service", "/sbin/shutdown"
 RC_CONF = "/state/system/rc.conf"  # what belongs to this one machine; /etc/rc.conf reads it last
 MOUNT_POINT = "/media/usb"
-KEYS = "/state/system/ssh/operator_keys"  # sshd's AuthorizedKeysFile for the operator
 INSTALLER = "/usr/local/libexec/linkladder-install"
-KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
+ZONES = "/usr/share/zoneinfo"
 BOOT = "/boot"
 
 
-def _set(assignment: str) -> list[str]:
+def assign(assignment: str) -> list[str]:
     return ["/usr/sbin/sysrc", "-f", RC_CONF, assignment]
 
 
@@ -38,7 +36,7 @@ def host_name_steps(args: list[str]) -> list[Step]:
     """hostname NAME"""
     exactly(args, "name")
     name = host_name(args[0])
-    return [_set(f"hostname={name}"), ["/bin/hostname", name]]
+    return [assign(f"hostname={name}"), ["/bin/hostname", name]]
 
 
 def address_steps(args: list[str]) -> list[Step]:
@@ -49,19 +47,19 @@ def address_steps(args: list[str]) -> list[Step]:
     restart: list[Step] = [[SERVICE, "netif", "restart", name], [SERVICE, "routing", "restart"]]
     if method != "static":
         exactly(args, "interface", "method")
-        return [_set(f"ifconfig_{_rc(name)}={'DHCP' if method == 'dhcp' else 'up'}"), *restart]
+        return [assign(f"ifconfig_{_rc(name)}={'DHCP' if method == 'dhcp' else 'up'}"), *restart]
     exactly(args[:3], "interface", "method", "address")
     plain, _, prefix = args[2].partition("/")
     six = ":" in address(plain)
     number(prefix, "prefix", 1, 128 if six else 32)
     setting = f"ifconfig_{_rc(name)}_ipv6=inet6" if six else f"ifconfig_{_rc(name)}=inet"
-    steps: list[Step] = [_set(f"{setting} {plain}/{prefix}")]
+    steps: list[Step] = [assign(f"{setting} {plain}/{prefix}")]
     if len(args) > 3:
         exactly(args, "interface", "method", "address", "router")
         router = address(args[3], "router")
         if (":" in router) != six:
             raise Refused("router", "is of the other IP version")
-        steps.append(_set(f"{'ipv6_defaultrouter' if six else 'defaultrouter'}={router}"))
+        steps.append(assign(f"{'ipv6_defaultrouter' if six else 'defaultrouter'}={router}"))
     return [*steps, *restart]
 
 
@@ -70,30 +68,14 @@ def _rc(name: str) -> str:
     return "".join(c if c in LETTERS + DIGITS else "_" for c in name)
 
 
-def ssh_steps(args: list[str]) -> list[Step]:
-    """ssh on | off | key TYPE BASE64 COMMENT"""
-    exactly(args[:1], "switch")
-    switch = one_of(args[0], "switch", ("on", "off", "key"))
-    if switch == "key":
-        exactly(args, "switch", "type", "key", "comment")
-        kind = one_of(args[1], "type", KEY_TYPES)
-        key = public_key(kind, args[2])
-        comment = word(args[3], "comment", LETTERS + DIGITS + "@._-", 64)
-        return [lambda: _add_key(f"{kind} {key} {comment}\n")]
-    exactly(args, "switch")
-    if switch == "on":
-        return [_set("sshd_enable=YES"), [SERVICE, "sshd", "start"]]
-    return [[SERVICE, "sshd", "onestop"], _set("sshd_enable=NO")]
-
-
-def _add_key(line: str) -> None:
-    os.makedirs(os.path.dirname(KEYS), mode=0o755, exist_ok=True)
-    descriptor = os.open(KEYS, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
-    with os.fdopen(descriptor, "r+", encoding="ascii") as file:
-        if line not in file.readlines():
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+def time_zone_steps(args: list[str]) -> list[Step]:
+    """timezone NAME, such as Europe/Prague"""
+    exactly(args, "zone")
+    name = word(args[0], "zone", LETTERS + DIGITS + "/_+-", 64)
+    if any(not part[:1].isalpha() for part in name.split("/")) or not os.path.isfile(f"{ZONES}/{name}"):
+        raise Refused("zone", f"there is none of the name {name}")
+    # The link is the system's; the setting makes it anew where the system is (llstate reads it at every boot).
+    return [assign(f"linkladder_timezone={name}"), ["/bin/ln", "-sf", f"{ZONES}/{name}", "/etc/localtime"]]
 
 
 def mount_steps(args: list[str]) -> list[Step]:

@@ -45,6 +45,20 @@ def capture(argv: list[str]) -> str:
     return text
 
 
+def feed(argv: list[str], text: str) -> None:
+    """Run a program that reads a short text from its standard input; Failed if it did not end well."""
+    path = program(argv[0])
+    reading, writing = os.pipe()
+    os.write(writing, text.encode())
+    os.close(writing)
+    actions = [(os.POSIX_SPAWN_DUP2, reading, 0)]
+    child = os.posix_spawn(path, [path, *argv[1:]], ENVIRONMENT, file_actions=actions)
+    os.close(reading)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code:
+        raise Failed(f"{path} ended with {code}", max(0, code))
+
+
 def run(argv: list[str]) -> None:
     """Run a program to its end, on our standard output and error; Failed if it did not end well.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkladder.priv import appliance, ping, sysctls
+from linkladder.priv import access, appliance, ping, sysctls
 from linkladder.priv.checks import LIMIT, Refused, cpus, exactly, interface, number, one_of, shown
 
 # A step is a command line, its program an absolute path, or a function that does the same without a process.
@@ -94,7 +94,8 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "ping": (MEASURE, _ping),
     "hostname": _operator(appliance.host_name_steps),
     "address": _operator(appliance.address_steps),
-    "ssh": _operator(appliance.ssh_steps),
+    "timezone": _operator(appliance.time_zone_steps),
+    "ssh": _operator(access.ssh_steps),
     "usb-mount": _operator(appliance.mount_steps),
     "usb-unmount": _operator(appliance.unmount_steps),
     "kernel-next": _operator(appliance.kernel_steps),
