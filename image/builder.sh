@@ -45,6 +45,8 @@ builder_seed() {
 		echo 'PermitRootLogin prohibit-password' >>/etc/ssh/sshd_config
 		service sshd restart
 	SEED
+	# nuageinit mounts it for writing, so that the folder itself cannot be handed over.
+	qemu-img convert -O qcow2 "json:{\"driver\":\"vvfat\",\"dir\":\"$seed\",\"label\":\"cidata\"}" "$room/seed.qcow2"
 }
 
 # KVM only if a machine really starts with it: a container may show a device that does not work.
@@ -74,8 +76,7 @@ builder_start() {
 	setsid qemu-system-x86_64 -accel $how $firmware -machine q35 -smp "$(nproc)" -m "${LL_BUILDER_MEMORY:-4096}" \
 		-display none -serial "file:$room/console.log" -monitor none -pidfile "$room/pid" \
 		-drive "file=$room/disk.qcow2,if=virtio,cache=unsafe" \
-		-blockdev "driver=vvfat,node-name=seed,dir=$room/seed,label=cidata,read-only=on" \
-		-device virtio-blk-pci,drive=seed -netdev "$net" -device virtio-net-pci,netdev=n0 </dev/null &
+		-drive "file=$room/seed.qcow2,if=virtio" -netdev "$net" -device virtio-net-pci,netdev=n0 </dev/null &
 	builder_pid=$!
 	trap builder_drop EXIT
 	trap 'exit 130' INT TERM
@@ -88,7 +89,8 @@ builder_start() {
 			tail -n 15 "$room/console.log" >&2
 			die "the builder did not answer within $(duration "$waited"); its console is $room/console.log"
 		}
-		sleep 2
+		# sshd shuts out for a while whom it refuses too often, and until the key is in place it refuses.
+		sleep 10
 		[ $((waited / 60)) -le "$told" ] || {
 			told=$((waited / 60))
 			say "  $(duration "$waited")  $(tail -n 1 "$room/console.log" | tr -cd '[:print:]' | cut -c 1-80)"
