@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import queue
 import shutil
@@ -19,6 +20,8 @@ from taken import hold, release
 
 TOP = Path(__file__).resolve().parents[2]
 SITES = ("alpha", "beta")
+APPLIANCES = (*SITES, "third")
+SPACES = (*APPLIANCES, "router")
 UID = 4242
 SEGMENT = {"alpha": "10.91.0.1", "beta": "10.91.0.2"}
 ROUTED = {"alpha": "10.91.1.1", "beta": "10.91.2.2", "third": "10.91.3.3"}
@@ -69,7 +72,7 @@ class World:
     def up(self) -> None:
         self._lock = hold(self.prefix) if self._lock is None else self._lock
         self._clear()
-        for site in (*SITES, "third", "router"):
+        for site in SPACES:
             sh("ip", "netns", "add", self.space(site))
             for key in ("all", "default"):
                 self.within(site, "sysctl", "-qw", f"net.ipv6.conf.{key}.accept_dad=0")
@@ -78,7 +81,7 @@ class World:
         for site in SITES:
             self.within(site, "ip", "addr", "add", f"{SEGMENT[site]}/24", "dev", "seg0")
         self.within("router", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
-        for site in (*SITES, "third"):
+        for site in APPLIANCES:
             self._veth(site, "rt0", "router", f"to{site}")
             for address, length, via in ((ROUTED[site], 24, ".254"), (ROUTED6[site], 64, "::fe")):
                 router = address.rsplit("." if length == 24 else "::", 1)[0] + via
@@ -87,13 +90,18 @@ class World:
                 family, net = ("-4", "10.91.0.0/16") if length == 24 else ("-6", "fd91::/16")
                 self.within(site, "ip", family, "route", "add", net, "via", router)
         users = Path("/etc/passwd").read_text() + f"ladder:x:{UID}:{UID}::{self.folder}:/bin/sh\n"
-        for site in SITES:
+        hosts = Path("/etc/hosts").read_text() + f"{ROUTED6['beta']} beta.example\n"
+        for site in APPLIANCES:
             own = Path("/etc/netns") / self.space(site)
             own.mkdir(parents=True, exist_ok=True)
             (own / "passwd").write_text(users)
+            (own / "hosts").write_text(hosts)
             self.state(site).mkdir(mode=0o700, parents=True)
             os.chown(self.state(site), UID, UID)
-        time.sleep(1.5)  # link-local addresses
+        deadline = time.monotonic() + 5
+        while not all("fe80:" in self.within(s, "ip", "-6", "addr", "show", "dev", "seg0") for s in SITES):
+            assert time.monotonic() < deadline, "no link-local addresses"
+            time.sleep(0.05)
 
     def down(self) -> None:
         self._clear()
@@ -109,7 +117,7 @@ class World:
             one.terminate()
             one.wait()
         self.sshd.clear()
-        for site in (*SITES, "third", "router"):
+        for site in SPACES:
             if self.space(site) in sh("ip", "netns", "list").split():
                 for pid in sh("ip", "netns", "pids", self.space(site)).split():
                     with contextlib.suppress(ProcessLookupError):
@@ -145,8 +153,9 @@ class World:
         argv = self.command(site, self.interpreter, "-c", code, *words)
         return subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=60)
 
-    def pair(self, site: str, *words: str) -> Talk:
-        talk = Talk(self.command(site, self.interpreter, "-u", "-m", "linkladder", "pair", "--name", site, *words))
+    def pair(self, site: str, *words: str, name: str = "") -> Talk:
+        argv = [self.interpreter, "-u", "-m", "linkladder", "pair", "--name", name or site, "--minutes", "1", *words]
+        talk = Talk(self.command(site, *argv))
         self.children.append(talk.process)
         return talk
 
@@ -168,13 +177,25 @@ class World:
             time.sleep(0.05)
 
     def peers(self, site: str) -> list[str]:
-        return [line.split()[0] for line in self.linkladder(site, "peers").stdout.splitlines() if "SHA256:" in line]
+        """As stored; what the command says is tested once."""
+        path = self.state(site) / "peers.json"
+        return [p["name"] for p in json.loads(path.read_text())] if path.exists() else []
 
     def forget(self) -> None:
-        """Both ends know nobody again."""
-        for site in SITES:
-            for name in self.peers(site):
-                self.linkladder(site, "peers", "remove", name)
+        """All know nobody again."""
+        for site in APPLIANCES:
+            for file in ("peers.json", "sshd/authorized_keys"):
+                (self.state(site) / file).unlink(missing_ok=True)
+
+    def middle(self, *words: str, site: str = "router") -> Talk:
+        """`pairing_middle.py` in a namespace; in the router as root, at an end as its user."""
+        script = [str(TOP / "tests" / "lab" / "pairing_middle.py"), *words]
+        argv = ["ip", "netns", "exec", self.space(site), sys.executable, *script]
+        if site != "router":
+            argv = self.command(site, self.interpreter, *script)
+        talk = Talk(argv)
+        self.children.append(talk.process)
+        return talk
 
     def ssh(self, site: str, to: str = "beta") -> list[str]:
         """The client as linkladder runs it."""
@@ -213,6 +234,14 @@ class Talk:
             if mark in line:
                 return line
 
+    def rest(self) -> list[str]:
+        """All that was said so far."""
+        while True:
+            try:
+                self.lines.append(self._queue.get(timeout=0.2))
+            except queue.Empty:
+                return self.lines
+
     def code(self) -> str:
         return self.until("code: ").removeprefix("code: ")
 
@@ -227,3 +256,39 @@ class Talk:
     def die(self) -> None:
         self.process.kill()
         self.process.wait()
+
+
+HALF_OPEN = """
+import resource, socket, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+held = []
+for port in sys.argv[3:]:
+    for _ in range(1000):
+        one = socket.socket()
+        one.bind((sys.argv[1], 0))
+        one.setblocking(False)
+        one.connect_ex((sys.argv[2], int(port)))
+        held.append(one)
+time.sleep(1)
+print("held", flush=True)
+time.sleep(120)
+"""
+
+
+def flood(world: World, source: str, *ports: str) -> subprocess.Popen[str]:
+    """A thousand connections a port from an address of the third host, which then say nothing."""
+    argv = [
+        "ip",
+        "netns",
+        "exec",
+        world.space("third"),
+        sys.executable,
+        "-c",
+        HALF_OPEN,
+        source,
+        ROUTED["beta"],
+        *ports,
+    ]
+    one = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    assert one.stdout and one.stdout.readline() == "held\n"
+    return one

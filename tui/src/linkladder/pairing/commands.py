@@ -8,6 +8,7 @@ import contextlib
 import json
 import sys
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from linkladder.errors import LinkladderError, UsageError
 from linkladder.pairing import events as say
 from linkladder.pairing import handoff, peers, secret
 from linkladder.pairing.service import PORT, PairingService
+
+MOST = 99  # appliances listed in one window
+AT_ONCE = 4  # calls of this end under way
 
 
 def add_parsers(commands: Any) -> None:
@@ -112,7 +116,9 @@ class Pairing:
     def __init__(self, service: PairingService, args: argparse.Namespace) -> None:
         self._service, self._args = service, args
         self._tty = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
-        self._heard: list[say.Appliance] = []
+        self._heard: list[say.Appliance] = []  # by number; a number once given is never another's
+        self._introduced: set[str] = set()
+        self._dialling = asyncio.Semaphore(AT_ONCE)
         self._calls: set[asyncio.Task[None]] = set()
         self._code = 1
         self._lines: asyncio.Queue[str] = asyncio.Queue()
@@ -145,6 +151,8 @@ class Pairing:
                 self._print(f"pairing is open for {units.duration(event.seconds)}")
             case say.Heard(appliance):
                 self._hear(appliance)
+            case say.Gone(appliance) if appliance.id in self._introduced:
+                self._print(f"{appliance.name} at {appliance.addresses[0]} is heard no more")
             case say.Dialling(address):
                 self._print(f"calling {address} ...")
             case say.CodeReady():
@@ -165,15 +173,32 @@ class Pairing:
                 self._print(f"pairing is closed: {reason}")
 
     def _hear(self, one: say.Appliance) -> None:
+        """It is shown once its round trip is known, or after a second without one."""
         if all(h.id != one.id for h in self._heard):
+            if len(self._heard) >= MOST:  # somebody floods the segment; an address can still be typed
+                return
             self._heard.append(one)
-            known = f", paired as {one.known_as}" if one.known_as else ""
-            self._print(f"  {len(self._heard)}  {one.name}  {one.addresses[0]}  on {one.interface}  "
-                        f"{units.milliseconds(one.rtt_ms)}  {one.fingerprint}{known}")  # fmt: skip
             if self._args.secret_file and not self._args.address and not self._args.open and not one.known_as:
                 self._call(one.addresses[0], one.port)
-            elif self._tty and len(self._heard) == 1:
-                self._print("type its number, or an address, to pair with it")
+            asyncio.get_running_loop().call_later(1.0, self._introduce, one.id)
+        if one.rtt_ms is not None:
+            self._introduce(one.id)
+
+    def _introduce(self, who: str) -> None:
+        if who in self._introduced or not self._service.is_open:
+            return
+        self._introduced.add(who)
+        self._list(who)
+        if self._tty and len(self._introduced) == 1:
+            self._print("type its number, or an address, to pair with it; Enter lists who is heard")
+
+    def _list(self, only: str = "") -> None:
+        """Who is heard now: number, name, address, interface, age, round trip; the other addresses, the key."""
+        now = {one.id: one for one in self._service.heard()}
+        for number, seen in enumerate(self._heard, 1):
+            if seen.id in now and only in ("", seen.id):
+                for line in described(number, now[seen.id]):
+                    self._print(line)
 
     async def _compare(self, ready: say.CodeReady) -> None:
         self._print(f"{ready.name} at {ready.address}, {ready.fingerprint}")
@@ -218,11 +243,19 @@ class Pairing:
             self._call(one.addresses[0], one.port)
         elif words:
             self._call(words)
+        elif not ready:
+            self._list()
+            if not self._service.heard():
+                self._print("nobody is heard yet")
 
     def _call(self, address: str, port: int | None = None) -> None:
-        task = asyncio.create_task(self._service.dial(address, port))
+        task = asyncio.create_task(self._dial(address, port))
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
+
+    async def _dial(self, address: str, port: int | None) -> None:
+        async with self._dialling:
+            await self._service.dial(address, port)
 
     def _listen(self) -> None:
         """Lines of stdin, whatever it is; a thread, since files and terminals cannot be polled alike."""
@@ -243,6 +276,18 @@ class Pairing:
     def _print(self, text: str) -> None:
         if not self._args.json:
             print(f"\r\x1b[K{text}" if self._tty else text, flush=True)
+
+
+def described(number: int, one: say.Appliance) -> tuple[str, ...]:
+    age = max(0.0, time.monotonic() - one.heard)
+    trip = f", round trip {units.milliseconds(one.rtt_ms)}" if one.rtt_ms is not None else ""
+    notes = [*one.addresses[1:], one.fingerprint]
+    if one.known_as:
+        notes.append(f"paired as {one.known_as}")
+    if one.same_name:
+        notes.append("not the only one of this name")
+    first = f"  {number}  {one.name}  {one.addresses[0]}  on {one.interface}, heard {age:.0f} s ago{trip}"
+    return first, f"     {', '.join(notes)}"
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -135,16 +135,20 @@ class Discovery:
 
     async def _call(self) -> None:
         while True:
-            token = secrets.token_hex(8)
             now = time.monotonic()
-            self._asked = {t: at for t, at in self._asked.items() if now - at < 5} | {token: now}
-            data = encode(replace(self._mine, ask=token))
+            self._asked = {t: at for t, at in self._asked.items() if now - at < 5}
+            asking = self._question()
             for target in targets(self._port):
-                self._send(data, target)
+                self._send(asking, target)
             for gone in [a for a in self._heard.values() if now - a.heard > FORGET]:
                 del self._heard[gone.id]
                 self._changed(gone, False)
             await asyncio.sleep(EVERY)
+
+    def _question(self) -> bytes:
+        token = secrets.token_hex(8)
+        self._asked[token] = time.monotonic()
+        return encode(replace(self._mine, ask=token))
 
     def _send(self, data: bytes, target: tuple[Any, ...]) -> None:
         for one in self._sockets:
@@ -176,6 +180,8 @@ class Discovery:
         known = self._heard.get(beacon.id)
         if known is None and len(self._heard) >= MOST:
             return
+        if known is None and not beacon.echo:
+            self._send(self._question(), source)  # nobody need wait two seconds for the first round trip
         asked = self._asked.get(beacon.echo)
         trip = (now - asked) * 1e3 if asked is not None else known.rtt_ms if known else None
         first = _with_zone(source, where)
