@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -16,8 +18,10 @@ from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import HostFacts, Tool
 from linkladder.peer import NearEnd, PeerLost, connect
+from linkladder.plan import fields
 
 NAMES = {"iperf2": Tool.IPERF, "iperf": Tool.IPERF, "netperf": Tool.NETPERF, "ping": Tool.PING}
+CONGESTION = ("net.ipv4.tcp_congestion_control", "net.inet.tcp.cc.algorithm")
 
 
 def add_parsers(commands: Any) -> None:
@@ -31,14 +35,34 @@ def add_parsers(commands: Any) -> None:
     parse = commands.add_parser("parse", help="read a tool's saved output, of either end")
     parse.add_argument("tool", choices=sorted(NAMES))
     parse.add_argument("file", help="a file, or - for standard input")
-    parse.add_argument("--flows", type=int, metavar="N", help="how many flows it must have")
-    parse.add_argument("--seconds", type=float, metavar="T", help="how long it must have run")
-    parse.add_argument("--local", metavar="ADDR", help="the address it must have used")
-    parse.add_argument("--window", metavar="W", help="the socket buffer it must have been granted")
+    parse.add_argument("--flows", type=_checked(fields.whole(1, 1000)), metavar="N", help="how many flows it must have")
+    parse.add_argument(
+        "--seconds", type=_checked(fields.number(0.001, 1e7)), metavar="T", help="how long it must have run"
+    )
+    parse.add_argument("--local", type=_checked(fields.address), metavar="ADDR", help="the address it must have used")
+    parse.add_argument(
+        "--window", type=_checked(fields.size), metavar="W", help="the socket buffer it must have been granted"
+    )
     parse.set_defaults(handler=_parse)
     agent = commands.add_parser("agent", help="the far half on stdin and stdout; sshd starts it for a paired peer")
     agent.add_argument("--peer", required=True, metavar="NAME")
     agent.set_defaults(handler=_agent)
+
+
+def _checked(check: fields.Check) -> Callable[[str], Any]:
+    """A plan's check of a field for an option, with its words for what was expected."""
+
+    def convert(text: str) -> Any:
+        for value in (lambda: int(text), lambda: float(text), lambda: text):
+            with contextlib.suppress(ValueError):
+                given = value()
+                break
+        try:
+            return check(given)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
 
 
 def _facts(args: argparse.Namespace) -> int:
@@ -74,13 +98,15 @@ async def _ask_peer(name: str) -> HostFacts:
 def _print(facts: HostFacts) -> None:
     print(f"{facts.name}: linkladder {facts.version}, {facts.os} {facts.release}, {facts.virtual or 'bare metal'}")
     print(f"  {facts.cores} cores of {facts.cpu or facts.machine}, {units.size(facts.memory)} memory")
+    congestion = next((v for k, v in facts.tunables.items() if k in CONGESTION), "")
     print("  tools: " + (", ".join(f"{t} {v}" for t, v in facts.tools.items()) or "none"))
-    print(f"  largest socket buffer: {units.size(facts.window_limit)}")
+    print(f"  largest socket buffer: {units.size(facts.window_limit)}, congestion control: {congestion or 'not told'}")
     for nic in facts.nics:
-        speed = units.rate(nic.speed_bps) if nic.speed_bps else "speed unknown"
-        queues = f", queues {nic.rx_queues}/{nic.tx_queues}" if nic.rx_queues else ""
+        speed = units.rate(nic.speed_bps) if nic.speed_bps else "" if nic.loopback else "speed unknown"
+        queues = f"queues {nic.rx_queues}/{nic.tx_queues}" if nic.rx_queues else ""
+        words = ("up" if nic.up else "down", nic.driver, speed, f"MTU {nic.mtu}", queues)
         flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on)
-        print(f"  {nic.name}: {'up' if nic.up else 'down'}, {nic.driver}, {speed}, MTU {nic.mtu}{queues}")
+        print(f"  {nic.name}: " + ", ".join(word for word in words if word))
         print(f"    {' '.join(nic.addresses) or 'no address'}   on: {flags or '-'}")
 
 
@@ -101,10 +127,9 @@ def _doctor(args: argparse.Namespace) -> int:
 def _parse(args: argparse.Namespace) -> int:
     try:
         text = sys.stdin.read() if args.file == "-" else FilePath(args.file).read_text("utf-8", "replace")
-        window = units.parse_size(args.window) if args.window else None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{args.file} cannot be used", str(error)) from None
-    outcome = tools.parse_saved(NAMES[args.tool], text, args.flows, args.seconds, args.local, window)
+    except OSError as error:
+        raise UsageError(f"{args.file} cannot be read", str(error)) from None
+    outcome = tools.parse_saved(NAMES[args.tool], text, args.flows, args.seconds, args.local, args.window)
     if not outcome.ok:
         print(f"no result: {outcome.reason}", file=sys.stderr)
         return 1

@@ -84,6 +84,12 @@ def _raw(trial: TrialResult) -> None:
         print(f"    {command.end} {command.role}: {' '.join(command.argv)}  [{command.exit_code}]")
         for line in (command.output + command.errors).splitlines():
             print(f"      {line}")
+    for end, seen in trial.sockets.items():
+        print(f"    {end}: {seen.source} at {seen.t:.1f} s")
+        for s in seen.sockets:
+            counts = {"retransmits": s.retransmits, "out of order": s.out_of_order, "zero windows": s.zero_window}
+            told = ", ".join(f"{n} {what}" for what, n in counts.items() if n is not None)
+            print(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {s.congestion} {told}")
 
 
 def outcome(tool: Tool, protocol: Protocol, trial: TrialResult) -> str:
