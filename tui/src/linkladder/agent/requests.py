@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkladder.codec import CodecError, from_json
-from linkladder.model import CoreLoad, Experiment, HostFacts, NicCounters, SocketStat, TcpCounters
+from linkladder.model import CoreLoad, Experiment, HostFacts, NicCounters, Protocol, SocketStat, TcpCounters, Tool
 from linkladder.tools import Layout
 
 PROTOCOL = 2  # both ends must speak the same
 PORTS = range(5301, 5401)  # test ports, documented; one is open only while a trial runs
 REQUEST_LIMIT = 64 * 1024
+SPOKEN = {
+    Tool.IPERF: (Protocol.TCP, Protocol.UDP),
+    Tool.NETPERF: (Protocol.TCP, Protocol.RR),
+    Tool.PING: (Protocol.ECHO, Protocol.DF),
+}
+INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 
 
 class RequestError(ValueError):
@@ -131,6 +137,7 @@ class RunClient:
         if self.port or self.layout.server is not None:
             _port(self.port)
         _range(self.index, "index", 0, 127)
+        _range(self.layout.clients, "layout.clients", 1, 128)
 
 
 @dataclass(frozen=True)
@@ -172,7 +179,7 @@ class Counters:
 
     def check(self) -> None:
         _address(self.address, "address")
-        if self.interface and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.]{0,14}", self.interface):
+        if self.interface and not INTERFACE.fullmatch(self.interface):
             raise RequestError("interface: expected an interface name")
 
 
@@ -256,6 +263,8 @@ def check_experiment(exp: Experiment) -> None:
     """Numbers in range, so that no peer can make this end run for ever or eat its memory."""
     _text(exp.id, "experiment.id", 120)
     _text(exp.label, "experiment.label", 120)
+    if exp.protocol not in SPOKEN[exp.tool]:
+        raise RequestError(f"experiment.protocol: {exp.tool} does not measure {exp.protocol}")
     _range(exp.streams, "streams", 1, 128)
     _range(exp.duration, "duration", 1, 7 * 86400)
     _range(exp.warmup, "warmup", 0, 60)
@@ -288,7 +297,8 @@ def _address(value: str, name: str) -> None:
         one = ipaddress.ip_address(value) if len(value) <= 64 else None
     except ValueError:
         one = None
-    if one is None or one.is_multicast or one.is_unspecified:
+    zone = value.partition("%")[2]  # of which Python's reader takes any text
+    if one is None or one.is_multicast or one.is_unspecified or ("%" in value and not INTERFACE.fullmatch(zone)):
         raise RequestError(f"{name}: expected an IP address, got {value[:60]!r}")
 
 

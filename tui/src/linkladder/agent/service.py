@@ -140,9 +140,12 @@ class Service:
         self._permitted(request.remote)
         self._held()
         versions = await self._tool_versions()
-        argv = tools.client_argv(
-            request.experiment, versions, request.layout, request.local, request.remote, request.port, request.index
-        )
+        try:
+            argv = tools.client_argv(
+                request.experiment, versions, request.layout, request.local, request.remote, request.port, request.index
+            )
+        except IndexError:
+            raise ask.RequestError(f"index: the experiment has no process {request.index}") from None
         privileged = request.layout.privileged
         child = await self._start(privilege.wrap(argv) if privileged else argv, privileged)
         return ask.Started(child.number, tuple(argv))

@@ -61,8 +61,10 @@ class Agent:
         lines = wire.lines(reader)
         while True:
             try:
+                if self._writer:  # who does not take the answers may ask no more
+                    await asyncio.wait_for(self._writer.drain(), wire.IDLE_LIMIT)
                 line = await asyncio.wait_for(anext(lines), wire.IDLE_LIMIT)
-            except (StopAsyncIteration, TimeoutError):
+            except (StopAsyncIteration, TimeoutError, OSError):
                 return
             if line is None:
                 self._send({"id": None, "error": f"a request is at most {ask.REQUEST_LIMIT} bytes long"})
