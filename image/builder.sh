@@ -104,9 +104,12 @@ builder_run() {
 		-o ServerAliveCountMax=10 -o StrictHostKeyChecking=no -o "UserKnownHostsFile=$room/known" root@127.0.0.1 "$@"
 }
 
-# carry_in FOLDER PLACE - a folder's content into the builder, in place of what was there.
+# carry_in FOLDER PLACE - a folder's content into the builder, in place of what was there; not again what is there already.
 carry_in() {
-	tar -C "$1" -cf - . | builder_run "rm -rf '$2' && mkdir -p '$2' && tar -xf - -C '$2'"
+	mark=$(cd "$1" && find . -type f -exec cksum {} + | sort | cksum)
+	[ "$(builder_run "cat '$2.mark' 2>/dev/null" || true)" != "$mark" ] || return 0
+	tar -C "$1" -cf - . |
+		builder_run "rm -rf '$2' '$2.mark' && mkdir -p '$2' && tar -xf - -C '$2' && echo '$mark' >'$2.mark'"
 }
 
 builder_tree() {

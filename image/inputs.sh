@@ -45,7 +45,7 @@ check_inputs() {
 		die "these inputs are missing or damaged; nothing was started"
 	}
 	say "inputs: good"
-	stand_ins | sort -u | sed 's/^/  stand-in: /' >&2
+	[ "$inside" = yes ] || stand_ins | sort -u | sed 's/^/  stand-in: /' >&2
 }
 
 # The programs that this machine's part of the build calls; and a builder image that nobody can vouch for is not fetched.
