@@ -60,10 +60,10 @@ def over_time(
     highest = max([v for line in throughput for _, v in line.points] + [level.value for level in levels] + [1.0])
     factor, unit = scale(highest)
     top = nice(highest / factor) * factor
-    upper, lower = (24.0, 190.0), (222.0, 292.0)
-    height = 352 if cpu else 250
+    upper, lower = (31.0, 197.0), (229.0, 299.0)
+    height = 365 if cpu else 263
     if not cpu:
-        lower = (190.0, 190.0)
+        lower = (197.0, 197.0)
 
     def x(t: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(max(t, 0.0), seconds) / seconds
@@ -92,7 +92,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
     known = [v for r in rungs for v in r[3:5] if v]
     top = max([*known, needed, 1.0])
     low = min([*known, needed]) / 4
-    row, height = 54, 40 + 54 * len(rungs) + 26
+    row, height = 66, 40 + 66 * len(rungs) + 26
     left, right = 170, 150
 
     def x(bps: float) -> float:
@@ -107,7 +107,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
         y = 28 + i * row
         parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
         for k, word in enumerate(verdict.split(", ")):
-            parts.append(f'<text class="s v-{css}" x="{6 + 98 * k}" y="{y + 32}">{escape(word)}</text>')
+            parts.append(f'<text class="s v-{css}" x="6" y="{y + 35 + 17 * k}">{escape(word)}</text>')
         for k, (word, bps) in enumerate((("forward", forward), ("reverse", reverse))):
             if bps is None:
                 continue
@@ -166,9 +166,9 @@ def _legend(lines: Sequence[Line], levels: Sequence[Level], factor: float, unit:
     entries = [(escape(n.name), f"ln {n.style}", n.dash) for n in lines if n.name]
     entries += [(f"{escape(v.name)} {v.value / factor:.4g} {unit}", f"lv l{n}", "") for n, v in enumerate(levels)]
     for name, css, dash in entries:
-        width = 34 + 6.1 * len(name)
+        width = 34 + 8 * len(name)  # a phone's larger letters fit as well
         if at + width > WIDTH and at > LEFT:
-            at, y = float(LEFT), y + 15
+            at, y = float(LEFT), y + 18
         extra = f' stroke-dasharray="{dash}"' if dash else ""
         parts.append(f'<line class="{css}" x1="{at:.0f}" x2="{at + 20:.0f}" y1="{y:.0f}" y2="{y:.0f}"{extra}/>')
         parts.append(f'<text class="s" x="{at + 25:.0f}" y="{y + 4:.0f}">{name}</text>')

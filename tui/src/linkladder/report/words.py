@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import statistics
+from datetime import UTC, datetime
 
 from linkladder import units
-from linkladder.model import Experiment, ExperimentResult, RungName, TrialResult
-from linkladder.verdicts import Rfc6349, Verdict
+from linkladder.model import Experiment, ExperimentResult, HostFacts, RungName, TrialResult
+from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
 RUNG_WORDS = {
     RungName.LOCALHOST: "within one machine: the guest's stack and CPU alone",
@@ -35,6 +36,31 @@ METHOD = (
     "What limited a result is told from both ends' cores, windows and round trips, retransmissions, receiver "
     "stalls, drops, paced UDP and the shape over time; where the evidence fits two answers, both are named.",
 )
+
+
+def when(text: str) -> str:
+    """'2026-11-21 08:01:26 UTC' of what the store writes; anything else as it is."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment.tzinfo else text
+
+
+def sentence(judged: RungJudgement | DocumentJudgement) -> str:
+    """The verdict's sentence without the word that stands above it."""
+    said = judged.sentence.removeprefix(str(judged.verdict)).removeprefix(" (provisional)").removeprefix(": ")
+    return said[:1].upper() + said[1:] if said[:4] not in ("dc-l", "same", "loca") else said
+
+
+def between(hosts: dict[str, HostFacts]) -> str:
+    """The near end first, and which way is forward."""
+    near = hosts["near"].name if "near" in hosts else "the near end"
+    far = [f"{h.name} (known as {name})" if h.name != name else name for name, h in hosts.items() if name != "near"]
+    if not far:
+        return near
+    others = ", ".join(far)
+    return f"{near} (near) and {others} (far); forward is from {near} to the far end, reverse is back"
 
 
 def css(verdict: Verdict) -> str:
