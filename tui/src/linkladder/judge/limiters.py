@@ -254,6 +254,7 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
         low, high = below[0], below[-1]
         proportional = high.delivered_bps > 1.1 * low.delivered_bps or high.offered_bps < 1.2 * low.offered_bps
         alike = high.loss > 0 and 0.5 < low.loss / high.loss < 2
+        alike = alike and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
         if low.loss > 1e-4 and alike and proportional:
             signs.append(
                 f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.2%} at "

@@ -129,7 +129,7 @@ def _judge_generator(
     wanted = HEADROOM * rate_sold(deal)
     shown = min(j.spread.median if j.spread else 0.0 for j in chosen.values())
     provisional = any(j.judgement.provisional for j in chosen.values())
-    findings = tuple(f for j in chosen.values() for f in j.judgement.findings)
+    findings = tuple(f"{_name(j, rung)}: {f}" for j in chosen.values() for f in j.judgement.findings)
     figures = {"best_bps": shown, "headroom": shown / rate_sold(deal), "needed_bps": wanted}
     ratio = (
         f"{units.rate(shown)}, {shown / rate_sold(deal):.2f} times the {units.rate(rate_sold(deal))} that was bought"
@@ -281,7 +281,8 @@ def _name(j: ExperimentJudgement, rung: RungResult) -> str:
     p = _parameters(rung, j.experiment)
     kind = "UDP" if j.protocol == Protocol.UDP else "TCP"
     both = " of both at once" if p.direction is Direction.DUPLEX else ""
-    return f"{kind} {j.direction}{both}"
+    offered = f" at {units.rate(p.udp_rate_bps)}" if j.protocol == Protocol.UDP and p.udp_rate_bps else ""
+    return f"{kind} {j.direction}{both}{offered}"
 
 
 def _sentence(

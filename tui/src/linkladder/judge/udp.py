@@ -32,14 +32,16 @@ def judge_udp(
         said += " More was offered than the contract carries, so loss is expected."
     if above_contract(p, contract):
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    if loss > 0:
-        findings = (*findings, f"UDP loses {loss:.3%} at {units.rate(offered)}, at or below the contract.")
-    if 1 - loss >= contract.pass_ratio and seen.low >= contract.pass_ratio * min(offered or best, best):
-        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
     receiver = "far" if direction is Direction.FORWARD else "near"
-    if held := saturated(usable) or _dropped(usable, receiver) or _lost_inside(usable, p, receiver):
+    held = loss > 0 and (saturated(usable) or _dropped(usable, receiver) or _lost_inside(usable, p, receiver))
+    though = f", though {held}" if held else ""
+    lost = (f"UDP loses {loss:.3%} at {units.rate(offered)}, at or below the contract{though}.",) if loss > 0 else ()
+    if 1 - loss >= contract.pass_ratio and seen.low >= contract.pass_ratio * min(offered or best, best):
+        return Judgement(Verdict.PASS, provisional, said, findings=(*findings, *lost), figures=figures)
+    if held or (held := saturated(usable)):
         said += f" But {held}: the end, not the path, may have lost them."
         return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (held,), (remedies.UDP_QUEUES,), findings, figures)
+    findings = (*findings, *lost)
     if 1 - loss >= contract.pass_ratio:
         said += " The sender did not keep the pace that was asked of it."
         return Judgement(
