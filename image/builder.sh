@@ -158,16 +158,46 @@ builder_inputs() {
 	fi
 }
 
-# Logs and the record of what ran; then the disks, whose holes are not carried.
+# Logs, marks and the record of what ran; then the disks, whose holes are not carried.
 builder_results() {
-	builder_run "cd /build/work && tar -cf - log ran \$(ls packages.tsv packages.tsv.stand-ins 2>/dev/null)" |
+	cp "$work/ran/image" "$room/image.before" 2>/dev/null || : >"$room/image.before"
+	builder_run "cd /build/work && tar -cf - log ran done \$(ls packages.tsv packages.tsv.stand-ins 2>/dev/null)" |
 		tar -C "$work" -xf -
-	[ "$1" -eq 0 ] || return 0
-	rm -rf "$work/images"
-	builder_run 'cd /build/work && [ ! -d images ] || tar --format pax -cf - images' | tar -C "$work" -xf -
+	[ "$1" -eq 0 ] && [ -s "$work/ran/image" ] || return 0
+	! cmp -s "$work/ran/image" "$room/image.before" || [ ! -s "$work/images/linkladder.img" ] || return 0
+	rm -rf "$work/images" "$work/images.new"
+	mkdir -p "$work/images.new"
+	builder_run 'tar --format pax -C /build/work/images -cf - .' | tar -C "$work/images.new" -xf - 2>"$room/tar.log" || {
+		cat "$room/tar.log" >&2
+		die "the disks could not be carried out of the builder"
+	}
+	mv "$work/images.new" "$work/images"
+}
+
+# Whether every stage that the builder would run is done, and its disks are here.
+builder_done() {
+	for name in ${only:-jail kernel ports bulk image}; do
+		[ "$name" != pack ] || continue
+		[ -e "$work/done/$name" ] && [ "$(cat "$work/done/$name")" = "$(fingerprint "$name")" ] || return 1
+	done
+	[ -s "$work/images/linkladder.img" ]
 }
 
 build_in_vm() {
+	if builder_done; then
+		say "builder: not needed, its stages were done before"
+	else
+		build_there
+	fi
+	case " $only " in
+	'  ' | *' pack '*)
+		run_stage pack stage_pack
+		say "the artifacts are in $out"
+		;;
+	esac
+}
+
+build_there() {
 	builder_image
 	builder_disk
 	builder_seed
@@ -195,12 +225,6 @@ build_in_vm() {
 	builder_results "$status"
 	[ "$status" -eq 0 ] || die "the build in the builder ended with $status; its logs are in $work/log"
 	builder_stop
-	case " $only " in
-	'  ' | *' pack '*)
-		run_stage pack stage_pack
-		say "the artifacts are in $out"
-		;;
-	esac
 }
 
 # fetch_in_vm DIR - ports fetch their distfiles themselves, and only on FreeBSD.

@@ -9,14 +9,18 @@ poudriere_here() {
 	poudriere -e "$work/etc" "$@"
 }
 
-# fingerprint STAGE - changes when the stage must be run again: by what its inputs hold, not by where they lie.
+# fingerprint STAGE - changes when the stage must be run again: by what its inputs hold, not by where they lie, so that it
+# is the same in the builder as outside.
 fingerprint() {
 	(
 		echo "$LL_RELEASE $LL_ARCH"
 		[ -z "$sets" ] || cat "$sets/MANIFEST"
 		case $1 in
 		kernel) cat "$here/LINKLADDER" ;;
-		ports) echo "$LL_PORTS_BRANCH $ports" ;;
+		ports)
+			echo "$LL_PORTS_BRANCH ${ports##*/}"
+			[ ! -f "$ports" ] || cksum <"$ports"
+			;;
 		bulk) packages_sum && tree_sum ports tui/src ;;
 		image) packages_sum && tree_sum overlay ports tui/src image/LINKLADDER image/exclude image/post-build.sh ;;
 		pack) date ;; # cheap, and its inputs are large: always run
@@ -25,7 +29,7 @@ fingerprint() {
 }
 
 tree_sum() {
-	(cd "$top" && find "$@" -type f ! -name '*.pyc' -exec cksum {} + | sort)
+	(cd "$top" && find "$@" -type f ! -name '*.pyc' -exec cksum {} + | LC_ALL=C sort)
 }
 
 packages_sum() {

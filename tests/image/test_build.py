@@ -246,3 +246,31 @@ own_package '{packages}'
     listed = (tmp_path / "own-package/plist").read_text()
     assert "/usr/local/bin/linkladder-priv\n" in listed
     assert [line.split()[1] for line in (tmp_path / "trace").read_text().splitlines()] == ["create", "repo"]
+
+
+def fingerprints(sets: Path, packages: Path, ports: str = "") -> list[str]:
+    """What each stage depends on, in one word a stage."""
+    script = f"""
+set -eu
+top='{TOP}' here='{TOP}/image' sets='{sets}' packages='{packages}' ports='{ports}'
+LL_RELEASE=15.1-RELEASE LL_ARCH=amd64 LL_PORTS_BRANCH=2026Q4
+. "$here/stages.sh"
+for name in jail kernel ports bulk image; do fingerprint "$name"; done
+"""
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_stage_depends_on_what_its_inputs_hold_and_not_on_where_they_lie(
+    sets: Path, packages: Path, tmp_path: Path
+) -> None:
+    before = fingerprints(sets, packages)
+    assert len(set(before)) == 5
+    assert fingerprints(sets.rename(tmp_path / "elsewhere"), packages) == before
+    (packages / "packagesite.pkg").write_text("another list")
+    changed = fingerprints(tmp_path / "elsewhere", packages)
+    assert [old == new for old, new in zip(before, changed, strict=True)] == [True, True, True, False, False]
+    (tmp_path / "elsewhere/MANIFEST").write_text("other sets")
+    after = fingerprints(tmp_path / "elsewhere", packages)
+    assert not [new for old, new in zip(changed, after, strict=True) if old == new]
