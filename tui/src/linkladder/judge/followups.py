@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 
 from linkladder.judge.ceilings import ceiling
+from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import by_streams, paced_trials, probed
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
 from linkladder.verdicts import ExperimentJudgement, FollowUp, Judgement, Limiter, LimiterKind, Verdict
@@ -36,7 +37,7 @@ def follow_ups(
             asked += _incompressible(rung, j)
     if verdict.verdict is not Verdict.PASS:
         for j in chosen.values():
-            if j.limiter is not None and j.judgement.verdict is not Verdict.PASS:
+            if j.limiter is not None and (j.judgement.verdict is not Verdict.PASS or rung.name in GENERATOR):
                 asked += _about(j.limiter, rung, j, deal)
     if rung.name is RungName.DC_LINK and not asked:
         asked += _repeats(rung, verdict, chosen)
@@ -78,7 +79,7 @@ def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contra
         for bps in rates if reached > 0 else ():
             yield question, told, {
                 "protocol": "udp", "direction": j.direction, "udp_rate": round(bps), "duration": 5.0,
-                "streams": 1 + int(bps / PER_STREAM),
+                "warmup": 1.0, "streams": 1 + int(bps / PER_STREAM),
             }  # fmt: skip
     elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
         told = "more streams carry more through random loss, and no more through a policer"
@@ -121,7 +122,7 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
 
 def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:
     values: dict[str, _Value] = {"protocol": "tcp", "direction": p.direction.value, "streams": p.streams}
-    values |= {"window": p.window or "default", "duration": 10.0, "ping_under_load": True}
+    values |= {"window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "ping_under_load": True}
     return values | changes
 
 
