@@ -152,10 +152,11 @@ def test_a_path_smaller_than_sold_fails_unless_an_interface_is_the_cause() -> No
 
 
 def test_larger_segments_than_the_entered_mtu_are_no_pass() -> None:
-    seen = {"near": SocketsSeen(9.0, "ss", (SocketStat("a", 1, "b", 2, mss=8948),))}
+    seen = {"near": SocketsSeen(9.0, "ss", (SocketStat("a", 1, "b", 2, mss=8948, sent_bytes=10**9),))}
     judged = judge_document(each(ladder(GOOD), sockets=seen))
     assert judged.verdict is Verdict.CANNOT_JUDGE and "segments of 8948 bytes" in judged.sentence
-    fits = {"near": SocketsSeen(9.0, "ss", (SocketStat("a", 1, "b", 2, mss=1448),))}
+    sends, acknowledges = (SocketStat("a", 1, "b", 2, mss=m, sent_bytes=n) for m, n in ((1448, 10**9), (8948, 28)))
+    fits = {"near": SocketsSeen(9.0, "ss", (sends, acknowledges))}
     assert judge_document(each(ladder(GOOD), sockets=fits)).verdict is Verdict.PASS
 
 

@@ -95,7 +95,7 @@ def _interfaces(rung: RungResult, deal: Contract, document: Document) -> tuple[l
         for t in e.trials
         for seen in t.sockets.values()
         for s in seen.sockets
-        if s.mss is not None
+        if s.mss is not None and (s.sent_bytes or 0) > s.mss  # who only acknowledges never finds the path's MTU
     ]
     room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER
     more = []
