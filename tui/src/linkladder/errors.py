@@ -23,6 +23,14 @@ class LinkladderError(Exception):
         return "\n".join(lines)
 
 
+def in_a_line(error: BaseException) -> str:
+    """What happened, why and what to do, where only one line is shown."""
+    if not isinstance(error, LinkladderError):
+        return str(error)
+    said = f"{error.title}: {error.cause}" if error.cause else error.title
+    return f"{said}; {error.hint}" if error.hint else said
+
+
 class UsageError(LinkladderError):
     """The command or a file the person wrote is wrong."""
 

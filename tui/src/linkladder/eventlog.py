@@ -5,7 +5,9 @@ One line is {"event": "TrialStarted", "data": {...}, "at": seconds since the log
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import time
 import typing
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from linkladder.events import Event
 
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in typing.get_args(events.Event)}
 Entry = tuple[float, Event]
+log = logging.getLogger("linkladder.eventlog")
 
 
 def dump(event: Event, at: float) -> str:
@@ -47,19 +50,47 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 class Recorder:
-    """Writes events as they come, each line flushed so that a watcher and a crash see it."""
+    """Writes events as they come, each line flushed so that a watcher and a crash see it.
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    Beside the log lies a file of `spare` bytes that is given up when the disk is full, so that the log can say so.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic, spare: int = 0) -> None:
         self._clock = clock
         self._began = clock()
         self._file = path.open("w", encoding="utf-8")
+        self._spare = path.with_suffix(".spare") if spare else None
+        if self._spare:
+            with contextlib.suppress(OSError):  # no room for it already: then the run will say so
+                self._spare.write_bytes(bytes(spare))
 
     def write(self, event: Event) -> None:
         self._file.write(dump(event, self._clock() - self._began) + "\n")
-        self._file.flush()
+        try:
+            self._file.flush()
+        except OSError:
+            if self._spare is None:
+                raise
+            self._give_up_spare()
+            self._file.flush()  # what was not written yet is in the buffer still
 
     def close(self) -> None:
+        self._give_up_spare()
         self._file.close()
+
+    def _give_up_spare(self) -> None:
+        if self._spare:
+            self._spare.unlink(missing_ok=True)
+            self._spare = None
+
+
+def _readable(line: str) -> list[Entry]:
+    """A line that a full disk or a crash has spoilt must not take those after it along."""
+    try:
+        return [parse(line)]
+    except codec.CodecError as error:
+        log.warning("a line of the run's log is left out: %s", error)
+        return []
 
 
 class Tail:
@@ -78,7 +109,7 @@ class Tail:
                 return []
         text = self._rest + self._file.read()
         *lines, self._rest = text.split("\n")
-        return [parse(line) for line in lines if line.strip()]
+        return [entry for line in lines if line.strip() for entry in _readable(line)]
 
     def close(self) -> None:
         if self._file is not None:

@@ -114,6 +114,7 @@ class HomeView:
     judged: DocumentJudgement | None = None
     resumable: RunSummary | None = None
     last_plan: str = ""  # the plan of the newest run
+    unread: str = ""  # why the stored runs cannot be read
 
 
 class Session(Protocol):

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -30,12 +31,13 @@ from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Document, HostFacts, Plan, RungName, RunState
 from linkladder.pairing import peers as pinned
 from linkladder.plan import Link
-from linkladder.store import RunSummary, Store
+from linkladder.store import RunSummary, Store, StoreFault
 from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
 HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's word stands
 START_WAIT = 8.0
+ROOM = 512 * 1024  # bytes without which the store cannot even be opened
 if TYPE_CHECKING:
     from linkladder.app.pairing import PairingAdapter
 
@@ -55,20 +57,29 @@ class LiveBackend:
     # --- this machine
 
     def home(self) -> HomeView:
-        with _open(self.folder) as store:
-            store.settle()
-            runs = store.runs(limit=20)
-            last = next((r for r in runs if r.state is RunState.COMPLETE), None)
-            judged = self._judged_once(store, last) if last else None
+        runs: list[RunSummary] = []
+        last, judged, troubles, unread = None, None, [], ""
+        try:
+            with _open(self.folder) as store:
+                try:
+                    store.settle()
+                except StoreFault as error:  # what is stored can be read all the same
+                    troubles = [_trouble(error)]
+                runs = store.runs(limit=20)
+                last = next((r for r in runs if r.state is RunState.COMPLETE), None)
+                judged = self._judged_once(store, last) if last else None
+        except StoreFault as error:
+            troubles, unread = [_trouble(error)], f"{error.title}: {error.cause}"
         broke = bool(runs) and runs[0].state is RunState.INCOMPLETE and not runs[0].cancelled
         resumable = runs[0] if broke and runs[0].trials else None
-        link, findings = Link(), self.findings()
+        link = Link()
         try:
             link = self.link()
         except UsageError as error:  # spoilt by hand: the Link screen makes it anew
-            findings = (Finding("the link's description", Health.BAD, str(error), "describe the link again"), *findings)
+            troubles.append(Finding("the link's description", Health.BAD, str(error), "describe the link again"))
         newest = runs[0].plan if runs else ""
-        return HomeView(self.facts(), findings, self.peers(), link, last, judged, resumable, newest)
+        findings = (*troubles, *self.findings())
+        return HomeView(self.facts(), findings, self.peers(), link, last, judged, resumable, newest, unread)
 
     def _judged_once(self, store: Store, run: RunSummary) -> DocumentJudgement:
         key = (run.id, run.ended)
@@ -275,13 +286,35 @@ class _open:
     """A store for the length of one call."""
 
     def __init__(self, folder: FilePath) -> None:
-        self._store = Store(folder)
+        try:
+            self._store = Store(folder)
+        except StoreFault:  # even reading takes some room beside the database
+            if not _made_room(folder):
+                raise
+            self._store = Store(folder)
 
     def __enter__(self) -> Store:
         return self._store
 
     def __exit__(self, *_: object) -> None:
         self._store.close()
+
+
+def _made_room(folder: FilePath) -> bool:
+    """On a full disk give up the event logs of runs that are over: without room nobody could delete anything."""
+    if shutil.disk_usage(folder).free > ROOM:
+        return False
+    found = where(folder)
+    going = found.log if found and alive(found.pid) else None
+    old = [path for path in (folder / "live").glob("*") if path != going]
+    for path in old:
+        path.unlink(missing_ok=True)
+    return bool(old)
+
+
+def _trouble(error: StoreFault) -> Finding:
+    """Said among the doctor's findings, since Home must be there whatever the disk is like."""
+    return Finding(error.title, Health.BAD, error.cause, error.hint)
 
 
 async def _ping(address: str) -> float | None:

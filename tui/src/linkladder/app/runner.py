@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
 import fcntl
 import json
 import logging
@@ -23,7 +24,7 @@ from typing import IO, Any
 
 from linkladder import codec, eventlog, state
 from linkladder.engine import Controls, Engine
-from linkladder.errors import EnvironmentFault, LinkladderError
+from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.events import RunFinished
 from linkladder.model import Plan, RunState
 from linkladder.peer import NearEnd, connect
@@ -31,6 +32,7 @@ from linkladder.store import Store
 
 VERBS = ("skip", "repeat", "pause", "resume", "cancel", "proceed")
 KEEP_LOGS = 5
+SPARE = 128 * 1024  # bytes kept back, for the last words of a run that a full disk ends
 log = logging.getLogger("linkladder.runner")
 
 
@@ -67,11 +69,11 @@ def locked(folder: Path) -> Iterator[IO[str]]:
 async def measure(folder: Path, plan: Plan, resume: str | None) -> None:
     """Run the plan, writing every event; the log ends with RunFinished whatever happens."""
     logs = state.ensure(folder / "live")
-    for old in sorted(logs.glob("*.jsonl"))[:-KEEP_LOGS]:
+    for old in (*sorted(logs.glob("*.jsonl"))[:-KEEP_LOGS], *logs.glob("*.spare")):
         old.unlink(missing_ok=True)
     path = logs / f"{int(time.time())}-{os.getpid()}.jsonl"
     began = time.monotonic()
-    recorder = eventlog.Recorder(path)
+    recorder = eventlog.Recorder(path, spare=SPARE)
     run_id = ""
     finished = False
     store = Store(folder)
@@ -87,30 +89,46 @@ async def measure(folder: Path, plan: Plan, resume: str | None) -> None:
                 announce(folder, {"pid": os.getpid(), "log": str(path), "socket": address, "began": began})
                 async for event in engine.run():
                     run_id = getattr(event, "run_id", run_id)
-                    finished = finished or isinstance(event, RunFinished)
                     recorder.write(event)
+                    finished = finished or isinstance(event, RunFinished)
         finally:
             await near.close()
-    except LinkladderError as error:
-        reason = f"{error.title}{f': {error.cause}' if error.cause else ''}"
-        log.error("the run ended: %s", error)
-        if not finished:
-            recorder.write(RunFinished(run_id, RunState.INCOMPLETE, 0, reason))
-        announce(folder, {"pid": os.getpid(), "log": str(path), "socket": "", "began": began})
     except Exception as error:
-        log.exception("the run ended")
-        if not finished:
-            recorder.write(RunFinished(run_id, RunState.INCOMPLETE, 0, f"{type(error).__name__}: {error}"))
-        announce(folder, {"pid": os.getpid(), "log": str(path), "socket": "", "began": began})
+        reason = why(error)
+        if isinstance(error, LinkladderError):
+            log.error("the run ended: %s", error)
+        else:
+            log.exception("the run ended")
+        with contextlib.suppress(OSError):
+            if not finished:
+                recorder.write(RunFinished(run_id, RunState.INCOMPLETE, 0, reason))
+        last_words(folder, {"pid": os.getpid(), "log": str(path), "socket": "", "began": began, "ended": reason})
     finally:
-        recorder.close()
+        with contextlib.suppress(OSError):
+            recorder.close()
         store.close()
+
+
+def why(error: Exception) -> str:
+    """What ended the run, in a line for people."""
+    if isinstance(error, LinkladderError):
+        return in_a_line(error)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full; delete old runs, or make room, and take the run up again"
+    return f"{type(error).__name__}: {error}"
 
 
 def announce(folder: Path, record: dict[str, Any]) -> None:
     draft = folder / f"run.json.{os.getpid()}"
     draft.write_text(json.dumps(record), encoding="utf-8")
     draft.replace(folder / "run.json")
+
+
+def last_words(folder: Path, record: dict[str, Any]) -> None:
+    """The announcement overwritten where it lies, which needs no room on a full disk."""
+    with contextlib.suppress(OSError), (folder / "run.json").open("r+", encoding="utf-8") as file:
+        file.write(json.dumps(record))
+        file.truncate()
 
 
 @contextlib.asynccontextmanager

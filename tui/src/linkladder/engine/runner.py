@@ -19,7 +19,7 @@ from linkladder.engine.evidence import SURVEY, evidence, survey
 from linkladder.engine.growing import keep_host, take_up
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.trial import Trial
-from linkladder.errors import LinkladderError
+from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import End, Evidence, Experiment, Path, Plan, Protocol, Rung, RungName, RunState, TrialResult
 from linkladder.peer import EndPoint, FarEnd, NearEnd, PeerLost, Refused
 from linkladder.store import Store, StoreFault
@@ -99,7 +99,7 @@ class Engine:
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
         except (Stop, Refused, PeerLost, LinkladderError) as error:
-            state, reason = RunState.INCOMPLETE, str(error)
+            state, reason = RunState.INCOMPLETE, in_a_line(error)
         except asyncio.CancelledError:
             state, reason = RunState.INCOMPLETE, "it was ended"
         finally:
@@ -118,7 +118,7 @@ class Engine:
             verdict = self._verdict() if state == RunState.COMPLETE else "INCOMPLETE"
             self.store.finish(self.run_id, state, verdict, reason)
         except StoreFault as error:
-            state, reason = RunState.INCOMPLETE, reason or str(error)
+            state, reason = RunState.INCOMPLETE, reason or in_a_line(error)
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
 
     def _verdict(self) -> str:
@@ -315,15 +315,17 @@ class Engine:
         for pause in (*self._retries, 0.0):
             try:
                 far = await self._connect(peer, self.near.hello)
-                await far.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
-                keep_host(self.store, self.run_id, peer, await far.ask("facts"))
+                if not await self._reserved(far, last=pause == 0.0):
+                    await self._nap(pause)
+                    continue
+                facts = await far.ask("facts")
             except (PeerLost, LinkladderError) as error:
                 permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
                 if pause == 0.0 or permanent or not self._far_known(peer):
-                    self._emit(ev.PeerLost(peer, str(error), 0.0))
-                    raise Stop(f"{peer} cannot be reached: {error}") from error
+                    self._emit(ev.PeerLost(peer, in_a_line(error), 0.0))
+                    raise Stop(f"{peer} cannot be reached: {in_a_line(error)}") from error
                 self._lost.add(peer)
-                self._emit(ev.PeerLost(peer, str(error), pause))
+                self._emit(ev.PeerLost(peer, in_a_line(error), pause))
                 await self._nap(pause)
                 continue
             if peer in self._lost:
@@ -331,9 +333,21 @@ class Engine:
                 self._emit(ev.PeerBack(peer))
             self._far[peer] = far
             self._known.add(peer)
+            keep_host(self.store, self.run_id, peer, facts)
             self.near.far_addresses = far.hello.addresses
             return far
         raise AssertionError("the last pause is 0")
+
+    async def _reserved(self, far: FarEnd, last: bool) -> bool:
+        """Is it ours?  Not yet while the agent of this run's connection before has not quite gone."""
+        try:
+            await far.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
+        except Refused as error:
+            await far.close()
+            if last or self.run_id not in str(error):
+                raise
+            return False
+        return True
 
     def _far_known(self, peer: str) -> bool:
         """It answered before in this run: then it is lost, not wrong."""

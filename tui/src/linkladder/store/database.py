@@ -93,7 +93,7 @@ class Store:
             raise StoreFault(
                 "the disk is too full for this run",
                 f"{free >> 20} MB are free in {self.folder}, the run may need {need >> 20} MB",
-                "delete old runs (linkladder runs --delete RUN) or pick a shorter plan",
+                "delete old runs (d in Runs, or linkladder runs --delete RUN) or pick a shorter plan",
             )
 
     def begin(self, plan: Plan, peer: str = "") -> str:
@@ -181,9 +181,11 @@ class Store:
 
     def delete(self, run_id: str) -> None:
         run = self.find(run_id)
+        raw.delete(
+            self.folder, run
+        )  # first: on a full disk it makes the room that the database needs to forget the run
         with self._transaction() as db:
             db.execute("DELETE FROM runs WHERE id = ?", (run,))
-        raw.delete(self.folder, run)
 
     # --- reading
 
@@ -315,6 +317,6 @@ def _explained(folder: FilePath) -> Iterator[None]:
             raise StoreFault(
                 "the disk is full",
                 f"{error}, in {folder}",
-                "delete old runs (linkladder runs --delete RUN); what was measured before is kept",
+                "delete old runs (d in Runs, or linkladder runs --delete RUN); what was measured before is kept",
             ) from error
         raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error

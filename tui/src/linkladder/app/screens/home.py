@@ -112,6 +112,7 @@ the link, climb the ladder, read the report.
         self.view: HomeView | None = None
         self._steps: list[str] = []
         self._ticks = 0
+        self._said = ""  # the last complaint
 
     def title_line(self) -> str:
         return f"linkladder {__version__}"
@@ -148,10 +149,14 @@ the link, climb the ladder, read the report.
         await app.loaded.wait()
         if not self._measuring() and (found := await app.ask(app.backend.current)) and not self._known(found):
             app.watch_run(found)
-        view = await app.ask(app.backend.home)
-        if view is None:
+        try:
+            view = await app.run_blocking(app.backend.home)
+        except Exception as error:
+            if str(error) != self._said:  # once: this is looked at again whenever Home is on top
+                self._said = str(error)
+                app.complain(error)
             return
-        self.view = view
+        self.view, self._said = view, ""
         self._show()
         if view.peers:
             probed = await asyncio.gather(*(app.backend.probe(p) for p in view.peers))
@@ -189,13 +194,17 @@ the link, climb the ladder, read the report.
         most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # in place of the line that counts it
         lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
         self.query_one("#host", Static).update(lines)
+        wide = max(len(STEPS[s][0]) for s in steps)
+        texts = [self._step_text(s, wide, i == 0) for i, s in enumerate(steps)]
+        box = self.query_one("#steps", OptionList)
         if steps != self._steps:
             self._steps = steps
-            box = self.query_one("#steps", OptionList)
             box.clear_options()
-            wide = max(len(STEPS[s][0]) for s in steps)
-            box.add_options([Option(self._step_text(s, wide, i == 0), id=s) for i, s in enumerate(steps)])
+            box.add_options([Option(text, id=step) for step, text in zip(steps, texts, strict=True)])
             box.highlighted = 0
+        else:
+            for index, text in enumerate(texts):
+                box.replace_option_prompt_at_index(index, text)
 
     def _step_text(self, step: str, wide: int, first: bool) -> Text:
         label, words = STEPS[step]
@@ -239,7 +248,8 @@ the link, climb the ladder, read the report.
         if broken:
             out.append(f"{broken.id}  plan {broken.plan}, {broken.trials} trials, stopped early")
         if last is None:
-            self.query_one("#last", Static).update(out if broken else "none yet")
+            none = f"cannot be read: {self.view.unread}" if self.view.unread else "none yet"
+            self.query_one("#last", Static).update(out if broken else none)
             return 1
         out.append("\n" if broken else "")
         out.append(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed")
@@ -312,7 +322,7 @@ the link, climb the ladder, read the report.
             app.push_screen(LinkScreen())
 
     async def action_doctor(self) -> None:
-        from linkladder.app.screens.system import DoctorScreen
+        from linkladder.app.screens.reading import DoctorScreen
 
         await self.ladder_app.loaded.wait()
         self.app.push_screen(DoctorScreen())

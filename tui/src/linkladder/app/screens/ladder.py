@@ -168,7 +168,7 @@ half as much again as was bought, so that the machine is not the limit further u
         if progress.over:
             if progress.state is RunState.COMPLETE:
                 return Text("The run is complete. Press Enter to read what it shows.", "bold")
-            why = f": {progress.reason}" if progress.reason else ""
+            why = f": {progress.reason.rstrip('.')}" if progress.reason else ""
             again = "Esc leads to Home, where the run can be taken up again"
             return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it; {again}.")
         if progress.waiting and self._answered == progress.instruction:
