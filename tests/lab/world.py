@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import ipaddress
 import os
 import pwd
 import shutil
@@ -174,15 +175,22 @@ class Lab:
             rate, latency = f"{int(link.rate)}bit", f"{link.latency_ms:g}ms"
             self._in("net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", "tbf", "rate", rate,
                      "burst", str(link.burst), "latency", latency)  # fmt: skip
-            self._in("net", "ip", "link", "set", port, "mtu", str(link.mtu))
-            self._in(site, "ip", "link", "set", "dc0", "mtu", str(max(link.mtu, 1500)))
+            largest = str(max(link.mtu, 1500))
+            self._in("net", "ip", "link", "set", port, "mtu", largest)
+            self._in(site, "ip", "link", "set", "dc0", "mtu", largest)
+            for version, prefix in ((4, "24"), (6, "64")):  # by the route, so that the router says what is too big
+                own = self.address(site, "dc-link", version)
+                net = str(ipaddress.ip_network(f"{own}/{prefix}", strict=False))
+                better = ["metric", "1"] if version == 6 else []  # than the kernel's own of IPv6
+                self._in("net", "ip", f"-{version}", "route", "replace", net, "dev", port, *better,
+                         "mtu", "lock", str(link.mtu))  # fmt: skip
         if instead := self._delay.put(link.delay_ms):
             self._without(instead)
         self._in("net", "nft", "flush", "ruleset")
         if link.loss:
             rules = (
                 "table inet lab { chain forward { type filter hook forward priority 0; oifname { dalpha, dbeta } "
-                f"numgen random mod 1000000 < {round(link.loss * 10_000)} drop; }} }}"
+                f"numgen random mod 1000000 < {round(link.loss * 10_000)} drop; }}; }}"
             )
             subprocess.run(
                 ["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True
