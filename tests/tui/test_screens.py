@@ -264,7 +264,67 @@ async def test_export_writes_and_offers(tmp_path):
         await until(pilot, "Written:")
         assert (tmp_path / f"{synth.RUN}.html").exists()
         await pilot.press("end", "up", "enter")
-        assert "@10.7.0.1:" in await until(pilot, "scp ")
+        assert "scp admin@10.7.0.1:" in await until(pilot, "ssh is off")  # the rest wraps where it likes
+
+
+async def test_a_stick_is_asked_about_before_it_is_written_to(tmp_path):
+    from linkladder.app.screens.export import ExportScreen
+    from linkladder.host import Stick
+
+    backend = synth.settled()
+    backend.export_folder = str(tmp_path)
+    backend.plugged = (Stick("da1s1", 31_456_231_424, "SanDisk Ultra"), Stick("da2", 4_026_531_840, "Kingston"))
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Quit")
+        app.push_screen(ExportScreen(synth.RUN))
+        await until(pilot, "USB stick")
+        await pilot.press("right", "down", "enter")  # JSON
+        await until(pilot, "SanDisk Ultra, 29.3 GB (da1s1)")
+        await pilot.press("right", "enter")
+        await until(pilot, "Kingston")
+        await pilot.press("enter")
+        await until(pilot, "Written to the stick.")
+        assert backend.system_calls == [("to_stick", "da2")]
+        assert (tmp_path / f"{synth.RUN}.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("tier", "size"), [(Glyphs.CP437, (80, 25)), (Glyphs.ASCII, (80, 25)), (Glyphs.ASCII, (80, 44))]
+)
+async def test_a_download_link_is_shown_fetched_and_told(tmp_path, tier, size):
+    """Its code is drawn in what the terminal has, or the screen says how much room it would need."""
+    import asyncio
+    import re
+    import urllib.request
+    from dataclasses import replace
+
+    from linkladder.app.screens.export import ExportScreen
+
+    backend = synth.settled()
+    backend.export_folder = str(tmp_path)
+    backend.host = replace(synth.HOST, nics=())  # nobody but us: 127.0.0.1
+    app = LadderApp(backend, tier)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, "Quit")
+        app.push_screen(ExportScreen(synth.RUN))
+        await until(pilot, "Download link")
+        await pilot.press("end", "enter")
+        text = await until(pilot, "Good for one download, 9 min")
+        url = re.search(r"http://127\.0\.0\.1:\d+/[a-z2-9]{4}(-[a-z2-9]{4}){3}", text)
+        assert url
+        if tier is Glyphs.CP437:
+            assert len(re.findall("[█▀▄]", text)) > 200
+        elif size[1] > 40:
+            reversed_cells = sum(len(s.text) for strip in app.screen._compositor.render_strips()
+                                 for s in strip if s.style and s.style.reverse)  # fmt: skip
+            assert reversed_cells > 1000 and text.isascii()
+        else:
+            assert re.search(r"needs a terminal of \d\d lines", text)
+        with await asyncio.to_thread(urllib.request.urlopen, url[0], timeout=5) as answer:
+            assert b"replayed run" in answer.read()
+        await until(pilot, "It was downloaded")
+        await until(pilot, "On this disk")
 
 
 async def test_link_says_what_is_wrong_and_saves_what_is_right():
@@ -330,8 +390,8 @@ async def test_system_doctor_tunables_log_help():
         await until(pilot, "Host name")
         await pilot.press("enter")
         await until(pilot, "Letters, digits")
-        await pilot.press(*"gamma", "enter")
-        await until(pilot, "hostname: done")
+        await pilot.press(*"gamma", "enter", "enter")
+        await until(pilot, "The name is gamma")
         assert backend.system_calls == [("hostname", "gamma")]
 
 

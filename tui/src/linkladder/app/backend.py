@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.eventlog import Entry
+    from linkladder.host import Appliance, Stick
     from linkladder.model import Document, HostFacts, Plan
     from linkladder.plan import Link
     from linkladder.store import RunSummary
@@ -42,7 +43,17 @@ class Setting:
     shipped: str = ""
     current: str = ""
     in_force: bool | None = None
-    why: str = ""
+    why: str = ""  # it is not in force
+    purpose: str = ""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How another computer comes here for a report."""
+
+    user: str = ""
+    address: str = ""  # '' where there is none
+    ssh: bool | None = None  # whether it is on; None where that is not linkladder's to know
 
 
 @dataclass(frozen=True)
@@ -182,11 +193,16 @@ class Backend(Protocol):
 
     def delete(self, run_id: str) -> None: ...
 
-    def export(self, run_id: str, kind: str) -> str:
-        """Write html, json or csv; the path."""
+    def export(self, run_id: str, kind: str) -> tuple[str, ...]:
+        """Write html, json or csv; the paths."""
 
-    def usb_folder(self) -> str:
-        """Where a mounted USB stick can be written, or empty."""
+    def reach(self) -> Reach: ...
+
+    def sticks(self) -> tuple[Stick, ...]:
+        """USB sticks that are in and could be mounted."""
+
+    async def to_stick(self, paths: tuple[str, ...], stick: Stick | None) -> str:
+        """Copy files, leaving the stick fit to be pulled out; without one, to a stick that is mounted already."""
 
     async def start(self, plan: Plan, resume: str = "") -> Session: ...
 
@@ -206,5 +222,7 @@ class Backend(Protocol):
 
     # --- system
 
-    async def system(self, verb: str, value: str = "") -> str:
-        """hostname, timezone, ssh, shutdown, reboot through the privileged helper; what it said."""
+    def appliance(self) -> Appliance: ...
+
+    async def system(self, verb: str, *words: str, said: str = "") -> str:
+        """A verb of the privileged helper; `said` goes to its standard input. What it said."""

@@ -11,7 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 SECONDS = 600.0
-KINDS = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv; charset=utf-8"}
+LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none like another: the address may have to be typed
+GROUPS, EACH = 4, 4  # 80 bits, for ten minutes and one use
+KINDS = {".html": "text/html; charset=utf-8", ".json": "application/json", ".zip": "application/zip"}
 
 
 class _Server(ThreadingHTTPServer):
@@ -30,7 +32,7 @@ class Download:
         self.seconds = seconds
         self.served = False
         self._path = path
-        self._token = secrets.token_urlsafe(16)
+        self._token = "-".join("".join(secrets.choice(LETTERS) for _ in range(EACH)) for _ in range(GROUPS))
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()
         kind = _Server6 if ":" in host else _Server
@@ -42,11 +44,16 @@ class Download:
         self._timer.daemon = True
         self._timer.start()
 
+    @property
+    def left(self) -> float:
+        """Seconds until it closes by itself."""
+        return max(0.0, self._until - time.monotonic())
+
     def claim(self, asked: str) -> bytes | None:
         """The file for the one request that knows the address."""
         with self._lock:
-            right = secrets.compare_digest(asked.encode(), f"/{self._token}".encode())
-            if not right or self.served or time.monotonic() > self._until:
+            right = secrets.compare_digest(asked.lower().encode(), f"/{self._token}".encode())
+            if not right or self.served or not self.left:
                 return None
             self.served = True
         return self._path.read_bytes()

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, codec, host, judge, plan, privilege, state
+from linkladder import __version__, codec, host, judge, plan, state
 from linkladder.app.backend import (
     Finding,
     Health,
@@ -24,8 +24,8 @@ from linkladder.app.backend import (
     PairingState,
     PeerView,
     PlanChoice,
-    Setting,
 )
+from linkladder.app.machine import Machine
 from linkladder.app.session import LiveSession, alive, where
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Document, HostFacts, Plan, RungName, RunState
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("linkladder.app")
 
 
-class LiveBackend:
+class LiveBackend(Machine):
     """Blocking methods open what they need and close it again: each may run in a thread of its own."""
 
     def __init__(self, who: str = "") -> None:
@@ -98,14 +98,6 @@ class LiveBackend:
             found = tuple(Finding(f.title, HEALTH[f.state.value], f.detail, f.remedy) for f in doctor.examine())
             self._examined = (time.monotonic(), found)
         return found
-
-    def settings(self) -> tuple[Setting, ...]:
-        from linkladder.tunables import settings_in_force
-
-        return tuple(
-            Setting(s.name, str(s.shipped or ""), str(s.current or ""), s.in_force, s.why or "")
-            for s in settings_in_force()
-        )
 
     def log_lines(self, count: int) -> list[str]:
         try:
@@ -181,29 +173,24 @@ class LiveBackend:
         with _open(self.folder) as store:
             store.delete(run_id)
 
-    def export(self, run_id: str, kind: str) -> str:
+    def export(self, run_id: str, kind: str) -> tuple[str, ...]:
         from linkladder import report
         from linkladder.report import signing
 
         with _open(self.folder) as store:
             document = store.load(run_id)
-        path = state.ensure(self.folder / "export") / f"{run_id}.{kind}"
+        path = state.ensure(self.export_folder(self.folder / "export")) / f"{run_id}.{kind}"
+        texts = {path: ""}
         if kind == "html":
-            text = report.html(document, key=signing.own_key())
+            texts[path] = report.html(document, key=signing.own_key())
         elif kind == "json":
-            text = report.json_text(document)
+            texts[path] = report.json_text(document)
         else:
-            text = report.csv_trials(document)
-            path.with_name(f"{run_id}-intervals.csv").write_text(report.csv_intervals(document), encoding="utf-8")
-        path.write_text(text, encoding="utf-8")
-        return str(path)
-
-    def usb_folder(self) -> str:
-        for root in (FilePath("/mnt/usb"), FilePath("/media")):
-            for place in (root, *(sorted(root.iterdir()) if root.is_dir() else ())):
-                if place.is_dir() and os.path.ismount(place) and os.access(place, os.W_OK):
-                    return str(place)
-        return ""
+            texts[path] = report.csv_trials(document)
+            texts[path.with_name(f"{run_id}-intervals.csv")] = report.csv_intervals(document)
+        for each, text in texts.items():
+            each.write_text(text, encoding="utf-8")
+        return tuple(str(each) for each in texts)
 
     # --- the measuring process
 
@@ -272,14 +259,6 @@ class LiveBackend:
         if self._pairing:
             await self._pairing.close()
             self._pairing = None
-
-    # --- system
-
-    async def system(self, verb: str, value: str = "") -> str:
-        done = await privilege.run(verb, *value.split(), timeout=120.0)
-        if not done.ok:
-            raise EnvironmentFault(f"{verb} was not done", done.reason, "the doctor says whether the helper is there")
-        return done.output.strip() or f"{verb}: done"
 
 
 class _open:

@@ -45,6 +45,17 @@ def picture(text: str, quiet: int = 2) -> list[str]:
     ]
 
 
+def wide(text: str, quiet: int = 2) -> list[str]:
+    """Rows of '1' (light) and '0', two of them a module, for terminals that have no half blocks."""
+    rows = matrix(text)
+    edge = ["11" * (len(rows) + 2 * quiet)] * quiet
+    return [
+        *edge,
+        *("11" * quiet + "".join("00" if dark else "11" for dark in row) + "11" * quiet for row in rows),
+        *edge,
+    ]
+
+
 def _codewords(data: bytes, version: int) -> bytes:
     room, extra = SIZES[version]
     number = (0b0100 << 8 | len(data)) << 8 * len(data) | int.from_bytes(data, "big")

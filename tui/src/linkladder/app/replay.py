@@ -16,10 +16,12 @@ from linkladder.app.backend import (
     PairStage,
     PeerView,
     PlanChoice,
+    Reach,
     Setting,
 )
 from linkladder.errors import LinkladderError
 from linkladder.eventlog import Entry
+from linkladder.host import Appliance, Stick
 from linkladder.judge import ceiling
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
@@ -104,7 +106,9 @@ class ReplayBackend:
     running: ReplaySession | None = None
     started: list[Plan] = field(default_factory=list)
     resumed: list[str] = field(default_factory=list)
-    system_calls: list[tuple[str, str]] = field(default_factory=list)
+    system_calls: list[tuple[str, ...]] = field(default_factory=list)
+    switches: Appliance = field(default_factory=lambda: Appliance(zone="Etc/UTC", ssh=False, kernel="kernel"))
+    plugged: tuple[Stick, ...] = ()
     export_folder: str = "/tmp"
 
     def home(self) -> HomeView:
@@ -183,14 +187,21 @@ class ReplayBackend:
     def delete(self, run_id: str) -> None:
         del self.stored[run_id]
 
-    def export(self, run_id: str, kind: str) -> str:
+    def export(self, run_id: str, kind: str) -> tuple[str, ...]:
         path = f"{self.export_folder}/{run_id}.{kind}"
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"replayed run {run_id}\n")
-        return path
+        return (path,)
 
-    def usb_folder(self) -> str:
-        return ""
+    def reach(self) -> Reach:
+        return Reach("admin", next((a for n in self.host.nics if not n.loopback for a in n.addresses), ""), False)
+
+    def sticks(self) -> tuple[Stick, ...]:
+        return self.plugged
+
+    async def to_stick(self, paths: tuple[str, ...], stick: Stick | None) -> str:
+        self.system_calls.append(("to_stick", stick.device if stick else ""))
+        return "Written to the stick."
 
     async def start(self, plan: Plan, resume: str = "") -> ReplaySession:
         self.started.append(plan)
@@ -224,6 +235,9 @@ class ReplayBackend:
     async def close_pairing(self) -> None:
         self.state = PairingState()
 
-    async def system(self, verb: str, value: str = "") -> str:
-        self.system_calls.append((verb, value))
-        return f"{verb}: done"
+    def appliance(self) -> Appliance:
+        return self.switches
+
+    async def system(self, verb: str, *words: str, said: str = "") -> str:
+        self.system_calls.append((verb, *words, *([said] if said else [])))
+        return ""

@@ -14,12 +14,16 @@ from __future__ import annotations
 
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
+from linkladder.host.switches import Appliance, Stick, appliance, mounted_stick, sticks
 from linkladder.host.system import backend, hops_from_ttl, own_cores
 from linkladder.model import CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
 
 __all__ = [
+    "Appliance",
     "Sampler",
     "SocketStat",
+    "Stick",
+    "appliance",
     "arp_direct",
     "boot_id",
     "core_times",
@@ -30,6 +34,7 @@ __all__ = [
     "interface_of",
     "listening",
     "memory",
+    "mounted_stick",
     "nic_counters",
     "own_cores",
     "route_interface",
@@ -38,6 +43,7 @@ __all__ = [
     "sockets",
     "sockets_source",
     "starvation",
+    "sticks",
     "summarise",
     "system",
     "tcp_counters",

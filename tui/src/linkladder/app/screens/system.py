@@ -1,10 +1,10 @@
-"""System: what is in force on this machine, what the doctor found, the log, and the switches of an appliance."""
+"""System: this machine, and the switches of an appliance: each a form, with a question first where it cuts."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import time
+from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,99 +12,55 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from linkladder.app.backend import Finding, Health, Setting
+from linkladder.app import wishes
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question
+from linkladder.app.screens.forms import Entry, Form, Values
+from linkladder.app.screens.reading import DoctorScreen, LogScreen, SettingsScreen
 from linkladder.app.widgets.menu import Menu
+from linkladder.errors import LinkladderError
+
+if TYPE_CHECKING:
+    from linkladder.host import Appliance
+    from linkladder.model import HostFacts
 
 ACTIONS = [
     ("hostname", "Host name", "give the appliance another name"),
-    ("address", "Address", "set an interface's address"),
-    ("ssh", "ssh access", "off until you give a key"),
-    ("timezone", "Time zone", "for what the screen shows; records stay in UTC"),
+    ("address", "Addresses", "an interface's address: DHCP, fixed or none"),
+    ("timezone", "Time zone", "for the clock on this screen; records stay in UTC"),
+    ("ssh", "ssh access", "off until you give a key or a password"),
+    ("kernel", "Kernel", "boot another one, once"),
     ("reboot", "Reboot", "start anew"),
     ("shutdown", "Shut down", "power off"),
 ]
-ASKS = {
-    "hostname": "Letters, digits and dashes",
-    "address": "INTERFACE dhcp, or INTERFACE static ADDRESS/PREFIX [ROUTER]",
-    "ssh": "on, off, or: key TYPE BASE64 COMMENT",
-    "timezone": "Such as Europe/Prague or UTC",
-}
-STYLE = {Health.OK: "green", Health.WARN: "yellow", Health.BAD: "bold red", Health.UNKNOWN: "dim"}
+ENDS = "A run that goes on ends early: what it measured is kept, and it can be gone on with."
+SSH = (
+    ("key", "add a public key"),
+    ("password", "set a password"),
+    ("on", "switch on"),
+    ("off", "switch off"),
+    ("forget", "switch off, and forget keys and password"),
+)
 
 
-def settings_page(rows: tuple[Setting, ...]) -> Text:
-    """Shipped, in force, and why they differ."""
-    out = Text()
-    if not rows:
-        return Text("nothing could be read")
-    out.append(f"{'setting':<36}{'shipped':<12}{'now':<14}in force\n", "bold underline")
-    for s in rows:
-        word = {True: "yes", False: "no", None: "-"}[s.in_force]
-        out.append(f"{s.name:<36}{s.shipped or '-':<12}{s.current or '-':<14}")
-        out.append(word, "bold red" if s.in_force is False else "")
-        out.append(f"  {s.why}\n" if s.why else "\n")
-    return out
+def ssh_words(state: Appliance) -> str:
+    if state.ssh is None:
+        return "as the system's owner has set it"
+    keys = f"{state.keys} key{'s' if state.keys != 1 else ''}"
+    doors = " and ".join([*([keys] if state.keys else []), *(["a password"] if state.password else [])])
+    if not state.ssh:
+        return f"off; {doors} kept" if doors else "off; neither key nor password was given"
+    return f"on, for admin, by {doors or 'nobody: no key and no password'}"
 
 
-def findings_page(found: tuple[Finding, ...]) -> Text:
-    """What is wrong first, each with what to do."""
-    order = [Health.BAD, Health.WARN, Health.UNKNOWN, Health.OK]
-    out = Text()
-    for f in sorted(found, key=lambda f: order.index(f.health)):
-        out.append(f"{f.health.value:<13}", STYLE[f.health])
-        out.append(f.title, "bold" if f.health is not Health.OK else "")
-        out.append(f": {f.detail}\n" if f.detail else "\n")
-        if f.hint and f.health is not Health.OK:
-            out.append(f"{'':<13}do: {f.hint}\n")
-    return out if found else Text("nothing was looked at")
-
-
-class Reading(Page):
-    """A page of text that a thread gathers."""
-
-    def body(self) -> ComposeResult:
-        with VerticalScroll(classes="body") as scroll:
-            scroll.can_focus = True
-            yield Static("looking ...", id="page", markup=False)
-
-    def on_mount(self) -> None:
-        self.load()
-
-    def gather(self) -> Text:
-        raise NotImplementedError
-
-    @work(exclusive=True, group="read")
-    async def load(self) -> None:
-        text = await self.ladder_app.ask(self.gather)
-        if text is not None:
-            self.query_one("#page", Static).update(text)
-
-
-class DoctorScreen(Reading):
-    NAME = "Doctor"
-    HELP = "What linkladder needs of this machine, what it found, and what to do about it."
-
-    def gather(self) -> Text:
-        return findings_page(self.ladder_app.backend.findings())
-
-
-class LogScreen(Reading):
-    NAME = "Log"
-    HELP = "What linkladder wrote down, newest last."
-
-    def gather(self) -> Text:
-        lines = self.ladder_app.backend.log_lines(500)
-        return Text("\n".join(lines) or "nothing was written down yet")
-
-
-class SettingsScreen(Reading):
-    NAME = "Tunables"
-    HELP = "Each setting of the image: what it ships, what is in force now, and why they differ."
-
-    def gather(self) -> Text:
-        return settings_page(self.ladder_app.backend.settings())
+def switch_lines(state: Appliance) -> list[str]:
+    """The clock, ssh and kernel as they stand."""
+    clock = f"{time.strftime('%d %b %H:%M')}, time zone {state.zone or 'unknown'}; records are in UTC"
+    lines = [f"{'clock':<9}{clock}", f"{'ssh':<9}{ssh_words(state)}"]
+    if state.kernel:
+        after = f"; the next boot, once: {state.next_kernel}" if state.next_kernel else ""
+        lines.append(f"{'kernel':<9}{state.kernel}{after}")
+    return lines
 
 
 class SystemScreen(Page):
@@ -112,7 +68,9 @@ class SystemScreen(Page):
     HELP = """
   t   tunables and offloads: shipped, in force, why not     g   the log
   d   what the doctor found
-The changes below go through one helper that allows only these.
+The changes below go through one helper that allows only these. ssh lets `admin` in, with
+a key or a password that you give, and is off until then. Another kernel is booted once:
+if it does not come up, the next power cycle brings the old one back.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "tunables", "Tunables"),
@@ -121,16 +79,20 @@ The changes below go through one helper that allows only these.
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.host: HostFacts | None = None
+        self.state: Appliance | None = None
+
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="body", can_focus=False):
             yield Static("This machine", classes="heading")
-            yield Static("looking ...", id="host", markup=False)
-            yield Static("")
+            yield Static("looking ...", id="host", classes="nowrap", markup=False)
+            yield Static("", id="why", markup=False)
             yield Static("Change", classes="heading")
             box = Menu("actions")
-            box.add_options([Option(f"{label:<14} {words}", id=key) for key, label, words in ACTIONS])
+            box.add_options([Option(f"{label:<12} {words}", id=key) for key, label, words in ACTIONS])
             yield box
-            yield Static("")
             yield Static("", id="said", markup=False)
 
     def on_mount(self) -> None:
@@ -142,11 +104,16 @@ The changes below go through one helper that allows only these.
         from linkladder.app.screens.home import host_lines
 
         app = self.ladder_app
-        host = await app.ask(app.backend.facts)
-        if host:
-            lines = host_lines(host, 6)
-            tools = ", ".join(f"{t} {v}" for t, v in host.tools.items()) or "none"
-            self.query_one("#host", Static).update("\n".join([*lines, f"tools: {tools}"]))
+        self.host = await app.ask(app.backend.facts)
+        self.state = await app.ask(app.backend.appliance)
+        if self.host and self.state:
+            tools = ", ".join(f"{t} {v}" for t, v in self.host.tools.items())
+            lines = [*host_lines(self.host, 3), *switch_lines(self.state), *([f"{'tools':<9}{tools}"] if tools else [])]
+            self.query_one("#host", Static).update("\n".join(lines))
+            why = self.state.why_not
+            self.query_one("#why", Static).update(f"Nothing below can be changed: {why}.\n" if why else "")
+
+    # --- changing
 
     @on(OptionList.OptionSelected)
     def chosen(self, event: OptionList.OptionSelected) -> None:
@@ -154,23 +121,141 @@ The changes below go through one helper that allows only these.
 
     @work(exclusive=True, group="change")
     async def change(self, verb: str) -> None:
-        app = self.ladder_app
-        value = ""
-        if verb in ASKS:
-            value = await app.push_screen_wait(Ask(verb.capitalize(), ASKS[verb])) or ""
-            if not value:
+        if self.host is None or self.state is None:
+            return
+        if self.state.why_not:
+            hint = "on an appliance this asks and does it"
+            self.ladder_app.complain(LinkladderError(f"{verb} cannot be changed here", self.state.why_not, hint))
+            return
+        asked = {
+            "hostname": self._ask_name,
+            "address": self._ask_address,
+            "timezone": self._ask_zone,
+            "ssh": self._ask_ssh,
+            "kernel": self._ask_kernel,
+        }.get(verb)
+        if asked:
+            await asked(self.host, self.state)
+        else:
+            title = "Start anew now?" if verb == "reboot" else "Power off now?"
+            if await self.app.push_screen_wait(Question(title, ENDS, "Yes", "No", safe=True)):
+                await self._do(verb)
+
+    async def _do(self, verb: str, *words: str, said: str = "", done: str = "") -> None:
+        """Through the helper; what came of it stands below the menu."""
+        line = self.query_one("#said", Static)
+        line.update("working ...")
+        try:
+            answer = await self.ladder_app.backend.system(verb, *words, said=said)
+        except Exception as error:
+            line.update("")
+            self.ladder_app.complain(error)
+            return
+        line.update("\n".join(text for text in (done or f"Done: {verb}.", answer) if text))
+        self.load()
+
+    async def _ask_name(self, host: HostFacts, _: Appliance) -> None:
+        fields = [Entry("name", "Name", host.name)]
+        text = "Letters, digits, dashes and dots. Peers know this appliance by its key, not by its name."
+        form = Form("Host name", text, fields, lambda v: wishes.wrong_name(v["name"]))
+        if values := await self._filled(form):
+            await self._do("hostname", values["name"], done=f"The name is {values['name']}.")
+
+    async def _ask_address(self, host: HostFacts, _: Appliance) -> None:
+        nics = [n for n in host.nics if not n.loopback]
+        if not nics:
+            self.notify("No network interface was found")
+            return
+        fields = [
+            Entry("nic", "Interface", nics[0].name, tuple((n.name, _nic_words(n.name, n.addresses)) for n in nics)),
+            Entry("how", "Address", "dhcp", (("dhcp", "by DHCP"), ("static", "fixed"), ("none", "none"))),
+            Entry("address", "Fixed address"),
+            Entry("router", "Router"),
+        ]
+        text = "A fixed address is written with its prefix, such as 10.1.0.2/24; the router may be left empty."
+        form = Form("Address", text, fields, lambda v: wishes.wrong_address(v["how"], v["address"], v["router"]))
+        if not (values := await self._filled(form)):
+            return
+        nic, fixed = values["nic"], values["how"] == "static"
+        words = [nic, values["how"], *([values["address"]] if fixed else [])]
+        words += [values["router"]] if fixed and values["router"] else []
+        what = values["address"] if fixed else "DHCP" if values["how"] == "dhcp" else "no address"
+        question = f"{nic} gets {what}. Connections over it end, a run and an ssh session among them."
+        if await self.app.push_screen_wait(Question(f"Change {nic} now?", question, "Change it", "No", safe=True)):
+            await self._do("address", *words, done=f"{nic} has {what} now, and after every boot.")
+
+    async def _ask_zone(self, _: HostFacts, state: Appliance) -> None:
+        zone = state.zone
+        while True:
+            text = "A city or a zone, such as Europe/Prague or UTC."
+            zone = await self.app.push_screen_wait(Ask("Time zone", text, zone)) or ""
+            if not zone:
                 return
-        elif not await app.push_screen_wait(
-            Question(f"{verb.capitalize()} now?", "A run that goes on ends as incomplete.", "Yes", "No", safe=True)
+            wrong = await self.ladder_app.ask(wishes.wrong_zone, zone)
+            if wrong == "":
+                break
+            self.notify(wrong or "The time zones could not be read", severity="warning", markup=False)
+        await self._do("timezone", zone, done=f"The clock shows the time of {zone}.")
+        time.tzset()
+
+    async def _ask_ssh(self, _: HostFacts, state: Appliance) -> None:
+        ready = bool(state.keys or state.password)
+        first = "on" if ready and not state.ssh else "off" if state.ssh else "password"
+        text = f"ssh is {ssh_words(state)}.\nOn a console without paste a password is the easier way."
+        options = tuple(o for o in SSH if ready or o[0] in ("key", "password"))
+        values = await self._filled(Form("ssh access", text, [Entry("what", "Do", first, options)], lambda _: ""))
+        match values["what"] if values else "":
+            case "key":
+                await self._key()
+            case "password":
+                await self._password()
+            case "on":
+                await self._do("ssh", "on", done="ssh is on: admin comes in on port 22.")
+            case "off":
+                await self._do("ssh", "off", done="ssh is off; keys and password are kept.")
+            case "forget":
+                text = "Nobody can come in by ssh until a key or a password is given again."
+                if await self.app.push_screen_wait(
+                    Question("Forget keys and password?", text, "Forget", "No", safe=True)
+                ):
+                    await self._do("ssh", "forget", done="ssh is off, and nobody is known.")
+
+    async def _key(self) -> None:
+        fields = [Entry("key", "Key", width=50)]
+        form = Form("Add a public key", wishes.KEY_FORM, fields, lambda v: wishes.wrong_key(v["key"]))
+        if values := await self._filled(form):
+            await self._do("ssh", "key", *wishes.key_words(values["key"]), done="The key is kept. ssh, on lets it in.")
+
+    async def _password(self) -> None:
+        fields = [Entry("first", "Password", hidden=True), Entry("again", "Once more", hidden=True)]
+        text = "For the user admin, at least eight letters, digits and signs."
+        form = Form("Set a password", text, fields, lambda v: wishes.wrong_password(v["first"], v["again"]))
+        if values := await self._filled(form):
+            await self._do(
+                "ssh", "password", said=f"{values['first']}\n", done="The password is set. ssh, on lets it in."
+            )
+
+    async def _ask_kernel(self, _: HostFacts, state: Appliance) -> None:
+        others = [k for k in state.kernels if k != state.kernel]
+        if not others:
+            self.notify("There is no other kernel on this machine")
+            return
+        fields = [Entry("kernel", "Kernel", others[0], tuple((k, k) for k in others))]
+        text = f"{state.kernel} runs now. The other one is booted once; the boot after that is as before."
+        if not (
+            values := await self._filled(Form("Kernel for the next boot", text, fields, lambda _: "", "Boot it once"))
         ):
             return
-        try:
-            said = await app.backend.system(verb, value)
-        except Exception as error:
-            app.complain(error)
-            return
-        self.query_one("#said", Static).update(said)
-        self.load()
+        name = values["kernel"]
+        await self._do("kernel", name, done=f"The next boot, and only that, takes {name}.")
+        if await self.app.push_screen_wait(Question("Start anew now?", ENDS, "Yes", "Later", safe=True)):
+            await self._do("reboot")
+
+    async def _filled(self, form: Form) -> Values | None:
+        values: Values | None = await self.app.push_screen_wait(form)
+        return values
+
+    # --- pages
 
     def action_tunables(self) -> None:
         self.app.push_screen(SettingsScreen())
@@ -180,3 +265,7 @@ The changes below go through one helper that allows only these.
 
     def action_log_screen(self) -> None:
         self.app.push_screen(LogScreen())
+
+
+def _nic_words(name: str, addresses: tuple[str, ...]) -> str:
+    return f"{name}, {addresses[0] if addresses else 'no address'}"

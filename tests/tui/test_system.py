@@ -1,0 +1,192 @@
+"""The switches of an appliance: what may be typed, what is asked first, and what is said where nothing can be."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+import synth
+from helpers import until
+from linkladder.app import wishes
+from linkladder.app.backend import Setting
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.reading import settings_page
+from linkladder.app.screens.system import SystemScreen, ssh_words
+from linkladder.errors import EnvironmentFault
+from linkladder.host import Appliance
+
+KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
+CONSOLE = (80, 25)
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "router", "right"),
+    [
+        ("dhcp", "", "", True), ("none", "rubbish", "rubbish", True), ("static", "10.1.0.2/24", "", True),
+        ("static", "10.1.0.2/24", "10.1.0.1", True), ("static", "2001:db8::2/64", "2001:db8::1", True),
+        ("static", "10.1.0.0/31", "10.1.0.1", True), ("static", "10.1.0.2", "", False),
+        ("static", "10.1.0.0/24", "", False), ("static", "10.1.0.255/24", "", False),
+        ("static", "10.1.0.2/33", "", False),
+        ("static", "224.0.0.1/24", "", False), ("static", "0.0.0.0/8", "", False), ("static", "alpha/24", "", False),
+        ("static", "10.1.0.2/24", "10.2.0.1", False), ("static", "10.1.0.2/24", "10.1.0.2", False),
+        ("static", "10.1.0.2/24", "fe80::1", False), ("static", "", "", False),
+    ],
+)  # fmt: skip
+def test_addresses(method, address, router, right):
+    assert (wishes.wrong_address(method, address, router) == "") is right
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("Europe/Prague", True), ("UTC", True), ("", False), ("Prag", False), ("../etc/passwd", False), ("Europe", False)],
+)
+def test_time_zones(text, right):
+    assert (wishes.wrong_zone(text) == "") is right
+
+
+def test_a_zone_half_right_is_helped_with():
+    assert "Europe/Prague" in wishes.wrong_zone("prague")
+    assert "America/New_York" in wishes.wrong_zone("new york")
+
+
+def test_keys_are_taken_as_the_file_has_them():
+    assert wishes.key_words(f" ssh-ed25519 {KEY} me@desk two \n") == ("ssh-ed25519", KEY, "me@desk_two")
+    assert wishes.key_words(f"ssh-ed25519 {KEY}")[2] == "operator"
+    assert wishes.key_words(f"ssh-ed25519 {KEY} --mé;x")[2] == "m__x"
+    for bad in ("", KEY, f"ssh-dss {KEY}", f"ssh-rsa {KEY}", f"ssh-ed25519 {KEY[:-9]}"):
+        assert wishes.wrong_key(bad), bad
+    assert "private key" in wishes.wrong_key("-----BEGIN OPENSSH PRIVATE KEY-----")
+
+
+def test_passwords():
+    assert wishes.wrong_password("correct horse", "correct horse") == ""
+    assert "same" in wishes.wrong_password("correct horse", "correct house")
+    for bad in ("short", "x" * 129, "pässword!", ""):
+        assert wishes.wrong_password(bad, bad)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (Appliance(ssh=None), "as the system's owner has set it"),
+        (Appliance(ssh=False), "off; neither key nor password was given"),
+        (Appliance(ssh=False, keys=2, password=True), "off; 2 keys and a password kept"),
+        (Appliance(ssh=True, keys=1), "on, for admin, by 1 key"),
+        (Appliance(ssh=True), "on, for admin, by nobody: no key and no password"),
+    ],
+)
+def test_ssh_in_words(state, words):
+    assert ssh_words(state) == words
+
+
+async def opened(pilot, app) -> None:
+    await until(pilot, "Quit")
+    app.push_screen(SystemScreen())
+    await until(pilot, "records are in UTC")
+
+
+async def test_a_fixed_address_is_checked_then_asked_then_set():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await pilot.press("down", "enter")
+        await until(pilot, "written with its prefix")
+        await pilot.press("enter", "right", "enter", *"10.7.0.9", "enter", "enter", "enter")
+        await until(pilot, "! Write the address with its prefix")
+        await pilot.press("tab", "tab", *"10.7.0.9/24", "enter", *"10.7.0.1", "enter", "enter")
+        await until(pilot, "vmx0 gets 10.7.0.9/24")
+        await pilot.press("enter")  # the safe answer has the focus
+        await pilot.pause(0.2)
+        assert backend.system_calls == []
+
+
+async def test_ssh_password_never_shows_and_never_is_an_argument():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await pilot.press("down", "down", "down", "enter")
+        assert "< set a password >" in await until(pilot, "neither key nor password")
+        await pilot.press("enter", "enter")
+        await until(pilot, "at least eight letters")
+        await pilot.press(*"correct", "space", *"horse", "enter", *"correct", "space", *"horse", "enter")
+        assert "horse" not in await until(pilot, "Once more")
+        await pilot.press("enter")
+        await until(pilot, "The password is set")
+        assert backend.system_calls == [("ssh", "password", "correct horse\n")]
+
+
+async def test_another_kernel_for_one_boot():
+    backend = synth.settled()
+    backend.switches = Appliance(kernel="kernel", kernels=("kernel", "kernel.GENERIC"), ssh=False)
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await pilot.press(*["down"] * 4, "enter")
+        await until(pilot, "< kernel.GENERIC >")
+        await pilot.press("enter", "enter")
+        await until(pilot, "Start anew now?")
+        assert backend.system_calls == [("kernel", "kernel.GENERIC")]
+        await pilot.press("left", "enter")
+        await until(pilot, "Done: reboot")
+        assert backend.system_calls[1:] == [("reboot",)]
+
+
+async def test_power_is_asked_for_with_no_as_the_answer():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await pilot.press("end", "enter")
+        await until(pilot, "Power off now?")
+        await pilot.press("enter")
+        await until(pilot, "Shut down")
+        assert backend.system_calls == []
+
+
+async def test_where_nothing_can_be_changed_that_is_said_before_a_form_is_filled():
+    backend = synth.settled()
+    backend.switches = Appliance("this is Linux, which its owner sets up; only an appliance changes these", "Etc/UTC")
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await until(pilot, "Nothing below can be changed: this is Linux")
+        for _ in range(7):
+            await pilot.press("enter")
+            await until(pilot, "cannot be changed here")
+            await pilot.press("enter", "down")
+        assert backend.system_calls == []
+
+
+async def test_what_the_helper_refuses_is_told():
+    backend = synth.settled()
+
+    async def refuses(verb, *words, said=""):
+        raise EnvironmentFault(f"{verb} was not done", "zone: there is none of the name UTC")
+
+    backend.system = refuses
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await pilot.press("down", "down", "enter")
+        await until(pilot, "A city or a zone")
+        await pilot.press(*"UTC", "enter")
+        await until(pilot, "Timezone was not done")
+
+
+def test_settings_say_why_they_are_not_in_force():
+    rows = (
+        Setting("kern.ipc.maxsockbuf", "67108864", "67108864", True, "", "largest socket buffer"),
+        Setting("net.isr.maxthreads", "-1", "1", False, "refused: 1 is in force", "a thread for every core"),
+        Setting("dev.ix.*.fc", "0", "", None, "not on this NIC", "flow control"),
+        Setting("vmx0 tso", "", "on", None, "as the driver has it"),
+    )
+    text = settings_page(rows).plain
+    assert text.startswith("1 of 3 settings are not in force.")
+    assert "  refused: 1 is in force; a thread for every core" in text.splitlines()
+    assert "  not on this NIC; flow control" in text.splitlines()
+    assert "largest socket buffer" not in text
+    assert max(map(len, text.splitlines())) < 80
+    assert "no appliance" in settings_page(rows[-1:]).plain

@@ -1,0 +1,95 @@
+"""The part of the real backend that is this machine: its settings, its switches, the way out for a report."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import shutil
+from pathlib import Path
+
+from linkladder import host, privilege
+from linkladder.app.backend import Reach, Setting
+from linkladder.errors import EnvironmentFault
+from linkladder.host import Appliance, Stick
+from linkladder.host.switches import EXPORT, OPERATOR, STICK
+
+FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
+VERBS = {"kernel": "kernel-next"}
+
+
+class Machine:
+    """Plain methods may block; coroutines do not."""
+
+    def settings(self) -> tuple[Setting, ...]:
+        """What is shipped and whether it is in force; then the offloads that nothing was shipped for."""
+        from linkladder.tunables import settings_in_force
+
+        rows = [
+            Setting(s.name, s.shipped, s.current, s.in_force, "" if s.in_force else s.status, s.why)
+            for s in settings_in_force()
+        ]
+        told = {row.name for row in rows}
+        for nic in host.facts().nics:
+            for flag, on in sorted(nic.offloads.items()):
+                if not nic.loopback and f"{nic.name} {flag}" not in told:
+                    rows.append(Setting(f"{nic.name} {flag}", "", "on" if on else "off", None, "as the driver has it"))
+        return tuple(rows)
+
+    def appliance(self) -> Appliance:
+        return host.appliance()
+
+    def sticks(self) -> tuple[Stick, ...]:
+        return host.sticks()
+
+    def reach(self) -> Reach:
+        """The address that the rest of the world most likely sees, and who may come in by ssh."""
+        nics = [n for n in host.facts().nics if n.up and not n.loopback and n.addresses]
+        way = host.route_interface(FAR)
+        own = [a for n in sorted(nics, key=lambda n: n.name != way) for a in n.addresses if not a.startswith("fe80")]
+        plain = sorted(own, key=lambda a: ":" in a)
+        user = OPERATOR if EXPORT.is_dir() else getpass.getuser()
+        return Reach(user, plain[0] if plain else "", host.appliance().ssh)
+
+    def export_folder(self, own: Path) -> Path:
+        """Where the operator can fetch what linkladder writes; else a folder of linkladder's own."""
+        return EXPORT if os.access(EXPORT, os.W_OK) else own
+
+    async def to_stick(self, paths: tuple[str, ...], stick: Stick | None) -> str:
+        """Mount, copy, write out, unmount; what was done, in words. Without a stick: to one that is mounted already."""
+        folder = await asyncio.to_thread(host.mounted_stick)
+        if folder:
+            names = await asyncio.to_thread(_copy, paths, folder)
+            return f"Written to {folder}: {', '.join(names)}.\nIt is mounted still: unmount it before you pull it out."
+        if stick is None:
+            ours = "put one in that has a FAT file system, wait a few seconds, and try again"
+            hint = (
+                ours
+                if host.system() == "FreeBSD"
+                else "mount one below /media, where you can write to it, and try again"
+            )
+            raise EnvironmentFault("no USB stick was found", hint=hint)
+        await self.system("usb-mount", stick.device)
+        try:
+            names = await asyncio.to_thread(_copy, paths, str(STICK))
+        finally:
+            await self.system("usb-unmount")
+        return f"Written to the stick: {', '.join(names)}.\nIt is unmounted: pull it out."
+
+    async def system(self, verb: str, *words: str, said: str = "") -> str:
+        """One of the operator's verbs through the privileged helper; what it said."""
+        done = await privilege.run(VERBS.get(verb, verb), *words, timeout=120.0, said=said)
+        if not done.ok:
+            raise EnvironmentFault(f"{verb} was not done", done.reason, "the doctor says whether the helper is there")
+        return done.output.strip()
+
+
+def _copy(paths: tuple[str, ...], folder: str) -> list[str]:
+    """Onto the medium itself, not only into the system's memory."""
+    names = []
+    for path in paths:
+        target = Path(shutil.copyfile(path, Path(folder) / Path(path).name))
+        with target.open("rb") as file:
+            os.fsync(file.fileno())
+        names.append(target.name)
+    return names

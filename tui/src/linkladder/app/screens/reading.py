@@ -1,0 +1,119 @@
+"""Pages to read: what the doctor found, what was written down, what is in force on this machine."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from linkladder.app.backend import Finding, Health, Setting
+from linkladder.app.screens.base import Page
+
+STYLE = {Health.OK: "green", Health.WARN: "yellow", Health.BAD: "bold red", Health.UNKNOWN: "dim"}
+WORDS = {True: ("yes", ""), False: ("NO", "bold red"), None: ("-", "")}
+
+
+def settings_page(rows: tuple[Setting, ...]) -> Text:
+    """Shipped, in force, and why they differ; what is not in force has a line of its own for the reason."""
+    if not rows:
+        return Text("Nothing could be read on this machine.")
+    shipped = [s for s in rows if s.shipped]
+    wrong = [s for s in shipped if s.in_force is False]
+    out = Text()
+    if not shipped:
+        out.append("This machine is no appliance: it ships no settings, and these are as its owner has them.\n\n")
+    elif wrong:
+        out.append(f"{len(wrong)} of {len(shipped)} settings are not in force.\n\n", "bold")
+    else:
+        out.append("Every setting that this machine can take is in force.\n\n", "bold")
+    wide = min(44, max(len(s.name) for s in rows)) + 1
+    out.append(f"{'setting':<{wide}}{'shipped':<13}{'now':<13}in force\n", "bold underline")
+    for s in rows:
+        word, style = WORDS[s.in_force]
+        out.append(f"{s.name:<{wide}}{s.shipped or '-':<13}{s.current or '-':<13}")
+        out.append(f"{word}\n", style)
+        told = "; ".join(text for text in (s.why, s.purpose if s.in_force is not True else "") if text)
+        if told and s.shipped:
+            out.append(f"  {told}\n", "dim" if s.in_force is None else "")
+    return out
+
+
+def findings_page(found: tuple[Finding, ...]) -> Text:
+    """What is wrong first, each with what to do."""
+    order = [Health.BAD, Health.WARN, Health.UNKNOWN, Health.OK]
+    out = Text()
+    for f in sorted(found, key=lambda f: order.index(f.health)):
+        out.append(f"{f.health.value:<13}", STYLE[f.health])
+        out.append(f.title, "bold" if f.health is not Health.OK else "")
+        out.append(f": {f.detail}\n" if f.detail else "\n")
+        if f.hint and f.health is not Health.OK:
+            out.append(f"{'':<13}do: {f.hint}\n")
+    return out if found else Text("nothing was looked at")
+
+
+class Reading(Page):
+    """A page of text that a thread gathers."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "app.help", "Help", key_display="?")]
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="body", id="scroll") as scroll:
+            scroll.can_focus = True
+            yield Static("looking ...", id="page", markup=False)
+
+    def on_mount(self) -> None:
+        self.load()
+
+    def gather(self) -> Text:
+        raise NotImplementedError
+
+    @work(exclusive=True, group="read")
+    async def load(self) -> None:
+        text = await self.ladder_app.ask(self.gather)
+        if text is not None:
+            self.query_one("#page", Static).update(text)
+
+
+class DoctorScreen(Reading):
+    NAME = "Doctor"
+    HELP = "What linkladder needs of this machine, what it found, and what to do about it."
+
+    def gather(self) -> Text:
+        return findings_page(self.ladder_app.backend.findings())
+
+
+class LogScreen(Reading):
+    NAME = "Log"
+    HELP = "What linkladder wrote down, newest last. r reads it again."
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "again", "Read again")]
+
+    def gather(self) -> Text:
+        lines = self.ladder_app.backend.log_lines(500)
+        return Text("\n".join(lines) or "nothing was written down yet")
+
+    @work(exclusive=True, group="read")
+    async def load(self) -> None:
+        text = await self.ladder_app.ask(self.gather)
+        if text is not None:
+            self.query_one("#page", Static).update(text)
+            self.call_after_refresh(self.query_one("#scroll").scroll_end, animate=False)
+
+    def action_again(self) -> None:
+        self.load()
+
+
+class SettingsScreen(Reading):
+    NAME = "Tunables"
+    HELP = """
+Each setting that the image ships: the value it ships, the value in force now, whether
+that is so, and why where it is not ("not on this NIC", "kernel lacks it", "refused").
+Below stand the offloads of the adapters, which the image leaves as the driver has them.
+"""
+
+    def gather(self) -> Text:
+        return settings_page(self.ladder_app.backend.settings())
