@@ -13,6 +13,7 @@ from linkladder import cli, codec
 from linkladder.judge import Verdict, flaws, judge_document
 from linkladder.model import (
     Contract,
+    CpuUse,
     Direction,
     Document,
     Fault,
@@ -163,12 +164,12 @@ def test_larger_segments_than_the_entered_mtu_are_no_pass() -> None:
 def test_udp_that_the_card_got_and_the_socket_did_not_is_the_ends_fault() -> None:
     good = both(RungName.DC_LINK, GOOD)
     lossy = udp(F, 480e6, 400e6)
-    total = lossy.trials[0].flows[0].total_bytes
-    for share, verdict in ((1.2, Verdict.PASS), (1.0, Verdict.FAIL)):
-        card = NicCounters("eth0", rx_bytes=int(total * share * 1512 / 1470))
-        seen = dataclasses.replace(lossy, trials=(dataclasses.replace(lossy.trials[0], nics={"far": card}),))
+    for got, busy, verdict in ((130_000, 40, Verdict.PASS), (108_500, 40, Verdict.FAIL), (108_500, 100, Verdict.FAIL)):
+        cards = {"near": NicCounters("eth0", tx_packets=130_000), "far": NicCounters("eth0", rx_packets=got)}
+        cpu = {"near": CpuUse(20, 30, 0.4), "far": CpuUse(20, busy, 0.4)}
+        seen = dataclasses.replace(lossy, trials=(dataclasses.replace(lossy.trials[0], nics=cards, cpu=cpu),))
         link = dataclasses.replace(good, experiments=(*good.experiments, seen))
-        assert judge_document(document(HOST, link)).verdict is verdict, share
+        assert judge_document(document(HOST, link)).verdict is verdict, (got, busy)
 
 
 def test_a_udp_sender_that_was_too_slow_is_no_policer() -> None:

@@ -24,9 +24,9 @@ def compression(rung: RungResult | None, direction: Direction, best: float) -> s
         return UNTRIED
     trial, p = max(tried, key=lambda x: direction_bps(x[0], x[1], direction))
     bps = direction_bps(trial, p, direction)
-    said = f"incompressible payload carried {units.rate(bps)} of the ceiling's {units.rate(best)}"
+    said = f"incompressible payload carried {units.rate(bps)}"
     if bps > best * (1 + measurement_error(trial, p)):
-        return f"It is not compression: {said} as well."
+        return f"It is not compression: {said} {direction}, above the ceiling as well."
     if bps < ENOUGH * best and any(c.busiest >= BUSY for c in trial.cpu.values()):
         return f"Whether it is compression cannot be told: {said}, but a core of the generator was saturated."
     return (

@@ -238,7 +238,8 @@ def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, 
         p = e.parameters
         if p.protocol is Protocol.UDP and p.direction is direction and p.udp_rate_bps:
             for t in e.trials:
-                if (t.ok or t.fault is Fault.PATH) and not _overwhelmed(t.cpu.get(receiver)):
+                busy = _overwhelmed(t.cpu.get(receiver)) and lost_by(t, direction) != "path"
+                if (t.ok or t.fault is Fault.PATH) and not busy:
                     found.append(paced(t, p, direction))
     return tuple(found)
 
@@ -246,6 +247,19 @@ def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, 
 def _overwhelmed(receiver: CpuUse | None) -> bool:
     """Whether the receiving end may itself have lost the datagrams: then they are no witness of the path."""
     return receiver is not None and (receiver.busiest >= BUSY or (receiver.starved or 0.0) >= STARVED)
+
+
+def lost_by(trial: TrialResult, direction: Direction) -> str:
+    """Who lost a UDP trial's datagrams, by what the two cards counted: "path", "end", or "" where that is not clear."""
+    ends = ("near", "far") if direction is Direction.FORWARD else ("far", "near")
+    out, in_ = (trial.nics.get(end, NicCounters("")) for end in ends)
+    if not trial.lost or not trial.datagrams or not out.tx_packets or not in_.rx_packets or in_.rx_drops:
+        return ""
+    lost = trial.lost / trial.datagrams
+    between = 1 - in_.rx_packets / out.tx_packets
+    if trial.lost < 20:
+        return ""
+    return "path" if between >= 0.5 * lost else "end" if between <= 0.2 * lost else ""
 
 
 def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> Paced:

@@ -41,7 +41,7 @@ def follow_ups(
                 asked += _about(j.limiter, rung, j, deal)
     if rung.name is RungName.DC_LINK and not asked:
         asked += _repeats(rung, verdict, chosen)
-    return tuple(_merged(rung.name, asked))
+    return tuple(_merged(rung.name, [a for a in asked if not _done(rung, a[2])]))
 
 
 def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[_Asked]:
@@ -118,6 +118,19 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
         if p.write_size:
             values["write_size"] = p.write_size
         yield "whether it holds over repeats", "the interval over the repeats replaces the provisional one", values
+
+
+def _done(rung: RungResult, values: dict[str, _Value]) -> bool:
+    """Whether the rung has that setting already, as often as is asked for: then asking again would not help."""
+    keys = ("protocol", "direction", "streams", "udp_rate", "incompressible")
+    for e in rung.experiments:
+        p = e.parameters
+        mine = (p.protocol, p.direction, p.streams, round(p.udp_rate_bps or 0), p.incompressible)
+        window = "default" if p.window is None else "8M" if p.window == 8 << 20 else p.window
+        same = all(values.get(k, v) == v for k, v in zip(keys, mine, strict=True))
+        if same and values.get("window", window) == window and len(e.trials) >= int(values.get("repeats", 1)):
+            return True
+    return False
 
 
 def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:
