@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from linkladder import host
 from linkladder import plan as plans
+from linkladder.agent.requests import HelloReply
 from linkladder.engine.commands import planned
+from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.model import Contract, Direction, End, Layer, Protocol, RungName
 from linkladder.model import Path as RungPath
 from linkladder.tools import ToolVersions
@@ -131,3 +135,18 @@ def test_the_link_description_survives_and_fills_in(tmp_path: Path) -> None:
     assert plan.contract == contract
     assert plan.rungs[-1].path == paths[RungName.DC_LINK]
     assert plan.rungs[0].path == RungPath(local="127.0.0.1", remote="127.0.0.1")
+
+
+def test_a_plan_may_name_the_interface_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = MINIMAL + '[path.dc-link]\ninterface = "vmx1"\n'
+    link = plans.Link(paths={RungName.DC_LINK: RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta")})
+    rung = plans.with_link(plans.read_plan(text), link).rungs[-1]
+    assert rung.path == RungPath("10.0.0.1", "10.0.1.1", "beta", "vmx1"), "the rest is the link description's"
+    owned = {"vmx1": ("fe80::1", "192.0.2.9", "10.9.9.9")}
+    monkeypatch.setattr(host, "addresses_of", lambda name: owned.get(name, ()))
+    monkeypatch.setattr(host, "same_subnet", lambda mine, theirs: mine == "10.9.9.9")
+    near = far = HelloReply(1, "", "x", "", {}, (), None, 1)
+    path = RungPath(remote="10.9.9.1", local_interface="vmx1")
+    assert resolve(replace(rung, path=path), near, far).local == "10.9.9.9"
+    with pytest.raises(PathUnknown, match="vmx7 has no IPv4 address here"):
+        resolve(replace(rung, path=replace(path, local_interface="vmx7")), near, far)

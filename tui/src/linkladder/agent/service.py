@@ -18,6 +18,7 @@ from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Children, search_path
 from linkladder.model import HostFacts, Tool
 
+SHORTEST = 0.1  # seconds that a last sample must span: the system counts CPU in hundredths
 LISTEN_WAIT = 3.0  # seconds in which a server must listen
 MISSING = "not found; install it (linkladder doctor says how)"
 
@@ -40,6 +41,8 @@ class Service:
         self.lock = TrialLock()
         self.listener: ProbeListener | None = None
         self.sampling: asyncio.Task[None] | None = None
+        self.sampler = host.Sampler()
+        self.sampled = 0.0
         self.versions: dict[str, str] | None = None
 
     async def do(self, verb: str, request: Any) -> Any:
@@ -184,19 +187,25 @@ class Service:
         if self.sampling:
             self.sampling.cancel()
             self.sampling = None
+            if time.monotonic() - self.sampled > SHORTEST:
+                self._say_sample()  # what has happened since the last full second
         if request.on:
+            self.sampler = host.Sampler()
+            self.sampler.start()
+            self.sampled = time.monotonic()
             self.sampling = asyncio.create_task(self._sample())
         return ask.Nothing()
 
     async def _sample(self) -> None:
-        sampler = host.Sampler()
-        sampler.start()
         due = time.monotonic()
         while True:
             due += 1.0
             await asyncio.sleep(max(0.0, due - time.monotonic()))
-            seen = sampler.sample()
-            self.say(ask.RawSample(time.monotonic(), seen.cores, seen.memory_used, seen.nics, seen.retransmits))
+            self._say_sample()
+
+    def _say_sample(self) -> None:
+        seen, self.sampled = self.sampler.sample(), time.monotonic()
+        self.say(ask.RawSample(self.sampled, seen.cores, seen.memory_used, seen.nics, seen.retransmits))
 
     async def do_counters(self, request: ask.Counters) -> ask.CountersReply:
         return await asyncio.to_thread(self._counters, request)

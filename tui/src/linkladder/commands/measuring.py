@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder import events as ev
@@ -54,6 +56,10 @@ def _run(args: argparse.Namespace) -> int:
         if not plan.rungs:
             raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")
     plan = _with_peer(plan)
+    if args.json and args.json != "-":  # now, and not when hours have been measured
+        folder = FilePath(args.json).absolute().parent
+        if not folder.is_dir() or not os.access(args.json if FilePath(args.json).exists() else folder, os.W_OK):
+            raise UsageError(f"{args.json} cannot be written", hint="name a file in a folder that is there and yours")
     if args.dry_run:
         describe(*asyncio.run(asked(plan)))
         return 0

@@ -111,7 +111,8 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
 
 def _check(args: argparse.Namespace) -> int:
     plan = load(str(args.file) if str(args.file).endswith(".toml") else f"./{args.file}")
-    print(f"{args.file}: right: {plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}")
+    print(f"{args.file}: right: {plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}\n")
+    describe(plan)
     return 0
 
 

@@ -6,6 +6,7 @@ import ipaddress
 import socket
 from dataclasses import replace
 
+from linkladder import host
 from linkladder.agent.requests import HelloReply
 from linkladder.model import Path, Plan, Rung, RungName
 
@@ -20,7 +21,7 @@ def resolve(rung: Rung, near: HelloReply, far: HelloReply) -> Path:
     remote = path.remote or _guess(near, far)
     if not remote:
         raise PathUnknown(f"{far.name} has announced no address that could be tested")
-    local = path.local or _source(remote)
+    local = path.local or (_on(path.local_interface, remote) if path.local_interface else _source(remote))
     if not local:
         raise PathUnknown(f"there is no route to {remote}")
     return replace(path, local=local, remote=remote)
@@ -42,6 +43,15 @@ def _guess(near: HelloReply, far: HelloReply) -> str:
         if _source(address) in near.addresses:
             return address
     return ranked[0] if ranked else ""
+
+
+def _on(interface: str, remote: str) -> str:
+    """The own address of that interface that can speak to `remote`; one in its subnet first."""
+    version = ipaddress.ip_address(remote).version
+    fitting = [a for a in host.addresses_of(interface) if ipaddress.ip_address(a).version == version]
+    if not fitting:
+        raise PathUnknown(f"{interface} has no IPv{version} address here")
+    return next((a for a in fitting if host.same_subnet(a, remote)), fitting[0])
 
 
 def _source(remote: str) -> str:

@@ -12,6 +12,7 @@ cores are counted and reported.
 
 from __future__ import annotations
 
+from linkladder.host import addresses
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.host.switches import Appliance, Stick, appliance, mounted_stick, sticks
@@ -23,6 +24,7 @@ __all__ = [
     "Sampler",
     "SocketStat",
     "Stick",
+    "addresses_of",
     "appliance",
     "arp_direct",
     "boot_id",
@@ -103,6 +105,11 @@ def listening(port: int, udp: bool = False, address: str = "") -> bool:
 def interface_of(address: str) -> str:
     """The interface that owns the address, '' if none does."""
     return backend().interface_of(address)
+
+
+def addresses_of(interface: str) -> tuple[str, ...]:
+    """The addresses that the interface owns, none if there is no such interface."""
+    return addresses.by_interface().get(interface, ())
 
 
 def route_interface(remote: str, local: str = "") -> str:

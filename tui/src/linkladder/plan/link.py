@@ -73,7 +73,9 @@ def with_link(plan: Plan, link: Link, peer: str = "") -> Plan:
     """The plan with what the link description knows filled in; a path of the plan's own wins."""
     rungs = []
     for rung in plan.rungs:
-        path = rung.path if rung.path.remote else link.paths.get(rung.name, rung.path)
+        path = rung.path
+        if not path.remote and (described := link.paths.get(rung.name)):
+            path = replace(described, **{key: value for key, value in vars(path).items() if value})
         if rung.name == RungName.LOCALHOST:
             path = Path(local="127.0.0.1", remote="127.0.0.1") if not path.remote else replace(path, peer="")
             if plan.contract.ip_version == 6 and path.remote == "127.0.0.1":
