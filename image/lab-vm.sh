@@ -163,7 +163,9 @@ if [ "$tmux" = no ]; then
 	exit 0
 fi
 terminals new-session -d -s lab -x 161 -y 26 "$(console alpha)"
-terminals set-option -g status off
+terminals set-option -g status-left-length 160 \; set-option -g status-right '' \; set-option -g window-status-current-format ''
+terminals set-option -g status-left \
+	'Ctrl-B arrow: other console   Ctrl-B d: leave   No DHCP here: System, Address: vmx1 static 10.77.0.1/24 and .2'
 terminals split-window -h -t lab "$(console beta)"
-echo "Ctrl-B and an arrow change the console, Ctrl-B d leaves; ./build.sh lab --vm --down ends the machines."
+echo "./build.sh lab --vm --down ends the machines"
 terminals attach -t lab
