@@ -239,7 +239,8 @@ class Lab:
         """link.toml at alpha: what a person would enter on the Link screen."""
         rate = int(self.link.rate)
         lines = ["[contract]", 'port = "10G"', f"rate = {rate}", 'layer = "L2"', f"mtu = {self.link.mtu}",
-                 'circuit = "lab"', ""]  # fmt: skip
+                 'circuit = "lab"']  # fmt: skip
+        lines += [f"expected_rtt_ms = {self.link.delay_ms}", ""] if self.link.delay_ms else [""]
         for rung in ("same-host", "same-vlan", "dc-link"):
             lines += [f"[path.{rung}]", f'local = "{self.address("alpha", rung)}"',
                       f'remote = "{self.address("beta", rung)}"', 'peer = "beta"', ""]  # fmt: skip
