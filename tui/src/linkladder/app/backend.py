@@ -94,6 +94,7 @@ class Heard:
     age: float = 0.0
     rtt_ms: float | None = None
     fingerprint: str = ""
+    note: str = ""  # its other addresses, the peer that it is already, that another has its name
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,12 @@ class Backend(Protocol):
     async def confirm(self, yes: bool) -> None: ...
 
     async def close_pairing(self) -> None: ...
+
+    def paired(self) -> tuple[PeerView, ...]: ...
+
+    def rename_peer(self, name: str, new: str) -> None: ...
+
+    def remove_peer(self, name: str) -> None: ...
 
     # --- system
 

@@ -260,6 +260,15 @@ class LiveBackend(Machine):
             await self._pairing.close()
             self._pairing = None
 
+    def paired(self) -> tuple[PeerView, ...]:
+        return self.peers()
+
+    def rename_peer(self, name: str, new: str) -> None:
+        pinned.rename(name, new)
+
+    def remove_peer(self, name: str) -> None:
+        pinned.remove(name)
+
 
 class _open:
     """A store for the length of one call."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from linkladder.app.backend import Heard, PairingState, PairStage
 from linkladder.pairing import events as say
+from linkladder.pairing import handoff
 from linkladder.pairing.service import PairingService
 
 
@@ -31,8 +32,9 @@ class PairingAdapter:
         self._shown = PairingState(PairStage.LISTENING)
 
     async def _follow(self, service: PairingService) -> None:
-        async for event in service.events():
-            self._shown = after(self._shown, event)
+        async with handoff.serve(service):  # `linkladder pair --yes-code` may answer for the person here
+            async for event in service.events():
+                self._shown = after(self._shown, event)
 
     def state(self) -> PairingState:
         service = self._service
@@ -40,7 +42,7 @@ class PairingAdapter:
             return self._shown
         now = time.monotonic()
         heard = tuple(
-            Heard(a.name, a.addresses[0], a.interface, max(0.0, now - a.heard), a.rtt_ms, a.fingerprint)
+            Heard(a.name, a.addresses[0], a.interface, max(0.0, now - a.heard), a.rtt_ms, a.fingerprint, note(a))
             for a in service.heard()
             if a.addresses
         )
@@ -66,6 +68,14 @@ class PairingAdapter:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
         self._shown = PairingState()
+
+
+def note(one: say.Appliance) -> str:
+    """'also 10.1.2.3, fd00::2; paired as beta'."""
+    parts = [f"not the only {one.name}: {one.fingerprint[:20]}..."] if one.same_name else []
+    parts += [f"paired as {one.known_as}"] if one.known_as else []
+    parts += [f"also {', '.join(one.addresses[1:])}"] if one.addresses[1:] else []
+    return "; ".join(parts)
 
 
 def after(shown: PairingState, event: say.Event) -> PairingState:

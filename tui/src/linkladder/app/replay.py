@@ -235,6 +235,15 @@ class ReplayBackend:
     async def close_pairing(self) -> None:
         self.state = PairingState()
 
+    def paired(self) -> tuple[PeerView, ...]:
+        return self.peers
+
+    def rename_peer(self, name: str, new: str) -> None:
+        self.peers = tuple(replace(p, name=new) if p.name == name else p for p in self.peers)
+
+    def remove_peer(self, name: str) -> None:
+        self.peers = tuple(p for p in self.peers if p.name != name)
+
     def appliance(self) -> Appliance:
         return self.switches
 

@@ -30,6 +30,14 @@ def heard_line(found: Heard) -> str:
     return f"{found.name:<12} {found.address:<16} {where}heard {units.duration(found.age)} ago{trip}"
 
 
+def heard_text(found: Heard) -> Text:
+    """The line, and below it what else is known of it."""
+    out = Text(heard_line(found), no_wrap=True, overflow="ellipsis")
+    if found.note:
+        out.append(f"\n  {found.note}", "dim")
+    return out
+
+
 READ_OUT = "Read it out on the phone, or walk over. If a figure or a word differs, somebody sits in between: refuse."
 ONE_IS_ENOUGH = "From here on one of the two screens is enough; leave the other appliance on."
 
@@ -44,10 +52,12 @@ A different code means that somebody sits in between, or that you look at the wr
 machine: refuse it.
 
 The window is open for ten minutes and closes by itself.
+F4 lists whom this appliance trusts already, to rename or remove them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "address", "Type an address"),
         Binding("o", "open", "Open again"),
+        Binding("f4,t", "trusted", "Trusted", key_display="F4"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
@@ -62,6 +72,7 @@ The window is open for ten minutes and closes by itself.
         self._stage: PairStage | None = None
         self._compared = 0.0
         self._names: list[str] = []
+        self._listed: tuple[Heard, ...] = ()
 
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="body", can_focus=False):
@@ -158,14 +169,15 @@ The window is open for ten minutes and closes by itself.
         box.display = bool(names)
         if names == self._names:
             for index, found in enumerate(state.heard):
-                box.replace_option_prompt_at_index(index, Text(heard_line(found), no_wrap=True))
+                box.replace_option_prompt_at_index(index, heard_text(found))
             return
-        first = not self._names
-        self._names = names
-        kept = box.highlighted
+        first, kept = not self._names, box.highlighted or 0
+        chosen = self._names[kept] if kept < len(self._names) else ""
+        self._names, self._listed = names, state.heard
         box.clear_options()
-        box.add_options([Option(Text(heard_line(h), no_wrap=True), id=h.address) for h in state.heard])
-        box.highlighted = min(kept or 0, len(names) - 1) if names else None
+        box.add_options([Option(heard_text(h)) for h in state.heard])  # no ids: two may claim one address
+        at = names.index(chosen) if chosen in names else min(kept, len(names) - 1)
+        box.highlighted = at if names else None
         typing = self.query_one("#address", Input).value
         if first and names and not typing and state.stage is PairStage.LISTENING:
             box.focus()
@@ -174,7 +186,7 @@ The window is open for ten minutes and closes by itself.
 
     @on(OptionList.OptionSelected, "#heard")
     def chosen(self, event: OptionList.OptionSelected) -> None:
-        self.call_up(str(event.option_id))
+        self.call_up(self._listed[event.option_index].address)
 
     @on(Input.Submitted, "#address")
     def typed(self, event: Input.Submitted) -> None:
@@ -217,6 +229,11 @@ The window is open for ten minutes and closes by itself.
 
     def action_address(self) -> None:
         self.query_one("#address", Input).focus()
+
+    def action_trusted(self) -> None:
+        from linkladder.app.screens.trusted import TrustedScreen
+
+        self.app.push_screen(TrustedScreen())
 
     def action_back(self) -> None:
         self.leave()

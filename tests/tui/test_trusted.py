@@ -1,0 +1,80 @@
+"""Who is heard, told apart whatever they claim; who is trusted, renamed and removed from the console."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import synth
+from helpers import until
+from linkladder.app.backend import Heard, PeerView
+from linkladder.app.main import LadderApp
+from linkladder.app.pairing import PairingAdapter
+from linkladder.pairing import handoff
+from linkladder.pairing.service import PairingService
+
+
+async def test_who_is_heard_is_told_apart_whatever_they_claim():
+    """Two of one name and one address, as a liar on the segment could have it: the screen stays up, Enter calls one."""
+    backend = synth.fresh()
+    backend.nearby = (
+        Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21, note="not the only beta: SHA256:AAAAAAAAAAAAA..."),
+        Heard("beta", "10.7.0.2", "vmx0", 2.0, None, note="not the only beta: SHA256:BBBBBBBBBBBBB...; also fd00::2"),
+    )
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        await pilot.press("enter")
+        text = await until(pilot, "SHA256:BBBBBBBBBBBBB...; also fd00::2")
+        assert "SHA256:AAAAAAAAAAAAA..." in text and "round trip 0.21" in " ".join(text.split())
+        backend.state = replace(backend.state, heard=(Heard("alef", "10.7.0.9", "vmx0", 1.0, 0.2), *backend.nearby))
+        await until(pilot, "alef")
+        await pilot.press("enter")
+        await until(pilot, "402 917")
+
+
+async def test_peers_are_renamed_and_removed():
+    backend = synth.fresh()
+    backend.peers = (
+        PeerView("beta", ("10.7.0.2", "fd00::2"), True, 0.21, "SHA256:AAAA"),
+        PeerView("gamma", ("10.7.0.3",), None, None, "SHA256:CCCC"),
+    )
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("p")
+        await until(pilot, "Heard on this segment")
+        await pilot.press("f4")
+        await until(pilot, "Trusted by this appliance")
+        text = await until(pilot, "gamma")
+        assert "10.7.0.2, fd00::2" in text and "SHA256:AAAA" in text
+        await pilot.press("n")
+        await until(pilot, "What is beta to be called here?")
+        await pilot.press(*["backspace"] * 4, *"far", "enter")
+        await until(pilot, "far 10.7.0.2")
+        await pilot.press("down", "x")
+        await until(pilot, "Trust gamma no more?")
+        await pilot.press("enter")  # the focus is on Keep
+        await until(pilot, "Trusted by this appliance")
+        assert len(backend.peers) == 2
+        await pilot.press("x")
+        await until(pilot, "Trust gamma no more?")
+        await pilot.press("left", "enter")
+        for _ in range(100):
+            await pilot.pause(0.02)
+            if len(backend.peers) == 1:
+                break
+        assert [p.name for p in backend.peers] == ["far"]
+
+
+async def test_a_script_answers_for_the_console(own_state: Path, unused_tcp_port: int) -> None:
+    """`pair --yes-code` reaches the window that the Pair screen has open, as it reaches a command's."""
+    adapter = PairingAdapter(PairingService(name="alpha", port=unused_tcp_port, bind="127.0.0.1", discover=False))
+    await adapter.open(1)
+    async with asyncio.timeout(5):
+        while (said := await handoff.ask("123 456")) is None:
+            await asyncio.sleep(0.02)
+    assert said == "no code is waiting to be confirmed"
+    await adapter.close()
+    assert await handoff.ask("123 456") is None

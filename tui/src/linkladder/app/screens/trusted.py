@@ -1,0 +1,99 @@
+"""Trusted: the appliances this one is paired with, to be renamed or removed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from linkladder.app.backend import PeerView
+from linkladder.app.screens.base import Page
+from linkladder.app.screens.dialogs import Ask, Question
+from linkladder.app.widgets.menu import Menu
+
+
+def trusted_text(peer: PeerView) -> Text:
+    """Name and addresses, and below them the key's fingerprint, which tells two of one name apart."""
+    out = Text(f"{peer.name:<20} {', '.join(peer.addresses) or 'no address'}", no_wrap=True, overflow="ellipsis")
+    out.append(f"\n  {peer.fingerprint or 'no key'}", "dim")
+    return out
+
+
+class TrustedScreen(Page):
+    NAME = "Trusted"
+    HELP = """
+The appliances that this one trusts, each by its own key.
+
+  n   another name for it, at this end only
+  x   trust it no more: its sessions end at once, and it must be paired again
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "rename", "Rename"),
+        Binding("x,delete", "remove", "Remove", key_display="x"),
+        Binding("question_mark", "app.help", "Help", key_display="?"),
+    ]
+    DEFAULT_CSS = "TrustedScreen #peers { height: auto; max-height: 100%; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._peers: tuple[PeerView, ...] = ()
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(classes="body", can_focus=False):
+            yield Static("Trusted by this appliance", classes="heading")
+            yield Static("", id="none", markup=False)
+            yield Menu("peers")
+
+    def on_mount(self) -> None:
+        self.load()
+
+    @work(exclusive=True, group="trusted")
+    async def load(self) -> None:
+        app = self.ladder_app
+        found = await app.ask(app.backend.paired)
+        if found is None:
+            return
+        self._peers = found
+        box = self.query_one("#peers", OptionList)
+        kept = box.highlighted or 0
+        box.clear_options()
+        box.add_options([Option(trusted_text(p), id=p.name) for p in found])
+        box.highlighted = min(kept, len(found) - 1) if found else None
+        box.display = bool(found)
+        self.query_one("#none", Static).update("" if found else "none yet: pair with the appliance at the other end")
+        box.focus()
+
+    def _current(self) -> PeerView | None:
+        at = self.query_one("#peers", OptionList).highlighted
+        return self._peers[at] if at is not None and at < len(self._peers) else None
+
+    @on(OptionList.OptionSelected, "#peers")
+    def chosen(self) -> None:
+        self.action_rename()
+
+    @work(exclusive=True, group="change")
+    async def action_rename(self) -> None:
+        app, peer = self.ladder_app, self._current()
+        if peer is None:
+            return
+        text = "Letters, digits, dots and dashes. The appliance itself keeps its own name."
+        new = await app.push_screen_wait(Ask(f"What is {peer.name} to be called here?", text, peer.name))
+        if new and new != peer.name:
+            await app.ask(app.backend.rename_peer, peer.name, new)
+            self.load()
+
+    @work(exclusive=True, group="change")
+    async def action_remove(self) -> None:
+        app, peer = self.ladder_app, self._current()
+        if peer is None:
+            return
+        text = "Its sessions end at once, a running trial included. To measure with it again, pair again."
+        if await app.push_screen_wait(Question(f"Trust {peer.name} no more?", text, "Remove", "Keep", safe=True)):
+            await app.ask(app.backend.remove_peer, peer.name)
+            self.load()
