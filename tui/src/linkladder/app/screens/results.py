@@ -135,6 +135,8 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
             out.append("\n")
         for line in judged.diagnosis:
             out.append(f"\n{line}")
+        for f in judged.follow_up:
+            out.append(f"\nNot settled: {f.question}? Press f to measure it.", "bold")
     for note in run.notes:
         out.append(f"\nNote: {note}")
     return out
@@ -148,14 +150,16 @@ streams and window: for each direction the range over its repeats, a bar (of the
 on this rung) and the CPU of the near and the far end. A wide screen adds how much of
 the ceiling that is. "forward" is near to far, "reverse" is far to near.
 
-  left, right  another tab         x   export: HTML, JSON, CSV, USB, scp, download link
-  up, down     scroll
+  left, right  another tab
+  up, down     scroll              f   measure what would settle the verdict
+  x            export: HTML, JSON, CSV; to disk, stick, over ssh, by a link
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "next_tab", "Next rung", key_display="Enter"),
         Binding("x", "export", "Export"),
         Binding("left,h", "tab(-1)", "Previous tab", show=False),
         Binding("right,l", "tab(1)", "Next tab", show=False),
+        Binding("f", "follow_up", "Measure what would settle it", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
@@ -219,6 +223,25 @@ the ceiling that is. "forward" is near to far, "reverse" is far to near.
 
     def action_next_tab(self) -> None:
         self.action_tab(1)
+
+    @work(exclusive=True, group="follow-up")
+    async def action_follow_up(self) -> None:
+        """Go on with this very run, by what its verdict asks for."""
+        from linkladder import plan as plans
+        from linkladder.app.screens.dialogs import Question
+
+        app, document, judged = self.ladder_app, self.document, self.judged
+        if document is None or judged is None:
+            return
+        plan = plans.follow_up(document.run.plan, judged)
+        if not plan.rungs:
+            self.notify("The verdict asks for nothing more")
+            return
+        asked = "; ".join(f"{f.question}?" for f in judged.follow_up)
+        takes = f"{plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}"
+        text = f"{asked[:1].upper()}{asked[1:]} {takes}, added to this run."
+        if await app.push_screen_wait(Question("Measure what would settle it?", text, "Measure", "Leave it")):
+            app.climb(plan, self.run_id)
 
     def action_export(self) -> None:
         from linkladder.app.screens.export import ExportScreen
