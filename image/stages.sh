@@ -89,7 +89,7 @@ write_configuration() {
 stage_jail() {
 	method=http
 	[ -z "$sets" ] || method=url=file://$sets
-	mkdir -p "$work/poudriere/distfiles"
+	mkdir -p "${LL_DISTFILES:-$work/poudriere/distfiles}"
 	if poudriere_here jail -i -j "$jail" >/dev/null 2>&1; then
 		poudriere_here jail -d -y -j "$jail"
 	fi
