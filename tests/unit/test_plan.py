@@ -68,6 +68,25 @@ def test_udp_percent_is_of_what_the_contract_can_carry() -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "contract", "size", "share"),
+    [
+        ("", Contract(rate_bps=1e9, layer=Layer.L2, mtu=1500), None, 1470 / 1512),
+        ("", Contract(rate_bps=1e9, layer=Layer.L2, mtu=9000), None, 1470 / 1512),
+        ("", Contract(rate_bps=1e9, layer=Layer.L2, mtu=1400), 1372, 1372 / 1414),
+        ("", Contract(rate_bps=1e9, layer=Layer.L2, mtu=1400, ip_version=6), 1352, 1352 / 1414),
+        ("write_size = 200\n", Contract(rate_bps=1e9, layer=Layer.L2), 200, 200 / 242),
+    ],
+)
+def test_datagrams_fit_the_mtu_and_their_rate_what_is_sold(
+    more: str, contract: Contract, size: int | None, share: float
+) -> None:
+    text = 'name = "u"\n[[experiment]]\nprotocol = "udp"\nudp_percent = 100\nrungs = "dc-link"\n'
+    exp = plans.read_plan(text + more, contract=contract).rungs[0].experiments[0]
+    assert exp.write_size == size
+    assert exp.udp_rate_bps == pytest.approx(1e9 * share)
+
+
+@pytest.mark.parametrize(
     ("text", "line", "words"),
     [
         ('name = "p"\n[[experiment]]\nstreamz = 2\n', 3, "streamz: unknown key"),

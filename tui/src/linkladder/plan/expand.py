@@ -20,7 +20,12 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     streams = [max(1, cores // 2) if s == "auto" else s for s in values.pop("streams", [1])]
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
-    rates = [*values.pop("udp_rate", []), *_shares(values.pop("udp_percent", []), contract)] or [None]
+    if values.get("protocol") == Protocol.UDP and "write_size" not in values:
+        whole = ceiling(contract, Protocol.UDP).payload_bytes
+        if whole < tools.default_datagram(contract.ip_version):
+            values["write_size"] = whole  # a datagram in fragments would be no even stream
+    full = ceiling(contract, Protocol.UDP, values.get("write_size")).bps
+    rates = [*values.pop("udp_rate", []), *(full * p / 100 for p in values.pop("udp_percent", []))] or [None]
     ways = _directions(values.pop("direction", [Direction.FORWARD]), rung)
     if values.get("tool") == Tool.PING:
         streams, windows, sessions = [1], [None], [1]
@@ -47,12 +52,6 @@ def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
     if rung == RungName.LOCALHOST:  # both ends are one machine: the other way is the same way
         ways = [Direction.FORWARD if w == Direction.REVERSE else w for w in ways]
     return list(dict.fromkeys(ways))
-
-
-def _shares(percents: list[float], contract: Contract) -> list[float]:
-    """Payload rates that fill so many percent of what the contract can carry as UDP."""
-    full = ceiling(contract, Protocol.UDP).bps
-    return [full * p / 100 for p in percents]
 
 
 def _name(exp: Experiment) -> str:

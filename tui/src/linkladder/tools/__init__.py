@@ -44,7 +44,15 @@ from __future__ import annotations
 
 from linkladder.model import Experiment, Protocol, Tool
 from linkladder.tools import iperf_lines, iperf_result, netperf, ping, saved, words
-from linkladder.tools.commands import client_argv, data_port, default_mtus, expected_seconds, ping_argv, server_argv
+from linkladder.tools.commands import (
+    UDP_PAYLOAD,
+    client_argv,
+    data_port,
+    default_mtus,
+    expected_seconds,
+    ping_argv,
+    server_argv,
+)
 from linkladder.tools.face import Expectation, Layout, Outcome, ToolVersions, Unavailable
 from linkladder.tools.live import LiveParser
 from linkladder.tools.ping import path_mtu
@@ -60,6 +68,7 @@ __all__ = [
     "Unavailable",
     "client_argv",
     "data_ports",
+    "default_datagram",
     "default_mtus",
     "expected_seconds",
     "finish",
@@ -72,6 +81,11 @@ __all__ = [
     "server_argv",
     "version_command",
 ]
+
+
+def default_datagram(ip_version: int) -> int:
+    """Payload bytes of a UDP datagram where a plan names none."""
+    return UDP_PAYLOAD[ip_version]
 
 
 def data_ports(exp: Experiment, port: int) -> tuple[int, ...]:
