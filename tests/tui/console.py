@@ -16,9 +16,12 @@ from pathlib import Path
 class Console:
     """One program in one tmux session; `until` waits for words, `keys` types."""
 
-    def __init__(self, argv: Sequence[str], size: tuple[int, int] = (80, 25), keep: Path | None = None) -> None:
+    def __init__(
+        self, argv: Sequence[str], size: tuple[int, int] = (80, 25), keep: Path | None = None, name: str = "screen"
+    ) -> None:
         self._socket = f"ll-test-{uuid.uuid4().hex[:8]}"
         self._keep = keep
+        self._name = name
         self._count = 0
         command = " ".join(map(shlex.quote, argv)) + "; echo left with $?; sleep 600"
         environ = {k: v for k, v in os.environ.items() if k not in ("TMUX", "NO_COLOR", "COLORTERM")}
@@ -36,7 +39,8 @@ class Console:
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
 
-    def until(self, words: str, seconds: float = 30.0) -> str:
+    def until(self, words: str, seconds: float = 60.0) -> str:
+        """The screen once it has the words, wherever it wraps them; generous, since the machine may be busy."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             text = self.screen()
@@ -44,7 +48,7 @@ class Console:
                 if self._keep:
                     self._count += 1
                     name = "".join(c if c.isalnum() else "-" for c in words.lower())[:40]
-                    (self._keep / f"{self._count:02d}-{name}.txt").write_text(text)
+                    (self._keep / f"{self._name}-{self._count:02d}-{name}.txt").write_text(text)
                 return text
             time.sleep(0.25)
         raise AssertionError(f"never saw {words!r} on:\n{self.screen()}")

@@ -59,6 +59,7 @@ class Recorder:
         self._clock = clock
         self._began = clock()
         self._file = path.open("w", encoding="utf-8")
+        self.full = False  # there is room for the last words, and for little else
         self._spare = path.with_suffix(".spare") if spare else None
         if self._spare:
             with contextlib.suppress(OSError):  # no room for it already: then the run will say so
@@ -71,6 +72,7 @@ class Recorder:
         except OSError:
             if self._spare is None:
                 raise
+            self.full = True
             self._give_up_spare()
             self._file.flush()  # what was not written yet is in the buffer still
 

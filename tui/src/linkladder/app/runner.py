@@ -32,6 +32,7 @@ from linkladder.store import Store
 
 VERBS = ("skip", "repeat", "pause", "resume", "cancel", "proceed")
 KEEP_LOGS = 5
+FULL = "the disk is full; delete old runs, or make room, and take the run up again"
 SPARE = 128 * 1024  # bytes kept back, for the last words of a run that a full disk ends
 log = logging.getLogger("linkladder.runner")
 
@@ -90,6 +91,8 @@ async def measure(folder: Path, plan: Plan, resume: str | None) -> None:
                 async for event in engine.run():
                     run_id = getattr(event, "run_id", run_id)
                     recorder.write(event)
+                    if recorder.full and not engine.controls.cancelled:
+                        engine.controls.cancel(FULL)
                     finished = finished or isinstance(event, RunFinished)
         finally:
             await near.close()
@@ -114,7 +117,7 @@ def why(error: Exception) -> str:
     if isinstance(error, LinkladderError):
         return in_a_line(error)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full; delete old runs, or make room, and take the run up again"
+        return FULL
     return f"{type(error).__name__}: {error}"
 
 

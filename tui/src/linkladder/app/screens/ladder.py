@@ -21,6 +21,7 @@ from linkladder.app.widgets import bars, rungs
 from linkladder.app.widgets.chart import StripChart
 from linkladder.judge.rungs import HEADROOM
 from linkladder.model import Direction, Document, End, Protocol, RungName, RunInfo, RunState
+from linkladder.store import CANCELLED
 from linkladder.verdicts import RungJudgement
 
 NOTICED = 15.0  # seconds that a notice stays
@@ -57,11 +58,16 @@ dotted columns are the warm-up, shown and not counted. Lines mark the contract, 
 ceiling (the most this port and MTU can carry) and, inside one host, what is needed:
 half as much again as was bought, so that the machine is not the limit further up.
 
-  Enter  the machine has been moved: go on        c  the exact commands of this trial
-  s      skip this rung                           n  add a note to the run
-  a      do this trial again                      x  cancel; both ends stop, results are kept
-  Space  pause after this trial, and go on        t  take the controls from another screen
-  v      results so far                           Esc back; the run goes on
+  Enter  the machine has been moved: go on
+  s      skip this rung
+  a      do this trial again
+  Space  pause after this trial, and go on
+  x      cancel; both ends stop, results are kept
+  c      the exact commands of this trial
+  n      add a note to the run
+  t      take the controls from another screen
+  v      results so far
+  Esc    back; the run goes on
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "proceed", "Go on", key_display="Enter"),
@@ -169,8 +175,8 @@ half as much again as was bought, so that the machine is not the limit further u
             if progress.state is RunState.COMPLETE:
                 return Text("The run is complete. Press Enter to read what it shows.", "bold")
             why = f": {progress.reason.rstrip('.')}" if progress.reason else ""
-            again = "Esc leads to Home, where the run can be taken up again"
-            return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it; {again}.")
+            again = "; Esc leads to Home, where it can be taken up again" if progress.reason != CANCELLED else ""
+            return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it{again}.")
         if progress.waiting and self._answered == progress.instruction:
             return Text(f"Looking where things stand for {progress.waiting} ...", "bold")
         if progress.waiting:
