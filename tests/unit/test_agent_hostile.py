@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from linkladder.agent import requests as ask
@@ -120,8 +121,7 @@ class Agent:
         return said
 
     def resident(self) -> int:
-        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGESIZE")
+        return int(psutil.Process(self.process.pid).memory_info().rss)
 
 
 @pytest.fixture

@@ -83,14 +83,12 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _remove(args: argparse.Namespace) -> int:
-    peers.remove(args.name)
-    print(f"{args.name} is trusted no more")
+    print(f"{peers.remove(args.name).name} is trusted no more")
     return 0
 
 
 def _rename(args: argparse.Namespace) -> int:
-    peers.rename(args.name, args.new)
-    print(f"{args.name} is called {args.new} now")
+    print(f"{peers.rename(args.name, args.new).name} is called {args.new} now")
     return 0
 
 

@@ -116,20 +116,23 @@ def _same(one: Peer, other: Peer) -> bool:
     return one.host_key == other.host_key or one.user_key == other.user_key
 
 
-def remove(name: str) -> None:
-    """Trust it no more, from this moment on: its sessions end too."""
+def remove(name: str) -> Peer:
+    """Trust it no more, from this moment on: its sessions end too; who it was."""
     peer = find(name)
     _change(lambda old: tuple(p for p in old if p.name != peer.name))
     sshd.end_sessions(peer.name)
+    return peer
 
 
-def rename(name: str, new: str) -> None:
+def rename(name: str, new: str) -> Peer:
+    """Another name for it at this end; who it was."""
     peer = find(name)
     replace(peer, name=new).check()
     if any(p.name == new for p in load()):
         raise UsageError(f"another peer is called {new!r} already", hint="linkladder peers lists them")
     _change(lambda old: tuple(replace(p, name=new) if p.name == peer.name else p for p in old))
     sshd.end_sessions(peer.name)  # they act under a name that is no more; the peer opens anew
+    return peer
 
 
 def announce(name: str, addresses: tuple[str, ...]) -> None:

@@ -308,7 +308,11 @@ class PairingService:
                 reading.result()
                 self._tell(say.PeerConfirmed(card.name))
                 reading = asyncio.create_task(link.step(DONE_TIME))
-            peer = await asyncio.to_thread(peers.pin, peer_of(card, link.address), self.name)
+            try:
+                peer = await asyncio.to_thread(peers.pin, peer_of(card, link.address), self.name)
+            except OSError as error:
+                hint = "make room in the state folder, then pair again"
+                raise EnvironmentFault(f"{card.name} cannot be stored", str(error), hint) from None
             await link.send(session.done())
             with contextlib.suppress(ProtocolError, TimeoutError, OSError):
                 await asyncio.wait_for(asyncio.shield(reading), DONE_TIME)

@@ -1,0 +1,178 @@
+"""`linkladder pair` at a terminal, and what it lists when the segment is full of liars."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import pty
+import re
+import select
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkladder import cli
+from linkladder.pairing import commands, discovery, keys, peers
+from linkladder.pairing.events import Appliance
+from pairing_ends import a_key, free_port
+
+
+class Terminal:
+    """The real command with a terminal of its own."""
+
+    def __init__(self, *words: str) -> None:
+        self._ours, theirs = pty.openpty()
+        argv = [sys.executable, "-m", "linkladder", "pair", "--port", str(free_port()), *words]
+        self.process = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+        os.close(theirs)
+        self.text = ""
+
+    def until(self, pattern: str, seconds: float = 20) -> re.Match[str]:
+        deadline = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.text)):
+            assert time.monotonic() < deadline, self.text
+            if select.select([self._ours], [], [], 0.1)[0]:
+                self.text += os.read(self._ours, 4096).decode()
+        self.text = self.text[found.end() :]
+        return found
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode() + b"\n")
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+
+def test_a_window_counts_down_on_a_terminal() -> None:
+    one = Terminal("--open", "--minutes", "2")
+    try:
+        one.until("pairing is open for 2 min 00 s")
+        first = int(one.until(r"\r\x1b\[Kopen for 1 min (\d\d) s")[1])
+        assert int(one.until(r"\r\x1b\[Kopen for 1 min (\d\d) s")[1]) < first
+        one.type("")
+        one.until("nobody is heard yet")
+        one.type("127.0.0.1")  # nobody pairs here but this one itself, on its own port
+        one.until("this is the appliance itself")
+    finally:
+        one.end()
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "61", "nan"])
+def test_a_window_is_open_for_an_hour_at_most(minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["pair", "--open", "--minutes", minutes]) == 2
+    assert "cannot be open for" in capsys.readouterr().err
+
+
+def liar(number: int) -> bytes:
+    name, key = f"x{number}", keys.fingerprint(a_key())
+    return discovery.encode(discovery.Beacon(1, f"{number:032x}", name, "1", ("192.0.2.1",), 8623, key, ask="ab" * 8))
+
+
+async def test_beacons_without_end_fill_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two thousand appliances that are none: at most so many are listed, answered and remembered, and for a while."""
+    told: list[tuple[Appliance, bool]] = []
+    mine = discovery.Beacon(1, "f" * 32, "alpha", "1", (), 8623, keys.fingerprint(a_key()))
+    one = discovery.Discovery(mine, lambda appliance, there: told.append((appliance, there)), free_port())
+    monkeypatch.setattr(discovery, "interface_of", lambda source: "vmx0")
+    sent: list[bytes] = []
+    monkeypatch.setattr(one, "_send", lambda data, target: sent.append(data))
+    for number in range(2_000):
+        one._take(liar(number), ("192.0.2.9", 8623))
+    assert len(one.heard()) == len(told) == discovery.MOST
+    assert len(one._asked) <= discovery.MOST and max(map(len, sent)) <= discovery.LIMIT
+    assert len(sent) <= 2_000 + discovery.MOST  # an answer to each; how many are read in a second is limited before
+    monkeypatch.setattr(time, "monotonic", lambda: 1e9)
+    call = asyncio.create_task(one._call())
+    await asyncio.sleep(0)
+    call.cancel()
+    assert not one.heard() and len(one._asked) == 1 and len(told) == 2 * discovery.MOST
+
+
+async def test_no_more_than_a_share_is_looked_at_each_second() -> None:
+    told: list[Any] = []
+    port = free_port()
+    mine = discovery.Beacon(1, "f" * 32, "alpha", "1", (), port, keys.fingerprint(a_key()))
+    one = discovery.Discovery(mine, lambda appliance, there: told.append(appliance), port)
+    looked = 0
+
+    def take(data: bytes, source: object) -> None:
+        nonlocal looked
+        looked += 1
+
+    one._take = take  # type: ignore[method-assign]
+    await one.open()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as eve:
+        for number in range(600):
+            eve.sendto(liar(number), ("127.0.0.1", port))
+            if number % 50 == 0:
+                await asyncio.sleep(0.005)
+    await asyncio.sleep(0.1)
+    await one.close()
+    assert 0 < looked <= 3 * discovery.PER_SECOND  # however many seconds the sending took on a busy machine
+
+
+class Silent:
+    """A service that hears a crowd and must not be asked to call all of it."""
+
+    is_open = True
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.crowd: list[Appliance] = []
+        self.most = self.now = 0
+
+    def heard(self) -> tuple[Appliance, ...]:
+        return tuple(self.crowd)
+
+    async def dial(self, address: str, port: int | None = None) -> None:
+        self.calls.append(address)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.001)
+        self.now -= 1
+
+
+async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    silent = Silent()
+    args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
+    one = commands.Pairing(silent, args)  # type: ignore[arg-type]
+    key = keys.fingerprint(a_key())
+    for number in range(1000):
+        seen = Appliance(f"{number:032x}", f"x{number}", "1", ("192.0.2.1", "fd00::1"), "vmx0", key, 8623, 0.0, 0.3)
+        silent.crowd.append(replace(seen, heard=time.monotonic()))
+        one._hear(seen)
+    assert len(one._heard) == commands.MOST
+    async with asyncio.timeout(10):
+        while len(silent.calls) < commands.MOST:
+            await asyncio.sleep(0.01)
+    assert silent.most <= commands.AT_ONCE
+    said = capsys.readouterr().out
+    assert "  1  x0  192.0.2.1  on vmx0, heard 0 s ago, round trip 0.300 ms\n     fd00::1, SHA256:" in said
+    assert "x99 " not in said
+
+
+def test_what_is_known_of_each_is_said() -> None:
+    one = Appliance("a", "beta", "1", ("192.0.2.1",), "vmx0", "SHA256:x", 8623, time.monotonic() - 5, None, "far", True)
+    first, second = commands.described(2, one)
+    assert first == "  2  beta  192.0.2.1  on vmx0, heard 5 s ago"
+    assert second == "     SHA256:x, paired as far, not the only one of this name"
+
+
+def test_peers_are_listed_renamed_and_removed(own_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    peers.pin(peers.Peer("beta", ("192.0.2.1", "fd00::1"), a_key(), a_key()))
+    assert cli.main(["peers"]) == 0 and "192.0.2.1,fd00::1" in capsys.readouterr().out
+    assert cli.main(["peers", "rename", "beta", "far end"]) == 2 and "no name" in capsys.readouterr().err
+    assert cli.main(["peers", "rename", "beta", "far"]) == 0
+    fingerprint = peers.find("far").fingerprint
+    assert cli.main(["peers", "remove", fingerprint[:20]]) == 0 and not peers.load()
+    assert "far is trusted no more" in capsys.readouterr().out
+    assert cli.main(["peers", "remove", "far"]) == 3
