@@ -55,8 +55,13 @@ ll_clean() {
 	rm -rf "$ll_world"/var/cache/pkg "$ll_world"/var/db/pkg/repos "$ll_world"/var/log/*.log "$ll_world"/usr/freebsd-dist
 	find "$ll_world/usr/local" -type d -name __pycache__ -prune -exec rm -rf {} +
 	# Python is started often and must not write beside its modules: compile them now, on all cores, and for good: a date
-	# that a medium rounds must not make it compile again.
-	chroot "$ll_world" /usr/local/bin/python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /usr/local/lib || echo "some modules were not compiled"
+	# that a medium rounds must not make it compile again.  The second medium has the same modules as the first.
+	if [ -s "$ll_set" ]; then
+		tar -C "$ll_world" --include '*.pyc' -xpf "$ll_set"
+	else
+		chroot "$ll_world" /usr/local/bin/python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /usr/local/lib ||
+			echo "some modules were not compiled"
+	fi
 	ln -sf /usr/share/zoneinfo/UTC "$ll_world/etc/localtime"
 	touch "$ll_world/etc/wall_cmos_clock" && rm -f "$ll_world/etc/wall_cmos_clock"
 }

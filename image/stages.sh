@@ -93,7 +93,18 @@ stage_jail() {
 	if poudriere_here jail -i -j "$jail" >/dev/null 2>&1; then
 		poudriere_here jail -d -y -j "$jail"
 	fi
+	sweep "$work/poudriere/jails/$jail"
 	poudriere_here jail -c -j "$jail" -v "$LL_RELEASE" -a "$LL_ARCH" -m "$method"
+}
+
+# sweep FOLDER ... - what an interrupted run left: half a system, with its mounts and its files that cannot be changed.
+sweep() {
+	for left in "$@"; do
+		[ -d "$left" ] || continue
+		mount -p | awk -v d="$left/" 'index($2, d) == 1 { print $2 }' | sort -r | xargs -r -n 1 umount -f
+		chflags -R noschg "$left"
+		rm -rf "$left"
+	done
 }
 
 jail_root() {
@@ -176,7 +187,8 @@ stage_image() {
 		echo "there is no kernel yet: the stage kernel comes before this one"
 		return 1
 	}
-	rm -rf "$work/overlay" "$work/images" "$work/linkladder.tzst"
+	sweep "$work"/poudriere/data/images/linkladder-*
+	rm -rf "$work/overlay" "$work/images" "$work/linkladder.tzst" "$work/linkladder.tzst.new"
 	mkdir -p "$work/images"
 	cp -Rp "$top/overlay" "$work/overlay"
 	for kind in usb iso; do
