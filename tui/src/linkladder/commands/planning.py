@@ -60,7 +60,7 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
     `versions` has what each peer's tools are; a peer that was not asked counts as alike to this machine.
     """
     near = local_versions()
-    print(f"plan {plan.name}: {plan.title}")
+    print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
     print(f"takes about {units.duration(plans.seconds(plan))}, {plans.trials(plan)} trials")
     for rung in plan.rungs:
         print(f"\n{rung.name}  ({units.duration(plans.seconds(rung))})")
