@@ -39,8 +39,10 @@ from linkladder.model import (
     Document,
     Fault,
     PathMtu,
+    Rtt,
     RungName,
     RunState,
+    TcpCounters,
 )
 
 F, R = Direction.FORWARD, Direction.REVERSE
@@ -203,6 +205,17 @@ def test_rfc6349_figures() -> None:
     assert figures.window_per_stream_bytes == pytest.approx(figures.bdp_bytes / 4)
     assert figures.transfer_time_ratio == pytest.approx(2.0, rel=1e-3)
     assert figures.efficiency_percent == 100.0
+
+
+def test_rfc6349_worked_examples() -> None:
+    """The examples that makers of measuring devices give: 2000 of 102000 sent again, 25 ms that become 32 ms."""
+    busy = Rtt(50, 50, 26.0, 32.0, 60.0, 30.0, 50.0, 5.0)
+    counters = {"near": TcpCounters(102_000, 2_000), "far": TcpCounters(102_000, 0)}
+    one = trial(80e6, tcp=counters, rtt_under_load=busy)
+    link = rung(RungName.DC_LINK, ping(25.0 / 0.9), tcp(F, (one,)))
+    figures = judge_rung(link, document(link)).rfc6349[0]
+    assert figures.buffer_delay_percent == pytest.approx(28.0)
+    assert figures.efficiency_percent == pytest.approx(98.04, abs=0.05)
 
 
 def test_judgement_survives_the_codec() -> None:

@@ -138,6 +138,24 @@ def test_every_command_of_a_plan_is_shown_before_it_runs() -> None:
     assert reason.startswith("not available: iperf sets a socket buffer only")
 
 
+def test_the_path_is_probed_before_it_is_loaded() -> None:
+    text = """name = "x"
+[[experiment]]
+rungs = ["dc-link"]
+[[experiment]]
+rungs = ["dc-link"]
+tool = "ping"
+protocol = "echo"
+[[experiment]]
+rungs = ["dc-link"]
+tool = "ping"
+protocol = "df"
+direction = "both"
+"""
+    order = [e.protocol for e, _ in plans.order(plans.read_plan(text).rungs[0])]
+    assert order == ["df", "df", "echo", "tcp"]
+
+
 def test_repeats_are_interleaved() -> None:
     text = 'name = "p"\n[[experiment]]\nrungs = "dc-link"\nstreams = [1, 2]\nrepeats = 2\n'
     rung = plans.read_plan(text).rungs[0]

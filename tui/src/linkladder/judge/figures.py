@@ -7,9 +7,11 @@ baseline.  Bandwidth-delay product: ceiling times baseline round trip, the windo
 
 from __future__ import annotations
 
+import statistics
+
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import Evidence, gather
-from linkladder.model import Contract, Direction, Rtt, RungResult
+from linkladder.model import Contract, Direction, Rtt, RungResult, TrialResult
 from linkladder.verdicts import ExperimentJudgement, Rfc6349
 
 
@@ -28,7 +30,7 @@ def _one(rung: RungResult, deal: Contract, judged: ExperimentJudgement, directio
     seen: list[Evidence] = [gather(t, result.parameters, deal, direction, rung, True) for t in result.trials if t.ok]
     first = seen[0] if seen else None
     base = _baseline(first.idle) if first else None
-    loaded = [e.loaded_ms for e in seen if e.loaded_ms is not None]
+    loaded = [ms for t in result.trials if t.ok if (ms := _mean(t, direction)) is not None]
     losses = [e.loss for e in seen if e.loss is not None]
     mean_loaded = sum(loaded) / len(loaded) if loaded else None
     goodput = judged.spread.median if judged.spread else 0.0
@@ -47,6 +49,15 @@ def _one(rung: RungResult, deal: Contract, judged: ExperimentJudgement, directio
         efficiency_percent=100 * (1 - sum(losses) / len(losses)) if losses else None,
         buffer_delay_percent=100 * (mean_loaded - base) / base if mean_loaded and base else None,
     )
+
+
+def _mean(trial: TrialResult, direction: Direction) -> float | None:
+    """The mean round trip under load, which the RFC asks for; a median would hide a queue that comes and goes."""
+    under = trial.rtt_under_load
+    if under is not None and under.received and under.avg_ms is not None:
+        return under.avg_ms
+    seen = [i.rtt_ms for i in trial.intervals if i.counted and i.direction is direction and i.rtt_ms is not None]
+    return statistics.fmean(seen) if seen else None
 
 
 def deal_bdp(bps: float, rtt_ms: float) -> float:

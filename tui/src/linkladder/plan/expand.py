@@ -11,6 +11,7 @@ from linkladder import tools, units
 from linkladder.judge import ceiling
 from linkladder.model import Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Tool
 
+FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
 OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
 
 
@@ -99,8 +100,9 @@ def trials(plan: Plan | Rung) -> int:
 
 
 def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
-    """Trials in the order they run: repeats interleaved, so that drift hits every setting alike."""
-    for repeat in range(max((e.repeats for e in rung.experiments), default=0)):
-        for exp in rung.experiments:
+    """Trials in the order they run: what the path is before what it carries, repeats interleaved against drift."""
+    first = sorted(rung.experiments, key=lambda e: FIRST.get(e.protocol, len(FIRST)))
+    for repeat in range(max((e.repeats for e in first), default=0)):
+        for exp in first:
             if repeat < exp.repeats:
                 yield exp, repeat
