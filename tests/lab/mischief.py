@@ -6,6 +6,7 @@ A `World` says how to run a command on a site and how to find its processes; eve
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,10 @@ direction = "{direction}"
 {more}
 """
 TOOLS = ("iperf", "netperf", "netserver", "ping")
+# Emulated machines take many times what real ones take: every limit is multiplied.
+SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
+# And trials are longer there, as looking for a process and killing it takes seconds.
+LONGER = max(1, min(3, round(SLOW / 2)))
 
 
 class World(Protocol):
@@ -62,7 +67,7 @@ def plan_text(
     world: World, duration: int = 4, repeats: int = 1, streams: int = 2, direction: str = "forward", more: str = ""
 ) -> str:
     return PLAN.format(
-        rung=world.rung, streams=streams, duration=duration, repeats=repeats, direction=direction, more=more
+        rung=world.rung, streams=streams, duration=duration * LONGER, repeats=repeats, direction=direction, more=more
     )
 
 
@@ -76,12 +81,12 @@ class Run:
         self.process = world.linkladder("run", "--plan", f"{world.folder}/{name}.toml", "--peer", "beta", env=env)
 
     def wait(self, seconds: float = 90.0) -> int:
-        self.process.communicate(timeout=seconds)
+        self.process.communicate(timeout=seconds * SLOW)
         return self.process.returncode
 
     def document(self) -> dict[str, Any]:
         shown = self.world.linkladder("show", "last", "--json")
-        out, errors = shown.communicate(timeout=60)
+        out, errors = shown.communicate(timeout=60 * SLOW)
         assert shown.returncode == 0, errors
         found: dict[str, Any] = json.loads(out)
         return found
@@ -91,12 +96,12 @@ class Run:
 
 
 def tool(world: World, site: str, *words: str, seconds: float = 20.0) -> int:
-    """The pid of a tool with these words in its command line, once it runs."""
+    """The pid of the iperf with these words in its command line, once it runs; pings also run before a trial."""
 
     def find() -> int | None:
         for pid, line in world.processes(site).items():
             name = line.split(" ", 1)[0].rsplit("/", 1)[-1]
-            if name in TOOLS and all(w in line.split() for w in words):
+            if name == "iperf" and all(w in line.split() for w in words):
                 return pid
         return None
 
@@ -117,7 +122,7 @@ def agent(world: World, site: str = "beta") -> int:
 
 
 def until(found: Callable[[], Any], seconds: float, otherwise: str) -> Any:
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * SLOW
     while (value := found()) is None:
         assert time.monotonic() < deadline, otherwise
         time.sleep(0.1)
@@ -203,10 +208,13 @@ def channel_killed(world: World) -> None:
 
 
 def _sshd_session(world: World) -> int | None:
-    """The privileged process of the connection, which outlives neither us nor the channel."""
-    for pid, line in world.processes("beta").items():
-        if line.startswith("sshd") and ("[priv]" in line or "@notty" in line):
+    """The sshd that the agent belongs to: the nearest one above it."""
+    running = world.processes("beta")
+    pid = agent(world)
+    while pid > 1:
+        if running.get(pid, "").startswith("sshd"):
             return pid
+        pid = int(world.run("beta", f"ps -o ppid= -p {pid}", check=False).strip() or 0)
     return None
 
 
@@ -228,10 +236,10 @@ def run_killed(world: World) -> None:
     tool(world, "alpha", "-c")
     pid = until(lambda: _run_pid(world), 5.0, "no run on alpha")
     world.run("alpha", f"kill -9 {pid}")
-    run.process.communicate(timeout=20)
+    run.process.communicate(timeout=20 * SLOW)
     no_tool_left(world, 10.0)
     again = world.linkladder("run", "--resume", "last")
-    again.communicate(timeout=90)
+    again.communicate(timeout=90 * SLOW)
     assert again.returncode == 0
     assert [t["ok"] for t in run.trials()] == [True, True]
 
@@ -255,7 +263,7 @@ def cancelled(world: World) -> None:
     no_tool_left(world, 3.0)
     stopped = time.monotonic() - began
     assert run.wait(20) == 3
-    assert stopped < 2.0, f"the tools ran on for {stopped:.1f} s"
+    assert stopped < 2.0 * SLOW, f"the tools ran on for {stopped:.1f} s"
     assert run.document()["run"]["state"] == "incomplete"
 
 
@@ -277,7 +285,7 @@ def tool_hangs(world: World) -> None:
     assert run.wait(60) == 1
     (trial,) = run.trials()
     assert not trial["ok"] and trial["fault"] == "tool" and trial["reason"]
-    assert trial["seconds"] < 30
+    assert trial["seconds"] < 30 * SLOW
     no_tool_left(world)
 
 
@@ -310,7 +318,7 @@ def port_taken(world: World) -> None:
         "    s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
         "    s.bind(('', port)); s.listen(1)\n"
         "    held.append(s)\n"
-        "print('held', flush=True); time.sleep(60)\n"
+        "print('held', flush=True); time.sleep(600)\n"
     )
     world.write("beta", f"{world.folder}/hold.py", code)
     world.run(
@@ -338,7 +346,7 @@ def wrong_local_address(world: World) -> None:
 
 def _remote(world: World) -> str:
     shown = world.linkladder("run", "--plan", "quick", "--rung", world.rung, "--dry-run")
-    out, _ = shown.communicate(timeout=30)
+    out, _ = shown.communicate(timeout=30 * SLOW)
     return next(line.split(" to ")[1].split()[0] for line in out.splitlines() if " to " in line and "from " in line)
 
 

@@ -45,7 +45,7 @@ def accelerator() -> list[str]:
                 return ["-accel", "kvm", "-cpu", "host"]
         except subprocess.TimeoutExpired:
             pass
-    return ["-accel", "tcg,thread=multi", "-cpu", "qemu64,+rdrand"]
+    return ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "qemu64,+rdrand"]
 
 
 class Console:
@@ -200,6 +200,7 @@ class Machine:
             words += ["-device", "ide-cd,drive=cd0,bootindex=0"]
         path = self.folder / "console"
         path.unlink(missing_ok=True)
+        words += ["-monitor", f"unix:{self.folder}/monitor,server=on,wait=off"]
         words += [
             "-chardev",
             f"socket,id=c,path={path},server=on,wait=off,logfile={self.folder}/console.log",
@@ -226,9 +227,23 @@ class Machine:
         self.console = Console(path)
         return self.console
 
+    def monitor(self, command: str) -> str:
+        """QEMU's answer to one command."""
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(f"{self.folder}/monitor")
+            line.settimeout(60)
+            said = b""
+            for given in ("", f"{command}\n"):
+                line.sendall(given.encode())
+                said = b""
+                while not said.endswith(b"(qemu) "):
+                    said += line.recv(65536)
+        return ESCAPE.sub("", said.decode("utf-8", "replace")).replace("\r", "").removesuffix("(qemu) ")
+
     def cut(self) -> None:
         """Pull the plug: nothing is written back that the guest was not told is on disk."""
         if self.process is not None:
+            self.lasted = self.seconds()
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             self.process = None

@@ -1,8 +1,9 @@
 """The failures of tests/lab/mischief.py on two FreeBSD machines.
 
-LINKLADDER_ALPHA and LINKLADDER_BETA are commands that run their last argument as root on the two paired
-machines, for instance "ssh -p 2201 root@127.0.0.1"; LINKLADDER_TEST_INTERFACE is the interface under test there
-(vmx1), and LINKLADDER_RUNG the rung whose path link.toml of alpha describes (same-vlan).
+With LINKLADDER_IMAGE two machines are started from it.  Two that run already are used instead where LINKLADDER_ALPHA
+and LINKLADDER_BETA are commands that run their last argument as root on them, for instance "ssh -p 2201
+root@127.0.0.1"; LINKLADDER_TEST_INTERFACE is then the interface under test there (vmx1), LINKLADDER_RUNG the rung
+whose path link.toml of alpha describes (same-vlan), LINKLADDER_USER whose state it is (root's where not given).
 """
 
 from __future__ import annotations
@@ -11,19 +12,16 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 import mischief
 
-SITES = {"alpha": os.environ.get("LINKLADDER_ALPHA", ""), "beta": os.environ.get("LINKLADDER_BETA", "")}
-pytestmark = [
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(
-        not all(SITES.values()), reason="LINKLADDER_ALPHA and LINKLADDER_BETA name no two paired FreeBSD machines"
-    ),
-]
+from .pair import PROGRAM, USER
+
+GIVEN = {"alpha": os.environ.get("LINKLADDER_ALPHA", ""), "beta": os.environ.get("LINKLADDER_BETA", "")}
 
 
 class VmWorld:
@@ -31,25 +29,32 @@ class VmWorld:
 
     rung = os.environ.get("LINKLADDER_RUNG", "same-vlan")
     folder = "/tmp/mischief"
-    python = os.environ.get("LINKLADDER_PYTHON", "python3")
-    program = os.environ.get("LINKLADDER_PROGRAM", "linkladder")
+    python = os.environ.get("LINKLADDER_PYTHON", "/usr/local/bin/python3")
+    program = os.environ.get("LINKLADDER_PROGRAM", PROGRAM)
+
+    def __init__(self, commands: Mapping[str, Sequence[str]], user: str) -> None:
+        self.commands, self.user = commands, user
 
     def run(self, site: str, script: str, check: bool = True) -> str:
-        done = subprocess.run([*shlex.split(SITES[site]), script], capture_output=True, text=True, check=False)
+        argv = [*self.commands[site], script]
+        done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         assert not check or done.returncode == 0, f"{script}: {done.stderr}"
         return done.stdout
+
+    def as_user(self, line: str) -> str:
+        return f"su -m {self.user} -c {shlex.quote('exec ' + line)}" if self.user else line
 
     def linkladder(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
         settings = [f"{k}={v}" for k, v in (env or {}).items()]
         line = shlex.join(["env", *settings, *shlex.split(self.program), *args])
         pipe = subprocess.PIPE
-        argv = [*shlex.split(SITES["alpha"]), line]
+        argv = [*self.commands["alpha"], self.as_user(line)]
         return subprocess.Popen(argv, stdout=pipe, stderr=pipe, stdin=subprocess.DEVNULL, text=True)
 
     def write(self, site: str, path: str, text: str, mode: int = 0o644) -> None:
         name, folder = shlex.quote(path), shlex.quote(os.path.dirname(path))
         script = f"mkdir -p {folder}; cat > {name}; chmod {mode:o} {name}"
-        subprocess.run([*shlex.split(SITES[site]), script], input=text, text=True, check=True)
+        subprocess.run([*self.commands[site], script], input=text, text=True, check=True)
 
     def processes(self, site: str) -> dict[int, str]:
         found = {}
@@ -68,9 +73,21 @@ class VmWorld:
             "base = state.folder(); (base / 'sshd' / 'environment.json').write_text(sys.argv[1]);"
             "sshd.write_authorized(base)"
         )
-        self.run("beta", shlex.join([self.python, "-c", code, json.dumps(settings)]))
+        self.run("beta", self.as_user(shlex.join([self.python, "-c", code, json.dumps(settings)])))
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest) -> VmWorld:
+    if all(GIVEN.values()):
+        return VmWorld({k: shlex.split(v) for k, v in GIVEN.items()}, os.environ.get("LINKLADDER_USER", ""))
+    pair = request.getfixturevalue("pair")
+    pair.paired()
+    pair.describe()
+    return VmWorld({"alpha": pair.alpha.command(), "beta": pair.beta.command()}, USER)
 
 
 @pytest.mark.parametrize("failure", mischief.ALL, ids=lambda f: f.__name__)
-def test_failure(failure: Callable[[mischief.World], None]) -> None:
-    failure(VmWorld())
+def test_failure(failure: Callable[[mischief.World], None], world: VmWorld) -> None:
+    began = time.monotonic()
+    failure(world)
+    print(f"{failure.__name__}: as promised, {time.monotonic() - began:.0f} s in all")

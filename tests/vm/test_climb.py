@@ -1,0 +1,146 @@
+"""Two machines out of the box, on their consoles alone: addresses, a code compared, the ladder climbed, a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .machine import SLOW
+from .pair import PORT, PROGRAM, Pair
+from .screen import Screen
+
+CODE = re.compile(r"\b(\d{3} \d{3})\b")
+ENDED = ("The run is complete", "ended early")
+
+
+@pytest.fixture(scope="module")
+def keep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the screens go: LINKLADDER_ARTIFACTS, for people to look at."""
+    return Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path_factory.mktemp("screens"))) / "vm"
+
+
+@pytest.fixture
+def screens(pair: Pair, keep: Path) -> Iterator[tuple[Screen, Screen]]:
+    alpha, beta = (Screen(machine, keep) for machine in pair.machines)
+    yield alpha, beta
+    alpha.close()
+    beta.close()
+
+
+def test_two_consoles_pair_by_code_climb_and_keep_the_report(pair: Pair, screens: tuple[Screen, Screen]) -> None:
+    alpha, beta = screens
+    for screen, site in ((alpha, pair.alpha), (beta, pair.beta)):
+        print(f"{screen.machine.name}: power on to TUI {screen.machine.to_tui:.1f} s")
+        screen.until("> Open pairing", 180)
+        screen.keys("s")
+        screen.until("Host name")
+        screen.keys("Down", "Enter")
+        screen.until("Enter to take it")
+        screen.keys(f"vmx1 static {site.test}/24", "Enter")
+        screen.until(f"vmx1 {site.test}", 180)
+        screen.keys("Escape")
+        screen.until("> Open pairing")
+    began = time.monotonic()
+    for screen in screens:
+        screen.keys("Enter")
+    alpha.until("heard")
+    beta.until("heard")
+    alpha.keys("Enter")
+    codes = [CODE.findall(screen.until("Is it exactly the same")) for screen in screens]
+    assert codes[0] and codes[0][-1] == codes[1][-1]
+    print(f"both consoles show {codes[0][-1]}")
+    for screen in screens:
+        screen.until_still(2.0)  # a person reads it first
+        screen.keys("Enter")
+    alpha.until("is paired")
+    beta.until("is paired")
+    alpha.keys("Enter")
+    text = alpha.until("[ Climb the ladder ]", 180)
+    assert pair.beta.test in text, "the address of the test adapter is offered"
+    alpha.keys("Enter")
+    alpha.until("localhost", 180)
+    end = time.monotonic() + 900 * SLOW
+    while not any(words in (text := alpha.text()) for words in ENDED):
+        assert time.monotonic() < end, text
+        if "press Enter" in text:  # the machine stands where the next rung wants it
+            alpha.keys("Enter")
+        alpha.machine.console.pump(2.0)
+    alpha.until("The run is complete")
+    print(f"from two unpaired consoles to the end of quick: {time.monotonic() - began:.0f} s")
+    alpha.keys("Enter")
+    print(alpha.until("dc-link"))
+    alpha.keys("x")
+    alpha.until("HTML report")
+    alpha.keys("Enter")
+    alpha.until("Written:", 120)
+    assert pair.alpha.machine.root().run("test -s /var/db/linkladder/export/*.html", 60)[0] == 0
+
+
+def test_nothing_but_the_control_channel_answers_a_scan(pair: Pair) -> None:
+    """Every TCP port of both adapters, tried from the other machine with nc of the base system."""
+    pair.enter()
+    for address in (pair.alpha.test, pair.alpha.management):
+        scan = f"nc -nzv -w 5 {address} 1-65535 2>&1 | grep -v ': Connection refused$'"
+        said = pair.beta.ssh(scan, check=False, seconds=1800).stdout
+        found = {int(port) for port in re.findall(r"(\d+) port \[tcp/.*\] succeeded", said)}
+        # The tests' own way in listens on every address; the image's own is the other one.
+        assert found == {8622, PORT}, said
+        assert len(said.splitlines()) == 2, f"ports that were neither open nor closed: {said}"
+
+
+def test_a_paired_key_starts_the_agent_and_nothing_else(pair: Pair) -> None:
+    """What tests/lab/test_pairing_channel.py tries on Linux, tried on the OpenSSH of the image."""
+    pair.paired()
+    attempts = {
+        "a command": ("id", "uid="),
+        "a shell": ("/bin/sh -c 'id; echo in-a-shell'", "in-a-shell"),
+        "a terminal": ("-tt", "pty"),
+        "sftp": ("-s sftp", "sftp-server"),
+        "forwarding": ("-W 127.0.0.1:22", "SSH-2.0"),
+    }
+    base = (
+        "ssh -F /dev/null -T -p 8622 -i /var/db/linkladder/keys/user_ed25519 -o StrictHostKeyChecking=no "
+        "-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o BatchMode=yes -o IdentitiesOnly=yes"
+    )
+    hello = json.dumps({"id": 1, "verb": "clock", "args": {}})
+    for what, (words, sign) in attempts.items():
+        options, command = (words, "") if words.startswith("-") else ("", words)
+        if what == "sftp":
+            options, command = "-s", "sftp"
+        line = f"{base} {options} linkladder@{pair.beta.management} {shlex.quote(command) if command else ''}"
+        asked = f"(echo '{hello}'; sleep 8) | timeout 60 {line} 2>&1"
+        said = pair.alpha.user(asked, check=False, seconds=120).stdout
+        print(f"{what}: {said.strip()[:160]!r}")
+        assert sign not in said or what == "a terminal", (what, said)
+        if what != "forwarding":
+            assert '"id":1' in said.replace(" ", ""), f"{what}: the agent did not answer: {said}"
+    stranger = pair.alpha.user(f"{base} -o PubkeyAuthentication=no linkladder@{pair.beta.management} id", check=False)
+    assert stranger.returncode == 255 and "Permission denied (publickey)" in stranger.stderr + stranger.stdout
+
+
+def test_root_and_the_operator_stay_outside(pair: Pair) -> None:
+    """On the control channel, and on port 22, where nothing listens until the operator's ssh is switched on."""
+    pair.paired()
+    key = "-i /var/db/linkladder/keys/user_ed25519 -o IdentitiesOnly=yes"
+    base = f"ssh -F /dev/null {key} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes"
+    for name in ("root", "admin"):
+        tried = pair.alpha.user(f"{base} -p 8622 {name}@{pair.beta.management} id", check=False)
+        assert tried.returncode == 255 and "Permission denied" in tried.stderr + tried.stdout, (name, tried)
+        tried = pair.alpha.user(f"{base} -p 22 {name}@{pair.beta.management} id", check=False)
+        assert tried.returncode == 255 and "Connection refused" in tried.stderr + tried.stdout, (name, tried)
+    # Switched on with a key, it lets in the operator and nobody else.
+    public = pair.alpha.user("cat /var/db/linkladder/keys/user_ed25519.pub").stdout.split()
+    pair.beta.ssh(f"{PROGRAM} system ssh key {public[0]} {public[1]} tests && {PROGRAM} system ssh on")
+    tried = pair.alpha.user(f"{base} -p 22 root@{pair.beta.management} id", check=False)
+    assert tried.returncode == 255 and "Permission denied" in tried.stderr + tried.stdout
+    let_in = pair.alpha.user(f"{base} -p 22 admin@{pair.beta.management} id -un", check=False)
+    assert let_in.stdout.strip() == "admin", let_in
+    pair.beta.ssh(f"{PROGRAM} system ssh off")
+    assert "Connection refused" in pair.alpha.user(f"{base} -p 22 admin@{pair.beta.management} id", check=False).stderr
