@@ -42,12 +42,13 @@ def bare(lab: Lab, seconds: int) -> float:
     remote, port = lab.address("beta", "same-host"), 5299
     server = subprocess.Popen(
         lab.command("beta", ["iperf", "-s", "-B", remote, "-p", str(port), "-e", "-i", "1", "-f", "b"]),
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     time.sleep(0.5)
     client = ["iperf", "-c", remote, "-B", lab.address("alpha", "same-host"), "-p", str(port), "-e", "-i", "1"]
     client += ["-t", str(seconds + WARMUP), "-f", "b"]
-    subprocess.run(lab.command("alpha", client), capture_output=True, check=True)
+    # sessions of their own, as the agent gives its tools: on a busy machine the scheduler shares by session
+    subprocess.run(lab.command("alpha", client), capture_output=True, check=True, start_new_session=True)
     time.sleep(0.3)
     server.terminate()
     out, _ = server.communicate()
