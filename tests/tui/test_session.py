@@ -102,36 +102,6 @@ def test_a_torn_announcement_is_none(tmp_path):
     assert where(tmp_path) is None
 
 
-async def test_no_callback_blocks_the_loop(caplog):
-    """The event loop's own watch on slow callbacks stays silent while a run is shown and lists are opened."""
-    import logging
-
-    from helpers import until
-    from linkladder.app.main import LadderApp
-
-    backend = synth.settled()
-
-    def slow_runs(words=""):
-        time.sleep(2.5)
-        return [synth.summary()]
-
-    loop = asyncio.get_running_loop()
-    app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
-        await until(pilot, "Quit")
-        backend.runs = slow_runs
-        loop.set_debug(True)
-        loop.slow_callback_duration = 1.5  # far above a loaded machine, far below the store
-        with caplog.at_level(logging.WARNING, "asyncio"):
-            await pilot.press("r")
-            await until(pilot, "1 run")
-            app.climb(synth.the_plan())
-            await until(pilot, "measuring")
-            await pilot.pause(1.2)
-        loop.set_debug(False)
-    assert not [r for r in caplog.records if "took" in r.getMessage()], caplog.text
-
-
 async def test_the_next_run_waits_until_the_last_has_cleared_up(process):
     from linkladder.app.live import LiveBackend
 

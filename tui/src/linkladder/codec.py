@@ -6,12 +6,12 @@ import dataclasses
 import math
 import types
 import typing
+from collections.abc import Callable
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-MAX_DEPTH = 32
 _PLAIN = (str, int, bool)
 
 
@@ -38,7 +38,8 @@ def to_json(value: Any) -> Any:
 
 def from_json(kind: type[T], value: Any, where: str = "") -> T:
     """A record of `kind` from a JSON value; raises CodecError naming where it does not fit."""
-    return typing.cast(T, _decode(kind, value, where or kind.__name__, 0))
+    known: Any = kind
+    return typing.cast(T, _decoder(known)(value, (None, where or kind.__name__)))
 
 
 @cache
@@ -47,75 +48,151 @@ def _hints(kind: type) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
 
 
-def _decode(kind: Any, value: Any, where: str, depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise CodecError(f"{where}: nested too deeply")
+# A place is its surroundings and the last step to it, put into words only when something does not fit there.
+_Place = tuple[Any, str]
+_Decoder = Callable[[Any, _Place], Any]
+
+
+def _wrong(place: _Place, what: str) -> CodecError:
+    steps: list[str] = []
+    around: Any = place
+    while around:
+        around, step = around
+        steps.append(step)
+    return CodecError(f"{''.join(reversed(steps))}: {what}")
+
+
+@cache
+def _decoder(kind: Any) -> _Decoder:
+    """What decodes this type, put together once: a run's document has thousands of the same few records."""
     if kind is Any:
-        return value
-    origin = typing.get_origin(kind)
+        return lambda value, place: value
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType or origin is typing.Union:
-        return _decode_optional(kind, value, where, depth)
+        return _optional(args)
     if origin is typing.Literal:
-        if value not in typing.get_args(kind) or isinstance(value, (list, dict)):
-            raise CodecError(f"{where}: expected one of {', '.join(map(str, typing.get_args(kind)))}")
-        return value
+        return _literal(args)
     if origin is tuple:
-        if not isinstance(value, list):
-            raise CodecError(f"{where}: expected a list, got {_name(value)}")
-        item = typing.get_args(kind)[0]
-        return tuple(_decode(item, v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value))
+        return _tuple(args[0])
     if origin is dict:
-        if not isinstance(value, dict):
-            raise CodecError(f"{where}: expected an object, got {_name(value)}")
-        item = typing.get_args(kind)[1]
-        return {str(k): _decode(item, v, f"{where}.{k}", depth + 1) for k, v in value.items()}
+        return _dict(args[1])
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _decode_record(kind, value, where, depth)
-    return _decode_scalar(kind, value, where)
-
-
-def _decode_optional(kind: Any, value: Any, where: str, depth: int) -> Any:
-    choices = [k for k in typing.get_args(kind) if k is not type(None)]
-    if value is None and len(choices) < len(typing.get_args(kind)):
-        return None
-    return _decode(choices[0], value, where, depth)
-
-
-def _decode_record(kind: type, value: Any, where: str, depth: int) -> Any:
-    if not isinstance(value, dict):
-        raise CodecError(f"{where}: expected an object, got {_name(value)}")
-    hints = _hints(kind)
-    for key in value:
-        if key not in hints:
-            raise CodecError(f"{where}: unknown key {str(key)[:60]!r}")
-    given = {n: _decode(h, value[n], f"{where}.{n}", depth + 1) for n, h in hints.items() if n in value}
-    for f in dataclasses.fields(kind):
-        has_default = f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
-        if f.name not in given and not has_default:
-            raise CodecError(f"{where}: {f.name} is missing")
-    return kind(**given)
-
-
-def _decode_scalar(kind: Any, value: Any, where: str) -> Any:
+        return _record(kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
+        return _enum(kind)
+    return {float: _float, int: _int, str: _text, bool: _bool}.get(kind, _never(kind))
+
+
+def _optional(args: tuple[Any, ...]) -> _Decoder:
+    inner = _decoder(next(k for k in args if k is not type(None)))
+    if type(None) not in args:
+        return inner
+    return lambda value, place: None if value is None else inner(value, place)
+
+
+def _literal(args: tuple[Any, ...]) -> _Decoder:
+    def decode(value: Any, place: _Place) -> Any:
+        if isinstance(value, (list, dict)) or value not in args:
+            raise _wrong(place, f"expected one of {', '.join(map(str, args))}")
+        return value
+
+    return decode
+
+
+def _tuple(item: Any) -> _Decoder:
+    inner = _decoder(item)
+
+    def decode(value: Any, place: _Place) -> Any:
+        if not isinstance(value, list):
+            raise _wrong(place, f"expected a list, got {_name(value)}")
+        return tuple([inner(v, (place, f"[{i}]")) for i, v in enumerate(value)])
+
+    return decode
+
+
+def _dict(item: Any) -> _Decoder:
+    inner = _decoder(item)
+
+    def decode(value: Any, place: _Place) -> Any:
+        if not isinstance(value, dict):
+            raise _wrong(place, f"expected an object, got {_name(value)}")
+        return {str(k): inner(v, (place, f".{k}")) for k, v in value.items()}
+
+    return decode
+
+
+def _record(kind: type) -> _Decoder:
+    fields = {name: (_decoder(hint), f".{name}") for name, hint in _hints(kind).items()}
+    needed = [
+        f.name
+        for f in dataclasses.fields(kind)
+        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    ]
+
+    def decode(value: Any, place: _Place) -> Any:
+        if not isinstance(value, dict):
+            raise _wrong(place, f"expected an object, got {_name(value)}")
+        given = {}
+        for key, part in value.items():
+            if key not in fields:
+                raise _wrong(place, f"unknown key {str(key)[:60]!r}")
+            inner, step = fields[key]
+            given[key] = inner(part, (place, step))
+        for name in needed:
+            if name not in given:
+                raise _wrong(place, f"{name} is missing")
+        return kind(**given)
+
+    return decode
+
+
+def _enum(kind: type[Enum]) -> _Decoder:
+    words = ", ".join(str(m.value) for m in kind)
+
+    def decode(value: Any, place: _Place) -> Any:
         try:
             return kind(value)
         except ValueError:
-            words = ", ".join(str(m.value) for m in kind)
-            raise CodecError(f"{where}: expected one of {words}, got {str(value)[:60]!r}") from None
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+            raise _wrong(place, f"expected one of {words}, got {str(value)[:60]!r}") from None
+
+    return decode
+
+
+def _float(value: Any, place: _Place) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             number = float(value)
         except OverflowError:
-            raise CodecError(f"{where}: the number is too large") from None
+            raise _wrong(place, "the number is too large") from None
         if not math.isfinite(number):
-            raise CodecError(f"{where}: expected a finite number")
+            raise _wrong(place, "expected a finite number")
         return number
-    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+    raise _wrong(place, f"expected float, got {_name(value)}")
+
+
+def _int(value: Any, place: _Place) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if kind in (str, bool) and isinstance(value, kind):
+    raise _wrong(place, f"expected int, got {_name(value)}")
+
+
+def _text(value: Any, place: _Place) -> str:
+    if isinstance(value, str):
         return value
-    raise CodecError(f"{where}: expected {getattr(kind, '__name__', kind)}, got {_name(value)}")
+    raise _wrong(place, f"expected str, got {_name(value)}")
+
+
+def _bool(value: Any, place: _Place) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise _wrong(place, f"expected bool, got {_name(value)}")
+
+
+def _never(kind: Any) -> _Decoder:
+    def decode(value: Any, place: _Place) -> Any:
+        raise _wrong(place, f"expected {getattr(kind, '__name__', kind)}, got {_name(value)}")
+
+    return decode
 
 
 def _name(value: Any) -> str:

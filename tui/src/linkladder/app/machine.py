@@ -30,7 +30,7 @@ class Machine:
             for s in settings_in_force()
         ]
         told = {row.name for row in rows}
-        for nic in host.facts().nics:
+        for nic in sorted(host.facts().nics, key=lambda n: (not n.up, not n.addresses, n.name)):
             for flag, on in sorted(nic.offloads.items()):
                 if not nic.loopback and f"{nic.name} {flag}" not in told:
                     rows.append(Setting(f"{nic.name} {flag}", "", "on" if on else "off", None, "as the driver has it"))

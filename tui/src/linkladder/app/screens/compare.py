@@ -61,9 +61,10 @@ def comparison_page(found: Comparison, width: int) -> Text:
 class CompareScreen(Page):
     NAME = "Compare"
     HELP = """
-Two runs side by side, a row for each setting that both measured. A difference counts
-only if it is larger than what the repeats of one run differ among themselves; with one
-repeat that cannot be told. Below stands what else is not the same: systems, tunables, tools.
+Two runs side by side, a row for each setting that both measured. A difference
+counts only if it is larger than what the repeats of one run differ among
+themselves; with one repeat that cannot be told. Below stands what else is not
+the same: systems, tunables, tools.
 """
 
     def __init__(self, found: Comparison) -> None:

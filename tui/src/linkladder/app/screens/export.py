@@ -42,18 +42,21 @@ WHERE = [
 class ExportScreen(Page):
     NAME = "Export"
     HELP = """
-Up and down choose where the run goes, left and right what of it. For people who have only
-a hypervisor console: the download link opens a small web server for ten minutes and one
-download; type the address into a browser in the same network, or point a phone at the code.
+Up and down choose where the run goes, left and right what of it. For people
+who have only a hypervisor console: the download link opens a small web server
+for ten minutes and one download; type the address into a browser in the same
+network, or point a phone at the code.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "turn(-1)", "Previous", show=False),
         Binding("right,l", "turn(1)", "What", key_display="Right"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
-    DEFAULT_CSS = (
-        "ExportScreen #said { height: auto; margin: 1 0 0 0; padding: 0 1; } ExportScreen #what { margin: 0 1; }"
-    )
+    DEFAULT_CSS = """
+    ExportScreen #what { margin: 0 1; }
+    ExportScreen #ways { margin: 1 0 0 0; padding: 0 1; }
+    ExportScreen #said { height: auto; margin: 1 0 0 0; padding: 0 1; }
+    """
 
     def __init__(self, run_id: str) -> None:
         super().__init__()

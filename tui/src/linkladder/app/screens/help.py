@@ -35,6 +35,17 @@ Verdicts
 """
 
 
+def flowing(text: str) -> str:
+    """Lines of prose become paragraphs, which the screen breaks as it is wide; indented lines stay."""
+    out: list[str] = []
+    for line in text.splitlines():
+        if line and line[0] != " " and out and out[-1] and out[-1][0] != " ":
+            out[-1] += f" {line}"
+        else:
+            out.append(line)
+    return "\n".join(out)
+
+
 class HelpScreen(Page):
     NAME = "Help"
 
@@ -46,4 +57,4 @@ class HelpScreen(Page):
         with VerticalScroll(classes="body") as scroll:
             scroll.can_focus = True
             yield Static(self._place, classes="heading", markup=False)
-            yield Static(self._text.strip() + "\n" + COMMON, markup=False)
+            yield Static(flowing(self._text.strip("\n").rstrip()) + "\n" + COMMON, markup=False)

@@ -106,13 +106,13 @@ What the link is sold as, and which addresses stand for which rung.
 A rung without an address at the other end is not measured. The same peer may
 stand for several rungs when you move it between hosts: linkladder asks before each.
 
-  Expected round    what the carrier promises; a much shorter one means that the traffic
-  trip              did not cross the link
+  Expected round    what the carrier promises; a much shorter one means that
+  trip              the traffic did not cross the link
   Contracted rate   leave empty if the port rate is the contract
-  counts            which bytes the contract counts; carriers mostly count frames (L2)
+  counts            which bytes the contract counts; mostly frames (L2)
   Enter             on a choice or field goes on; on [ ... ] it does it
-  left, right       change a choice; for a list of plans of your own put files like
-                    my.toml into the folder plans of the state folder
+  left, right       change a choice; plans of your own are files such as
+                    my.toml in the folder plans of the state folder
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "app.focus_next", "Next", key_display="Enter"),

@@ -110,9 +110,10 @@ class LogScreen(Reading):
 class SettingsScreen(Reading):
     NAME = "Tunables"
     HELP = """
-Each setting that the image ships: the value it ships, the value in force now, whether
-that is so, and why where it is not ("not on this NIC", "kernel lacks it", "refused").
-Below stand the offloads of the adapters, which the image leaves as the driver has them.
+Each setting that the image ships: the value it ships, the value in force now,
+whether that is so, and why where it is not ("not on this NIC", "kernel lacks
+it", "refused"). Below stand the offloads of the adapters, which the image
+leaves as the driver has them.
 """
 
     def gather(self) -> Text:

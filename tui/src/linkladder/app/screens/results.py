@@ -16,8 +16,11 @@ from linkladder.app.progress import describe
 from linkladder.app.screens.base import Page, verdict
 from linkladder.app.widgets.matrix import WAYS, matrix
 from linkladder.app.widgets.rungs import plural
-from linkladder.model import Direction, Document, Evidence, Protocol, RungResult
+from linkladder.model import Direction, Document, Evidence, Protocol, RungName, RungResult
+from linkladder.store import RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
+
+MANY = 200  # trials from which reading them takes long enough to say first what is known at once
 
 
 def other_rows(rung: RungResult) -> list[str]:
@@ -46,7 +49,7 @@ def other_rows(rung: RungResult) -> list[str]:
                 r = trial.rtt_under_load
                 lines.append(
                     f"Under load, {way}, {plural(e.parameters.streams, 'stream')}: "
-                    f"median round trip {units.milliseconds(r.p50_ms)}, most {units.milliseconds(r.max_ms)}"
+                    f"round trip median {units.three(r.p50_ms)}, most {units.milliseconds(r.max_ms)}"
                 )
     return lines
 
@@ -142,6 +145,18 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
     return out
 
 
+def brief(run: RunSummary) -> Text:
+    """What the list of runs knows of it."""
+    out = Text(
+        f"Plan {run.plan}, begun {run.started.replace('T', ' ')}, {run.state}\n\n{run.verdict or 'not judged'}\n\n"
+    )
+    for name in reversed(RungName):
+        if best := run.best_bps.get(name.value):
+            out.append(f"  {name.value:<11}{units.rate(best):>10}   best\n")
+    out.append(f"\nreading {run.trials} trials ...")
+    return out
+
+
 class ResultsScreen(Page):
     NAME = "Results"
     HELP = """
@@ -189,6 +204,9 @@ the ceiling that is. "forward" is near to far, "reverse" is far to near.
     @work(exclusive=True, group="results")
     async def load(self) -> None:
         app = self.ladder_app
+        for run in await app.ask(app.backend.runs, self.run_id) or ():
+            if run.trials > MANY:
+                self.query_one("#page", Static).update(brief(run))
         self.document = await app.ask(app.backend.load, self.run_id)
         if self.document:
             self.judged = await app.ask(app.backend.judge, self.document)

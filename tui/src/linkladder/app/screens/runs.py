@@ -46,10 +46,14 @@ def run_line(run: RunSummary, marked: bool, width: int) -> str:
 class RunsScreen(Page):
     NAME = "Runs"
     HELP = """
-  Enter   open the run                  /   filter: words of id, plan, peer, state, verdict
-  Space   mark it; two marks, then c    c   compare the two marked runs
-  x       export                        g   go on with a run that ended early
+  Enter   open the run
+  /       filter: words of id, plan, peer, state, verdict; Esc: all again
+  Space   mark it
+  c       compare the two marked runs
+  x       export
+  g       go on with a run that ended early
   d       delete, after a question
+
 The rate is the best of the highest rung that was measured.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -102,13 +106,14 @@ The rate is the best of the highest rung that was measured.
 
     def _count(self) -> None:
         count = len(self.found)
-        if self.marked:
+        words = self.query_one("#words", Input).value
+        if words and not count:
+            said = f"no run has the words {words}; / changes them"
+        elif self.marked:
             more = "; c compares them" if len(self.marked) == 2 else "; mark another with Space, then c"
             said = f"{count} runs, {len(self.marked)} of 2 marked{more}"
         elif count:
             said = f"{count} run{'s' if count != 1 else ''}"
-        elif words := self.query_one("#words", Input).value:
-            said = f"no run has the words {words}; / changes them"
         else:
             said = "nothing was measured yet"
         self.query_one("#count", Static).update(said)

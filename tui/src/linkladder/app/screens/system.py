@@ -66,11 +66,13 @@ def switch_lines(state: Appliance) -> list[str]:
 class SystemScreen(Page):
     NAME = "System"
     HELP = """
-  t   tunables and offloads: shipped, in force, why not     g   the log
+  t   tunables and offloads: shipped, in force, why not
   d   what the doctor found
-The changes below go through one helper that allows only these. ssh lets `admin` in, with
-a key or a password that you give, and is off until then. Another kernel is booted once:
-if it does not come up, the next power cycle brings the old one back.
+  g   the log
+The changes go through one helper that allows only these. ssh lets the user
+admin in, with a key or a password that you give, and is off until then.
+Another kernel is booted once: if it does not come up, the next power cycle
+brings the old one back.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "tunables", "Tunables"),
@@ -124,8 +126,9 @@ if it does not come up, the next power cycle brings the old one back.
         if self.host is None or self.state is None:
             return
         if self.state.why_not:
+            label = next(label for key, label, _ in ACTIONS if key == verb)
             hint = "on an appliance this asks and does it"
-            self.ladder_app.complain(LinkladderError(f"{verb} cannot be changed here", self.state.why_not, hint))
+            self.ladder_app.complain(LinkladderError(f"{label}: not on this machine", self.state.why_not, hint))
             return
         asked = {
             "hostname": self._ask_name,
