@@ -19,8 +19,7 @@ from linkladder.store import Store
 def read_document(name: str) -> Document:
     """A file's where there is such a file or the name looks like one, else a stored run's."""
     path = Path(name)
-    # isfile is False where the folder may not be looked into; is_file would raise.
-    if not (path.suffix in (".json", ".html") or "/" in name or os.path.isfile(path)):
+    if not is_file(name):
         return Store(state.folder()).load(name)
     try:
         text = path.read_text(encoding="utf-8")
@@ -35,6 +34,12 @@ def read_document(name: str) -> Document:
         more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
         raise UsageError(f"{name} cannot be judged", f"{'; '.join(found[:3])}{more}")
     return document
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is a file's rather than a stored run's."""
+    # isfile is False where the folder may not be looked into; is_file would raise.
+    return Path(name).suffix in (".json", ".html") or "/" in name or os.path.isfile(name)
 
 
 def _finite(text: str) -> float:

@@ -10,13 +10,15 @@ from typing import Any
 
 from linkladder import report, units
 from linkladder.codec import to_json
-from linkladder.commands.documents import read_document
+from linkladder.commands.documents import is_file, read_document
 from linkladder.errors import EnvironmentFault
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Layer, Protocol
 from linkladder.report import signing, verify
 from linkladder.verdicts import Comparison, DocumentJudgement
+
+MOST_ENCAP = 200  # as in a plan's contract
 
 
 def add_parsers(commands: Any) -> None:
@@ -57,7 +59,7 @@ def _assumptions(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--layer", type=lambda t: str(t).upper(), choices=[str(x) for x in Layer], help="it counts")
     group.add_argument("--mtu", type=_mtu)
     group.add_argument("--vlan", nargs="?", const=1, type=int, choices=range(4), metavar="N", help="VLAN tags (1)")
-    group.add_argument("--encap", type=int, metavar="BYTES", help="other encapsulation")
+    group.add_argument("--encap", type=_encap, metavar="BYTES", help="other encapsulation")
     group.add_argument("--ipv6", action="store_true", default=None)
     group.add_argument("--ipv4", action="store_true", default=None)
     group.add_argument("--no-timestamps", action="store_true", default=None, help="TCP timestamps are off")
@@ -74,6 +76,12 @@ def _rate(text: str) -> float:
 def _mtu(text: str) -> int:
     if not text.isdigit() or not 576 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"expected an MTU from 576 to 65535, got {text[:20]!r}")
+    return int(text)
+
+
+def _encap(text: str) -> int:
+    if not text.isdigit() or int(text) > MOST_ENCAP:
+        raise argparse.ArgumentTypeError(f"expected 0 to {MOST_ENCAP} bytes, got {text[:20]!r}")
     return int(text)
 
 
@@ -115,13 +123,13 @@ def _judge(args: argparse.Namespace) -> int:
         value = to_json(judged)
         print(json.dumps(value | {"comparison": to_json(compared)} if compared else value, indent=1))
     else:
-        _print(judged)
+        _print(judged, args.document, document.run.id)
         if compared:
             _print_comparison(compared)
     return 1 if args.exit_code and judged.verdict is not Verdict.PASS else 0
 
 
-def _print(judged: DocumentJudgement) -> None:
+def _print(judged: DocumentJudgement, name: str, run: str) -> None:
     print(judged.sentence)
     assumed = ", ".join(f"{k} {v}{' (overridden)' if k in judged.overridden else ''}" for k, v in _shown(judged))
     print(f"  assumed: {assumed}")
@@ -148,7 +156,8 @@ def _print(judged: DocumentJudgement) -> None:
     for f in judged.follow_up:
         print(f"next: {f.question}? {f.tells[0].upper()}{f.tells[1:]}.")
     if judged.follow_up:
-        print("      linkladder run --follow-up RUN measures it; linkladder plan follow-up RUN shows it as a plan.")
+        measures = "" if is_file(name) else f"linkladder run --follow-up {run} measures it; "
+        print(f"      {measures}linkladder plan follow-up {name} shows it as a plan.")
 
 
 def _shown(judged: DocumentJudgement) -> list[tuple[str, str]]:
@@ -169,7 +178,7 @@ def _ceiling(args: argparse.Namespace) -> int:
     wider = next((p for p in PORTS if p > (args.rate or args.contract or 10e9)), 1e12)
     base = Contract(port_bps=wider if args.rate or args.contract else 10e9)
     deal = _overrides(args).apply(base)
-    found = {"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP)}
+    found = {"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP, write_size=deal.mtu)}  # the largest that fits
     if args.json:
         print(json.dumps({k: to_json(v) for k, v in found.items()}, indent=1))
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkladder import units
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
-from linkladder.model import Document, Experiment, ExperimentResult, HostFacts, Protocol, Rung
+from linkladder.model import Contract, Document, Experiment, ExperimentResult, HostFacts, Protocol, Rung
 from linkladder.verdicts import Comparison, Difference
 
 _Key = tuple[str, str, str]
@@ -85,7 +85,8 @@ def environment(a: Document, b: Document) -> tuple[str, ...]:
 def _facts(a: Document, b: Document) -> list[tuple[str, str, str]]:
     rows = [("linkladder", a.run.version, b.run.version)]
     one, two = a.run.plan.contract, b.run.plan.contract
-    rows += [(f"contract {f}", str(getattr(one, f)), str(getattr(two, f))) for f in ("port_bps", "rate_bps", "mtu")]
+    rows += [("contract: port", units.rate(one.port_bps), units.rate(two.port_bps))]
+    rows += [("contract: rate", _sold(one), _sold(two)), ("contract: MTU", str(one.mtu), str(two.mtu))]
     for name in dict.fromkeys([*a.run.hosts, *b.run.hosts]):
         left, right = a.run.hosts.get(name), b.run.hosts.get(name)
         if left is None or right is None:
@@ -97,6 +98,10 @@ def _facts(a: Document, b: Document) -> list[tuple[str, str, str]]:
         for r in a.run.plan.rungs
     ]
     return rows
+
+
+def _sold(deal: Contract) -> str:
+    return f"{units.rate(deal.rate_bps)} counted in {deal.layer}" if deal.rate_bps else ""
 
 
 def host_changes(name: str, left: HostFacts, right: HostFacts) -> tuple[str, ...]:

@@ -162,5 +162,5 @@ def _assumptions(deal: Contract) -> dict[str, str]:
         "encapsulation": f"{deal.encap_bytes} bytes",
         "IP version": str(deal.ip_version),
         "TCP timestamps": "on" if deal.timestamps else "off",
-        "needed to pass": f"{deal.pass_ratio:.0%} of the ceiling",
+        "needed to pass": f"{100 * deal.pass_ratio:.4g}% of the ceiling",
     }

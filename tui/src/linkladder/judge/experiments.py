@@ -186,7 +186,7 @@ def _judge_tcp(
 ) -> Judgement:
     needed = contract.pass_ratio * best
     figures["needed_bps"] = needed
-    asked = f"{units.rate(needed)} ({contract.pass_ratio:.0%} of {units.rate(best)})"
+    asked = f"{units.rate(needed)} ({100 * contract.pass_ratio:.4g}% of {units.rate(best)})"
     if seen.low >= needed:
         said = f"{_carried(seen)}, and {asked} is needed."
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)

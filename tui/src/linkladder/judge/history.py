@@ -24,7 +24,7 @@ def history(rung: RungResult, deal: Contract) -> list[str]:
     if pause := _pause(rung):
         found.append(pause)
     if deal.pass_ratio < USUAL:
-        found.append(f"Only {deal.pass_ratio:.0%} of the ceiling was asked for, where {USUAL:.0%} is usual.")
+        found.append(f"Only {100 * deal.pass_ratio:.4g}% of the ceiling was asked for, where {USUAL:.0%} is usual.")
     return found
 
 
