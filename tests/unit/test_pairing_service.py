@@ -191,6 +191,13 @@ async def test_reasons_when_nobody_is_there(two_states: dict[str, Path], monkeyp
     await alpha.service.close()
 
 
+async def test_a_link_local_address_needs_its_interface(two_states: dict[str, Path]) -> None:
+    alpha = await console("alpha", free_port())
+    await alpha.service.dial("fe80::1", 1)
+    assert "fe80::1%" in (await alpha.wait(say.Failed)).hint
+    await alpha.service.close()
+
+
 async def test_another_version_is_told_apart(two_states: dict[str, Path]) -> None:
     async def old(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()

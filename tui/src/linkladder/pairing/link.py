@@ -72,9 +72,9 @@ class Link:
 
 
 async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to a pairing window, or why there is none."""
+    """A connection to a pairing window, or why there is none; of a name's addresses a silent one delays no other."""
     try:
-        opened = asyncio.open_connection(address, port, limit=LIMIT)
+        opened = asyncio.open_connection(address, port, limit=LIMIT, happy_eyeballs_delay=0.5)
         return await asyncio.wait_for(opened, CONNECT_TIME)
     except TimeoutError:
         raise EnvironmentFault(
@@ -117,6 +117,9 @@ def _explained(address: str, port: int, error: Exception) -> LinkladderError:
         cause = f"there is no route to it ({text})"
         hint = "check addresses, netmask, router and cable; a firewall that rejects may sound the same"
         return EnvironmentFault(f"{address} cannot be reached", cause, hint)
+    if address.lower().startswith("fe80:") and "%" not in address:
+        cause = "a link-local address is reached over one interface, and none is named"
+        return EnvironmentFault(f"{address} cannot be reached", cause, f"type it with the interface: {address}%vmx0")
     if number in (errno.EACCES, errno.EPERM):
         return EnvironmentFault(f"{address} is filtered", text, f"a firewall must let TCP {port} and 8622 through")
     return EnvironmentFault(f"{address} cannot be reached", text, "check the address")
