@@ -24,7 +24,7 @@ import freebsd_dci
 
 from linkladder import cli, codec, report
 from linkladder.judge import compare, judge_document
-from linkladder.model import Command, Direction, Document, End, Fault, RungName
+from linkladder.model import Command, Direction, Document, End, Evidence, Fault, RungName
 from linkladder.report import signing, verify
 from linkladder.report.text import clean
 
@@ -95,13 +95,14 @@ def test_charts_have_words_for_those_who_cannot_see_them() -> None:
     assert "ceiling" in charts[-1]["aria-label"]
 
 
-def test_strangers_text_stays_text() -> None:
+def test_strangers_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = both(RungName.DC_LINK, 950e6)
     t = trial(950e6, commands=(Command(End.NEAR, EVIL, ("iperf", EVIL), 0, EVIL, EVIL),), warnings=(EVIL,))
-    bad = dataclasses.replace(failed(Fault.TOOL, EVIL), id=EVIL)
+    bad = dataclasses.replace(failed(Fault.TOOL, EVIL, n=1), id=EVIL)
     link = dataclasses.replace(
         names, path=dataclasses.replace(names.path, peer=EVIL, local=EVIL, remote=EVIL, local_interface=EVIL),
-        experiments=(*names.experiments, dataclasses.replace(tcp(Direction.FORWARD, (t, bad), 8))),
+        experiments=(*names.experiments, tcp(Direction.FORWARD, (t, bad), 8, label=EVIL)),
+        evidence=Evidence(EVIL, (EVIL,), contradicts=True, asked=EVIL, word=EVIL, against=(EVIL,)),
     )  # fmt: skip
     made = document(both(RungName.SAME_HOST, 4e9), link)
     evil_host = dataclasses.replace(
@@ -128,6 +129,15 @@ def test_strangers_text_stays_text() -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", page)
     assert "7*7" in page and verify.check(page, {}).state is verify.State.UNSIGNED
     assert json.loads(verify.embedded(page))["run"]["id"] == EVIL
+    source = tmp_path / "evil.json"
+    source.write_text(report.json_text(evil))
+    twice = dataclasses.replace(evil, rungs=(link, link))
+    (tmp_path / "twice.json").write_text(json.dumps(codec.to_json(twice)))
+    for argv in (["judge", str(source), "--compare", str(source)], ["judge", str(tmp_path / "twice.json")],
+                 ["plan", "follow-up", str(source)]):  # fmt: skip
+        cli.main(argv)
+        printed = capsys.readouterr()
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", printed.out + printed.err)
     for line in report.openmetrics(evil).splitlines():
         assert line.startswith("#") or re.fullmatch(r'\w+\{(\w+="(\\.|[^"\\])*",?)+\} [-+.e\d]+', line), line
     assert next(csv.reader(io.StringIO(report.csv_trials(evil))))[0] == "run"

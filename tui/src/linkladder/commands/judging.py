@@ -16,6 +16,7 @@ from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_documen
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Layer, Protocol
 from linkladder.report import signing, verify
+from linkladder.report.text import clean
 from linkladder.verdicts import Comparison, DocumentJudgement
 
 MOST_ENCAP = 200  # as in a plan's contract
@@ -130,34 +131,34 @@ def _judge(args: argparse.Namespace) -> int:
 
 
 def _print(judged: DocumentJudgement, name: str, run: str) -> None:
-    print(judged.sentence)
+    _say(judged.sentence)
     assumed = ", ".join(f"{k} {v}{' (overridden)' if k in judged.overridden else ''}" for k, v in _shown(judged))
-    print(f"  assumed: {assumed}")
+    _say(f"  assumed: {assumed}")
     for best in judged.ceilings.values():
-        print(f"  ceiling: {best.sentence}")
+        _say(f"  ceiling: {best.sentence}")
     for rung in judged.rungs:
-        print(f"\n{rung.rung}: {rung.sentence}")
+        _say(f"{rung.rung}: {rung.sentence}", gap=True)
         if rung.limiter:
-            print(f"  limit:   {rung.limiter.sentence}")
+            _say(f"  limit:   {rung.limiter.sentence}")
             if rung.limiter.experiment:
-                print(f"  to tell: {rung.limiter.experiment}")
+                _say(f"  to tell: {rung.limiter.experiment}")
         for label, texts in (
             ("because", rung.judgement.reasons),
             ("finding", rung.judgement.findings),
             ("do", rung.judgement.remedies),
         ):
             for text in texts:
-                print(f"  {label + ':':8} {text}")
+                _say(f"  {label + ':':8} {text}")
         for r in rung.rfc6349:
-            print(f"  RFC 6349 {r.direction}: {report.rfc6349_words(r)}")
+            _say(f"  RFC 6349 {r.direction}: {report.rfc6349_words(r)}")
     print()
     for text in judged.diagnosis:
-        print(text)
+        _say(text)
     for f in judged.follow_up:
-        print(f"next: {f.question}? {f.tells[0].upper()}{f.tells[1:]}.")
+        _say(f"next: {f.question}? {f.tells[0].upper()}{f.tells[1:]}.")
     if judged.follow_up:
         measures = "" if is_file(name) else f"linkladder run --follow-up {run} measures it; "
-        print(f"      {measures}linkladder plan follow-up {name} shows it as a plan.")
+        _say(f"      {measures}linkladder plan follow-up {name} shows it as a plan.")
 
 
 def _shown(judged: DocumentJudgement) -> list[tuple[str, str]]:
@@ -165,13 +166,18 @@ def _shown(judged: DocumentJudgement) -> list[tuple[str, str]]:
 
 
 def _print_comparison(compared: Comparison) -> None:
-    print(f"\n{compared.a} / {compared.b}: {compared.sentence}")
+    _say(f"{compared.a} / {compared.b}: {compared.sentence}", gap=True)
     for d in compared.differences:
-        print(f"  {d.sentence}")
+        _say(f"  {d.sentence}")
     for text in compared.environment:
-        print(f"  environment: {text}")
+        _say(f"  environment: {text}")
     for text in compared.only_in_one:
-        print(f"  {text}")
+        _say(f"  {text}")
+
+
+def _say(text: str, gap: bool = False) -> None:
+    """A line on the terminal, which a stranger's document must not steer."""
+    print(("\n" if gap else "") + str(clean(text)).replace("\n", " "))
 
 
 def _ceiling(args: argparse.Namespace) -> int:
