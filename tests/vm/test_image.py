@@ -82,7 +82,7 @@ def test_rss_and_queues(booted: Machine) -> None:
 def test_first_boot_made_what_is_unique(booted: Machine) -> None:
     shell = booted.root()
     assert shell.run("hostname")[1].strip() == f"linkladder-1b{booted.number:02x}00"
-    status, said = shell.run("mount -p | grep ' */state '")
+    status, said = shell.run("mount -p | awk '$2 == \"/state\"'")
     assert status == 0 and "ufs" in said and "noatime" in said
     assert shell.run("tunefs -p /state 2>&1 | grep journaling")[1].rstrip().endswith("enabled")
     assert shell.run("stat -f '%Su %Lp' /state/linkladder/.")[1].strip() == "linkladder 700"
@@ -174,26 +174,27 @@ def test_what_is_given_at_deployment_is_applied(booted: Machine) -> None:
 
 def test_a_full_disk_is_said_before_a_run_and_ends_it_cleanly(booted: Machine) -> None:
     shell = booted.root()
-    run = "env LINKLADDER_STATE=/tmp/full /usr/local/bin/linkladder"
-    plan = 'name = "full"\n[[experiment]]\nrungs = ["localhost"]\nstreams = 1\nduration = 3\nwarmup = 1\nrepeats = 40\n'
-    shell.run(f"printf '{plan}' >/tmp/full.toml; mkdir -p /tmp/full; mount -t tmpfs -o size=96m tmpfs /tmp/full")
-    shell.run("chown linkladder:linkladder /tmp/full")
-    shell.run("dd if=/dev/zero of=/tmp/full/fill bs=1m 2>/dev/null")
-    status, said = shell.run(f"su -m linkladder -c '{run} run --plan /tmp/full.toml' 2>&1", 300)
+    run = "env LINKLADDER_STATE=/tmp/small /usr/local/bin/linkladder"
+    experiment = '[[experiment]]\\nrungs = ["localhost"]\\nstreams = 1\\nduration = 3\\nwarmup = 1\\nrepeats = 40\\n'
+    shell.run(f"printf 'name = \"small\"\\n{experiment}' >/tmp/small.toml; mkdir -p /tmp/small")
+    shell.run("mount -t tmpfs -o size=96m tmpfs /tmp/small; chown linkladder:linkladder /tmp/small")
+    assert shell.run(f"su -m linkladder -c '{run} runs'", 120)[0] == 0
+    shell.run("dd if=/dev/zero of=/tmp/small/fill bs=64k 2>/dev/null")
+    status, said = shell.run(f"su -m linkladder -c '{run} run --plan /tmp/small.toml' 2>&1", 300)
     assert status == 3 and "full" in said, said
     # Room for a run, taken away while it goes on.
-    shell.run("rm /tmp/full/fill; chown linkladder:linkladder /tmp/full")
-    filler = "(while ! pgrep -q iperf; do sleep 1; done; sleep 6; dd if=/dev/zero of=/tmp/full/fill bs=64k) 2>/dev/null"
-    shell.run(f"{filler} &", 30)
-    status, said = shell.run(f"su -m linkladder -c '{run} run --plan /tmp/full.toml' 2>&1", 600)
+    shell.run("rm /tmp/small/fill")
+    fill = "while ! pgrep -q iperf; do sleep 1; done; sleep 6; dd if=/dev/zero of=/tmp/small/fill bs=64k"
+    shell.run(f"{{ sh -c '{fill}' >/dev/null 2>&1 & }}", 30)
+    status, said = shell.run(f"su -m linkladder -c '{run} run --plan /tmp/small.toml' 2>&1", 600)
     assert status == 3 and "full" in said, (status, said)
     print(said[-400:])
     assert shell.run("pgrep -l iperf")[0] == 1, "a tool was left"
-    shell.run("rm /tmp/full/fill")
-    opened = 'sqlite3.connect("/tmp/full/linkladder.db")'
+    shell.run("rm /tmp/small/fill")
+    opened = 'sqlite3.connect("/tmp/small/linkladder.db")'
     check = f'import sqlite3; print({opened}.execute("pragma integrity_check").fetchone()[0])'
     assert shell.run(f"/usr/local/bin/python3 -c '{check}'", 120)[1].strip() == "ok"
-    shell.run("umount /tmp/full")
+    shell.run("umount /tmp/small")
 
 
 @pytest.mark.skipif(not os.environ.get("LINKLADDER_ISO"), reason="LINKLADDER_ISO names no installer")

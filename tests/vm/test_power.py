@@ -63,7 +63,7 @@ def test_what_the_disk_holds_at_twenty_moments_of_runs(image: Path, tmp_path: Pa
     shell = machine.root()
     put(shell, "/state/cut.toml", PLAN)
     put(shell, "/tmp/look.py", LOOK)
-    shell.run("su -m linkladder -c '/usr/local/bin/linkladder run --plan /state/cut.toml' >/tmp/told 2>&1 &")
+    shell.run("{ su -m linkladder -c '/usr/local/bin/linkladder run --plan /state/cut.toml' >/tmp/told 2>&1 & }")
     chance, moments = random.Random(7), []
     while len(moments) < MOMENTS:
         _, count = shell.run("grep -c 'tcp-1s.*b/s' /tmp/told", 120)
