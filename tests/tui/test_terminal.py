@@ -102,6 +102,37 @@ def test_leaving_by_a_key(opened):
     assert termios.tcgetattr(terminal.far) == terminal.before
 
 
+LIVE = f"""
+import os, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from linkladder.app import terminal
+surface = terminal.survey(os.environ, "/dev/ttyu0")
+terminal.prepare(os.environ, surface)
+from linkladder.app.main import LadderApp
+import synth
+app = LadderApp(synth.settled(), surface.glyphs)
+app.call_later(lambda: app.set_timer(1, lambda: app.climb(synth.the_plan())))
+app.run(mouse=False)
+"""
+
+
+def test_a_live_trial_is_readable_at_115200_baud(opened):
+    """At most two updates a second, and less than a line of 115200 baud carries meanwhile."""
+    terminal = opened((sys.executable, "-c", LIVE), TERM="vt100")
+    terminal.read(20, until=b"measuring")
+    terminal.read(2)
+    busy, began, bursts, sizes = terminal.cpu(), time.monotonic(), 0, 0
+    while (now := time.monotonic()) < began + 4:
+        piece = terminal.read(0.1)
+        sizes += len(piece)
+        bursts += bool(piece)
+    took, busy = now - began, terminal.cpu() - busy
+    each = sizes / max(1, bursts)
+    print(f"live trial: {bursts / took:.1f} updates a second of {each:.0f} bytes, {busy / took:.1%} of a core")
+    assert sizes / took < 115200 / 10 * 0.7
+    assert bursts <= 2 * took * 2  # the system may hand an update over in two pieces
+
+
 def test_without_a_terminal_it_says_so(tmp_path):
     done = subprocess.run(LINKLADDER, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     assert done.returncode == 3 and "there is no terminal here" in done.stderr and not done.stdout

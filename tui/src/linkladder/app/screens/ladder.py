@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from linkladder import judge, units
+from linkladder import judge
 from linkladder.app.progress import Progress, TrialView, describe, series
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question, Words
@@ -27,6 +27,7 @@ from linkladder.verdicts import RungJudgement
 NOTICED = 15.0  # seconds that a notice stays
 READ_FIRST = 1.0  # seconds: an Enter meant for what was asked before must not answer what was not read
 PINGS = (Protocol.ECHO, Protocol.DF)
+ROOMY = 34  # lines from which there is room for the trials so far
 
 
 def judged(progress: Progress) -> dict[str, RungJudgement]:
@@ -88,7 +89,8 @@ half as much again as was bought, so that the machine is not the limit further u
     LadderScreen #trial { height: 1; }
     LadderScreen #ends { height: auto; max-height: 6; }
     LadderScreen #figures { height: 1; }
-    LadderScreen #ends Static { width: 1fr; }
+    LadderScreen #ends Static { width: 1fr; text-wrap: nowrap; }
+    LadderScreen #so-far { height: auto; margin: 1 0; display: none; }
     LadderScreen #say { height: auto; max-height: 6; text-style: bold; }
     """
 
@@ -108,6 +110,7 @@ half as much again as was bought, so that the machine is not the limit further u
             yield Static("", id="trial", classes="heading", markup=False)
             yield StripChart(self.ladder_app.glyphs, key="chart")
             yield Static("", id="figures", markup=False)
+            yield Static("", id="so-far", markup=False)
             with Horizontal(id="ends"):
                 yield Static("", id="near", markup=False)
                 yield Static("", id="far", markup=False)
@@ -142,6 +145,7 @@ half as much again as was bought, so that the machine is not the limit further u
                 self._trial(progress, progress.trial, width)
             else:
                 self._quiet(progress, width)
+            self._so_far(progress)
             self._bars(progress, width)
         over = sum(view.result is not None for view in progress.rungs)
         if over != self._over:
@@ -155,9 +159,12 @@ half as much again as was bought, so that the machine is not the limit further u
 
     def _put(self, name: str, text: Text) -> None:
         """Only what differs goes to the terminal."""
-        if self._shown.get(name) != text.markup:
-            self._shown[name] = text.markup
-            self.query_one(f"#{name}", Static).update(text)
+        before, now = self._shown.get(name), text.markup
+        if before != now:
+            self._shown[name] = now
+            # Laid out anew only where lines are added or taken away: that is half of what an update costs.
+            same = bool(before and now) and name != "say" and str(before).count("\n") == now.count("\n")
+            self.query_one(f"#{name}", Static).update(text, layout=not same)
 
     def _title(self, progress: Progress) -> None:
         plan = progress.plan.name if progress.plan else ""
@@ -220,6 +227,14 @@ half as much again as was bought, so that the machine is not the limit further u
         self._put("figures", rungs.figures(trial, width))
         self._ends(progress, trial, width)
 
+    def _so_far(self, progress: Progress) -> None:
+        """The latest trials, where the screen is so high that the chart needs not all of it."""
+        room = min(12, self.size.height - ROOMY)
+        lines = progress.history[-room:] if room > 0 else []
+        self.query_one("#so-far").display = bool(lines)
+        if lines:
+            self._put("so-far", Text.assemble(("Trials so far\n", "bold"), "\n".join(reversed(lines)), no_wrap=True))
+
     def _ends(self, progress: Progress, trial: TrialView, width: int) -> None:
         """CPU and memory of both ends side by side; a ping costs neither any."""
         pinging = trial.experiment.protocol in PINGS
@@ -243,12 +258,8 @@ half as much again as was bought, so that the machine is not the limit further u
         lines: list[str] = []
         if progress.waiting:
             lines = rungs.to_do(progress, width)
-        elif progress.last and not progress.over:
-            last = progress.last
-            word = units.rate(last.goodput_bps) if last.ok else f"failed: {last.reason}"
-            lines = [f"Last trial: {word}" if last.goodput_bps or not last.ok else "Last trial: done"]
-        elif progress.over:
-            lines = [f"Failed trial: {text}" for text in progress.failures[-6:]]
+        elif progress.history and self.size.height < ROOMY:
+            lines = ["Trials so far", *reversed(progress.history[-12:])]
         self.query_one("#chart", StripChart).say(
             "\n".join(part for line in lines for part in textwrap.wrap(line, width) or [""])
         )
