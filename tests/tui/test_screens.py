@@ -46,8 +46,11 @@ async def test_next_steps_in_their_order():
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_from_nothing_to_a_verdict_by_enter_alone(size):
-    """Pairing, link, ladder, moves and results: no key but Enter."""
+async def test_from_nothing_to_a_verdict_by_enter_alone(size, monkeypatch):
+    """Pairing, link, ladder, moves and results: no key but Enter, and none that comes before it can have been read."""
+    read = [f"linkladder.app.screens.{place}.READ_FIRST" for place in ("pair", "ladder")]
+    for name in read:
+        monkeypatch.setattr(name, 1e9)
     backend = synth.fresh()
     backend.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
     backend.speed = 400.0
@@ -60,9 +63,9 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size):
         await pilot.press("enter")
         text = await until(pilot, "402 917 otter lamp river")
         assert "██" in text
-        await pilot.press("enter")  # too soon to have been read
-        assert backend.peers == ()
-        await pilot.pause(1.1)
+        await pilot.press("enter")
+        assert backend.peers == (), "too soon to have been read"
+        monkeypatch.setattr(read[0], 0.0)
         await pilot.press("enter")
         await until(pilot, "beta is paired")
         await pilot.press("enter")
@@ -71,13 +74,12 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size):
         assert "10.7.0.1" in text
         await pilot.press("enter")
         await until(pilot, "Move beta to another host")
-        await pilot.press("enter")  # too soon to have been read
-        assert backend.running.said == []
-        await pilot.pause(1.1)
+        await pilot.press("enter")
+        assert backend.running.said == [], "too soon to have been read"
+        monkeypatch.setattr(read[1], 0.0)
         backend.stored = {synth.RUN: (synth.summary(), synth.the_document())}
         await pilot.press("enter")
         await until(pilot, "Move beta to the other data centre")
-        await pilot.pause(1.1)
         await pilot.press("enter")
         await until(pilot, "The run is complete")
         await pilot.press("enter")
@@ -105,7 +107,8 @@ async def test_ladder_live(size):
         assert "measuring" in await until(pilot, "left")
 
 
-async def test_ceiling_line_on_the_link():
+async def test_ceiling_line_on_the_link(monkeypatch):
+    monkeypatch.setattr("linkladder.app.screens.ladder.READ_FIRST", 0.0)
     backend = synth.settled()
     app = LadderApp(backend)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -113,7 +116,6 @@ async def test_ceiling_line_on_the_link():
         await until(pilot, "running")
         backend.running.skip_to(400)
         await until(pilot, "Move beta to another host")
-        await pilot.pause(1.1)
         await pilot.press("enter")
         began = next(at for at, e in synth.the_log() if getattr(e, "rung", "") == "same-vlan" and hasattr(e, "repeat")
                      and e.experiment.startswith("tcp"))  # fmt: skip

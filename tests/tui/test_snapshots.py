@@ -100,7 +100,7 @@ def test_pair_code(snap_compare):
 def test_link(snap_compare):
     async def ready(pilot):
         pilot.app.push_screen(LinkScreen())
-        await until(pilot, "payload.")
+        await until(pilot, "circuit repeats.")
         await settled(pilot)
 
     assert snap_compare(LadderApp(synth.settled()), terminal_size=CONSOLE, run_before=ready)
@@ -135,7 +135,7 @@ def test_results_of_the_link(snap_compare, size):
         pilot.app.push_screen(ResultsScreen(synth.RUN))
         await until(pilot, "Circuit")
         await pilot.press("left")
-        await until(pilot, "of ceiling")
+        await until(pilot, "* best setting")
         await settled(pilot)
 
     assert snap_compare(LadderApp(synth.settled()), terminal_size=size, run_before=ready)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from linkladder import events
+from linkladder import events, units
 from linkladder.model import (
     Contract,
     Direction,
@@ -95,6 +95,7 @@ class Progress:
     reason: str = ""
     over: bool = False
     failures: list[str] = field(default_factory=list)
+    history: list[str] = field(default_factory=list)  # a line a trial that is over
     notices: list[str] = field(default_factory=list)
     noticed: float = 0.0  # when the last notice came
 
@@ -195,6 +196,8 @@ class Progress:
             expected = self.trial.seconds if self.trial else event.result.seconds
             view.spent += expected
             self.spent += expected
+        words = describe(self.trial.experiment) if self.trial else event.experiment
+        self.history.append(f"{event.rung:<11}{words}: {outcome(event.result)}")
         if event.result.ok:
             view.best_bps = max(view.best_bps or 0.0, event.result.goodput_bps) or None
         else:
@@ -249,6 +252,19 @@ class Progress:
         return min(self.trial.seconds, self.at - self.trial.began) if self.trial else 0.0
 
 
+def outcome(result: TrialResult) -> str:
+    """What came out, in a word."""
+    if not result.ok:
+        return f"failed: {result.reason}"
+    if result.goodput_bps:
+        return units.rate(result.goodput_bps)
+    if result.rtt and result.rtt.avg_ms is not None:
+        return f"{units.milliseconds(result.rtt.avg_ms)} on average"
+    if result.path_mtu and result.path_mtu.mtu:
+        return f"{result.path_mtu.mtu} bytes"
+    return f"{units.three(result.transactions.rate)} a second" if result.transactions else "done"
+
+
 def series(intervals: list[Interval], direction: Direction) -> list[tuple[float, float, bool]]:
     """(second, b/s, counted) of one direction, as the chart draws it."""
     return [(i.start, i.bps, i.counted) for i in intervals if i.direction == direction]
@@ -256,8 +272,6 @@ def series(intervals: list[Interval], direction: Direction) -> list[tuple[float,
 
 def describe(experiment: Experiment) -> str:
     """'TCP, 4 streams, 8.00 MB window, near to far' in words for the person."""
-    from linkladder import units
-
     way = {
         Direction.FORWARD: "near to far",
         Direction.REVERSE: "far to near",

@@ -49,7 +49,7 @@ def other_rows(rung: RungResult) -> list[str]:
                 r = trial.rtt_under_load
                 lines.append(
                     f"Under load, {way}, {plural(e.parameters.streams, 'stream')}: "
-                    f"round trip median {units.three(r.p50_ms)}, most {units.milliseconds(r.max_ms)}"
+                    f"round trip median {units.three(r.p50_ms or 0)}, most {units.milliseconds(r.max_ms)}"
                 )
     return lines
 
@@ -88,7 +88,8 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append("\n\n")
         out.append_text(whereabouts(rung.evidence))
     if judged and not rung.unavailable:
-        seen = [f for f in judged.judgement.findings if not f.startswith("The evidence contradicts")]
+        above = judged.sentence  # and the evidence stands above as well
+        seen = [f for f in judged.judgement.findings if f not in above and not f.startswith("The evidence contra")]
         lines = [*(f"Seen: {text}" for text in seen), *(f"To do: {text}" for text in judged.judgement.remedies)]
         out.append("\n\n" + "\n".join(lines) if lines else "")
     return out

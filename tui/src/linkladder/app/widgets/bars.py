@@ -30,9 +30,10 @@ def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
         out.append("  no figures yet", "dim")
         return out
     used = sum(core.busy for core in sample.cores) / 100
-    out.append(f"{name}", "bold")
     cores = "core" if len(sample.cores) == 1 else "cores"
-    out.append(f"  {used:.1f} of {len(sample.cores)} {cores}  memory {units.size(sample.memory_used)}")
+    tail = f"  {used:.1f} of {len(sample.cores)} {cores}  memory {units.size(sample.memory_used)}"
+    out.append(name if len(name) + len(tail) <= width else name.partition(",")[0], "bold")
+    out.append(tail)
     each = 13  # "c12 ███░ 100%"
     per_row = max(1, width // (each + 1))
     shown = min(len(sample.cores), per_row * rows)

@@ -13,7 +13,7 @@ from linkladder.verdicts import RungJudgement
 
 WAYS = {Direction.FORWARD: "near to far", Direction.REVERSE: "far to near", Direction.DUPLEX: "both ways at once"}
 ROOMY = 112  # columns from which the share of the ceiling fits beside the rest
-HEAT = 4
+HEAT, ROOMY_HEAT = 3, 8  # cells of the heat bar
 Key = tuple[str, int, str]  # protocol, streams, window or rate
 
 
@@ -82,7 +82,7 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
             if not any(way in row for way in page):
                 continue
             udp = key[0] == Protocol.UDP
-            out.append(f"{f'{key[1]} UDP' if udp else key[1]:<8}{key[2]:<8}")
+            out.append(f"{f'{key[1]} UDP {key[2]}':<16}" if udp else f"{key[1]:<8}{key[2]:<8}")
             for way in page:
                 marked = way in row and row[way].result.median_bps == best[way] and best[way] > 0
                 _cell(out, row.get(way), marked, top, width)
@@ -92,17 +92,20 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
 
 
 def _head(ways: list[Direction], width: int) -> str:
-    share = "of ceiling " if width >= ROOMY else ""
-    parts = [f"{'  ' + WAYS[way]:<{18 + HEAT}}{share}{'CPU':<8}" for way in ways]
+    roomy = width >= ROOMY
+    wide, share = (ROOMY_HEAT, "of ceiling ") if roomy else (HEAT, "")
+    parts = [f"{'  ' + WAYS[way]:<{18 + wide}}{share}{'CPU':<9}" for way in ways]
     return (f"{'streams':<8}{'window':<8}" + "".join(parts)).rstrip()
 
 
 def _cell(out: Text, cell: Cell | None, marked: bool, top: float, width: int) -> None:
+    roomy = width >= ROOMY
+    wide = ROOMY_HEAT if roomy else HEAT
     if cell is None:
-        out.append(" " * (26 + HEAT + (11 if width >= ROOMY else 0)))
+        out.append(" " * (27 + wide + (11 if roomy else 0)))
         return
     out.append(f"{'*' if marked else ' '} {spread(cell.result):<15}", "bold" if marked else "")
-    out.append(f"{bar((cell.result.median_bps or 0) / top, HEAT)} ", "cyan")
-    if width >= ROOMY:
+    out.append(f"{bar((cell.result.median_bps or 0) / top, wide)} ", "cyan")
+    if roomy:
         out.append(f"{f'{cell.percent:.1f}%' if cell.percent is not None else '-':<11}")
-    out.append(f"{cpu(cell.result):<8}")
+    out.append(f"{cpu(cell.result):<9}")
