@@ -23,6 +23,8 @@ def to_json(value: Any) -> Any:
     """A JSON value (dict, list, str, number, bool, None) for a record."""
     if value is None or type(value) in _PLAIN:
         return value  # most of a document, so asked first
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: to_json(getattr(value, name)) for name in _hints(type(value))}
     if isinstance(value, Enum):
