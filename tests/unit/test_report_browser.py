@@ -80,9 +80,11 @@ def test_no_sideways_scrolling(page: Path, tmp_path: Path, width: int) -> None:
 def test_pictures_and_print(page: Path, tmp_path: Path) -> None:
     folder = Path(KEEP) if KEEP else tmp_path
     folder.mkdir(parents=True, exist_ok=True)
-    for width in (1280, 500):
+    phone = tmp_path / "phone.html"  # a window has a least width of its own, a frame has not
+    phone.write_text(f"<body style='margin:0'><iframe src='{page.name}' style='width:390px;height:2400px;border:0'>")
+    for width, shown in ((1280, page), (390, phone)):
         shot = folder / f"{page.stem}-{width}.png"
-        browse(page.as_uri(), tmp_path, f"--screenshot={shot}", f"--window-size={width},2400")
+        browse(shown.as_uri(), tmp_path, f"--screenshot={shot}", f"--window-size={max(width, 500)},2400")
         assert shot.stat().st_size > 30_000
     pdf = folder / f"{page.stem}.pdf"
     browse(page.as_uri(), tmp_path, f"--print-to-pdf={pdf}", "--no-pdf-header-footer")
