@@ -54,3 +54,31 @@ def test_time_left_only_falls_within_a_trial():
         left.append(progress.whole_left())
     assert left == sorted(left, reverse=True)
     assert left[0] == pytest.approx(progress.seconds)
+
+
+def test_a_spoilt_line_does_not_take_the_others_along(tmp_path):
+    path = tmp_path / "log.jsonl"
+    lines = [eventlog.dump(event, at) for at, event in synth.the_log()[:3]]
+    path.write_text(f"{lines[0]}\n{lines[1][:30]}\n{lines[2]}\n", encoding="utf-8")
+    assert [at for at, _ in eventlog.read(path)] == [synth.the_log()[n][0] for n in (0, 2)]
+
+
+def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path):
+    """A real full disk is in the end-to-end tests; here the first write of the file fails as it would there."""
+    path = tmp_path / "log.jsonl"
+    log = eventlog.Recorder(path, spare=4096)
+    assert path.with_suffix(".spare").stat().st_size == 4096
+    real, full = log._file.flush, [OSError(28, "No space left on device")]
+
+    def flush() -> None:
+        if full:
+            raise full.pop()
+        real()
+
+    log._file.flush = flush
+    log.write(synth.the_log()[0][1])
+    assert log.full and not path.with_suffix(".spare").exists()
+    log._file.flush = real
+    log.write(synth.the_log()[-1][1])
+    log.close()
+    assert [type(event).__name__ for _, event in eventlog.read(path)] == ["RunStarted", "RunFinished"]

@@ -1,0 +1,97 @@
+"""What the Link screen says before a run: what cannot be proven, and what was typed wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linkladder import plan
+from linkladder.app.doubts import capacity, doubts
+from linkladder.app.screens.link import contract_of, most
+from linkladder.errors import UsageError
+from linkladder.model import Contract, HostFacts, Layer, Nic, Path, RungName
+from linkladder.plan import Link, load_link, save_link
+
+NIC = Nic("vmx1", "vmxnet3", mtu=1500, up=True, speed_bps=10e9, addresses=("10.0.0.1", "10.1.0.1"))
+HOST = HostFacts("alpha", cores=8, nics=(NIC,), window_limit=14 << 20)
+PATHS = {
+    RungName.SAME_HOST: Path("10.0.0.1", "10.0.0.2", "beta"),
+    RungName.SAME_VLAN: Path("10.0.0.1", "10.0.0.3", "beta"),
+    RungName.DC_LINK: Path("10.1.0.1", "10.2.0.2", "beta"),
+}
+GOOD = {
+    "circuit": "C-1", "port": "10G", "rate": "1G", "layer": "L2", "mtu": "1500", "vlan": "0", "ip": "4", "rtt": "1.5",
+}  # fmt: skip
+
+
+def said(contract=None, name="circuit", paths=None, host=HOST):
+    link = Link(contract or Contract(), PATHS if paths is None else paths)
+    made = plan.with_link(plan.builtin(name, host.cores, link.contract), link)
+    made = replace(made, rungs=tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote))
+    return " ".join(doubts(link, made, host))
+
+
+def test_a_plan_that_can_prove_its_contract_is_left_alone():
+    assert said() == ""
+
+
+def test_too_few_cores_for_the_rate():
+    assert "1 vCPU here" in said(host=replace(HOST, cores=1))
+    assert "ends in CANNOT JUDGE" in said(Contract(port_bps=100e9), host=replace(HOST, cores=8, nics=()))
+    assert said(Contract(rate_bps=1e9), host=replace(HOST, cores=1)) == "", "one core carries 1 Gb/s"
+    assert capacity(3) == capacity(2) < capacity(4) < capacity(16)
+
+
+def test_a_ceiling_below_the_contract():
+    text = said(Contract(rate_bps=10e9, layer=Layer.L2))
+    assert "the port carries at most 9.41 Gb/s of TCP" in text and "MTU 9000 would allow 9.90 Gb/s" in text
+    assert said(Contract(rate_bps=9e9, layer=Layer.L2)) == ""
+
+
+@pytest.mark.parametrize(
+    ("paths", "words"),
+    [
+        ({}, "No rung has an address there"),
+        ({RungName.SAME_HOST: PATHS[RungName.SAME_HOST]}, "the link itself will not be measured"),
+        ({RungName.DC_LINK: Path("10.9.9.9", "10.2.0.2", "beta")}, "10.9.9.9 is no address of this machine"),
+        ({RungName.DC_LINK: Path("10.1.0.1", "10.0.0.1", "beta")}, "10.0.0.1 is this machine itself"),
+        ({RungName.DC_LINK: Path("10.1.0.1", "10.2.0.2", "")}, "no peer is named"),
+        ({r: Path("10.0.0.1", "10.0.0.2", "beta") for r in PATHS}, "asked to move it before each"),
+    ],
+)
+def test_paths_that_cannot_be(paths, words):
+    assert words in said(paths=paths)
+
+
+def test_cards_windows_and_repeats():
+    assert "vmx1 has MTU 1500, less than the 9000" in said(Contract(mtu=9000))
+    assert "vmx1 runs at 1.00 Gb/s" in said(host=replace(HOST, nics=(replace(NIC, speed_bps=1e9),)))
+    assert "must be in flight at 200 ms" in said(Contract(expected_rtt_ms=200.0))
+    assert "verdict is provisional" in said(name="quick")
+    assert "nothing inside one host" in said(name="soak")
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "words"),
+    [
+        ("port", "", "Port rate: expected a rate"),
+        ("rate", "5", "Contracted rate: expected a rate from 1k"),
+        ("rate", "20G", "at most the port's rate"),
+        ("mtu", "15OO", "MTU: expected a whole number"),
+        ("vlan", "3", "VLAN tags: expected"),
+        ("rtt", "0", "Round trip, ms: expected a number from 0.001"),
+        ("circuit", "x" * 300, "Circuit: expected a line"),
+    ],
+)
+def test_what_is_typed_wrong_is_named_and_never_saved(key, typed, words):
+    with pytest.raises(UsageError, match="nothing was saved") as error:
+        contract_of(GOOD | {key: typed})
+    assert words in error.value.title
+
+
+def test_what_is_taken_can_be_read_again(tmp_path):
+    made = contract_of(GOOD)
+    save_link(tmp_path, Link(made, PATHS))
+    assert load_link(tmp_path) == Link(made, PATHS)
+    assert most(made) == "At most 956 Mb/s of TCP fits into the contract's 1.00 Gb/s of frames at MTU 1500."

@@ -1,0 +1,50 @@
+"""The matrix of streams and window on 77 columns: everything in it, nothing wrapped."""
+
+from __future__ import annotations
+
+from linkladder.app.widgets.matrix import matrix, spread
+from linkladder.model import (
+    CpuUse,
+    Direction,
+    Experiment,
+    ExperimentResult,
+    Path,
+    Protocol,
+    RungName,
+    RungResult,
+    TrialResult,
+)
+
+
+def measured(streams, window, way, low, high=None, ok=True, **more):
+    cpu = {"near": CpuUse(100.0, 100.0, 4.0), "far": CpuUse(99.6, 100.0, 4.0)}
+    trial = TrialResult("t", 0, ok, cpu=cpu, reason="" if ok else "refused")
+    p = Experiment(f"{streams}-{window}-{way}", streams=streams, window=window, direction=way, **more)
+    figures = (low, (low + high) / 2, high) if high else (low, low, low)
+    return ExperimentResult(p, (trial,), *(figures if ok else (None, None, None)))
+
+
+def test_both_directions_stand_side_by_side():
+    results = [
+        measured(1, None, Direction.FORWARD, 8.91e9, 9.41e9),
+        measured(1, None, Direction.REVERSE, 7e9),
+        measured(8, 8 << 20, Direction.FORWARD, 1e9, 9.5e9),
+        measured(8, 8 << 20, Direction.REVERSE, 0, ok=False),
+        measured(2, None, Direction.FORWARD, 9e8, protocol=Protocol.UDP, udp_rate_bps=9.57e9),
+        measured(2, None, Direction.DUPLEX, 8e9),
+    ]
+    text = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 77, text
+    assert "near to far" in lines[0] and "far to near" in lines[0]
+    assert lines[1].startswith("1       default * 8.91-9.41 Gb/s") and "* 7.00 Gb/s" in lines[1]
+    assert "100/100%" in lines[1]
+    assert lines[2].startswith("8       8.00 MB   1.00-9.50 Gb/s") and "failed" in lines[2]
+    assert lines[3].startswith("2 UDP 9.57 Gb/s   900 Mb/s")
+    assert "both ways at once" in lines[4] and "8.00 Gb/s" in lines[5]
+    roomy = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 118).plain
+    assert "of ceiling" in roomy and max(map(len, roomy.splitlines())) <= 118
+
+
+def test_a_range_over_two_units_names_both():
+    assert spread(measured(1, None, Direction.FORWARD, 900e6, 1.1e9)) == "900 Mb/s-1.10 Gb/s"
