@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -33,8 +34,11 @@ def link(*more: object, rtt: float = 5.0, bps: float = 400e6, **said: object) ->
 
 
 def asked(made: Document) -> tuple[Plan, str]:
+    """What is asked besides the probes of the path MTU, which go with anything else."""
     judged = judge_document(made)
-    return plans.follow_up(made.run.plan, judged, cores=4), plans.follow_up_text(judged)
+    plan = plans.follow_up(made.run.plan, judged, cores=4)
+    loads = (replace(r, experiments=tuple(e for e in r.experiments if e.tool is not Tool.PING)) for r in plan.rungs)
+    return replace(plan, rungs=tuple(r for r in loads if r.experiments)), plans.follow_up_text(judged)
 
 
 def test_loss_or_policer_asks_for_paced_udp_below_and_above_and_then_decides() -> None:
@@ -66,8 +70,10 @@ def test_udp_that_loses_nothing_where_tcp_does_speaks_for_a_policer() -> None:
 
 def test_one_repeat_asks_for_more_of_the_same_and_nothing_else() -> None:
     made = ladder(950e6, repeats=1)
-    plan, _ = asked(made)
+    plan, text = asked(made)
     assert [(e.id, e.repeats) for e in plan.rungs[0].experiments] == [("tcp-4s-forward", 5), ("tcp-4s-reverse", 5)]
+    probes = tomllib.loads(text)["experiment"]
+    assert {e["direction"] for e in probes if e.get("protocol") == "df"} == {"forward", "reverse"}
     grown = plans.grown(made.run.plan, plan)
     assert [e.repeats for e in grown.rungs[-1].experiments] == [5, 5]
     assert [r.name for r in grown.rungs] == [r.name for r in made.run.plan.rungs]
@@ -95,7 +101,7 @@ def test_silence_asks_for_df_probes_and_then_names_hole_or_card() -> None:
     dead = link(bps=0.0)
     limit = judge_document(document(HOST, dead)).rungs[-1].limiter
     assert limit is not None and LimiterKind.PATH_MTU in limit.candidates and len(limit.candidates) == 2
-    plan, _ = asked(document(HOST, dead))
+    plan = plans.follow_up(document(HOST, dead).run.plan, judge_document(document(HOST, dead)))
     assert {(e.protocol, e.direction) for e in plan.rungs[0].experiments} == {(Protocol.DF, F), (Protocol.DF, R)}
     for seen, kind in (
         (PathMtu((576, 1280), (1500,), 1280, True), LimiterKind.PATH_MTU),
@@ -133,3 +139,9 @@ def test_the_contract_is_what_the_offers_stay_within() -> None:
     plan, _ = asked(document(HOST, link(bps=900e6, tcp=LOSSY)))
     rates = [e.udp_rate_bps or 0.0 for e in plan.rungs[0].experiments if e.protocol is Protocol.UDP]
     assert rates and max(rates) <= (GIGABIT.rate_bps or 0.0)
+
+
+def test_one_direction_asks_for_the_other() -> None:
+    one = rung(RungName.DC_LINK, tcp(F, tuple(trial(950e6, F, n) for n in range(3))))
+    plan, _ = asked(document(HOST, one))
+    assert [(e.protocol, e.direction) for e in plan.rungs[0].experiments if e.direction is R] == [(Protocol.TCP, R)]

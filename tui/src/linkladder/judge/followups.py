@@ -41,6 +41,9 @@ def follow_ups(
                 asked += _about(j.limiter, rung, j, deal)
     if rung.name is RungName.DC_LINK and not asked:
         asked += _repeats(rung, verdict, chosen)
+    if rung.name is RungName.DC_LINK:
+        asked += _other_way(rung, chosen)
+        asked += _unprobed(rung) if asked else ()
     return tuple(_merged(rung.name, [a for a in asked if not _done(rung, a[2])]))
 
 
@@ -131,6 +134,22 @@ def _done(rung: RungResult, values: dict[str, _Value]) -> bool:
         if same and values.get("window", window) == window and len(e.trials) >= int(values.get("repeats", 1)):
             return True
     return False
+
+
+def _other_way(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Iterable[_Asked]:
+    """A link is bought in both directions."""
+    back = {"forward": "reverse", "reverse": "forward"}
+    for way, j in chosen.items() if len(chosen) == 1 else ():
+        p = _parameters(rung, j)
+        told = "the verdict is of the weaker direction"
+        yield "the other direction", told, {**_tcp(p), "direction": back[way], "repeats": max(1, p.repeats)}
+
+
+def _unprobed(rung: RungResult) -> Iterable[_Asked]:
+    for way in (Direction.FORWARD, Direction.REVERSE):
+        if probed(rung, way) is None:
+            values: dict[str, _Value] = {"tool": "ping", "protocol": "df", "direction": way.value}
+            yield "a path MTU black hole", "silence above a size tells one", values
 
 
 def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:

@@ -256,9 +256,9 @@ the ceiling that is. "forward" is near to far, "reverse" is far to near.
         if not plan.rungs:
             self.notify("The verdict asks for nothing more")
             return
-        asked = "; ".join(f"{f.question}?" for f in judged.follow_up)
+        asked = "; ".join(f.question for f in judged.follow_up)
         takes = f"{plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}"
-        text = f"{asked[:1].upper()}{asked[1:]} {takes}, added to this run."
+        text = f"{asked[:1].upper()}{asked[1:]}? {takes}, added to this run."
         if await app.push_screen_wait(Question("Measure what would settle it?", text, "Measure", "Leave it")):
             app.climb(plan, self.run_id)
 
