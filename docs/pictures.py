@@ -64,8 +64,7 @@ def measure(folder: Path) -> tuple[Path, Path]:
         kept.write_bytes(log.read_bytes())
         subprocess.run(["cp", "-a", str(state), str(folder / "state")], check=True)
     finally:
-        lab.down()
-        lab.forget()
+        lab.down(forget=True)
     return kept, folder / "state"
 
 
@@ -114,7 +113,8 @@ async def draw(log: Path, state: Path) -> None:
         app.pop_screen()
         session = ReplaySession(entries, clock=lambda: 0.0)
         progress = app.watch_run(session)
-        last = max(i for i, (_, e) in enumerate(entries) if isinstance(e, events.TrialStarted))
+        trials = [(i, e) for i, (_, e) in enumerate(entries) if isinstance(e, events.TrialStarted)]
+        last = max(i for i, e in trials if e.rung == "dc-link" and e.experiment.startswith("tcp"))
         for at, event in entries:
             if at <= entries[last][0] + 10.5:
                 progress.apply(event, at)
