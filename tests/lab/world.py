@@ -91,6 +91,8 @@ class Lab:
             ip("netns", "add", self.space(site))
             self._in(site, "ip", "link", "set", "lo", "up")
             self._set(site, "net/ipv4/ping_group_range", "0 2147483647")
+            # a sender that a busy machine keeps waiting must not leave the link idle
+            self._set(site, "net/ipv4/tcp_wmem", f"4096 16384 {16 << 20}")
             if self._set(site, "net/ipv4/tcp_congestion_control", CONGESTION) and site == "alpha":
                 self.left_out.append(f"{CONGESTION}: this kernel has none, and the appliances use what the host uses")
             self._set(site, "net/ipv6/conf/all/accept_dad", "0")
