@@ -279,6 +279,24 @@ def test_power_lost_with_people_at_the_consoles(world: World, dies: str, mark: s
     assert world.peers("alpha") == ["beta"] and world.peers("beta") == ["alpha"]
 
 
+def test_a_console_that_went_dark_frees_the_other(world: World) -> None:
+    """No goodbye, no reset: the cable is out.  Within seconds the other window takes the next call."""
+    beta = opened(world, "beta", "--open")
+    alpha = world.pair("alpha", ROUTED["beta"])
+    ready(alpha, beta)
+    world.within("alpha", "ip", "link", "set", "rt0", "down")
+    try:
+        beta.say("yes")
+        beta.until("failed", 40)
+        alpha.die()
+    finally:
+        world.within("alpha", "ip", "link", "set", "rt0", "up")
+        world.within("alpha", "ip", "route", "add", "10.91.0.0/16", "via", "10.91.1.254")
+        world.within("alpha", "ip", "-6", "addr", "add", f"{ROUTED6['alpha']}/64", "dev", "rt0")
+        world.within("alpha", "ip", "-6", "route", "add", "fd91::/16", "via", "fd91:1::fe")
+    agree(world.pair("alpha", ROUTED["beta"]), beta)
+
+
 def test_a_pin_at_one_end_gives_nobody_anything(world: World) -> None:
     """Alpha freezes after its yes and loses power: beta has stored it, alpha has nothing."""
     for site in SITES:

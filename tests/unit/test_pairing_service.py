@@ -374,5 +374,20 @@ async def test_yes_code_confirms_only_the_right_code(two_states: dict[str, Path]
     await beta.service.close()
 
 
+async def test_a_connection_notices_that_its_other_end_lost_power(two_states: dict[str, Path]) -> None:
+    """What it does then is shown in the lab, where a cable can be pulled."""
+    alpha, beta = await two()
+    await call(alpha, beta)
+    await alpha.wait(say.CodeReady)
+    await beta.wait(say.CodeReady)
+    for one in (alpha, beta):
+        assert one.service._engaged
+        wire = one.service._engaged._writer.get_extra_info("socket")
+        assert wire.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) < 10
+        await one.service.close()
+
+
 def test_limits_are_what_the_note_says() -> None:
     assert service.GUESSES == 3 and messages.LIMIT == 4096 and peers.PORT == 8622 and service.PORT == 8623

@@ -18,6 +18,10 @@ GREETING_TIME = 2.0
 CONTROL = 8622
 
 
+# an end that lost power says no goodbye: silence of some ten seconds frees its place, not the window's end
+ALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 10_000))
+
+
 class WindowShut(EnvironmentFault):
     """The other end is there and not open."""
 
@@ -35,6 +39,11 @@ class Link:
             with contextlib.suppress(OSError):
                 address += f"%{socket.if_indextoname(name[3])}"
         self.address = address
+        wire = writer.get_extra_info("socket")
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in ALIVE:
+            if number := getattr(socket, option, None):
+                wire.setsockopt(socket.IPPROTO_TCP, number, value)
 
     async def send(self, data: bytes) -> None:
         if data:
