@@ -284,7 +284,7 @@ def describe(experiment: Experiment) -> str:
         case "echo":
             return "round trip, idle"
         case "df":
-            return "largest packet that passes"
+            return f"largest packet that passes, {way}"
         case "rr":
             plural = "s" if experiment.sessions != 1 else ""
             return f"request and response of {experiment.request} bytes, {experiment.sessions} session{plural}"

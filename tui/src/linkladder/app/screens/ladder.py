@@ -27,6 +27,7 @@ from linkladder.verdicts import RungJudgement
 NOTICED = 15.0  # seconds that a notice stays
 READ_FIRST = 1.0  # seconds: an Enter meant for what was asked before must not answer what was not read
 PINGS = (Protocol.ECHO, Protocol.DF)
+SHORT = 20  # lines below which chart and progress need all the room
 ROOMY = 34  # lines from which there is room for the trials so far
 
 
@@ -237,9 +238,9 @@ half as much again as was bought, so that the machine is not the limit further u
 
     def _ends(self, progress: Progress, trial: TrialView, width: int) -> None:
         """CPU and memory of both ends side by side; a ping costs neither any."""
-        pinging = trial.experiment.protocol in PINGS
-        self.query_one("#ends").display = not pinging
-        if pinging:
+        shown = trial.experiment.protocol not in PINGS and self.size.height >= SHORT
+        self.query_one("#ends").display = shown
+        if not shown:
             return
         rows = 2 if self.size.height < 30 else 5
         peer = next((r.path.peer for r in progress.plan.rungs if r.name == trial.rung), "") if progress.plan else ""

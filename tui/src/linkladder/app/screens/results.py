@@ -44,7 +44,8 @@ def other_rows(rung: RungResult) -> list[str]:
                 tail = f", 99 of 100 within {x.p99_us:.0f} us" if x.p99_us else ""
                 lines.append(f"{describe(e.parameters)}: {units.three(x.rate)} a second{tail}")
             elif trial.ok and trial.lost is not None and trial.datagrams:
-                lines.append(f"{describe(e.parameters)}: {trial.lost} of {trial.datagrams} datagrams lost")
+                paced = units.rate(e.parameters.udp_rate_bps)
+                lines.append(f"UDP at {paced}, {way}: {trial.lost} of {trial.datagrams} datagrams lost")
             if trial.rtt_under_load and trial.rtt_under_load.p50_ms is not None:
                 r = trial.rtt_under_load
                 lines.append(
