@@ -206,7 +206,10 @@ def test_iso_installs_onto_an_empty_disk_that_boots(tmp_path: Path) -> None:
     machine = Machine(tmp_path, empty, "install", 6, cdrom=Path(os.environ["LINKLADDER_ISO"]).resolve(), memory=2048)
     machine.start()
     machine.await_tui()
-    status, said = machine.root().run("/usr/local/libexec/linkladder-install da0", 1800)
+    # The medium is among the disks; where the empty one hangs depends on the firmware.
+    disks = machine.root().run("sysctl -n kern.disks")[1].split()
+    (disk,) = [name for name in disks if not name.startswith("cd")]
+    status, said = machine.root().run(f"/usr/local/libexec/linkladder-install {disk} </dev/null", 1800)
     machine.cut()
     assert status == 0, said
     machine.cdrom = None
