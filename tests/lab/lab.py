@@ -60,7 +60,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--dc-delay", type=float, default=0.0, metavar="MS", help="round trip added")
     parser.add_argument("--dc-loss", type=float, default=0.0, metavar="PERCENT")
     parser.add_argument("--dc-mtu", type=int, default=1500, metavar="N")
-    return parser.parse_args()
+    args = parser.parse_args()
+    for file in filter(None, (args.json, args.html)):  # now, and not when the run is over
+        if Path(file).is_dir() or not Path(file).absolute().parent.is_dir():
+            parser.error(f"{file} cannot be written: there is no such folder, or it is one itself")
+    return args
 
 
 def start(lab: Lab, args: argparse.Namespace) -> None:
