@@ -327,8 +327,10 @@ def test_an_agent_does_not_start_on_open_keys_and_says_why(world: World, client:
     key = world.state("beta") / "keys" / "user_ed25519"
     key.chmod(0o640)
     done = run(client, HELLO)
+    told = world.linkladder("alpha", "facts", "--peer", "beta")
     key.chmod(0o600)
     assert done.returncode == 3 and not done.stdout and b"open to others" in done.stderr
+    assert told.returncode == 3 and "the peer says: " in told.stderr and "at the peer: chmod 600" in told.stderr, told
 
 
 def test_the_thirty_second_peer_is_as_good_as_the_first(world: World, client: list[str]) -> None:

@@ -187,6 +187,9 @@ def test_ssh_reads_nothing_of_the_users() -> None:
      ("ssh: connect to host 10.0.0.2 port 8622: Connection timed out", "does not answer", "firewall"),
      ("ssh: connect to host 10.0.0.2 port 8622: No route to host", "no route", "routes"),
      ("a@10.0.0.2: Permission denied (publickey).", "does not know this appliance", "pair"),
+     ("linkladder: /k is open to others (mode 0644)\n  why: keys must be private\n  do:  chmod 600 /k; or so",
+      "the peer says: /k is open to others", "at the peer: chmod 600 /k"),
+     ("linkladder: a\x1b[2Jb", "the peer says: a[2Jb", "its log"),
      ("something else", "channel to the peer failed", "doctor")],
 )  # fmt: skip
 def test_what_ssh_says_is_told_in_plain_words(text: str, title: str, hint: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -70,6 +71,9 @@ def exchanges(program: str = "ssh") -> str:
     return ",".join(e for e in EXCHANGES if e in known) or "curve25519-sha256"
 
 
+THEIRS = re.compile(r"(?:^|: )linkladder: (.+)(?:\n  why: (.+))?(?:\n  do:  (.+))?", re.M)
+
+
 def alias(name: str) -> str:
     return f"linkladder-{name}"
 
@@ -87,9 +91,11 @@ def ssh_argv(name: str, port: int, user: str, address: str, known: Path, identit
 
 
 def explain_ssh_failure(stderr: str, code: int | None) -> LinkladderError:
-    """ssh's words in a person's."""
-    text = stderr.strip()
-    last = text.splitlines()[-1] if text else ""
+    """ssh's words in a person's, or what the far linkladder itself said."""
+    text = "".join(c for c in stderr if c.isprintable() or c == "\n").strip()  # it comes from another machine
+    last = text.splitlines()[-1].strip() if text else ""
+    if said := THEIRS.search(text):
+        return EnvironmentFault(f"the peer says: {said[1]}", said[2] or "", f"at the peer: {said[3] or 'see its log'}")
     for mark, title, hint in FAILURES:
         if mark.lower() in text.lower():
             return EnvironmentFault(title, last, hint)

@@ -146,8 +146,10 @@ class FarEnd:
             with contextlib.suppress(wire.WireError, CodecError):
                 self._take(wire.decode(line))
         await self._process.wait()
-        words = self.errors.strip().splitlines()
-        self._fail(f"the channel to {self.name} closed" + (f": {words[-1]}" if words else ""))
+        words = self.errors.strip()
+        said = words.rfind("linkladder: ")  # all that the far linkladder says of itself; of ssh's words the last line
+        words = words[said:] if said >= 0 else words.splitlines()[-1] if words else ""
+        self._fail(f"the channel to {self.name} closed" + (f": {words}" if words else ""))
 
     def _take(self, message: dict[str, Any]) -> None:
         if "event" in message:
