@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import shutil
 import subprocess
@@ -91,7 +90,9 @@ def headless(lab: Lab, args: argparse.Namespace) -> int:
     done = lab.linkladder("alpha", *command, capture_output=False, stdin=subprocess.DEVNULL)
     if args.json:
         shown = lab.linkladder("alpha", "show", "last", "--json")
-        json.loads(shown.stdout)
+        if shown.returncode:
+            print(shown.stderr, file=sys.stderr)
+            return int(done.returncode) or shown.returncode
         hand_over(args.json, shown.stdout)
         step(f"the run's document is in {args.json}")
     if args.html:
