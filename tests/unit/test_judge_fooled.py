@@ -146,10 +146,10 @@ def test_a_path_smaller_than_sold_fails_unless_an_interface_is_the_cause() -> No
     made = document(both(RungName.SAME_HOST, 4e9), link, contract=sold)
     judged = judge_document(made)
     assert judged.verdict is Verdict.FAIL and "1500, not the 9000" in judged.sentence
-    near = HostFacts("alpha", nics=(Nic("eth0", mtu=1500),))
+    near = HostFacts("alpha", nics=(Nic("vmx0", mtu=9000), Nic("vmx1", mtu=1500, addresses=("10.0.0.1",))))
     own = dataclasses.replace(made, run=dataclasses.replace(made.run, hosts={**made.run.hosts, "near": near}))
     judged = judge_document(own)
-    assert judged.verdict is Verdict.CANNOT_JUDGE and "eth0 of the near end is set to MTU 1500" in judged.sentence
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "vmx1 of the near end is set to MTU 1500" in judged.sentence
 
 
 def test_larger_segments_than_the_entered_mtu_are_no_pass() -> None:

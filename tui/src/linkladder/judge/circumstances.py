@@ -81,13 +81,15 @@ def _whereabouts(rung: RungResult, deal: Contract) -> tuple[list[str], list[str]
 
 def _interfaces(rung: RungResult, deal: Contract, document: Document) -> tuple[list[str], list[str]]:
     """What speaks against a ceiling counted for this MTU; and which interface would not let it through in any case."""
-    ends = (("near", rung.path.local_interface), (rung.path.peer, rung.path.remote_interface))
-    found = {}
-    for name, interface in ends:
+    p, found = rung.path, {}
+    for name, interface, address in (
+        ("near", p.local_interface, p.local),
+        (p.peer, p.remote_interface, p.remote),
+    ):
         host = document.run.hosts.get(name)
-        nic = next((n for n in host.nics if n.name == interface), None) if host else None
+        nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None
         if nic is not None and nic.mtu:
-            found[f"{interface} of {name if name != 'near' else 'the near end'}"] = nic.mtu
+            found[f"{nic.name} of {name if name != 'near' else 'the near end'}"] = nic.mtu
     less = [f"{i} is set to MTU {mtu}, less than the {deal.mtu} entered." for i, mtu in found.items() if mtu < deal.mtu]
     segments = [
         s.mss

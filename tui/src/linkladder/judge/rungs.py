@@ -137,12 +137,14 @@ def _judge_generator(
     dead = [j for j in chosen.values() if j.spread is None or j.spread.minimum <= 0]
     if dead:
         said = f"{dead[0].direction.capitalize()}: {dead[0].judgement.sentence}"
-        return Judgement(Verdict.FAIL, False, said, (said,), findings=findings, figures=figures)
+        return Judgement(Verdict.FAIL, False, f"FAIL: {said}", (said,), findings=findings, figures=figures)
+    sure = " (provisional)" if provisional else ""
     if shown >= wanted:
-        said = f"The generator is strong enough: it carries {ratio}."
+        said = f"PASS{sure}: the generator is strong enough: it carries {ratio}."
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
     said = f"The generator is too weak: it carries {ratio}, and {HEADROOM} times is needed to judge the rungs above."
-    return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(deal), findings, figures)
+    head = f"CANNOT JUDGE{sure}: {said[0].lower()}{said[1:]}"
+    return Judgement(Verdict.CANNOT_JUDGE, provisional, head, (said,), remedies.stronger(deal), findings, figures)
 
 
 def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgement | None:
