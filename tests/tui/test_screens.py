@@ -199,7 +199,7 @@ async def test_runs_filter_mark_compare_delete():
         await pilot.press("slash", *["backspace"] * 4, "enter")
         await until(pilot, "2 runs")
         await pilot.press("space", "j", "space", "c")
-        await until(pilot, "share of the first run's figure")
+        await until(pilot, "One repeat each")
         await pilot.press("escape")
         await pilot.press("d")
         await until(pilot, "Delete this run?")
@@ -468,6 +468,28 @@ async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
         await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
         backend.running._entries.append((4.2, events.PeerBack("beta")))
         await until(pilot, "beta is back")
+
+
+async def test_a_trial_that_fails_is_said_with_its_reason_and_the_run_goes_on():
+    from dataclasses import replace
+
+    from linkladder import events
+
+    backend = synth.settled()
+    log = synth.the_log()
+    end = next(i for i, (_, e) in enumerate(log) if isinstance(e, events.TrialFinished))
+    at, finished = log[end]
+    refused = replace(finished.result, ok=False, goodput_bps=0.0, reason="iperf: connect failed: Connection refused")
+    backend.entries = [*log[:end], (at, replace(finished, result=refused)), *log[end + 1 :]]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(at + 0.1)
+        await until(pilot, "A trial failed, the run goes on: tcp-2s-default-forward, repeat 1: iperf: connect failed")
+        assert "1 failed" in await until(pilot, "same-host")
+        backend.running.skip_to(at + 3)
+        await until(pilot, "same-host measuring")
 
 
 @pytest.mark.parametrize("size", [(80, 12), (80, 24), (200, 60)])

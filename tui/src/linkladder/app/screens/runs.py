@@ -133,12 +133,12 @@ The rate is the best of the highest rung that was measured.
     def action_filter(self) -> None:
         box = self.query_one("#words", Input)
         box.display = True
-        box.focus()
+        self.set_focus(box)  # at once: what is typed next are words, not keys of the list
 
     @on(Input.Submitted)
     def filtered(self, event: Input.Submitted) -> None:
+        self.set_focus(self.query_one("#runs"))
         event.input.display = bool(event.value)
-        self.query_one("#runs").focus()
         self.load()
 
     def action_back(self) -> None:
@@ -147,8 +147,8 @@ The rate is the best of the highest rung that was measured.
         if not box.display:
             super().action_back()
             return
+        self.set_focus(self.query_one("#runs"))
         box.value, box.display = "", False
-        self.query_one("#runs").focus()
         self.load()
 
     # --- one run, or two
