@@ -63,7 +63,9 @@ ll_clean() {
 			echo "some modules were not compiled"
 	fi
 	ln -sf /usr/share/zoneinfo/UTC "$ll_world/etc/localtime"
-	touch "$ll_world/etc/wall_cmos_clock" && rm -f "$ll_world/etc/wall_cmos_clock"
+	rm -f "$ll_world/etc/wall_cmos_clock"
+	# What ran in here without devices has made files of their names, which no installation could unpack.
+	find "$ll_world/dev" -mindepth 1 -delete
 }
 
 # The live media carry the system a second time, packed, as bsdinstall's distribution set.  It is packed once a build:
