@@ -191,6 +191,8 @@ half as much again as was bought, so that the machine is not the limit further u
             text = progress.instruction or f"Make ready for {progress.waiting}."
             if "press enter" not in text.lower():
                 text += " Then press Enter."
+            if session and not session.controlling:
+                text += f" You are watching; {session.holder} has the controls, t takes them."
             return Text(text, "bold yellow")
         if progress.paused:
             return Text("Paused. Press Space to go on, a to do the last trial again.", "bold yellow")
@@ -304,7 +306,9 @@ half as much again as was bought, so that the machine is not the limit further u
         elif progress.waiting:
             session = self.ladder_app.session
             read = time.monotonic() - self._instructed[1] > READ_FIRST
-            if session and session.controlling and read and self._answered != progress.instruction:
+            if session and not session.controlling:
+                self.send("proceed")  # which says who may
+            elif read and self._answered != progress.instruction:
                 self._answered = progress.instruction
                 self.send("proceed")
                 self.on_tick()
