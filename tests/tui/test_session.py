@@ -116,3 +116,25 @@ async def test_the_next_run_waits_until_the_last_has_cleared_up(process):
     asyncio.get_running_loop().call_later(0.5, process.kill)
     await asyncio.wait_for(backend._last_run_gone(), 5)
     assert not alive(process.pid)
+
+
+async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(tmp_path, monkeypatch):
+    from linkladder.app.live import LiveBackend
+    from linkladder.app.screens.home import next_step
+    from linkladder.store import CANCELLED, Store
+
+    monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
+    backend = LiveBackend("this screen")
+    monkeypatch.setattr(backend, "findings", tuple)
+    store = Store(tmp_path)
+    run = store.begin(synth.the_plan(), "beta")
+    rung = next(r for r in synth.the_document().rungs if r.experiments)
+    store.trial(run, rung.name, rung.experiments[0].parameters.id, rung.experiments[0].trials[0])
+    offered = {}
+    for why in ("the measuring process was gone", CANCELLED, "the system ended it"):
+        store.finish(run, RunState.INCOMPLETE, "INCOMPLETE", why)
+        view = backend.home()
+        offered[why] = (view.resumable.id if view.resumable else "", next_step(view, False))
+    store.close()
+    assert offered[CANCELLED] == ("", "pair")
+    assert offered["the measuring process was gone"] == offered["the system ended it"] == (run, "resume")
