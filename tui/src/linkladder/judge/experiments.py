@@ -151,7 +151,8 @@ def _judge(
             findings.append(f"Scattered: the {what} vary by {seen.cv:.0%} (coefficient of variation).")
     silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
     if silent:
-        why = limits.sentence if limits else silent[0].reason or "nothing arrived"
+        known = limits is not None and limits.kind is not LimiterKind.UNKNOWN
+        why = limits.sentence if limits and known else silent[0].reason or "nothing arrived"
         said = f"{len(silent)} of {len(usable)} trials carried nothing or stalled: {why}"
         return Judgement(Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures)
     if not bounded:
