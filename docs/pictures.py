@@ -7,6 +7,7 @@ and draws Home, Ladder, Results and Pair from what came out.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -20,8 +21,8 @@ from linkladder.app import terminal  # noqa: E402
 
 terminal.prepare(os.environ, terminal.survey({"TERM": "xterm", "LANG": "C.UTF-8"}))
 
-from linkladder import eventlog, events  # noqa: E402
-from linkladder.app.backend import Heard, PeerView  # noqa: E402
+from linkladder import codec, eventlog, events  # noqa: E402
+from linkladder.app.backend import Finding, Heard, PeerView  # noqa: E402
 from linkladder.app.main import LadderApp  # noqa: E402
 from linkladder.app.replay import ReplayBackend, ReplaySession  # noqa: E402
 from linkladder.app.screens.ladder import LadderScreen  # noqa: E402
@@ -38,6 +39,7 @@ from linkladder.app.live import LiveBackend
 made = LiveBackend()
 link = made.link()
 (state.folder() / "pictures.json").write_text(json.dumps(codec.to_json(made.plan("quick", link))))
+(state.folder() / "findings.json").write_text(json.dumps([codec.to_json(f) for f in made.findings()]))
 """
 
 
@@ -93,7 +95,10 @@ async def draw(log: Path, state: Path) -> None:
     paths = {r.name: r.path for r in document.run.plan.rungs if r.path.peer}
     far = next(iter(paths.values())).remote
     host = document.run.hosts["near"]
-    backend = ReplayBackend(host, peers=(PeerView("beta", (far,), True, 0.05),), described=Link(contract, paths))
+    checks = tuple(codec.from_json(Finding, f) for f in json.loads((state / "findings.json").read_text()))
+    backend = ReplayBackend(
+        host, checks, peers=(PeerView("beta", (far,), True, 0.05),), described=Link(contract, paths)
+    )
     backend.stored = {run.id: (run, document)}
     backend.entries = entries
     backend.nearby = (Heard("beta", far, "vmx0", 1.0, 0.05),)
@@ -103,6 +108,8 @@ async def draw(log: Path, state: Path) -> None:
         save(app, "home")
         app.push_screen(ResultsScreen(run.id))
         await pilot.pause(1.0)
+        await pilot.press("left")  # the last tab: the link itself
+        await pilot.pause(0.5)
         save(app, "results")
         app.pop_screen()
         app.push_screen(PairScreen())
