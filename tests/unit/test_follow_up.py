@@ -10,6 +10,7 @@ import pytest
 
 from judge_documents import GIGABIT, both, df, document, ladder, ping, rung, tcp, trial, udp
 from linkladder import plan as plans
+from linkladder import tools
 from linkladder.judge import LimiterKind, Verdict, judge_document
 from linkladder.model import (
     Direction,
@@ -22,6 +23,7 @@ from linkladder.model import (
     TcpCounters,
     Tool,
 )
+from linkladder.tools import ToolVersions
 
 F, R = Direction.FORWARD, Direction.REVERSE
 LOSSY = {"near": TcpCounters(1_000_000, 4000), "far": TcpCounters(1_000_000, 4000)}
@@ -145,3 +147,14 @@ def test_one_direction_asks_for_the_other() -> None:
     one = rung(RungName.DC_LINK, tcp(F, tuple(trial(950e6, F, n) for n in range(3))))
     plan, _ = asked(document(HOST, one))
     assert [(e.protocol, e.direction) for e in plan.rungs[0].experiments if e.direction is R] == [(Protocol.TCP, R)]
+
+
+def test_incompressible_payload_is_asked_of_netperf_alone() -> None:
+    text = 'name = "x"\n[[experiment]]\nrungs = ["dc-link"]\ntool = "netperf"\nincompressible = true\n'
+    one = plans.read_plan(text).rungs[0].experiments[0]
+    versions = ToolVersions(netperf=(2, 7))
+    where = tools.layout(one, versions, versions)
+    argv = tools.client_argv(one, versions, where, "10.0.0.1", "10.0.0.2", 5301)
+    assert argv[argv.index("-F") + 1] == "/dev/urandom,/dev/urandom" and argv.index("-F") < argv.index("--")
+    with pytest.raises(plans.PlanError, match="only with netperf"):
+        plans.read_plan(text.replace('tool = "netperf"\n', ""))
