@@ -6,13 +6,20 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+from textual.pilot import Pilot
+
 import synth
 from helpers import until
 from linkladder.app.backend import Heard, PeerView
 from linkladder.app.main import LadderApp
 from linkladder.app.pairing import PairingAdapter
+from linkladder.app.screens.trusted import TrustedScreen
 from linkladder.pairing import handoff
 from linkladder.pairing.service import PairingService
+
+
+async def seen_soon(pilot: Pilot[None], words: str) -> str:
+    return await until(pilot, words, 20)  # however busy the machine
 
 
 async def test_who_is_heard_is_told_apart_whatever_they_claim():
@@ -24,14 +31,14 @@ async def test_who_is_heard_is_told_apart_whatever_they_claim():
     )
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
-        await until(pilot, "> Open pairing")
+        await seen_soon(pilot, "> Open pairing")
         await pilot.press("enter")
-        text = await until(pilot, "SHA256:BBBBBBBBBBBBB...; also fd00::2")
+        text = await seen_soon(pilot, "SHA256:BBBBBBBBBBBBB...; also fd00::2")
         assert "SHA256:AAAAAAAAAAAAA..." in text and "round trip 0.21" in " ".join(text.split())
         backend.state = replace(backend.state, heard=(Heard("alef", "10.7.0.9", "vmx0", 1.0, 0.2), *backend.nearby))
-        await until(pilot, "alef")
+        await seen_soon(pilot, "alef")
         await pilot.press("enter")
-        await until(pilot, "402 917")
+        await seen_soon(pilot, "402 917")
 
 
 async def test_peers_are_renamed_and_removed():
@@ -42,30 +49,45 @@ async def test_peers_are_renamed_and_removed():
     )
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
-        await until(pilot, "Next step")
+        await seen_soon(pilot, "Next step")
         await pilot.press("p")
-        await until(pilot, "Heard on this segment")
+        await seen_soon(pilot, "Heard on this segment")
         await pilot.press("f4")
-        await until(pilot, "Trusted by this appliance")
-        text = await until(pilot, "gamma")
+        await seen_soon(pilot, "Trusted by this appliance")
+        text = await seen_soon(pilot, "gamma")
         assert "10.7.0.2, fd00::2" in text and "SHA256:AAAA" in text
         await pilot.press("n")
-        await until(pilot, "What is beta to be called here?")
+        await seen_soon(pilot, "What is beta to be called here?")
         await pilot.press(*["backspace"] * 4, *"far", "enter")
-        await until(pilot, "far 10.7.0.2")
+        await seen_soon(pilot, "far 10.7.0.2")
         await pilot.press("down", "x")
-        await until(pilot, "Trust gamma no more?")
+        await seen_soon(pilot, "Trust gamma no more?")
         await pilot.press("enter")  # the focus is on Keep
-        await until(pilot, "Trusted by this appliance")
+        await seen_soon(pilot, "Trusted by this appliance")
         assert len(backend.peers) == 2
         await pilot.press("x")
-        await until(pilot, "Trust gamma no more?")
+        await seen_soon(pilot, "Trust gamma no more?")
         await pilot.press("left", "enter")
         for _ in range(100):
             await pilot.pause(0.02)
             if len(backend.peers) == 1:
                 break
         assert [p.name for p in backend.peers] == ["far"]
+
+
+async def test_the_last_of_thirty_two_can_be_reached():
+    backend = synth.fresh()
+    backend.peers = tuple(PeerView(f"p{n}", (f"10.7.0.{n}",), None, None, f"SHA256:{n}") for n in range(32))
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await seen_soon(pilot, "Next step")
+        app.push_screen(TrustedScreen())
+        text = await seen_soon(pilot, "SHA256:3")
+        assert "p31" not in text
+        await pilot.press("end")
+        await seen_soon(pilot, "SHA256:31")
+        await pilot.press("n")
+        await seen_soon(pilot, "What is p31 to be called here?")
 
 
 async def test_a_script_answers_for_the_console(own_state: Path, unused_tcp_port: int) -> None:

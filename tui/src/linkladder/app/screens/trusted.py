@@ -8,7 +8,7 @@ from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -18,11 +18,14 @@ from linkladder.app.screens.dialogs import Ask, Question
 from linkladder.app.widgets.menu import Menu
 
 
-def trusted_text(peer: PeerView) -> Text:
-    """Name and addresses, and below them the key's fingerprint, which tells two of one name apart."""
-    out = Text(f"{peer.name:<20} {', '.join(peer.addresses) or 'no address'}", no_wrap=True, overflow="ellipsis")
-    out.append(f"\n  {peer.fingerprint or 'no key'}", "dim")
-    return out
+def trusted_line(peer: PeerView) -> str:
+    """'beta              10.7.0.2          SHA256:...': as much of the key as fits."""
+    return f"{peer.name:<17} {peer.addresses[0] if peer.addresses else 'no address':<17} {peer.fingerprint}"
+
+
+def trusted_text(peer: PeerView) -> str:
+    """All of its addresses, and the key's whole fingerprint, which tells two of one name apart."""
+    return f"{peer.name}: {', '.join(peer.addresses) or 'no address'}\n{peer.fingerprint or 'no key'}"
 
 
 class TrustedScreen(Page):
@@ -38,19 +41,21 @@ The appliances that this one trusts, each by its own key.
         Binding("x,delete", "remove", "Remove", key_display="x"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
-    DEFAULT_CSS = "TrustedScreen #peers { height: auto; max-height: 100%; }"
+    CSS = "TrustedScreen #peers { height: 1fr; } TrustedScreen #one { height: 2; }"  # thirty-two do not fit
 
     def __init__(self) -> None:
         super().__init__()
         self._peers: tuple[PeerView, ...] = ()
 
     def body(self) -> ComposeResult:
-        with VerticalScroll(classes="body", can_focus=False):
+        with Vertical(classes="body"):
             yield Static("Trusted by this appliance", classes="heading")
-            yield Static("", id="none", markup=False)
+            yield Static("none yet: pair with the appliance at the other end", id="none", markup=False)
             yield Menu("peers")
+            yield Static("", id="one", markup=False)
 
     def on_mount(self) -> None:
+        self.query_one("#none").display = False
         self.load()
 
     @work(exclusive=True, group="trusted")
@@ -63,11 +68,17 @@ The appliances that this one trusts, each by its own key.
         box = self.query_one("#peers", OptionList)
         kept = box.highlighted or 0
         box.clear_options()
-        box.add_options([Option(trusted_text(p), id=p.name) for p in found])
+        box.add_options([Option(Text(trusted_line(p), no_wrap=True, overflow="ellipsis"), id=p.name) for p in found])
         box.highlighted = min(kept, len(found) - 1) if found else None
         box.display = bool(found)
-        self.query_one("#none", Static).update("" if found else "none yet: pair with the appliance at the other end")
+        self.looked_at()
+        self.query_one("#none").display = not found
         box.focus()
+
+    @on(OptionList.OptionHighlighted, "#peers")
+    def looked_at(self) -> None:
+        peer = self._current()
+        self.query_one("#one", Static).update(trusted_text(peer) if peer else "")
 
     def _current(self) -> PeerView | None:
         at = self.query_one("#peers", OptionList).highlighted
