@@ -58,13 +58,18 @@ class Delay:
                 self._run("net", "ip", family, "rule", "add", "iif", f"d{site}", "table", table)
         return "netem: this kernel has none, so a process of the lab delays the packets"
 
+    def stop(self) -> bool:
+        """End the process; was there one?"""
+        process, self._process = self._process, None
+        if process:
+            process.kill()
+            process.communicate()
+        return process is not None
+
     def _end(self) -> None:
         for site in TABLES:
             self._run(site, "tc", "qdisc", "del", "dev", "dc0", "root", check=False)
-        if self._process:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        if self.stop():
             for site, (_, table) in TABLES.items():
                 for family in ("-4", "-6"):
                     self._run("net", "ip", family, "rule", "del", "iif", f"d{site}", "table", table, check=False)

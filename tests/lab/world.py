@@ -129,6 +129,7 @@ class Lab:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(int(pid), signal.SIGKILL)
                 ip("netns", "delete", name)
+        self._delay.stop()
         hostwide.lower_after(self.prefix)
 
     def _pair(self, name: str, rung: str) -> None:

@@ -1,0 +1,46 @@
+"""The lab itself: what it was asked to be it is, and nothing of it stays."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import hostwide
+from world import Lab, Link
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
+
+
+def inside(lab: Lab, *argv: str) -> str:
+    run = ["ip", "netns", "exec", lab.space("alpha"), *argv]
+    return subprocess.run(run, capture_output=True, text=True, check=False).stdout
+
+
+def namespaces() -> str:
+    return subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_long_narrow_link_is_put_up_and_leaves_nothing() -> None:
+    lab = Lab("lld", Link(delay_ms=30, mtu=1400, loss=0.01))
+    try:
+        lab.up()
+        for family, far in (("-4", lab.address("beta", "dc-link")), ("-6", lab.address("beta", "dc-link", 6))):
+            seen = inside(lab, "ping", family, "-c", "5", "-i", "0.1", far)
+            times = [float(t) for t in re.findall(r"time=([\d.]+)", seen)]
+            if any("the delay" in what for what in lab.left_out):
+                assert times, seen
+            else:
+                assert times and 29 < min(times) < 60, seen
+            refused = inside(lab, "ping", family, "-c", "1", "-W", "1", "-M", "do", "-s", "1440", far)
+            assert re.search(r"mtu ?= ?1400", refused), refused
+        if "cubic" in hostwide._read(hostwide.AVAILABLE):
+            assert inside(lab, "cat", "/proc/sys/net/ipv4/tcp_congestion_control") == "cubic\n"
+    finally:
+        lab.down(forget=True)
+    assert "lld-" not in namespaces()
+    assert not (lab.folder / "lld").exists()
+    assert not Path("/run/linkladder-lab-lld.lock").exists()
+    assert "lld" not in (hostwide.KEPT.read_text() if hostwide.KEPT.exists() else "")
