@@ -142,7 +142,7 @@ def main() -> None:
             print(f"linkladder's own CPU at {site}: {statistics.median(cpu[site]) * 100:.1f} % of a core (median)")
         print(f"ratio of medians {ratio:.4f}; dead time median {statistics.median(dead):.2f} s, most {max(dead):.2f} s")
     finally:
-        lab.down()
+        lab.down(forget=True)
 
 
 if __name__ == "__main__":
