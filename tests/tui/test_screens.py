@@ -94,12 +94,11 @@ async def test_ladder_live(size):
     app = LadderApp(backend)
     async with app.run_test(size=size) as pilot:
         app.climb(synth.the_plan())
-        await pilot.pause(0.2)
+        await until(pilot, "plan quick running")
         backend.running.skip_to(9.3)
-        text = await until(pilot, "41.")
-        for words in ("localhost", "measuring", "trial 1 of", "near", "of 4 cores", "retransmits", "round trip",
+        for words in ("41.", "localhost", "measuring", "trial 1 of", "near", "of 4 cores", "retransmits", "round trip",
                       "left", "2 flows", "█", "░"):  # fmt: skip
-            assert words in text, text
+            await until(pilot, words)
         await pilot.press("c")
         assert "near: iperf -c" in await until(pilot, "The commands of this trial")
         await pilot.press("escape")
@@ -443,7 +442,7 @@ async def test_nothing_outside_the_tier_is_drawn(tier):
             await pilot.pause(0.3)
             texts.append(seen(app))
         app.climb(synth.the_plan())
-        await pilot.pause(0.2)
+        await until(pilot, "running")
         backend.running.skip_to(9)
         texts.append(await until(pilot, "measuring"))
         allowed = set() if tier is Glyphs.ASCII else CP437
@@ -463,7 +462,7 @@ async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
-        await pilot.pause(0.2)
+        await until(pilot, "running")
         backend.running.skip_to(4)
         await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
         backend.running._entries.append((4.2, events.PeerBack("beta")))
@@ -499,7 +498,7 @@ async def test_other_sizes_show_what_matters(size):
     async with app.run_test(size=size) as pilot:
         await until(pilot, "> Read the report")
         app.climb(synth.the_plan())
-        await pilot.pause(0.2)
+        await until(pilot, "running")
         backend.running.skip_to(9.3)
         text = await until(pilot, "Gb/s │")
         for words in ("localhost", "measuring", "trial", "Gb/s", "Cancel"):
