@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from judge_documents import GIGABIT, both, df, document, ladder, ping, rung, tcp, trial, udp
 from linkladder import cli, codec
@@ -234,3 +237,46 @@ def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
 def test_what_a_run_writes_has_no_flaws() -> None:
     lost = dataclasses.replace(ladder(GOOD), rungs=(rung(RungName.DC_LINK, ping(1.0), udp(F, 4e8, 3e8)),))
     assert not flaws(ladder(GOOD)) and not flaws(lost)
+
+
+# --- one edit anywhere
+
+SHORT = codec.to_json(ladder(800e6))
+
+
+def leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    if isinstance(value, dict):
+        return [p for k, v in value.items() for p in leaves(v, (*path, k))]
+    if isinstance(value, list):
+        return [path, *(p for n, v in enumerate(value) for p in leaves(v, (*path, n)))]
+    return [path]
+
+
+LEAVES = leaves(SHORT)
+WORDS = ["", "reverse", "forward", "udp", "duplex", "complete", "dc-link", "same-host"]
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from(LEAVES), st.sampled_from([0, 0.5, 1.2, 10, "list", *WORDS]))
+def test_no_single_edit_makes_a_pass_of_a_fail(path: tuple[str | int, ...], edit: float | str) -> None:
+    """But for the bar itself, which the report then tells."""
+    edited = copy.deepcopy(SHORT)
+    place = edited
+    for key in path[:-1]:
+        place = place[key]
+    old = place[path[-1]]
+    if isinstance(old, list):
+        place[path[-1]] = old[1:] if edit == "list" else []
+    elif isinstance(old, bool):
+        place[path[-1]] = not old
+    elif isinstance(old, (int, float)) and isinstance(edit, (int, float)):
+        place[path[-1]] = type(old)(old * edit)
+    else:
+        place[path[-1]] = edit
+    try:
+        made = codec.from_json(Document, edited)
+    except codec.CodecError:
+        return
+    if flaws(made) or path[-1] == "pass_ratio":
+        return
+    assert judge_document(made).verdict is not Verdict.PASS

@@ -200,8 +200,8 @@ def _lossy(e: Evidence) -> Limiter | None:
         f"Loss or a policer: {again}.",
         (LimiterKind.LOSS, LimiterKind.POLICER),
         figures,
-        "Paced UDP at 50, 75 and 90 % of this rate: random loss takes the same share of each, a policer takes nothing "
-        "below its rate.",
+        "Paced UDP below and above this rate: random loss takes the same share of each, a policer takes nothing below "
+        "its own.",
     )
 
 
