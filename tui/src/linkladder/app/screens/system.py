@@ -154,7 +154,7 @@ brings the old one back.
             line.update("")
             self.ladder_app.complain(error)
             return
-        line.update("\n".join(text for text in (done or f"Done: {verb}.", answer) if text))
+        line.update(done or answer or f"Done: {verb}.")
         self.load()
 
     async def _ask_name(self, host: HostFacts, _: Appliance) -> None:
