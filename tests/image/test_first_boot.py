@@ -51,7 +51,10 @@ def test_properties_are_applied(tmp_path: Path) -> None:
     assert (tmp_path / "system/ssh/operator_keys").read_text() == key + "\n"
     assert (tmp_path / "system/ssh/operator_keys").stat().st_mode & 0o777 == 0o644  # sshd reads it as the operator
     secret = tmp_path / "linkladder/site-secret"
-    assert secret.read_text() == "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000\n" and secret.stat().st_mode & 0o777 == 0o600
+    assert (
+        secret.read_text() == "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000\n"
+        and secret.stat().st_mode & 0o777 == 0o600
+    )
 
 
 def test_empty_properties_change_nothing(tmp_path: Path) -> None:

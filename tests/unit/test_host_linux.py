@@ -23,7 +23,8 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="re
 SS = (
     "ESTAB 0 262088 10.7.0.1:41234 10.7.0.2:5201 skmem:(r0,rb131072,t0,tb2626560,f0,w0,o0,bl0,d0) ts sack cubic "
     "wscale:7,7 rto:204 rtt:3.2/0.4 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:120 ssthresh:90 bytes_sent:99 "
-    "busy:900ms rwnd_limited:120ms(13.3%) bytes_retrans:4344 bytes_acked:90 bytes_received:7 segs_out:9 retrans:0/3 rcv_ooopack:5 minrtt:3\n"
+    "busy:900ms rwnd_limited:120ms(13.3%) bytes_retrans:4344 bytes_acked:90 bytes_received:7 segs_out:9 "
+    "retrans:0/3 rcv_ooopack:5 minrtt:3\n"
     "ESTAB 0 0 [::ffff:10.7.0.1]:5201 [::ffff:10.7.0.2]:41234 skmem:(r0,rb87380) bbr cwnd:10 mss:1448 busy:8ms\n"
     "LISTEN 0 128 *:5201 *:* skmem:(r0,rb131072,t0,tb16384) cubic cwnd:10\n"
     "rubbish\n"

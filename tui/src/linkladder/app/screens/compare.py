@@ -12,7 +12,7 @@ from linkladder.app.screens.base import Page
 from linkladder.verdicts import Comparison, Difference
 
 WAYS = {"forward": "to far", "reverse": "to near"}
-FIGURES = 46  # columns of what stands beside a setting's name
+FIGURES = 45  # columns of what stands beside a setting's name
 
 
 def word(difference: Difference) -> tuple[str, str]:
@@ -44,7 +44,7 @@ def comparison_page(found: Comparison, width: int) -> Text:
             out.append(f"{name}\n")
             name = ""
         said, style = word(d)
-        out.append(f"{name:<{names}} {units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f}%  ")
+        out.append(f"{name:<{names}} {units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f}% ")
         out.append(f"{said}\n", style)
     if found.differences:
         out.append("\nThe change is given as a share of the first run's figure.\n", "dim")
