@@ -150,7 +150,7 @@ class Progress:
             case ev.WaitingForOperator():
                 return f"  {event.instruction} (or type s to skip {event.rung})"
             case ev.EvidenceFound() if event.evidence.contradicts:
-                return f"  this looks unlike {event.rung}: " + "; ".join(event.evidence.findings)
+                return f"  this looks unlike {event.rung}: " + "; ".join(event.evidence.against or event.evidence.findings)
             case ev.TrialStarted():
                 self.trial, self.began = event, time.monotonic()
                 self._live("started")
