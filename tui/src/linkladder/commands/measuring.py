@@ -150,7 +150,8 @@ class Progress:
             case ev.WaitingForOperator():
                 return f"  {event.instruction} (or type s to skip {event.rung})"
             case ev.EvidenceFound() if event.evidence.contradicts:
-                return f"  this looks unlike {event.rung}: " + "; ".join(event.evidence.against or event.evidence.findings)
+                found = event.evidence
+                return f"  this looks unlike {event.rung}: " + "; ".join(found.against or found.findings)
             case ev.TrialStarted():
                 self.trial, self.began = event, time.monotonic()
                 self._live("started")
