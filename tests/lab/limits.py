@@ -43,11 +43,11 @@ LOST = re.compile(r"(\d+)/ *(\d+) \(")
 # --- measuring
 
 
-def measure(p: Impaired) -> RungResult:
+def measure(p: Impaired, udp: bool = True) -> RungResult:
     """What a plan measures of a link: DF probes, idle round trip, TCP under a ping, paced UDP at 50 and 90 %."""
     with path(p) as (near, far):
         experiments = [_df(far), _idle(far), _tcp(p, near, far)]
-        if not p.drop_above and not p.starve:
+        if udp and not p.drop_above and not p.starve:
             experiments += [_udp(p, near, far, share) for share in (0.5, 0.9)]
     return RungResult(RungName.DC_LINK, TestPath(near, far), experiments=tuple(experiments))
 
