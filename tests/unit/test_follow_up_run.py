@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from linkladder import cli, state
+from linkladder import plan as plans
+from linkladder.model import RunState
 from linkladder.store import Store
 
 PLAN = """name = "weak"
@@ -39,6 +41,14 @@ def test_the_same_run_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     first = after.rungs[0].experiments[0].trials
     assert first[0].started == before.rungs[0].experiments[0].trials[0].started
     assert any("follow-up" in n and "1 trials were added" in n for n in after.run.notes)
+
+
+def test_an_incomplete_run_goes_on_first(capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(state.folder())
+    run = store.begin(plans.read_plan(PLAN))
+    store.finish(run, RunState.INCOMPLETE)
+    assert cli.main(["run", "--follow-up", "last"]) == 2
+    assert f"--resume {run} first" in capsys.readouterr().err
 
 
 def test_a_run_that_asks_for_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:

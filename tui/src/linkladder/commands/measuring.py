@@ -47,7 +47,10 @@ def _run(args: argparse.Namespace) -> int:
     resume = store.find(named) if named else None
     plan = store.load(resume).run.plan if resume else load(args.plan, args.peer)
     if args.follow_up and resume:
-        plan = follow_up(store.load(resume), tuple(args.rung or ()))
+        document = store.load(resume)
+        if document.run.state is not RunState.COMPLETE:
+            raise UsageError(f"run {resume} is {document.run.state}", hint=f"linkladder run --resume {resume} first")
+        plan = follow_up(document, tuple(args.rung or ()))
         if not plan.rungs:
             print(f"linkladder: the verdict of run {resume} asks for nothing more", file=sys.stderr)
             return 0

@@ -16,7 +16,7 @@ from linkladder.app.progress import describe
 from linkladder.app.screens.base import Page, verdict
 from linkladder.app.widgets.matrix import WAYS, matrix
 from linkladder.app.widgets.rungs import plural
-from linkladder.model import Direction, Document, Evidence, Protocol, RungName, RungResult
+from linkladder.model import Direction, Document, Evidence, Protocol, RungName, RungResult, RunState
 from linkladder.store import RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
 
@@ -254,6 +254,9 @@ the ceiling that is. "forward" is near to far, "reverse" is far to near.
         if document is None or judged is None:
             return
         plan = plans.follow_up(document.run.plan, judged)
+        if document.run.state is not RunState.COMPLETE:
+            self.notify("This run is not complete: go on with it first")
+            return
         if not plan.rungs:
             self.notify("The verdict asks for nothing more")
             return
