@@ -109,7 +109,7 @@ class Console:
         async for event in self.service.events():
             self.told.append(event)
 
-    async def wait(self, kind: type[Any], count: int = 1, seconds: float = 15.0) -> Any:
+    async def wait(self, kind: type[Any], count: int = 1, seconds: float = 40.0) -> Any:
         async with asyncio.timeout(seconds):
             while len(found := [e for e in self.told if isinstance(e, kind)]) < count:
                 await asyncio.sleep(0.005)

@@ -34,7 +34,7 @@ class Terminal:
         os.close(theirs)
         self.text = ""
 
-    def until(self, pattern: str, seconds: float = 20) -> re.Match[str]:
+    def until(self, pattern: str, seconds: float = 60) -> re.Match[str]:
         deadline = time.monotonic() + seconds
         while not (found := re.search(pattern, self.text)):
             assert time.monotonic() < deadline, self.text
@@ -110,6 +110,7 @@ async def test_no_more_than_a_share_is_looked_at_each_second() -> None:
 
     one._take = take  # type: ignore[method-assign]
     await one.open()
+    began = time.monotonic()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as eve:
         for number in range(600):
             eve.sendto(liar(number), ("127.0.0.1", port))
@@ -117,7 +118,7 @@ async def test_no_more_than_a_share_is_looked_at_each_second() -> None:
                 await asyncio.sleep(0.005)
     await asyncio.sleep(0.1)
     await one.close()
-    assert 0 < looked <= 3 * discovery.PER_SECOND  # however many seconds the sending took on a busy machine
+    assert 0 < looked <= (time.monotonic() - began + 2) * discovery.PER_SECOND
 
 
 class Silent:

@@ -119,6 +119,9 @@ async def why_shut(address: str, error: WindowShut) -> LinkladderError:
 def _explained(address: str, port: int, error: Exception) -> LinkladderError:
     """Of several tries at a name's addresses asyncio gives no number, only words."""
     number, text = getattr(error, "errno", None), str(error)
+    if address.lower().startswith("fe80:") and "%" not in address:
+        cause = "a link-local address is reached over one interface, and none is named"
+        return EnvironmentFault(f"{address} cannot be reached", cause, f"type it with the interface: {address}%vmx0")
     if number == errno.ECONNREFUSED or "refused" in text:
         cause = f"it is there, but neither a pairing window (TCP {port}) nor a control channel ({CONTROL}) is open"
         return WindowShut(f"{address} refused", cause, "is it the right address? then open pairing on its console")
@@ -126,9 +129,6 @@ def _explained(address: str, port: int, error: Exception) -> LinkladderError:
         cause = f"there is no route to it ({text})"
         hint = "check addresses, netmask, router and cable; a firewall that rejects may sound the same"
         return EnvironmentFault(f"{address} cannot be reached", cause, hint)
-    if address.lower().startswith("fe80:") and "%" not in address:
-        cause = "a link-local address is reached over one interface, and none is named"
-        return EnvironmentFault(f"{address} cannot be reached", cause, f"type it with the interface: {address}%vmx0")
     if number in (errno.EACCES, errno.EPERM):
         return EnvironmentFault(f"{address} is filtered", text, f"a firewall must let TCP {port} and 8622 through")
     return EnvironmentFault(f"{address} cannot be reached", text, "check the address")

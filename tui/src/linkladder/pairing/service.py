@@ -36,7 +36,7 @@ PORT = 8623
 GUESSES = 3
 WAITING, PER_SOURCE = 256, 4  # connections that have not got as far as a code, in all and from one address
 REVEAL_TIME = 10.0  # a called end may have to see its own call fail first
-DONE_TIME = 3.0
+DONE_TIME = 5.0
 PATIENCE = 3.0
 HINTS = {
     Reason.VERSION: "put the same version of linkladder on both appliances",
