@@ -65,7 +65,7 @@ ll_clean() {
 	ln -sf /usr/share/zoneinfo/UTC "$ll_world/etc/localtime"
 	rm -f "$ll_world/etc/wall_cmos_clock"
 	# What ran in here without devices has made files of their names, which no installation could unpack.
-	find "$ll_world/dev" -mindepth 1 -delete
+	find "$ll_world/dev" "$ll_world/tmp" "$ll_world/var/tmp" -mindepth 1 -delete
 }
 
 # The live media carry the system a second time, packed, as bsdinstall's distribution set.  It is packed once a build:
@@ -77,7 +77,7 @@ ll_installer() {
 	esac
 	[ -s "$ll_set" ] || {
 		echo "packing the installation set"
-		tar -C "$ll_world" --exclude ./usr/freebsd-dist --exclude './tmp/*' --zstd --options zstd:threads=0 -cf "$ll_set.new" .
+		tar -C "$ll_world" --zstd --options zstd:threads=0 -cf "$ll_set.new" .
 		mv "$ll_set.new" "$ll_set"
 	}
 	mkdir -p "$ll_world/usr/freebsd-dist"
