@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import zlib
 from dataclasses import replace
@@ -60,6 +61,8 @@ async def opened(pilot, screen, words: str) -> tuple[float, float]:
 async def test_ten_thousand_trials_open_at_once(runs, words, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
     backend = LiveBackend("this screen")
+    number = itertools.count()  # this many runs in one second would now and then draw the same name
+    monkeypatch.setattr("linkladder.store.database.secrets.token_hex", lambda _: f"{next(number):04x}")
     last = filled(backend.folder, runs)
     monkeypatch.setattr(backend, "home", synth.fresh().home)  # it is Home's business to judge the last run
     if runs == 1:
