@@ -112,3 +112,24 @@ def test_iso_boots_both_ways_and_carries_the_installation_set() -> None:
         ["xorriso", "-indev", iso, "-find", "/boot", "-name", "kernel"], capture_output=True, text=True
     )
     assert "/boot/kernel/kernel" in kernels.stdout and "/boot/kernel.GENERIC/kernel" in kernels.stdout
+
+
+@pytest.mark.skipif(
+    shutil.which("xorriso") is None or shutil.which("zstd") is None, reason="xorriso or zstd is not installed"
+)
+def test_what_is_installed_has_its_folders_and_no_devices(tmp_path: Path) -> None:
+    packed, plain = tmp_path / "linkladder.tzst", tmp_path / "linkladder.tar"
+    words = ["-osirrox", "on", "-indev", str(artifact(".iso")), "-extract", "/usr/freebsd-dist", str(tmp_path)]
+    subprocess.run(["xorriso", *words], check=True, capture_output=True)
+    name, digest = (tmp_path / "MANIFEST").read_text().split("\t")[:2]
+    assert (name, digest) == (packed.name, sha256(packed))
+    subprocess.run(["zstd", "-q", "-d", packed, "-o", plain], check=True)
+    with tarfile.open(plain) as tar:
+        members = {member.name.removeprefix("./"): member for member in tar}
+    # bsdinstall works in /tmp of the new system, and cannot write where its devices are.
+    assert members["tmp"].mode & 0o7777 == members["var/tmp"].mode & 0o7777 == 0o1777
+    assert not [path for path in members if path.startswith("dev/")]
+    assert members["boot/kernel/kernel"].isfile() and members["usr/local/bin/linkladder"].isfile()
+    assert not [path for path in members if "ssh_host_" in path]
+    assert not {"etc/hostid", "etc/machine-id", "etc/resolv.conf", "boot/entropy", "entropy"} & set(members)
+    assert not [path for path in members if path.startswith(("root/.ssh", "usr/freebsd-dist/", "var/cache/pkg/"))]
