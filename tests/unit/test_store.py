@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +28,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.store import CANCELLED, Store, StoreFault
+from linkladder.store import CANCELLED, Store, StoreFault, database
 from linkladder.store import schema as tables
 
 EXPERIMENT = Experiment("tcp", repeats=3)
@@ -204,6 +205,18 @@ def test_a_full_disk_is_said_before_and_during(tmp_path: Path) -> None:
         store.close()
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_disk_without_any_room_is_called_full_whatever_sqlite_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FreeBSD's tmpfs, full to the last byte: SQLite cannot make its log, and says "disk I/O error"."""
+    monkeypatch.setattr(database.shutil, "disk_usage", lambda folder: SimpleNamespace(free=4096))
+    with pytest.raises(StoreFault, match="the disk is full"), database._explained(tmp_path):
+        raise sqlite3.OperationalError("disk I/O error")
+    monkeypatch.undo()
+    with pytest.raises(StoreFault, match="cannot be used"), database._explained(tmp_path):
+        raise sqlite3.OperationalError("disk I/O error")
 
 
 def test_ten_thousand_trials_are_listed_quickly(tmp_path: Path) -> None:

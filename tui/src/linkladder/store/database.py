@@ -38,6 +38,8 @@ from linkladder.store.schema import migrate
 CANCELLED = "it was cancelled"  # by a person, who then wants no offer to go on
 TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
 
+LEAST_ROOM = 1 << 20  # bytes that opening the store and a first line in its log take
+
 
 class StoreFault(EnvironmentFault):
     """The store cannot be read or written."""
@@ -72,13 +74,20 @@ class Store:
             self._db = sqlite3.connect(
                 folder / "linkladder.db", timeout=10, isolation_level=None, check_same_thread=False
             )
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
             try:
-                migrate(self._db)
-            except ValueError as error:
-                raise StoreFault("the stored runs are of a newer linkladder", str(error), "update linkladder") from None
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA foreign_keys = ON")
+        try:
+            migrate(self._db)
+        except ValueError as error:
+            raise StoreFault("the stored runs are of a newer linkladder", str(error), "update linkladder") from None
 
     def close(self) -> None:
         self._db.close()
@@ -312,11 +321,18 @@ def _explained(folder: FilePath) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError, zlib.error, CodecError, json.JSONDecodeError) as error:
-        full = "full" in str(error) or getattr(error, "errno", None) in (28, 122)
-        if full:
+        # SQLite says "disk I/O error" or "unable to open" where there is not even room for its log.
+        if "full" in str(error) or getattr(error, "errno", None) in (28, 122) or _no_room(folder):
             raise StoreFault(
                 "the disk is full",
                 f"{error}, in {folder}",
                 "delete old runs (d in Runs, or linkladder runs --delete RUN); what was measured before is kept",
             ) from error
         raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error
+
+
+def _no_room(folder: FilePath) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < LEAST_ROOM
+    except OSError:
+        return False
