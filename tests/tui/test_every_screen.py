@@ -14,7 +14,7 @@ from linkladder.app.screens.help import COMMON, HelpScreen
 
 BLOCKING = """home facts findings settings appliance log_lines link save_link plans plan ceiling runs load judge compare
     delete export reach sticks current""".split()
-SIZES = [(80, 24), (200, 60), (80, 25)]
+SIZES = [(200, 60), (80, 24)]
 
 
 def places() -> list[tuple[str, object, str]]:
