@@ -73,7 +73,8 @@ FLOWS: dict[str, list[tuple[str, str]]] = {
     ],
     "delete a run, or rather not": [("d", "Delete this run?"), (ENTER, "~Delete this run?"), (ESC, "Next step")],
     "change a switch of the appliance": [
-        ("s", "records are in UTC"), (ENTER, "Letters, digits"), ("gamma" + ENTER + ENTER, "The name is gamma"),
+        ("s", "records are in UTC"), (ENTER, "Letters, digits"), ("gamma" + ENTER, "gamma"), ("wait", "gamma"),
+        (ENTER, "The name is gamma"),
         ("t", "1 of 2 settings"), (ESC, "This machine"), ("d", "check MSI-X"), (ESC, "This machine"),
         ("g", "written down"), (ESC, "This machine"),
     ],
@@ -96,7 +97,9 @@ def test_the_main_flows(tty, environ, tmp_path):
     try:
         for name, steps in FLOWS.items():
             for keys, words in steps:
-                if keys == "wait":  # what is to be read first must have stood for a second before Enter counts
+                if (
+                    keys == "wait"
+                ):  # what is to be read first must have stood for a second; and a focus takes a moment to move
                     time.sleep(1.2)
                 elif keys == "climb":  # from wherever the form stands, to its last button
                     terminal.type(b"\x1bOQ")
