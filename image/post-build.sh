@@ -77,6 +77,9 @@ ll_installer() {
 	esac
 	[ -s "$ll_set" ] || {
 		echo "packing the installation set"
+		# bsdinstall writes files of its own in place of these two; linkladder-install puts them back.
+		mkdir -p "$ll_world/usr/local/share/linkladder/system"
+		cp -p "$ll_world/etc/rc.conf" "$ll_world/boot/loader.conf" "$ll_world/usr/local/share/linkladder/system/"
 		tar -C "$ll_world" --zstd --options zstd:threads=0 -cf "$ll_set.new" .
 		mv "$ll_set.new" "$ll_set"
 	}

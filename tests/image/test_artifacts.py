@@ -129,6 +129,10 @@ def test_what_is_installed_has_its_folders_and_no_devices(tmp_path: Path) -> Non
     # bsdinstall works in /tmp of the new system, and cannot write where its devices are.
     assert members["tmp"].mode & 0o7777 == members["var/tmp"].mode & 0o7777 == 0o1777
     assert not [path for path in members if path.startswith("dev/")]
+    # bsdinstall puts empty files in the place of these two.
+    kept = "usr/local/share/linkladder/system"
+    assert members[f"{kept}/rc.conf"].size == members["etc/rc.conf"].size > 0
+    assert members[f"{kept}/loader.conf"].size == members["boot/loader.conf"].size > 0
     assert members["boot/kernel/kernel"].isfile() and members["usr/local/bin/linkladder"].isfile()
     assert not [path for path in members if "ssh_host_" in path]
     assert not {"etc/hostid", "etc/machine-id", "etc/resolv.conf", "boot/entropy", "entropy"} & set(members)
