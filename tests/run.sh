@@ -30,7 +30,7 @@ types() {
 }
 
 shell_files() {
-	git ls-files -z | xargs -0 grep -lE '^#! ?/(usr/)?bin/(env )?sh' --
+	git ls-files -z | xargs -0 awk 'FNR == 1 && /^#! ?\/(usr\/)?bin\/(env )?sh/ { print FILENAME }'
 }
 
 shell_lint() {

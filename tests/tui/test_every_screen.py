@@ -106,7 +106,7 @@ async def test_no_screen_calls_what_may_block_on_the_event_loop(caplog):
         await until(pilot, "> Read the report")
         loop = asyncio.get_running_loop()
         loop.set_debug(True)
-        loop.slow_callback_duration = 1.5  # far above what a loaded machine makes of a short one
+        loop.slow_callback_duration = 4.0  # far above what a loaded machine makes of a short one
         with caplog.at_level(logging.WARNING, "asyncio"):
             for name, make, words in places():
                 app.push_screen(make())

@@ -51,7 +51,10 @@ def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Con
     kinds = {limiter.kind, *limiter.candidates}
     p = _parameters(rung, j)
     if {LimiterKind.LOSS, LimiterKind.POLICER} <= kinds:
-        yield from _paced(rung, j, p, deal)
+        if rung.name is not RungName.LOCALHOST:
+            yield from _paced(rung, j, p, deal)
+        elif p.streams * 2 <= MOST_STREAMS:  # nothing lies between the ends that could police
+            yield "what limits", "more throughput means that one core held it", _tcp(p, streams=p.streams * 2)
     elif LimiterKind.PATH_MTU in kinds and len(kinds) > 1:
         if probed(rung, Direction(j.direction)) is None:
             way: dict[str, _Value] = {"tool": "ping", "protocol": "df", "direction": j.direction}
@@ -74,7 +77,7 @@ def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contra
     question = "loss or a policer"
     way = Direction(j.direction)
     reached = j.spread.median if j.spread else 0.0
-    most = ceiling(deal, Protocol.UDP).bps
+    most = min(ceiling(deal, Protocol.UDP).bps, MOST_STREAMS * PER_STREAM * 0.99)
     rates = sorted({min(most, reached * share) for share in (0.5, 0.9, 1.5)} | {min(most, max(2 * reached, most / 2))})
     seen = paced_trials(rung, way)
     if not seen or max(s.offered_bps for s in seen) < 1.2 * min(reached, most / 1.2):
