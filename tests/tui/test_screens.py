@@ -358,3 +358,11 @@ async def test_other_sizes_show_what_matters(size):
         text = await until(pilot, "Gb/s │")
         for words in ("localhost", "measuring", "trial", "Gb/s", "Cancel"):
             assert words in text, text
+
+
+async def test_an_address_of_one_link_alone_is_not_offered_for_a_rung():
+    """Two appliances may have paired over IPv6 link-local; a test needs an address with a meaning off that link."""
+    from linkladder.app.screens.link import far_address
+
+    assert far_address(("fe80::5054:ff:fe12:1%vmx1", "10.7.0.2")) == "10.7.0.2"
+    assert far_address(("fe80::1%vmx1",)) == "" == far_address(())

@@ -36,7 +36,8 @@ from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
 HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's word stands
-START_WAIT = 8.0
+START_WAIT = 45.0  # a small machine takes its time over a start; one that fails is known at once
+CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
 ROOM = 512 * 1024  # bytes without which the store cannot even be opened
 if TYPE_CHECKING:
     from linkladder.app.pairing import PairingAdapter
@@ -218,7 +219,7 @@ class LiveBackend(Machine):
 
     async def _last_run_gone(self) -> None:
         """A run that has ended clears up for a moment still; one that goes on is not waited for."""
-        until = time.monotonic() + START_WAIT
+        until = time.monotonic() + CLEAR_WAIT
         while running := await asyncio.to_thread(self.current):
             if time.monotonic() > until or not await running.ended():
                 raise EnvironmentFault("a run is going on already", hint="watch it from Home, or cancel it first")

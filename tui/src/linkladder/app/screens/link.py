@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual import on, work
@@ -36,6 +37,11 @@ def near_address(host: HostFacts, remote: str) -> str:
     own = [a for n in host.nics if not n.loopback and n.up for a in n.addresses]
     alike = [a for a in own if (":" in a) == (":" in remote) and not a.startswith("fe80")]
     return max(alike, key=lambda a: _common(a, remote), default="")
+
+
+def far_address(addresses: Sequence[str]) -> str:
+    """The first that means something off its own link, which the address of a pairing may not."""
+    return next((a for a in addresses if not a.lower().startswith("fe80")), "")
 
 
 def _common(a: str, b: str) -> int:
@@ -203,7 +209,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             return Path()
         peer = view.peers[0]
         # A link-local address serves for pairing; nothing is measured over it.
-        remote = next((a for a in peer.addresses if not a.lower().startswith("fe80")), "")
+        remote = far_address(peer.addresses)
         return Path(near_address(view.host, remote) if remote else "", remote, peer.name)
 
     def values(self) -> dict[str, str]:
@@ -270,8 +276,9 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         there = self.query_one(f"#remote-{rung}", Input)
         known = {address for peer in self.view.peers for address in peer.addresses}
         peer = next((p for p in self.view.peers if p.name == name), None)
-        if peer and peer.addresses and (not there.value or there.value in known):
-            there.value = peer.addresses[0]
+        far = far_address(peer.addresses) if peer else ""
+        if far and (not there.value or there.value in known):
+            there.value = far
             self.query_one(f"#local-{rung}", Input).value = near_address(self.view.host, there.value)
 
     @on(Input.Submitted)
