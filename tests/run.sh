@@ -38,11 +38,11 @@ shell_lint() {
 	"$bin/shellcheck" -x -P SCRIPTDIR -P . -s sh $(shell_files)
 }
 
-# pytest NAME ... - one run of pytest, with its own report.
+# pytest LANE ... - one run of pytest, with its own report.
 pytest() {
-	name=$1
+	lane=$1
 	shift
-	"$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q --junitxml=".work/tests-$name.xml" "$@"
+	"$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q --junitxml=".work/tests-$lane.xml" "$@"
 }
 
 # Everything, or what the arguments choose. The tests that measure have the machine to themselves; those that mostly wait
