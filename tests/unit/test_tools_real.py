@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,8 @@ from linkladder.tools import Expectation, Outcome, ToolVersions
 
 HERE = "127.0.0.1"
 SYSTEM = "FreeBSD" if sys.platform.startswith("freebsd") else "Linux"
-PATHS = os.pathsep.join(filter(None, (os.environ.get("LINKLADDER_TOOLS_PATH"), os.environ.get("PATH"))))
+FETCHED = str(Path(__file__).parents[2] / ".work" / "netperf" / "usr" / "bin")  # where build.sh puts netperf
+PATHS = os.pathsep.join(filter(None, (os.environ.get("LINKLADDER_TOOLS_PATH"), os.environ.get("PATH"), FETCHED)))
 SHORT = Experiment("x", duration=1, warmup=1)
 
 
