@@ -50,8 +50,10 @@ class Console:
                     name = "".join(c if c.isalnum() else "-" for c in words.lower())[:40]
                     (self._keep / f"{self._name}-{self._count:02d}-{name}.txt").write_text(text)
                 return text
+            if "left with" in text:
+                break
             time.sleep(0.25)
-        raise AssertionError(f"never saw {words!r} on:\n{self.screen()}")
+        raise AssertionError(f"never saw {words!r} on:\n{self._tmux('capture-pane', '-p', '-S', '-500')}")
 
     def resize(self, width: int, height: int) -> None:
         self._tmux("resize-window", "-x", str(width), "-y", str(height))

@@ -146,7 +146,8 @@ class StripChart(Widget):
         blank = (" ", "")
         rows = [[*row[:width], *([blank] * (width - len(row)))] for row in rows[: self.size.height]]
         old, self._rows = self._rows, rows
-        if len(old) != len(rows):
+        # A new size is in force before its event arrives, so what is shown may be of the old one.
+        if list(map(len, old)) != list(map(len, rows)):
             self.refresh()
             return
         differ = [x for a, b in zip(old, rows, strict=True) if a != b for x in range(width) if a[x] != b[x]]
