@@ -19,18 +19,26 @@ from linkladder.model import (
 
 @dataclass(frozen=True)
 class RunStarted:
+    """`done` trials, which `spent` seconds were expected for, were stored before the run was taken up again."""
+
     run_id: str
     plan: Plan
-    seconds: float  # expected, all in
+    seconds: float  # expected, all in, those stored before among them
     trials: int
+    done: int = 0
+    spent: float = 0.0
 
 
 @dataclass(frozen=True)
 class RungStarted:
+    """`done` and `spent` as those of RunStarted."""
+
     rung: RungName
     seconds: float
     trials: int
     index: int  # 0-based among the plan's rungs
+    done: int = 0
+    spent: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -124,11 +124,12 @@ class Progress:
             case events.RunStarted():
                 self.plan, self.run_id = event.plan, event.run_id
                 self.seconds, self.trials = event.seconds, event.trials
+                self.done, self.spent = event.done, event.spent
                 self.rungs = [RungView(rung.name) for rung in event.plan.rungs]
             case events.RungStarted():
                 view = self.rung(event.rung)
                 view.stage, view.seconds, view.trials = Stage.RUNNING, event.seconds, event.trials
-                view.done, view.spent, view.seen = 0, 0.0, set()
+                view.done, view.spent, view.seen = event.done, event.spent, set()
                 self.waiting, self.instruction, self.paused = None, "", False
             case events.WaitingForOperator():
                 self.rung(event.rung).stage = Stage.WAITING
@@ -178,10 +179,6 @@ class Progress:
         view = self.rung(event.rung)
         view.stage = Stage.RUNNING
         self.waiting, self.instruction, self.paused = None, "", False
-        if (before := event.index - self.done) > 0:  # measured before the run was resumed
-            each = view.seconds / max(1, view.trials)
-            self.done, view.done = event.index, view.done + before
-            self.spent, view.spent = self.spent + before * each, view.spent + before * each
         self.trial = TrialView(
             event.rung, experiment, event.repeat, event.index, event.seconds, self.at, event.commands
         )

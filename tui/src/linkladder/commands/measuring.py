@@ -125,19 +125,29 @@ def _answer(engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
         engine.controls.proceed()
 
 
+def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
+    """'14 trials, about 2 min 48 s', and of a run that is taken up again what is left of them."""
+    trials = f"{event.trials} trial{'' if event.trials == 1 else 's'}"
+    if event.done >= event.trials:
+        return f"{trials}, measured already"
+    before = f", {event.done} measured already" if event.done else ""
+    rest = " for the rest" if event.done else ""
+    return f"{trials}{before}, about {units.duration(event.seconds - event.spent)}{rest}"
+
+
 class Progress:
     """Events as plain lines, with a live line where stderr is a terminal."""
 
     def __init__(self, quiet: bool, terminal: bool) -> None:
         self.quiet, self.terminal = quiet, terminal
         self.experiments: dict[str, Experiment] = {}
-        self.total, self.passed, self.began = 0.0, 0.0, 0.0
+        self.left, self.rung_left, self.began = 0.0, 0.0, 0.0  # seconds expected: whole, rung; the trial's beginning
         self.trial: ev.TrialStarted | None = None
 
     def show(self, event: ev.Event) -> None:
         if isinstance(event, ev.RunStarted):
             self.experiments = {f"{r.name}/{e.id}": e for r in event.plan.rungs for e in r.experiments}
-            self.total = event.seconds
+            self.left = event.seconds - event.spent
         if self.quiet:
             return
         words = self._words(event)
@@ -147,9 +157,10 @@ class Progress:
     def _words(self, event: ev.Event) -> str:
         match event:
             case ev.RunStarted():
-                return f"run {event.run_id}: plan {event.plan.name}, about {units.duration(event.seconds)}"
+                return f"run {event.run_id}: plan {event.plan.name}, {_asked(event)}"
             case ev.RungStarted():
-                return f"{event.rung}: {event.trials} trials, about {units.duration(event.seconds)}"
+                self.rung_left = event.seconds - event.spent
+                return f"{event.rung}: {_asked(event)}"
             case ev.WaitingForOperator():
                 return f"  {event.instruction} (or type s to skip {event.rung})"
             case ev.EvidenceFound() if event.evidence.contradicts:
@@ -161,9 +172,11 @@ class Progress:
             case ev.IntervalSeen():
                 self._live(units.rate(event.interval.bps))
             case ev.TrialFinished():
-                self.passed += self.trial.seconds if self.trial else 0.0
+                self._pass(self.trial.seconds if self.trial else 0.0)
                 exp = self.experiments[f"{event.rung}/{event.experiment}"]
                 return f"  {event.experiment:34} {outcome(exp.tool, exp.protocol, event.result)}"
+            case ev.RungFinished():
+                self._pass(self.rung_left)  # what was skipped of it takes no time
             case ev.PeerLost():
                 again = f"; trying again in {event.retry_in:g} s" if event.retry_in else "; given up"
                 return f"  {event.peer} is lost: {event.reason}{again}"
@@ -176,10 +189,13 @@ class Progress:
                 return f"run {event.run_id}: {event.state}{failed}; linkladder show {event.run_id} shows it"
         return ""
 
+    def _pass(self, seconds: float) -> None:
+        self.left, self.rung_left = self.left - seconds, self.rung_left - seconds
+
     def _live(self, what: str) -> None:
         if not self.terminal or self.trial is None:
             return
-        left = max(0.0, self.total - self.passed - (time.monotonic() - self.began))
+        left = max(0.0, self.left - min(self.trial.seconds, time.monotonic() - self.began))
         text = f"  {self.trial.rung} {self.trial.experiment}: {what}, {units.duration(left)} left in all"
         with contextlib.suppress(OSError):
             sys.stderr.write("\r" + text[:78].ljust(78))

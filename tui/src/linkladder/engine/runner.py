@@ -91,7 +91,7 @@ class Engine:
         else:
             peer = next((r.path.peer for r in self.plan.rungs if r.path.peer), "")
             self.run_id = self.store.begin(self.plan, peer)
-        self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials))
+        self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials, *self._before(self.plan)))
         state, reason = RunState.COMPLETE, ""
         try:
             await self.near.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
@@ -143,7 +143,7 @@ class Engine:
             raise Stop(controls.why)
         controls.skip_rung = False
         begun = self._index
-        self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index))
+        self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index, *self._before(rung)))
         unavailable = ""
         try:
             await self._climb(rung, rung.path if self._over(rung) else await self._ready(rung))
@@ -163,10 +163,13 @@ class Engine:
         result = next(r for r in document.rungs if r.name == rung.name)
         self._emit(ev.RungFinished(rung.name, result))
 
+    def _before(self, of: Plan | Rung) -> tuple[int, float]:
+        """Trials measured before the run was resumed, and the time expected for them."""
+        return plans.measured(of, self.store.done(self.run_id)) if self._resumed else (0, 0.0)
+
     def _over(self, rung: Rung) -> bool:
         """Was all of it measured before the run was resumed?  Then nobody need move for it."""
-        stored = self.store.done(self.run_id) if self._resumed else set()
-        return all((rung.name.value, exp.id, repeat) in stored for exp, repeat in plans.order(rung))
+        return self._before(rung)[0] == plans.trials(rung)
 
     async def _ready(self, rung: Rung) -> Path:
         """The rung's path, with the far end reached and the machine where it belongs."""

@@ -99,6 +99,13 @@ def trials(plan: Plan | Rung) -> int:
     return sum(e.repeats for r in rungs for e in r.experiments)
 
 
+def measured(plan: Plan | Rung, stored: set[tuple[str, str, int]]) -> tuple[int, float]:
+    """How many of its trials are among the stored (rung, experiment, repeat), and the time expected for those."""
+    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
+    over = [e for r in rungs for e, repeat in order(r) if (r.name.value, e.id, repeat) in stored]
+    return len(over), sum(trial_seconds(e) for e in over)
+
+
 def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
     """Trials in the order they run: what the path is before what it carries, repeats interleaved against drift."""
     first = sorted(rung.experiments, key=lambda e: FIRST.get(e.protocol, len(FIRST)))

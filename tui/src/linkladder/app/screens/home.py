@@ -305,20 +305,11 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="resume")
     async def resume_last(self) -> None:
-        from linkladder.app.screens.dialogs import Question
+        from linkladder.app.screens.link import LinkScreen
+        from linkladder.app.screens.resume import offer
 
         app, view = self.ladder_app, self.view
-        if view is None or view.resumable is None:
-            return
-        run = view.resumable
-        text = f"Run {run.id} (plan {run.plan}) has {run.trials} trials stored. Go on where it stopped?"
-        if await app.push_screen_wait(Question("Go on with the last run?", text, "Go on", "Start anew")):
-            document = await app.ask(app.backend.load, run.id)
-            if document:
-                app.climb(document.run.plan, run.id)
-        else:
-            from linkladder.app.screens.link import LinkScreen
-
+        if view and view.resumable and not await offer(app, view.resumable, "Go on with the last run?", "Start anew"):
             app.push_screen(LinkScreen())
 
     async def action_doctor(self) -> None:

@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 from linkladder import units
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Question
+from linkladder.app.screens.resume import offer
 from linkladder.app.widgets.rows import Rows
 from linkladder.model import RungName, RunState
 from linkladder.store import RunSummary
@@ -191,14 +192,7 @@ The rate is the best of the highest rung that was measured.
         if run.state is not RunState.INCOMPLETE:
             self.notify("Only a run that ended early can be gone on with")
             return
-        why = f", because {run.reason}" if run.reason else ""
-        text = (
-            f"Run {run.id} (plan {run.plan}) ended early{why}. Its {run.trials} trials are kept; the rest is measured."
-        )
-        if await app.push_screen_wait(Question("Go on with this run?", text, "Go on", "No")):
-            document = await app.ask(app.backend.load, run.id)
-            if document:
-                app.climb(document.run.plan, run.id)
+        await offer(app, run, "Go on with this run?", "No")
 
     @work(exclusive=True, group="delete")
     async def action_delete(self) -> None:

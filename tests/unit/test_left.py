@@ -1,0 +1,58 @@
+"""The time a run is said to take is that of what is left to measure, when it is taken up again."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from linkladder import cli, state
+from linkladder import events as ev
+from linkladder import plan as plans
+from linkladder.commands.measuring import Progress
+from linkladder.model import Path, RungName, RungResult, RunState, TrialResult
+from linkladder.store import Store
+
+PLAN = """name = "three"
+[[experiment]]
+rungs = ["localhost"]
+streams = [1, 2, 3]
+duration = 1
+warmup = 0
+"""
+
+
+@pytest.mark.skipif(not shutil.which("iperf"), reason="no iperf here")
+def test_the_command_line_tells_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(state.folder())
+    plan = plans.with_link(plans.read_plan(PLAN), plans.Link())
+    run = store.begin(plan)
+    for exp in plan.rungs[0].experiments[:2]:
+        store.trial(run, RungName.LOCALHOST, exp.id, TrialResult(f"t-{exp.id}", 0, True, goodput_bps=1e9))
+    store.finish(run, RunState.INCOMPLETE)
+    store.close()
+    assert cli.main(["run", "--resume", "last"]) == 0
+    said = capsys.readouterr().err
+    assert f"run {run}: plan three, 3 trials, 2 measured already, about 2 s for the rest" in said, said
+    assert "localhost: 3 trials, 2 measured already, about 2 s for the rest" in said, said
+    assert len(re.findall(r"^  tcp-", said, re.M)) == 1, "only the third was measured"
+
+
+def test_the_live_line_counts_what_is_left_down(capsys: pytest.CaptureFixture[str]) -> None:
+    """Skipped, repeated, and measured before: nothing of it is counted twice."""
+    plan = plans.read_plan(PLAN + PLAN.split("\n", 1)[1].replace("localhost", "same-host"))
+    ids = [e.id for e in plan.rungs[0].experiments]
+    shown = Progress(quiet=False, terminal=True)
+    shown.show(ev.RunStarted("r", plan, 100.0, 6, 2, 30.0))
+    shown.show(ev.RungStarted(RungName.LOCALHOST, 50.0, 3, 0, 2, 30.0))
+    shown.show(ev.TrialStarted(RungName.LOCALHOST, ids[2], 0, 2, 20.0))
+    assert "1 min 10 s left in all" in capsys.readouterr().err
+    for _ in range(2):  # once more, because the operator wished so
+        shown.show(ev.TrialFinished(RungName.LOCALHOST, ids[2], TrialResult("t", 0, True, goodput_bps=1e9)))
+    shown.show(ev.RungFinished(RungName.LOCALHOST, RungResult(RungName.LOCALHOST, Path())))
+    shown.show(ev.RungStarted(RungName.SAME_HOST, 50.0, 3, 1))
+    shown.show(ev.TrialStarted(RungName.SAME_HOST, ids[0], 0, 3, 20.0))
+    assert "50 s left in all" in capsys.readouterr().err
+    shown.show(ev.RungFinished(RungName.SAME_HOST, RungResult(RungName.SAME_HOST, Path())))  # skipped
+    assert shown.left == 0

@@ -1,0 +1,43 @@
+"""The question before a run that ended early is gone on with: what is kept, and how long the rest takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linkladder import plan as plans
+from linkladder import units
+from linkladder.app.screens.dialogs import Question
+
+if TYPE_CHECKING:
+    from linkladder.app.main import LadderApp
+    from linkladder.model import Document
+    from linkladder.store import RunSummary
+
+
+async def offer(app: LadderApp, run: RunSummary, title: str, no: str) -> bool:
+    """Ask, and climb on after a yes; False is a no, True also where the run could not be read, which was said."""
+    document = await app.ask(app.backend.load, run.id)
+    if document is None:
+        return True
+    why = f", because {run.reason}" if run.reason else ""
+    text = f"Run {run.id} (plan {run.plan}) ended early{why}. {rest(document)} Go on where it stopped?"
+    if not await app.push_screen_wait(Question(title, text, "Go on", no)):
+        return False
+    app.climb(document.run.plan, run.id)
+    return True
+
+
+def rest(document: Document) -> str:
+    """'9 of its 14 trials are kept; the rest takes about 1 min 12 s.'"""
+    plan = document.run.plan
+    stored = {
+        (rung.name.value, one.parameters.id, trial.repeat)
+        for rung in document.rungs
+        for one in rung.experiments
+        for trial in one.trials
+    }
+    done, spent = plans.measured(plan, stored)
+    total = plans.trials(plan)
+    if done >= total:
+        return f"All of its {total} trials are kept; only the end is missing."
+    return f"{done} of its {total} trials are kept; the rest takes about {units.duration(plans.seconds(plan) - spent)}."
