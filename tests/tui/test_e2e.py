@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from console import Console, kill_tui
+from journey import SOON, choose, climb, code, fill, go_on, kill, running, yes
+from world import SITES, Lab
 
 pytestmark = [
     pytest.mark.lab,
@@ -25,7 +27,6 @@ pytestmark = [
 ]
 LINKLADDER = [sys.executable, "-m", "linkladder"]
 PLAN = "quick" if os.environ.get("LINKLADDER_FULL") else "brief"
-SOON = 1.2  # seconds: keys that come sooner than a person can read are not taken
 PLANS = {
     "brief": """
         name = "brief"
@@ -64,10 +65,7 @@ PLANS = {
 @pytest.fixture(scope="module")
 def lab():
     """As out of the box: nobody is paired and nothing is described."""
-    from world import SITES, Lab, Link
-
     made = Lab("llt")
-    made.link = Link(1e9, 0.0, 0.0, 1500)
     made.up()
     try:
         for site in SITES:
@@ -124,49 +122,6 @@ def _end_runs(lab) -> None:
                 time.sleep(0.1)
 
 
-def _open_link(console: Console, plan: str) -> None:
-    """From Home to the Link screen, with this plan chosen."""
-    console.until("Next step: press Enter >")
-    console.keys("e")
-    _choose(console, plan)
-
-
-def _choose(console: Console, plan: str) -> None:
-    """One key, then the change that it makes: keys ahead of a slow screen would overshoot."""
-    console.until("[ Climb the ladder ]")
-    console.until(" trials >")
-    console.keys("BTab")
-    for _ in range(8):
-        now = _chosen(console)
-        if now == plan:
-            console.keys("Tab")
-            return
-        console.keys("Right")
-        for _ in range(200):
-            if _chosen(console) != now:
-                break
-            time.sleep(0.1)
-    raise AssertionError(f"the plan {plan} is not offered:\n{console.screen()}")
-
-
-def _chosen(console: Console) -> str:
-    found = re.search(r"Plan < (\w+),", console.screen())
-    return found[1] if found else ""
-
-
-def _climb(console: Console, plan: str) -> None:
-    _open_link(console, plan)
-    console.keys("Enter")
-    console.until(f"plan {plan} running")
-
-
-def _yes(console: Console) -> None:
-    """The answer that is not the safe one, once it was read."""
-    console.until("[ No ]")
-    time.sleep(SOON)
-    console.keys("Left", "Enter")
-
-
 def test_from_nothing_to_a_report_on_disk(lab, console):
     """Enter where a default exists: pair on two consoles, describe, climb, move, read; resized, watched, taken over."""
     alpha, beta = console("alpha"), console("beta")
@@ -175,11 +130,11 @@ def test_from_nothing_to_a_report_on_disk(lab, console):
         one.keys("Enter")
     alpha.until("heard")
     alpha.keys("Enter")
-    code = _code(alpha.until("Is it exactly the same"))
-    assert code == _code(beta.until("Is it exactly the same"))
+    shown = code(alpha, "Is it exactly the same")
+    assert shown == code(beta, "Is it exactly the same")
     time.sleep(SOON)
     alpha.keys("Enter")
-    assert code == _code(alpha.until("Waiting for")), "the other end may still be reading it"
+    assert shown == code(alpha, "Waiting for"), "the other end may still be reading it"
     beta.keys("Enter")
     alpha.until("is paired")
     beta.until("is paired")
@@ -188,7 +143,7 @@ def test_from_nothing_to_a_report_on_disk(lab, console):
     alpha.until("by < beta >")
     alpha.until("you are asked to move it before each")
     if PLAN != "quick":
-        _choose(alpha, PLAN)
+        choose(alpha, PLAN)
     alpha.keys("Enter")
     alpha.until("localhost measuring")
     watcher = console("alpha", size=(120, 40))
@@ -238,21 +193,16 @@ def test_from_nothing_to_a_report_on_disk(lab, console):
 def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):
     """The far end, the measuring process and the screen, one after the other; then both ends stop when told to."""
     alpha = console()
-    _climb(alpha, "long")
+    climb(alpha, "long")
     alpha.until("same-host: TCP")
     alpha.until("Gb/s to far")
-    _kill(_processes(paired, "beta", b"linkladder", b"agent"))
+    kill(running(paired.space("beta"), "linkladder", "agent"))
     alpha.until("beta is back")
     alpha.until("Gb/s to far")
-    _kill(_processes(paired, "alpha", b"linkladder.app.runner"))
+    kill(running(paired.space("alpha"), "linkladder.app.runner"))
     text = alpha.until("the measuring process is gone")
     assert "What was measured is kept" in " ".join(text.split())
-    alpha.keys("Escape")
-    alpha.until("> Go on with the last run")
-    alpha.keys("Enter")
-    alpha.until("Go on with the last run?")
-    time.sleep(SOON)
-    alpha.keys("Enter")
+    go_on(alpha)
     alpha.until("Gb/s to far")
     kill_tui(alpha)
     alpha.until("left with")
@@ -260,7 +210,7 @@ def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):
     again.until("> Watch the run")
     again.keys("Enter")
     again.until("Gb/s to far")
-    assert all(_processes(paired, site, b"iperf") for site in ("alpha", "beta"))
+    assert all(running(paired.space(site), "iperf") for site in SITES)
     again.keys("x")
     again.until("[ No ]")
     time.sleep(SOON)
@@ -269,8 +219,8 @@ def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):
     again.keys("Enter")
     took = {}
     while len(took) < 2 and time.monotonic() - began < 20:
-        for site in ("alpha", "beta"):
-            if site not in took and not _processes(paired, site, b"iperf"):
+        for site in SITES:
+            if site not in took and not running(paired.space(site), "iperf"):
                 took[site] = time.monotonic() - began
     print("after the answer iperf was gone at", {site: f"{seconds:.2f} s" for site, seconds in took.items()})
     assert len(took) == 2 and max(took.values()) < 6  # 2 s on a machine that has nothing else to do
@@ -284,12 +234,12 @@ def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):
 def test_a_claim_that_the_facts_contradict(paired, console):
     """The path is said to be inside one host, and a router lies on it; also skip, pause, once more and a note."""
     state = paired.state("alpha")
-    near, there = (paired.address(site, "dc-link") for site in ("alpha", "beta"))
+    near, there = (paired.address(site, "dc-link") for site in SITES)
     far = f'local = "{near}"\nremote = "{there}"\npeer = "beta"\n'
     contract = (state / "link.toml").read_text().partition("[path")[0]
     (state / "link.toml").write_text(contract + f"[path.same-host]\n{far}[path.dc-link]\n{far}")
     alpha = console()
-    _climb(alpha, "brief")
+    climb(alpha, "brief")
     alpha.until("Put beta on the same host as this machine")
     time.sleep(SOON)
     alpha.keys("Enter")
@@ -311,7 +261,7 @@ def test_a_claim_that_the_facts_contradict(paired, console):
     alpha.until("Move beta to the other data centre")
     alpha.keys("s")
     alpha.until("Skip this rung?")
-    _yes(alpha)
+    yes(alpha)
     alpha.until("The run is complete")
     alpha.keys("Enter")
     alpha.until("dc-link was not measured: skipped by the operator")
@@ -341,10 +291,10 @@ def test_a_full_disk_is_said_and_can_be_helped(paired, console):
         for name in ("keys", "peers.json", "link.toml", "plans", "sshd"):
             subprocess.run(["cp", "-a", str(copy / name), str(state)], check=True)
         alpha = console()
-        _climb(alpha, "long")
+        climb(alpha, "long")
         alpha.until("Gb/s to far")
         alpha.until("same-host: TCP")
-        _fill(state / "filler")
+        fill(state / "filler")
         text = " ".join(alpha.until("ended early: the disk is full", 60).split())
         assert "What was measured is kept" in text and "taken up again" in text
         alpha.keys("Escape")
@@ -353,50 +303,13 @@ def test_a_full_disk_is_said_and_can_be_helped(paired, console):
         (state / "filler").unlink()
         alpha.keys("r")
         alpha.until("INCOMPLETE")
-        alpha.keys("Escape")
-        alpha.until("> Go on with the last run")
-        alpha.keys("Enter")
-        alpha.until("Go on with the last run?")
-        time.sleep(SOON)
-        alpha.keys("Enter")
+        go_on(alpha)
         alpha.until("same-host: TCP")
         alpha.keys("x")
-        _yes(alpha)
+        yes(alpha)
         alpha.until("ended early: it was cancelled")
         alpha.close()
     finally:
         _end_runs(paired)
         subprocess.run(["umount", "-l", str(state)], check=True)
         shutil.rmtree(copy)
-
-
-def _fill(path: Path) -> None:
-    """Until not a byte is left."""
-    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(bytes(4096))
-
-
-def _processes(lab, site: str, *words: bytes) -> list[int]:
-    """Those on an appliance whose command line has all the words."""
-    listed = subprocess.run(["ip", "netns", "pids", lab.space(site)], capture_output=True, text=True, check=True)
-    found = []
-    for pid in listed.stdout.split():
-        with contextlib.suppress(OSError):
-            line = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if all(word in line for word in words) and b"tmux" not in line:
-                found.append(int(pid))
-    return found
-
-
-def _kill(pids: list[int]) -> None:
-    assert pids
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _code(text: str) -> str:
-    found = re.search(r"\b(\d{3} \d{3})\b", text)
-    assert found, text
-    return found[1]

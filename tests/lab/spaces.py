@@ -1,0 +1,45 @@
+"""Network namespaces: whether one is there, what runs in it, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from taken import LabError
+
+
+def processes(name: str) -> dict[int, str]:
+    """The command lines of those that live in a namespace."""
+    found = {}
+    for pid in _pids(name):
+        with contextlib.suppress(OSError):
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            if line and state != "Z":
+                found[pid] = line
+    return found
+
+
+def remove(*names: str) -> None:
+    """None of them is left, nor a process in one."""
+    there = ip("netns", "list").split()
+    for name in names:
+        if name in there:
+            for pid in _pids(name):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            ip("netns", "delete", name)
+
+
+def _pids(name: str) -> list[int]:
+    return [int(pid) for pid in ip("netns", "pids", name).split()]
+
+
+def ip(*words: str) -> str:
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"ip {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,91 @@
+"""What a person does at a real console, and what befalls the appliances: the steps that journeys are made of."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import spaces
+from console import Console
+
+SOON = 1.2  # seconds: keys that come sooner than a person can read are not taken
+
+
+def choose(console: Console, plan: str) -> None:
+    """On the Link screen: one key, then the change that it makes: keys ahead of a slow screen would overshoot."""
+    console.until("[ Climb the ladder ]")
+    console.until(" trials >")
+    console.keys("BTab")
+    for _ in range(8):
+        now = _chosen(console)
+        if now == plan:
+            console.keys("Tab")
+            return
+        console.keys("Right")
+        for _ in range(200):
+            if _chosen(console) != now:
+                break
+            time.sleep(0.1)
+    raise AssertionError(f"the plan {plan} is not offered:\n{console.screen()}")
+
+
+def _chosen(console: Console) -> str:
+    found = re.search(r"Plan < (\w+),", console.screen())
+    return found[1] if found else ""
+
+
+def climb(console: Console, plan: str) -> None:
+    """From Home, by the Link screen, to a run of this plan."""
+    console.until("Next step: press Enter >")
+    console.keys("e")
+    choose(console, plan)
+    console.keys("Enter")
+    console.until(f"plan {plan} running")
+
+
+def go_on(console: Console) -> None:
+    """From wherever a run ended early, by way of Home."""
+    console.keys("Escape")
+    console.until("> Go on with the last run")
+    console.keys("Enter")
+    console.until("Go on with the last run?")
+    time.sleep(SOON)
+    console.keys("Enter")
+
+
+def yes(console: Console) -> None:
+    """The answer that is not the safe one, once it was read."""
+    console.until("[ No ]")
+    time.sleep(SOON)
+    console.keys("Left", "Enter")
+
+
+def code(console: Console, words: str) -> str:
+    """The six digits of the pairing code, once the screen has the words."""
+    text = console.until(words)
+    found = re.search(r"\b(\d{3} \d{3})\b", text)
+    assert found, text
+    return found[1]
+
+
+def running(space: str, *words: str) -> list[int]:
+    """The processes of an appliance whose command lines have all the words."""
+    return [pid for pid, line in spaces.processes(space).items() if all(word in line for word in words)]
+
+
+def kill(pids: list[int]) -> None:
+    assert pids
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def fill(path: Path) -> None:
+    """Until not a byte is left."""
+    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
