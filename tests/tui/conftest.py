@@ -6,9 +6,37 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from linkladder.app import terminal
 
 os.environ.pop("NO_COLOR", None)
 terminal.prepare(os.environ, terminal.survey({"TERM": "xterm", "LANG": "C.UTF-8"}))  # before textual is imported
+
+
+@pytest.fixture
+def errors(monkeypatch) -> list[Exception]:
+    """Those that the console survived; a test that asks for them expects some."""
+    from linkladder.app.sturdy import Sturdy
+
+    found: list[Exception] = []
+    survive = Sturdy.survive
+
+    def noted(self, error):
+        found.append(error)
+        return survive(self, error)
+
+    monkeypatch.setattr(Sturdy, "survive", noted)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_unexpected(request):
+    """The console goes on after an error of its own, and a test must not."""
+    asked = "errors" in request.fixturenames
+    found = request.getfixturevalue("errors")
+    yield
+    if found and not asked:
+        raise found[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.eventlog import Entry
-    from linkladder.host import Appliance, Stick
+    from linkladder.host import Appliance, Disk, Stick
     from linkladder.model import Document, HostFacts, Plan
     from linkladder.plan import Link
     from linkladder.store import RunSummary
@@ -116,10 +116,10 @@ def _no_link() -> Link:
 
 @dataclass(frozen=True)
 class HomeView:
-    """What Home shows, gathered in one go."""
+    """What Home shows at once; what the doctor finds comes later."""
 
     host: HostFacts
-    findings: tuple[Finding, ...] = ()
+    troubles: tuple[Finding, ...] = ()  # with what is stored, and with the link's description
     peers: tuple[PeerView, ...] = ()
     link: Link = field(default_factory=_no_link)
     last: RunSummary | None = None
@@ -162,7 +162,8 @@ class Backend(Protocol):
 
     def facts(self) -> HostFacts: ...
 
-    def findings(self) -> tuple[Finding, ...]: ...
+    def findings(self, anew: bool = False) -> tuple[Finding, ...]:
+        """The doctor's; they stand for a while, and may take a minute where the machine is small."""
 
     def settings(self) -> tuple[Setting, ...]: ...
 
@@ -230,6 +231,9 @@ class Backend(Protocol):
     # --- system
 
     def appliance(self) -> Appliance: ...
+
+    def disks(self) -> tuple[Disk, ...]:
+        """What this medium could be installed onto; () where it carries nothing to install."""
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """A verb of the privileged helper; `said` goes to its standard input. What it said."""

@@ -35,14 +35,13 @@ from linkladder.store import RunSummary, Store, StoreFault
 from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
 HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
-FRESH = 30.0  # seconds for which the doctor's word stands
+FRESH = 30.0  # seconds for which the doctor's word stands at least,
+STANDS = 10.0  # and times as long as it took
 START_WAIT = 45.0  # a small machine takes its time over a start; one that fails is known at once
 CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
 ROOM = 512 * 1024  # bytes without which the store cannot even be opened
 if TYPE_CHECKING:
     from linkladder.app.pairing import PairingAdapter
-
-log = logging.getLogger("linkladder.app")
 
 
 class LiveBackend(Machine):
@@ -51,9 +50,10 @@ class LiveBackend(Machine):
     def __init__(self, who: str = "") -> None:
         self.folder = state.ensure(state.folder())
         self._who = who or _terminal()
-        self._examined: tuple[float, tuple[Finding, ...]] = (-FRESH, ())
+        self._examined: tuple[float, tuple[Finding, ...]] = (-1.0, ())  # until when they stand
         self._pairing: PairingAdapter | None = None
         self._judged: dict[tuple[str, str], DocumentJudgement] = {}
+        _write_down(self.folder)
 
     # --- this machine
 
@@ -79,8 +79,7 @@ class LiveBackend(Machine):
         except UsageError as error:  # spoilt by hand: the Link screen makes it anew
             troubles.append(Finding("the link's description", Health.BAD, str(error), "describe the link again"))
         newest = runs[0].plan if runs else ""
-        findings = (*troubles, *self.findings())
-        return HomeView(self.facts(), findings, self.peers(), link, last, judged, resumable, newest, unread)
+        return HomeView(self.facts(), tuple(troubles), self.peers(), link, last, judged, resumable, newest, unread)
 
     def _judged_once(self, store: Store, run: RunSummary) -> DocumentJudgement:
         key = (run.id, run.ended)
@@ -91,13 +90,15 @@ class LiveBackend(Machine):
     def facts(self) -> HostFacts:
         return replace(host.facts(), version=__version__)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self, anew: bool = False) -> tuple[Finding, ...]:
         from linkladder import doctor  # late, as all below: the first frame must not wait for it
 
-        when, found = self._examined
-        if time.monotonic() - when > FRESH:
+        until, found = self._examined
+        began = time.monotonic()
+        if anew or began > until:
             found = tuple(Finding(f.title, HEALTH[f.state.value], f.detail, f.remedy) for f in doctor.examine())
-            self._examined = (time.monotonic(), found)
+            ended = time.monotonic()
+            self._examined = (ended + max(FRESH, STANDS * (ended - began)), found)
         return found
 
     def log_lines(self, count: int) -> list[str]:
@@ -299,6 +300,18 @@ def _made_room(folder: FilePath) -> bool:
     for path in old:
         path.unlink(missing_ok=True)
     return bool(old)
+
+
+def _write_down(folder: FilePath) -> None:
+    """Warnings and errors go to the log of the runs: standard error is the screen."""
+    top = logging.getLogger("linkladder")
+    for old in [handler for handler in top.handlers if isinstance(handler, logging.FileHandler)]:
+        top.removeHandler(old)
+        old.close()
+    handler = logging.FileHandler(folder / "linkladder.log", encoding="utf-8", delay=True)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    top.addHandler(handler)
 
 
 def _trouble(error: StoreFault) -> Finding:

@@ -11,11 +11,12 @@ from pathlib import Path
 from linkladder import host, privilege
 from linkladder.app.backend import Reach, Setting
 from linkladder.errors import EnvironmentFault
-from linkladder.host import Appliance, Stick
+from linkladder.host import Appliance, Disk, Stick
 from linkladder.host.switches import EXPORT, OPERATOR, STICK
 
 FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
 VERBS = {"kernel": "kernel-next"}
+INSTALLATION = 3600.0  # seconds for a slow stick
 
 
 class Machine:
@@ -38,6 +39,9 @@ class Machine:
 
     def appliance(self) -> Appliance:
         return host.appliance()
+
+    def disks(self) -> tuple[Disk, ...]:
+        return host.disks()
 
     def sticks(self) -> tuple[Stick, ...]:
         return host.sticks()
@@ -78,7 +82,7 @@ class Machine:
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """One of the operator's verbs through the privileged helper; what it said."""
-        done = await privilege.run(VERBS.get(verb, verb), *words, timeout=120.0, said=said)
+        done = await privilege.run(VERBS.get(verb, verb), *words, timeout=INSTALLATION if verb == "install" else 120.0, said=said)
         if not done.ok:
             raise EnvironmentFault(f"{verb} was not done", done.reason, "the doctor says whether the helper is there")
         return done.output.strip()

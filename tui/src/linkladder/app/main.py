@@ -8,17 +8,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
+from linkladder.app.aside import Aside
 from linkladder.app.glyphs import GlyphFilter, MonoFilter
+from linkladder.app.sturdy import Sturdy
 from linkladder.app.terminal import Glyphs
 from linkladder.errors import LinkladderError
 
 if TYPE_CHECKING:  # the first frame waits for Textual alone; the rest of linkladder is loaded behind it
-    from linkladder.app.backend import Backend, Session
+    from linkladder.app.backend import Backend, Finding, Session
     from linkladder.app.progress import Progress
     from linkladder.model import Plan
 
@@ -26,7 +28,7 @@ T = TypeVar("T")
 TICK = 0.5  # seconds: at most two updates a second, so that a serial line keeps up
 
 
-class LadderApp(App[int]):
+class LadderApp(Sturdy):
     """linkladder on a terminal."""
 
     TITLE = "linkladder"
@@ -55,6 +57,7 @@ class LadderApp(App[int]):
         self.session: Session | None = None
         self.progress: Progress | None = None
         self._unreadable = False
+        self._doctor: Aside[tuple[Finding, ...]] = Aside()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         mono = [MonoFilter()] if self.no_color else []  # before Textual's own filter takes the colours away
@@ -68,7 +71,7 @@ class LadderApp(App[int]):
         if not self.loaded.is_set():
             self._load()
 
-    @work(group="load", exit_on_error=False)
+    @work(group="load")
     async def _load(self) -> None:
         """Get the backend in a thread, behind the first frame."""
         assert callable(self._make)
@@ -125,7 +128,7 @@ class LadderApp(App[int]):
         self.progress = Progress()
         return self.progress
 
-    @work(exclusive=True, group="start", exit_on_error=False)
+    @work(exclusive=True, group="start")
     async def climb(self, plan: Plan, resume: str = "") -> None:
         """Start a run and open the Ladder on it."""
         from linkladder.app.screens.ladder import LadderScreen
@@ -142,6 +145,10 @@ class LadderApp(App[int]):
     def back_home(self) -> None:
         while len(self.screen_stack) > 2:
             self.pop_screen()
+
+    async def examined(self, anew: bool = False) -> tuple[Finding, ...]:
+        """What the doctor finds."""
+        return await self._doctor.ask(partial(self.backend.findings, anew))
 
     # --- for the screens --------------------------------------------------------------
 
@@ -169,9 +176,10 @@ class LadderApp(App[int]):
         elif isinstance(error, codec.CodecError):
             shown = LinkladderError("a record cannot be read", str(error), "the run itself goes on")
         else:
-            self.log.error(error)
             shown = LinkladderError(
-                "something went wrong inside linkladder", f"{type(error).__name__}: {error}", "what is stored is kept"
+                "something went wrong inside linkladder",
+                f"{type(error).__name__}: {error}",
+                "go on; a run goes on by itself and what is stored is kept. The log (System, then g) has more",
             )
         self.push_screen(Trouble(shown))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from linkladder.app.backend import Heard, PairingState, PairStage
 from linkladder.pairing import events as say
 from linkladder.pairing import handoff
 from linkladder.pairing.service import PairingService
+
+log = logging.getLogger("linkladder.app")
 
 
 class PairingAdapter:
@@ -32,9 +35,14 @@ class PairingAdapter:
         self._shown = PairingState(PairStage.LISTENING)
 
     async def _follow(self, service: PairingService) -> None:
-        async with handoff.serve(service):  # `linkladder pair --yes-code` may answer for the person here
-            async for event in service.events():
-                self._shown = after(self._shown, event)
+        try:
+            async with handoff.serve(service):  # `linkladder pair --yes-code` may answer for the person here
+                async for event in service.events():
+                    self._shown = after(self._shown, event)
+        except Exception as error:  # nobody waits for this task: what is shown is all that can tell
+            log.exception("pairing ended")
+            said = f"pairing ended: {error or type(error).__name__}. Nothing was kept."
+            self._shown = replace(self._shown, stage=PairStage.FAILED, message=said)
 
     def state(self) -> PairingState:
         service = self._service

@@ -21,7 +21,7 @@ from linkladder.app.backend import (
 )
 from linkladder.errors import LinkladderError
 from linkladder.eventlog import Entry
-from linkladder.host import Appliance, Stick
+from linkladder.host import Appliance, Disk, Stick
 from linkladder.judge import ceiling
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
@@ -109,6 +109,7 @@ class ReplayBackend:
     system_calls: list[tuple[str, ...]] = field(default_factory=list)
     switches: Appliance = field(default_factory=lambda: Appliance(zone="Etc/UTC", ssh=False, kernel="kernel"))
     plugged: tuple[Stick, ...] = ()
+    drives: tuple[Disk, ...] = ()
     export_folder: str = "/tmp"
 
     def home(self) -> HomeView:
@@ -117,7 +118,7 @@ class ReplayBackend:
         document = self.stored[last.id][1] if last else None
         return HomeView(
             self.host,
-            self.checks,
+            (),
             self.peers,
             self.described,
             last,
@@ -129,7 +130,7 @@ class ReplayBackend:
     def facts(self) -> HostFacts:
         return self.host
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self, anew: bool = False) -> tuple[Finding, ...]:
         return self.checks
 
     def settings(self) -> tuple[Setting, ...]:
@@ -246,6 +247,9 @@ class ReplayBackend:
 
     def appliance(self) -> Appliance:
         return self.switches
+
+    def disks(self) -> tuple[Disk, ...]:
+        return self.drives
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         self.system_calls.append((verb, *words, *([said] if said else [])))

@@ -10,6 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from linkladder.app.sturdy import Guarded
+
 if TYPE_CHECKING:
     from linkladder.app.main import LadderApp
 
@@ -31,7 +33,7 @@ class TitleBar(Static):
     """Where am I."""
 
 
-class Page(Screen[Any]):
+class Page(Guarded, Screen[Any]):
     """A place of the application."""
 
     NAME = "linkladder"

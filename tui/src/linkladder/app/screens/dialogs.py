@@ -11,11 +11,12 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from linkladder.app.sturdy import Guarded
 from linkladder.app.widgets.form import Action
 from linkladder.errors import LinkladderError
 
 
-class Dialog(ModalScreen[Any]):
+class Dialog(Guarded, ModalScreen[Any]):
     """A box over the place; left and right choose, Enter answers, Esc declines."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from linkladder import __version__, units
-from linkladder.app.backend import Health, HomeView, PeerView
+from linkladder.app.backend import Finding, Health, HomeView, PeerView
 from linkladder.app.screens.base import Page, verdict
 from linkladder.app.widgets.menu import Menu
 
@@ -110,6 +110,7 @@ the link, climb the ladder, read the report.
     def __init__(self) -> None:
         super().__init__()
         self.view: HomeView | None = None
+        self.found: tuple[Finding, ...] | None = None  # by the doctor, who may still be at it
         self._steps: list[str] = []
         self._ticks = 0
         self._said = ""  # the last complaint
@@ -144,7 +145,7 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="home")
     async def look(self) -> None:
-        """Gather everything in a thread, show it, then ask the peers one by one."""
+        """Gather what is known in a thread and show it; then let the doctor look, and ask the peers."""
         app = self.ladder_app
         await app.loaded.wait()
         if not self._measuring() and (found := await app.ask(app.backend.current)) and not self._known(found):
@@ -158,10 +159,22 @@ the link, climb the ladder, read the report.
             return
         self.view, self._said = view, ""
         self._show()
+        self.examine()
         if view.peers:
             probed = await asyncio.gather(*(app.backend.probe(p) for p in view.peers))
             self.view = replace(view, peers=tuple(probed))
             self._show_peers()
+
+    @work(exclusive=True, group="examine")
+    async def examine(self) -> None:
+        """The doctor takes its time on a small machine, and while a run goes on that time is the run's."""
+        if self._measuring():
+            return
+        try:
+            self.found = await self.ladder_app.examined()
+        except Exception as error:
+            self.found = (Finding("the doctor", Health.BAD, str(error), "the log screen has more"),)
+        self._show_health()
 
     def _known(self, found: Session) -> bool:
         session = self.ladder_app.session
@@ -215,23 +228,9 @@ the link, climb the ladder, read the report.
         return Text(f"{'>' if first else ' '} {label:<{wide}}   {words}", no_wrap=True, overflow="ellipsis")
 
     def _show_health(self) -> None:
-        assert self.view
-        found = self.view.findings
-        bad = [f for f in found if f.health is Health.BAD]
-        warn = [f for f in found if f.health is Health.WARN]
-        if not found:
-            text = Text("Health   not looked at")
-        elif not bad and not warn:
-            text = Text.assemble("Health   ", ("good", "green"), f": all {len(found)} checks are right")
-        else:
-            worst = (bad or warn)[0]
-            count = len(bad) + len(warn)
-            word = "needs you" if bad else "wants a look"
-            plural = word if count == 1 else word.replace("needs", "need").replace("wants", "want")
-            said = (f"{count} of {len(found)} checks {plural}", "bold red" if bad else "yellow")
-            text = Text.assemble("Health   ", said, f": {worst.title}{', ...' if count > 1 else ''}  (d: details)")
-        text.no_wrap, text.overflow = True, "ellipsis"
-        self.query_one("#health", Static).update(text)
+        if self.view:
+            text = health_line(self.view.troubles, self.found, self._measuring())
+            self.query_one("#health", Static).update(text)
 
     def _show_peers(self) -> None:
         assert self.view
@@ -317,6 +316,31 @@ the link, climb the ladder, read the report.
 
         await self.ladder_app.loaded.wait()
         self.app.push_screen(DoctorScreen())
+
+
+def health_line(troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None, measuring: bool) -> Text:
+    """What is wrong in one line; `found` is None while the doctor has not spoken."""
+    all_found = (*troubles, *(found or ()))
+    bad = [f for f in all_found if f.health is Health.BAD]
+    wrong = bad + [f for f in all_found if f.health is Health.WARN]
+    out = Text("Health   ", no_wrap=True, overflow="ellipsis")
+    if wrong:
+        one = len(wrong) == 1
+        word = f"need{'s' if one else ''} you" if bad else f"want{'s' if one else ''} a look"
+        of = (
+            f"{len(wrong)} of {len(all_found)} checks"
+            if found is not None
+            else f"{len(wrong)} thing{'' if one else 's'}"
+        )
+        out.append(f"{of} {word}", "bold red" if bad else "yellow")
+        out.append(f": {wrong[0].title}{'' if one else ', ...'}  ")
+    if found is None:
+        out.append("not looked at while a run goes on  (d: look now)" if measuring else "looking at this machine ...")
+    elif wrong:
+        out.append("(d: details)")
+    else:
+        out.append("good", "green").append(f": all {len(found)} checks are right")
+    return out
 
 
 def peer_line(peer: PeerView) -> Text:

@@ -153,7 +153,7 @@ half as much again as was bought, so that the machine is not the limit further u
             self._over = over
             self.judge_rungs(progress)
 
-    @work(exclusive=True, group="judge", exit_on_error=False)
+    @work(exclusive=True, group="judge")
     async def judge_rungs(self, progress: Progress) -> None:
         self._judged = await self.ladder_app.run_blocking(judged, progress)
         self.on_tick()
@@ -283,7 +283,7 @@ half as much again as was bought, so that the machine is not the limit further u
 
     # --- keys -----------------------------------------------------------------------------
 
-    @work(group="control", exit_on_error=False)
+    @work(group="control")
     async def send(self, verb: str, text: str = "") -> None:
         session = self.ladder_app.session
         progress = self.ladder_app.progress

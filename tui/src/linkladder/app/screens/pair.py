@@ -105,7 +105,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             self.query_one(part).display = False  # until it is their turn
         self.action_open()
 
-    @work(exclusive=True, group="pair", exit_on_error=False)
+    @work(exclusive=True, group="pair")
     async def action_open(self) -> None:
         app = self.ladder_app
         try:
@@ -193,7 +193,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         if event.value.strip():
             self.call_up(event.value.strip())
 
-    @work(exclusive=True, group="call", exit_on_error=False)
+    @work(exclusive=True, group="call")
     async def call_up(self, address: str) -> None:
         try:
             await self.ladder_app.backend.pair_with(address)
@@ -213,7 +213,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             case "done":
                 self.go_on()
 
-    @work(exclusive=True, group="answer", exit_on_error=False)
+    @work(exclusive=True, group="answer")
     async def answer(self, same: bool) -> None:
         try:
             await self.ladder_app.backend.confirm(same)
@@ -238,7 +238,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
     def action_back(self) -> None:
         self.leave()
 
-    @work(exclusive=True, group="close", exit_on_error=False)
+    @work(exclusive=True, group="close")
     async def leave(self) -> None:
         try:
             await self.ladder_app.backend.close_pairing()

@@ -81,10 +81,21 @@ class Reading(Page):
 
 class DoctorScreen(Reading):
     NAME = "Doctor"
-    HELP = "What linkladder needs of this machine, what it found, and what to do about it."
+    HELP = "What linkladder needs of this machine, what it found, and what to do about it. r looks again."
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "again", "Look again")]
 
-    def gather(self) -> Text:
-        return findings_page(self.ladder_app.backend.findings())
+    @work(exclusive=True, group="read")
+    async def load(self, anew: bool = False) -> None:
+        page = self.query_one("#page", Static)
+        page.update("looking at this machine ...")
+        try:
+            page.update(findings_page(await self.ladder_app.examined(anew)))
+        except Exception as error:
+            page.update("")
+            self.ladder_app.complain(error)
+
+    def action_again(self) -> None:
+        self.load(True)
 
 
 class LogScreen(Reading):

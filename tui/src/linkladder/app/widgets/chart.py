@@ -14,6 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from linkladder import units
+from linkladder.app.sturdy import Guarded
 from linkladder.app.terminal import Glyphs
 
 Point = tuple[float, float, bool]  # second, b/s, counted
@@ -111,7 +112,7 @@ def _row(
     return out
 
 
-class StripChart(Widget):
+class StripChart(Guarded, Widget):
     """Draws only the columns that have changed, for the sake of slow lines; shown at most twice a second."""
 
     DEFAULT_CSS = "StripChart { height: 1fr; min-height: 5; }"

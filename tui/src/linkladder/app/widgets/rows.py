@@ -12,8 +12,10 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from linkladder.app.sturdy import Guarded
 
-class Rows(ScrollView, can_focus=True):
+
+class Rows(Guarded, ScrollView, can_focus=True):
     """Plain lines with a cursor."""
 
     class Chosen(Message):

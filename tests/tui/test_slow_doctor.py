@@ -1,0 +1,100 @@
+"""On a small machine the doctor takes a minute: nothing else waits for it, and it comes in when it is ready."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import synth
+from helpers import seen, until
+from linkladder.app.backend import Finding, Health
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.home import health_line
+from terminals import Terminal
+
+pytestmark = pytest.mark.asyncio
+
+
+class SlowDoctor:
+    """Looks for as long as the test wishes."""
+
+    def __init__(self) -> None:
+        self.ready = threading.Event()
+        self.asked = 0
+
+    def __call__(self, anew: bool = False) -> tuple[Finding, ...]:
+        self.asked += 1
+        assert self.ready.wait(60)
+        return synth.FINDINGS
+
+
+@pytest.fixture
+def doctor():
+    made = SlowDoctor()
+    yield made
+    made.ready.set()
+
+
+async def test_home_and_link_are_there_while_the_doctor_looks(doctor):
+    backend = synth.settled()
+    backend.findings = doctor
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, "> Read the report")
+        for words in ("alpha", "reachable", "PASS", "Health   looking at this machine ..."):
+            assert words in text, text
+        await pilot.press("e")
+        await until(pilot, "[ Climb the ladder ]")
+        await pilot.press("escape", "d")
+        await until(pilot, "looking at this machine ...")
+        await pilot.press("escape")
+        await until(pilot, "> Read the report")
+        assert doctor.asked == 1, "one look, whoever asks"
+        doctor.ready.set()
+        await until(pilot, "1 of 2 checks wants a look: adapter vmx0")
+
+
+async def test_it_does_not_look_while_a_run_goes_on(doctor):
+    backend = synth.settled()
+    backend.findings = doctor
+    await backend.start(synth.the_plan())
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Watch the run")
+        assert "not looked at while a run goes on" in seen(app)
+        assert doctor.asked == 0
+
+
+async def test_what_is_wrong_already_is_said_before():
+    full = Finding("storage", Health.BAD, "no room", "delete old runs")
+    assert health_line((full,), None, False).plain == "Health   1 thing needs you: storage  looking at this machine ..."
+    said = health_line((full,), synth.FINDINGS, False).plain
+    assert said == "Health   2 of 3 checks need you: storage, ...  (d: details)"
+    good = health_line((), synth.FINDINGS[:1], False).plain
+    assert good == "Health   good: all 1 checks are right"
+
+
+PROGRAM = """
+import time
+from linkladder import doctor
+doctor.examine = lambda: time.sleep(60)
+import sys, linkladder.app
+sys.exit(linkladder.app.run())
+"""
+
+
+async def test_leaving_does_not_wait_for_it():
+    import sys
+
+    terminal = Terminal((sys.executable, "-c", PROGRAM))
+    try:
+        terminal.read(20, b"Open pairing")
+        terminal.read(20, b"looking at this machine")
+        began = time.monotonic()
+        terminal.type(b"q")
+        assert terminal.process.wait(15) == 0
+        assert time.monotonic() - began < 10
+    finally:
+        terminal.close()

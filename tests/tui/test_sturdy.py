@@ -1,0 +1,104 @@
+"""An error inside the console, wherever it happens, is said and written down; the console and the run go on."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import synth
+from helpers import until
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.home import HomeScreen
+from linkladder.app.screens.ladder import LadderScreen
+from linkladder.app.screens.runs import RunsScreen
+from linkladder.app.sturdy import MOST
+from linkladder.app.widgets.chart import StripChart
+
+pytestmark = pytest.mark.asyncio
+SAID = "Something went wrong inside linkladder"
+
+
+async def test_a_worker_fails(errors, caplog):
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "measuring")
+
+        async def breaks() -> None:
+            raise RuntimeError("the controls fell off")
+
+        backend.running.take_over = breaks
+        backend.running.controlling = False
+        with caplog.at_level(logging.ERROR, "linkladder.app"):
+            await pilot.press("t")
+            await until(pilot, "Take the controls?")
+            await pilot.press("enter")
+            await until(pilot, SAID)
+        await until(pilot, "RuntimeError: the controls fell off")
+        await pilot.press("enter")
+        await until(pilot, "localhost")
+        assert isinstance(app.screen, LadderScreen) and not app.progress.over
+    assert "the controls fell off" in caplog.text and "Traceback" in caplog.text
+    assert len(errors) == 1
+
+
+@pytest.mark.parametrize("place", ["tick", "handler", "drawing"])
+async def test_a_tick_a_handler_and_a_drawing_fail(place, errors, monkeypatch):
+    backend = synth.settled()
+    app = LadderApp(backend)
+    broken = [True]
+
+    def breaks(*_: object) -> None:
+        if broken[0]:
+            broken[0] = place != "drawing"  # what is drawn stays behind the dialog, and would be drawn with it
+            raise ValueError(f"a {place} went wrong")
+
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        if place == "tick":
+            monkeypatch.setattr(HomeScreen, "on_tick", breaks)
+        elif place == "handler":
+            opened = RunsScreen._show
+            monkeypatch.setattr(RunsScreen, "_show", lambda self: breaks() or opened(self))
+            await pilot.press("r")
+        else:
+            drawn = StripChart.render_line
+            monkeypatch.setattr(StripChart, "render_line", lambda self, y: breaks() or drawn(self, y))
+            app.climb(synth.the_plan())
+        await until(pilot, f"ValueError: a {place} went wrong")
+        broken[0] = False
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        await pilot.press("escape", "escape")
+        await until(pilot, "Next step")
+        await pilot.press("s")
+        await until(pilot, "records are in UTC")
+        await pilot.press("escape", "r")
+        await until(pilot, "1 run")
+    assert errors
+
+
+async def test_the_same_error_with_every_tick_is_said_once(errors, monkeypatch):
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+
+        def breaks(_: HomeScreen) -> None:
+            raise ValueError("again and again")
+
+        monkeypatch.setattr(HomeScreen, "on_tick", breaks)
+        await until(pilot, "again and again")
+        await pilot.press("enter")
+        await pilot.pause(1.2)
+        assert isinstance(app.screen, HomeScreen)
+        monkeypatch.undo()
+
+
+async def test_a_flood_of_errors_ends_the_console(errors):
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        survived = [app.survive(ValueError(f"number {n}")) for n in range(MOST)]
+    assert survived == [True] * (MOST - 1) + [False]

@@ -1,0 +1,48 @@
+"""A long look in a thread of its own: one at a time, whoever asks, and leaving the program does not wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Aside(Generic[T]):
+    """Belongs to the event loop.  asyncio's own threads are few, and are waited for when the program ends."""
+
+    def __init__(self) -> None:
+        self._going: asyncio.Future[T] | None = None
+
+    async def ask(self, call: Callable[[], T]) -> T:
+        """Its answer, or that of the look which goes on already."""
+        if self._going is None or self._going.done():
+            self._going = self._begin(call)
+        return await asyncio.shield(self._going)
+
+    def _begin(self, call: Callable[[], T]) -> asyncio.Future[T]:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # it may be that nobody waits still
+
+        def tell(found: T | None, error: Exception | None) -> None:
+            if future.done():
+                return
+            if error:
+                future.set_exception(error)
+            else:
+                future.set_result(found)  # type: ignore[arg-type]  # T may be None itself
+
+        def look() -> None:
+            found, wrong = None, None
+            try:
+                found = call()
+            except Exception as error:
+                wrong = error
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(tell, found, wrong)
+
+        threading.Thread(target=look, name="aside", daemon=True).start()
+        return future

@@ -1,0 +1,70 @@
+"""An unexpected error ends what it happened in, not the console: it is written down, said, and the rest goes on.
+
+Textual hands every error of a worker, a timer, a handler or a drawing to one method of the application, which
+then ends.  Here that method is the one place where linkladder says what happened instead.  A handler's error
+would besides end the screen's own queue of messages, so those are caught a step earlier, by `Guarded`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from typing import Any
+
+from textual.app import App
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.worker import WorkerFailed
+
+MOST, SPAN = 20, 10.0  # so many errors within so many seconds: nothing can be shown any more
+QUIET = 20.0  # seconds for which the same error is not said again: some come with every tick
+log = logging.getLogger("linkladder.app")
+
+
+class Guarded(MessagePump):
+    """A screen, a widget or the application whose handlers may go wrong without taking its messages with them."""
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            app: Any = self.app
+            if not app.survive(error):
+                raise
+
+
+class Sturdy(Guarded, App[int]):
+    """Goes on after an error, unless they come in a flood."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._errors: deque[float] = deque(maxlen=MOST)
+        self._told: dict[str, float] = {}
+
+    def complain(self, error: BaseException) -> None:
+        """Say what happened and what to do."""
+        raise NotImplementedError
+
+    def survive(self, error: Exception) -> bool:
+        """Write it down and say it; False where going on makes no sense."""
+        if isinstance(error, WorkerFailed):
+            error = error.error if isinstance(error.error, Exception) else error
+        log.error("unexpected: %s: %s", type(error).__name__, error, exc_info=error)
+        now = time.monotonic()
+        self._errors.append(now)
+        if len(self._errors) == MOST and now - self._errors[0] < SPAN:
+            return False
+        if not self.is_running or self._exit:  # on the way out nothing is left that could show it
+            return True
+        if len(self.screen_stack) < 2:  # it happened before the first place was there
+            return False
+        text = f"{type(error).__name__}: {error}"
+        if now - self._told.get(text, -QUIET) >= QUIET:
+            self._told[text] = now
+            self.complain(error)
+        return True
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not self.survive(error):
+            super()._handle_exception(error)
