@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import synth
@@ -202,6 +204,12 @@ async def test_link_says_what_is_wrong_and_saves_what_is_right():
         await pilot.press("f3")
         await until(pilot, "Next step")
         assert backend.described.contract.mtu == 9000
+        assert backend.described.plan == "quick"
+        backend.described = replace(backend.described, plan="circuit")
+        await pilot.press("e")
+        await until(pilot, "Plan < circuit,")
+        await pilot.press("escape")
+        await until(pilot, "Next step")
         assert backend.described.paths["dc-link"].remote == "10.7.0.2"
 
 

@@ -26,9 +26,11 @@ async def test_f_goes_on_with_the_same_run():
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         app.push_screen(ResultsScreen(synth.RUN))
-        await until(pilot, "Not settled: whether it holds over repeats? Press f to measure it.")
+        await until(pilot, "Not settled: whether it holds over repeats.")
+        await until(pilot, "f measures what would settle it, within this run.")
         await pilot.press("f")
-        await until(pilot, "a path MTU black hole? 12 trials,")
+        await until(pilot, "Measure what would settle it?")
+        await until(pilot, "12 trials, about")
         assert not backend.started
         await pilot.press("enter")
         await until(pilot, "localhost")

@@ -165,9 +165,9 @@ def test_repeats_are_interleaved() -> None:
 def test_the_link_description_survives_and_fills_in(tmp_path: Path) -> None:
     contract = Contract(port_bps=10e9, rate_bps=1e9, circuit='a "quoted" name', expected_rtt_ms=2.5)
     paths = {RungName.DC_LINK: RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta", local_interface="vmx1")}
-    plans.save_link(tmp_path, plans.Link(contract, paths))
+    plans.save_link(tmp_path, plans.Link(contract, paths, "circuit"))
     link = plans.load_link(tmp_path)
-    assert link == plans.Link(contract, paths)
+    assert link == plans.Link(contract, paths, "circuit")
     plan = plans.with_link(plans.read_plan(MINIMAL, contract=link.contract), link)
     assert plan.contract == contract
     assert plan.rungs[-1].path == paths[RungName.DC_LINK]

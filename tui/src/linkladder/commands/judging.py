@@ -155,10 +155,10 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
     for text in judged.diagnosis:
         _say(text)
     for f in judged.follow_up:
-        _say(f"next: {f.question}? {f.tells[0].upper()}{f.tells[1:]}.")
+        _say(f"not settled: {f.question}. To tell: {f.tells}.")
     if judged.follow_up:
         measures = "" if is_file(name) else f"linkladder run --follow-up {run} measures it; "
-        _say(f"      {measures}linkladder plan follow-up {name} shows it as a plan.")
+        _say(f"  {measures}linkladder plan follow-up {name} shows it as a plan.")
 
 
 def _shown(judged: DocumentJudgement) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ def follow_up_text(judged: DocumentJudgement, rungs: tuple[str, ...] = ()) -> st
     tables = []
     for rung in judged.rungs:
         for f in rung.follow_up if not rungs or rung.rung in rungs else ():
-            tables.append(f"# {rung.rung}: {f.question}? {f.tells}\n{f.plan}")
+            tables.append(f"# {rung.rung}: not settled: {f.question}; {f.tells}\n{f.plan}")
     if not tables:
         return ""
     return 'name = "follow-up"\ntitle = "What the evidence asks for"\n\n' + "\n".join(tables)

@@ -18,6 +18,7 @@ FILE = "link.toml"
 class Link:
     contract: Contract | None = None
     paths: dict[RungName, Path] = field(default_factory=dict)
+    plan: str = ""  # the one that the console offers first
 
 
 def load_link(folder: FilePath) -> Link:
@@ -31,14 +32,15 @@ def load_link(folder: FilePath) -> Link:
         raise UsageError(f"the link description {path} cannot be read", str(error)) from error
     reader = Reader(text, str(path))
     data = reader.parse()
-    reader.only(data, ("contract", "path"), "")
+    reader.only(data, ("plan", "contract", "path"), "")
     contract = reader.contract(data["contract"], None) if "contract" in data else None
-    return Link(contract, reader.paths(data.get("path", {})))
+    plan = reader.value(data, "plan", fields.text, "") if "plan" in data else ""
+    return Link(contract, reader.paths(data.get("path", {})), plan)
 
 
 def save_link(folder: FilePath, link: Link) -> None:
     """Written whole beside the old one and renamed, so that a power cut leaves one or the other."""
-    lines = []
+    lines = [f"plan = {_quoted(link.plan)}", ""] if link.plan else []
     if link.contract:
         lines += ["[contract]", *_lines(link.contract, {k: a for k, (a, _) in fields.CONTRACT.items()}), ""]
     for name, path in link.paths.items():
@@ -63,10 +65,14 @@ def _lines(record: Contract | Path, names: dict[str, str]) -> list[str]:
         elif isinstance(value, (int, float)):
             shown = f"{int(value)}" if float(value).is_integer() else repr(float(value))
         else:
-            escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-            shown = f'"{escaped}"'
+            shown = _quoted(str(value))
         lines.append(f"{key} = {shown}")
     return lines
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def with_link(plan: Plan, link: Link, peer: str = "") -> Plan:

@@ -159,6 +159,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     def _rows(self, view: HomeView) -> list[Static | Horizontal]:
         c = view.link.contract or Contract()
+        first = view.link.plan or view.last_plan or "quick"
         rows: list[Static | Horizontal] = [
             Static("The contract", classes="heading"),
             Horizontal(
@@ -197,7 +198,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             )
         rows += [
             Static("Plan", classes="heading"),
-            Horizontal(Choice("Plan", [("quick", "quick")], "quick", key="plan"), classes="row"),
+            Horizontal(Choice("Plan", [(first, first)], first, key="plan"), classes="row"),
             Static("", id="note", markup=False),
             Horizontal(Action("Climb the ladder", key="climb"), Action("Save", key="save"), classes="buttons"),
         ]
@@ -228,7 +229,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                     paths[rung] = typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
                     raise UsageError(f"{rung}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
-        return Link(contract_of(values), paths)
+        return Link(contract_of(values), paths, values["plan"])
 
     @work(exclusive=True, group="look")
     async def look(self) -> None:
@@ -242,12 +243,11 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             return
         assert link.contract and view
         found = await app.ask(app.backend.plans, link) or ()
-        first = not self.choices
         self.choices = {p.name: p for p in found}
         box = self.query_one("#plan", Choice)
         words = [(p.name, plan_words(p)) for p in found]
         words.sort(key=lambda item: (item[0] != "quick", self.choices[item[0]].seconds))
-        box.set_options(words, view.last_plan if first else box.value)
+        box.set_options(words, box.value)
         choice = self.choices.get(box.value)
         lines = [f"{choice.title}." if choice and choice.title else "", most(link.contract)]
         if choice and choice.trials:

@@ -141,7 +141,9 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
         for line in judged.diagnosis:
             out.append(f"\n{line}")
         for f in judged.follow_up:
-            out.append(f"\nNot settled: {f.question}? Press f to measure it.", "bold")
+            out.append(f"\nNot settled: {f.question}.", "bold")
+        if judged.follow_up and run.state is RunState.COMPLETE:
+            out.append("\nf measures what would settle it, within this run.")
     for note in run.notes:
         out.append(f"\nNote: {note}")
     return out
@@ -176,7 +178,7 @@ the ceiling that is. "forward" is near to far, "reverse" is far to near.
         Binding("x", "export", "Export"),
         Binding("left,h", "tab(-1)", "Previous tab", show=False),
         Binding("right,l", "tab(1)", "Next tab", show=False),
-        Binding("f", "follow_up", "Measure what would settle it", show=False),
+        Binding("f", "follow_up", "Settle it"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
@@ -262,7 +264,7 @@ the ceiling that is. "forward" is near to far, "reverse" is far to near.
             return
         asked = "; ".join(f.question for f in judged.follow_up)
         takes = f"{plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}"
-        text = f"{asked[:1].upper()}{asked[1:]}? {takes}, added to this run."
+        text = f"Not settled: {asked}.\n\n{takes}, added to this run."
         if await app.push_screen_wait(Question("Measure what would settle it?", text, "Measure", "Leave it")):
             app.climb(plan, self.run_id)
 
