@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 
 import pytest
@@ -14,7 +15,7 @@ from linkladder.app.main import LadderApp
 from linkladder.app.screens.reading import settings_page
 from linkladder.app.screens.system import SystemScreen, ssh_words
 from linkladder.errors import EnvironmentFault
-from linkladder.host import Appliance
+from linkladder.host import Appliance, Disk, Part
 
 KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
 CONSOLE = (80, 25)
@@ -190,3 +191,53 @@ def test_settings_say_why_they_are_not_in_force():
     assert "largest socket buffer" not in text
     assert max(map(len, text.splitlines())) < 80
     assert "no appliance" in settings_page(rows[-1:]).plain
+
+
+async def test_a_live_medium_is_installed_after_two_questions_that_name_what_is_lost():
+    backend = synth.settled()
+    parts = (Part("efi", 33554432), Part("freebsd-ufs", 3 << 30, "linkladder"))
+    backend.drives = (Disk("da0", 8 << 30, used=True), Disk("ada1", 40 << 30, "QEMU HARDDISK", parts))
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await until(pilot, "put this system onto a disk")
+        for answers in ((), ("left",)):  # the safe answer first, then both of the other ones
+            await pilot.press("end", "enter")
+            assert "da0" not in await until(pilot, "< ada1 >")
+            await pilot.press("enter", "enter")
+            for question in ("Erase ada1?", "Really erase ada1?"):
+                shown = " ".join((await until(pilot, question)).replace("|", " ").split())
+                assert "ada1, 40.0 GB, QEMU HARDDISK" in shown and "freebsd-ufs 3.00 GB (linkladder)" in shown
+                assert backend.system_calls == []
+                await pilot.press(*answers, "enter")
+                if not answers:
+                    break
+        await until(pilot, "Installed. Start anew now?")
+        assert backend.system_calls == [("install", "ada1")]
+
+
+async def test_an_installation_under_way_is_not_left():
+    backend = synth.settled()
+    backend.drives = (Disk("ada1", 40 << 30),)
+    going = asyncio.Event()
+
+    async def slow(verb, *words, said=""):
+        await going.wait()
+        raise EnvironmentFault(f"{verb} was not done", "bsdinstall did not end well")
+
+    backend.system = slow
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await opened(pilot, app)
+        await until(pilot, "put this system onto a disk")
+        await pilot.press("end", "enter", "enter", "enter")
+        await until(pilot, "Erase ada1?")
+        await pilot.press("left", "enter")
+        await until(pilot, "Really erase ada1?")
+        await pilot.press("left", "enter")
+        await until(pilot, "Installing onto ada1, 40.0 GB")
+        await pilot.press("escape")
+        await until(pilot, "half an installation would not start")
+        await until(pilot, "Installing onto ada1, 40.0 GB")
+        going.set()
+        await until(pilot, "bsdinstall did not end well")

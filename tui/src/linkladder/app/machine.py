@@ -82,7 +82,8 @@ class Machine:
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """One of the operator's verbs through the privileged helper; what it said."""
-        done = await privilege.run(VERBS.get(verb, verb), *words, timeout=INSTALLATION if verb == "install" else 120.0, said=said)
+        limit = INSTALLATION if verb == "install" else 120.0
+        done = await privilege.run(VERBS.get(verb, verb), *words, timeout=limit, said=said)
         if not done.ok:
             raise EnvironmentFault(f"{verb} was not done", done.reason, "the doctor says whether the helper is there")
         return done.output.strip()

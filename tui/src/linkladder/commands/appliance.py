@@ -8,7 +8,7 @@ import getpass
 import sys
 from typing import Any
 
-from linkladder import privilege
+from linkladder import host, privilege
 from linkladder.errors import EnvironmentFault, UsageError
 
 # verb of the helper, words after it on the command line, help, and what is asked before it (None: nothing)
@@ -18,11 +18,16 @@ VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("timezone", "NAME", "such as Europe/Prague; records stay in UTC", None),
     ("ssh", "on|off|key TYPE BASE64 COMMENT|password|forget", "let the operator in by ssh, or not", None),
     ("kernel", "NAME", "boot this kernel (generic, kernel) the next time, once", None),
-    ("install", "DISK", "install onto a disk; everything on it is lost", "Install onto {0}? Everything on it is lost."),
+    ("install", "[DISK]", "onto a disk, which loses all that is on it; without DISK, which there are", None),
     ("reboot", "", "start anew", "Reboot now?"),
     ("shutdown", "", "power off", "Power off now?"),
 )
 HELPER_NAMES = {"kernel": "kernel-next"}
+NOTHING_TO_INSTALL = (
+    "there is nothing to install from here",
+    "this system carries no installation set",
+    "boot the installer ISO or the live stick",
+)
 
 
 def add_parsers(commands: Any) -> None:
@@ -38,17 +43,43 @@ def add_parsers(commands: Any) -> None:
 
 def _handler(args: argparse.Namespace) -> int:
     words = [str(w) for w in getattr(args, "words", [])]
-    if args.question and not args.yes:
-        times = 2 if args.verb == "install" else 1
-        for _ in range(times):
-            _ask(args.question.format(*words or ["?"]))
+    if args.verb == "install":
+        if not words:
+            return _list_disks()
+        _ask_for_disk(words[0], args.yes)
+    elif args.question and not args.yes:
+        _ask(args.question)
     said = _password() if (args.verb, *words) == ("ssh", "password") else ""
-    done = asyncio.run(privilege.run(HELPER_NAMES.get(args.verb, args.verb), *words, timeout=1800.0, said=said))
+    done = asyncio.run(privilege.run(HELPER_NAMES.get(args.verb, args.verb), *words, timeout=3600.0, said=said))
     if done.ok:
         print(done.output.strip() or "done")
         return 0
     kind = UsageError if done.code == 2 else EnvironmentFault
     raise kind(f"system {args.verb}: {done.reason}", hint="linkladder doctor says whether the helper can be reached")
+
+
+def _list_disks() -> int:
+    found = host.disks()
+    if not found:
+        raise EnvironmentFault(*NOTHING_TO_INSTALL)
+    for disk in found:
+        print(f"{disk.title}\n    {'in use by what runs now' if disk.used else disk.content}")
+    return 0
+
+
+def _ask_for_disk(name: str, yes: bool) -> None:
+    """Twice, by name, size and content; a disk that cannot be is refused before anything is asked."""
+    found = host.disks()
+    if not found:
+        raise EnvironmentFault(*NOTHING_TO_INSTALL)
+    disk = next((one for one in found if one.name == name), None)
+    if disk is None:
+        raise UsageError(f"there is no disk {name}", hint=f"there are {', '.join(one.name for one in found)}")
+    if disk.used:
+        raise UsageError(f"{name} is in use", "the running system, or something mounted, lies on it")
+    if not yes:
+        _ask(f"Install onto {disk.title}?\nOn it: {disk.content}.\nAll of it is lost.")
+        _ask(f"Once more: erase {disk.title}, with {disk.content}?", disk.name)
 
 
 def _password() -> str:
@@ -61,8 +92,8 @@ def _password() -> str:
     return f"{first}\n"
 
 
-def _ask(question: str) -> None:
+def _ask(question: str, word: str = "yes") -> None:
     if not sys.stdin.isatty():
         raise UsageError("there is nobody to ask", hint="--yes does it without a question")
-    if input(f"{question} [type yes] ").strip().lower() != "yes":
+    if input(f"{question} [type {word}] ").strip().lower() != word:
         raise UsageError("nothing was done")

@@ -13,6 +13,7 @@ cores are counted and reported.
 from __future__ import annotations
 
 from linkladder.host import addresses
+from linkladder.host.disks import Disk, Part, disks
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.host.switches import Appliance, Stick, appliance, mounted_stick, sticks
@@ -21,6 +22,8 @@ from linkladder.model import CoreTimes, HostFacts, NicCounters, SocketStat, TcpC
 
 __all__ = [
     "Appliance",
+    "Disk",
+    "Part",
     "Sampler",
     "SocketStat",
     "Stick",
@@ -31,6 +34,7 @@ __all__ = [
     "core_times",
     "die_with_parent",
     "difference",
+    "disks",
     "facts",
     "hops_from_ttl",
     "interface_of",

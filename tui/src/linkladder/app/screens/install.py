@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -61,6 +61,7 @@ class Installing(Dialog):
     def __init__(self, disk: Disk) -> None:
         super().__init__()
         self._disk, self._began = disk, time.monotonic()
+        self._quiet_until = 0.0  # words that stand in the place of the time
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
@@ -73,14 +74,16 @@ class Installing(Dialog):
         self.go()
 
     def _tick(self) -> None:
-        self.query_one("#passed", Static).update(units.duration(time.monotonic() - self._began))
+        if time.monotonic() > self._quiet_until:
+            self.query_one("#passed", Static).update(units.duration(time.monotonic() - self._began))
 
     def action_decline(self) -> None:
-        self.notify("The installation goes on: half of it would not start")
+        self.query_one("#passed", Static).update("It goes on: half an installation would not start.")
+        self._quiet_until = time.monotonic() + 5.0
 
     @work
     async def go(self) -> None:
-        app = self.ladder_app
+        app = cast("LadderApp", self.app)
         try:
             await app.backend.system("install", self._disk.name)
         except Exception as error:

@@ -16,6 +16,7 @@ from linkladder.app import wishes
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question
 from linkladder.app.screens.forms import Entry, Form, Values
+from linkladder.app.screens.install import install
 from linkladder.app.screens.reading import DoctorScreen, LogScreen, SettingsScreen
 from linkladder.app.widgets.menu import Menu
 from linkladder.errors import LinkladderError
@@ -33,6 +34,7 @@ ACTIONS = [
     ("reboot", "Reboot", "start anew"),
     ("shutdown", "Shut down", "power off"),
 ]
+INSTALL = ("install", "Install", "put this system onto a disk")
 ENDS = "A run that goes on ends early: what it measured is kept, and it can be gone on with."
 SSH = (
     ("key", "add a public key"),
@@ -93,7 +95,7 @@ brings the old one back.
             yield Static("", id="why", markup=False)
             yield Static("Change", classes="heading")
             box = Menu("actions")
-            box.add_options([Option(f"{label:<12} {words}", id=key) for key, label, words in ACTIONS])
+            box.add_options([_option(*action) for action in ACTIONS])
             yield box
             yield Static("", id="said", markup=False)
 
@@ -113,6 +115,11 @@ brings the old one back.
             lines = [*host_lines(self.host, 3), *switch_lines(self.state), *([f"{'tools':<9}{tools}"] if tools else [])]
             self.query_one("#host", Static).update("\n".join(lines))
             why = self.state.why_not
+            # Only a live medium carries something to install.
+            menu = self.query_one("#actions", Menu)
+            disks = () if why else await app.ask(app.backend.disks)
+            if disks and menu.option_count == len(ACTIONS):
+                menu.add_option(_option(*INSTALL))
             self.query_one("#why", Static).update(f"Nothing below can be changed: {why}.\n" if why else "")
 
     # --- changing
@@ -136,6 +143,7 @@ brings the old one back.
             "timezone": self._ask_zone,
             "ssh": self._ask_ssh,
             "kernel": self._ask_kernel,
+            "install": self._install,
         }.get(verb)
         if asked:
             await asked(self.host, self.state)
@@ -254,6 +262,13 @@ brings the old one back.
         if await self.app.push_screen_wait(Question("Start anew now?", ENDS, "Yes", "Later", safe=True)):
             await self._do("reboot")
 
+    async def _install(self, _: HostFacts, state: Appliance) -> None:
+        if await install(self.ladder_app):
+            self.query_one("#said", Static).update("Installed: the disk starts by itself once the medium is out.")
+            text = "Take the medium out while the machine starts anew."
+            if await self.app.push_screen_wait(Question("Installed. Start anew now?", text, "Yes", "Later", safe=True)):
+                await self._do("reboot")
+
     async def _filled(self, form: Form) -> Values | None:
         values: Values | None = await self.app.push_screen_wait(form)
         return values
@@ -268,6 +283,10 @@ brings the old one back.
 
     def action_log_screen(self) -> None:
         self.app.push_screen(LogScreen())
+
+
+def _option(key: str, label: str, words: str) -> Option:
+    return Option(f"{label:<12} {words}", id=key)
 
 
 def _nic_words(name: str, addresses: tuple[str, ...]) -> str:

@@ -1,0 +1,97 @@
+"""The disks of a FreeBSD machine and what lies on them, for whoever is about to lose it by an installation."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+
+from linkladder import units
+from linkladder.host.commands import output
+from linkladder.host.system import backend
+
+SET = "/usr/freebsd-dist/MANIFEST"  # what an installation unpacks: on the live media and the images only
+
+
+@dataclass(frozen=True)
+class Part:
+    """A partition, or the whole of a disk that a file system lies on."""
+
+    kind: str  # freebsd-ufs, efi, ms-basic-data; '' of a whole disk
+    size: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A whole disk; `used` if the running system or a mount lies on it."""
+
+    name: str
+    size: int
+    maker: str = ""
+    parts: tuple[Part, ...] = ()
+    used: bool = False
+
+    @property
+    def title(self) -> str:
+        """'da0, 12 GB, QEMU HARDDISK'"""
+        return ", ".join(word for word in (self.name, units.size(self.size), self.maker) if word)
+
+    @property
+    def content(self) -> str:
+        """What is on it, as far as its partition table and labels tell."""
+        if not self.parts:
+            return "no partitions and no label"
+        told = [
+            f"{part.kind or 'a file system on the whole disk,'} {units.size(part.size)}"
+            + (f" ({part.label})" if part.label else "")
+            for part in self.parts
+        ]
+        return told[0] if not self.parts[0].kind else f"partitions {', '.join(told)}"
+
+
+def disks() -> tuple[Disk, ...]:
+    """All that could be installed onto, those in use among them; () where nothing can be installed from here."""
+    if backend().name != "FreeBSD" or not os.path.exists(SET):
+        return ()
+    from linkladder.priv.disks import in_use
+
+    return disks_of(output(["sysctl", "-b", "kern.geom.confxml"]), in_use())
+
+
+def disks_of(text: str, used: set[str]) -> tuple[Disk, ...]:
+    """Those in the kernel's description of its disks."""
+    from xml.etree import ElementTree  # late: seldom needed
+
+    from linkladder.priv.checks import Refused
+    from linkladder.priv.disks import DRIVERS, split
+
+    try:
+        mesh = ElementTree.fromstring(text.strip("\0\n "))
+    except ElementTree.ParseError:
+        return ()
+    labels = {
+        geom.findtext("name", ""): provider.findtext("name", "").rpartition("/")[2]
+        for geom in mesh.findall("./class[name='LABEL']/geom")
+        for provider in geom.findall("provider")
+        if not provider.findtext("name", "").startswith(("gptid/", "diskid/"))
+    }
+    parts: dict[str, list[Part]] = defaultdict(list)
+    for geom in mesh.findall("./class[name='PART']/geom"):
+        for provider in geom.findall("provider"):
+            name = provider.findtext("name", "")
+            label = provider.findtext("config/label", "") or labels.get(name, "")
+            kind = provider.findtext("config/type", "")
+            parts[geom.findtext("name", "")].append(Part(kind, int(provider.findtext("mediasize", "0")), label))
+    found = []
+    for provider in mesh.findall("./class[name='DISK']/geom/provider"):
+        name, size = provider.findtext("name", ""), int(provider.findtext("mediasize", "0"))
+        try:
+            whole = split(name, "disk") == (name, "")
+        except Refused:  # a CD
+            continue
+        if whole and size:
+            maker = " ".join(provider.findtext("config/descr", "").split())
+            mine = parts.get(name) or ([Part("", size, labels[name])] if name in labels else [])
+            found.append(Disk(name, size, maker, tuple(mine), name in used))
+    return tuple(sorted(found, key=lambda disk: (DRIVERS.index(disk.name.rstrip("0123456789")), disk.name)))
