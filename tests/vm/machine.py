@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -49,31 +51,46 @@ def accelerator() -> list[str]:
 
 
 class Console:
-    """The serial line: everything it ever said, and a way to type."""
+    """The serial line: everything it ever said, and a way to type.
+
+    A thread takes what comes at once: a line that nobody reads is full after some 300 bytes, each sent by itself, and
+    QEMU then writes bytes twice into its log and drops others.
+    """
 
     def __init__(self, path: Path) -> None:
         self.line = socket.socket(socket.AF_UNIX)
         self.line.connect(str(path))
         self.raw = bytearray()
         self.read_to = 0
+        self.pumped = 0
+        self.came = threading.Condition()
+        threading.Thread(target=self._take, daemon=True).start()
+
+    def _take(self) -> None:
+        with contextlib.suppress(OSError):
+            while new := self.line.recv(65536):
+                with self.came:
+                    self.raw += new
+                    self.came.notify_all()
+                if b"\x1b[6n" in new:
+                    # What a terminal of 80x25 says when its size is asked by moving the cursor to the far corner.
+                    self.line.sendall(b"\x1b[25;80R")
 
     def pump(self, seconds: float) -> bytes:
-        """Take what comes within some time."""
-        self.line.settimeout(seconds)
-        try:
-            new = self.line.recv(65536)
-        except TimeoutError:
-            return b""
-        self.raw += new
-        if b"\x1b[6n" in new:
-            # What a terminal of 80x25 says when its size is asked by moving the cursor to the far corner.
-            self.line.sendall(b"\x1b[25;80R")
+        """What came since the last time, or comes within some time."""
+        with self.came:
+            if self.pumped == len(self.raw):
+                self.came.wait(seconds)
+            new = bytes(self.raw[self.pumped :])
+            self.pumped = len(self.raw)
         return new
 
     @property
     def text(self) -> str:
         """All of it, without the escape sequences."""
-        return ESCAPE.sub("", self.raw.decode("utf-8", "replace"))
+        with self.came:
+            raw = bytes(self.raw)
+        return ESCAPE.sub("", raw.decode("utf-8", "replace"))
 
     def expect(self, pattern: str, seconds: float) -> str:
         """Wait for a pattern in what comes after the last one found."""
@@ -302,10 +319,10 @@ class Shell:
 class Network:
     """A namespace of its own with a bridge for management and one for the test adapters."""
 
-    def __init__(self, name: str = "llvmtest") -> None:
-        self.name = name
+    def __init__(self) -> None:
+        self.name = f"llvm{os.getpid()}"
         self.close()
-        self.ip("netns", "add", name)
+        self.ip("netns", "add", self.name)
         self.inside("link", "set", "lo", "up")
         for bridge in ("management", "test"):
             self.inside("link", "add", bridge, "type", "bridge")
