@@ -45,17 +45,9 @@ link = made.link()
 
 def measure(folder: Path) -> tuple[Path, Path]:
     """A quick run in the lab; its event log and its store."""
-    from world import SITES, Lab
-    from world import Link as LabLink
+    from world import Lab
 
-    lab = Lab("llp")
-    lab.link = LabLink(1e9, 0.0, 0.0, 1500)
-    lab.up()
-    try:
-        lab.describe_link()
-        for site in SITES:
-            lab.start_control(site)
-        lab.pair()
+    with Lab("llp").paired() as lab:
         state = lab.state("alpha")
         subprocess.run(lab.command("alpha", [sys.executable, "-c", CLIMB]), check=True)
         runner = [sys.executable, "-m", "linkladder.app.runner", str(state / "pictures.json")]
@@ -65,8 +57,6 @@ def measure(folder: Path) -> tuple[Path, Path]:
         kept = folder / "pictures.jsonl"
         kept.write_bytes(log.read_bytes())
         subprocess.run(["cp", "-a", str(state), str(folder / "state")], check=True)
-    finally:
-        lab.down(forget=True)
     return kept, folder / "state"
 
 

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
+import spaces
 from world import SITES, Lab
 
 PLAN = 'name = "killed"\n[[experiment]]\nrungs = ["same-host"]\nduration = 1\nwarmup = 0\nrepeats = 50\n'
@@ -26,17 +27,8 @@ TOOLS = ("iperf", "netperf", "netserver", "ping")
 
 
 def tools_left(lab: Lab) -> list[str]:
-    found = []
-    for site in SITES:
-        listed = subprocess.run(["ip", "netns", "pids", lab.space(site)], capture_output=True, text=True, check=True)
-        for pid in listed.stdout.split():
-            try:
-                words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if os.path.basename(words[0]).decode() in TOOLS:
-                found.append(b" ".join(words).decode())
-    return found
+    lines = [line for site in SITES for line in spaces.processes(lab.space(site)).values()]
+    return [line for line in lines if os.path.basename(line.split()[0]) in TOOLS]
 
 
 def once(lab: Lab, plan: Path, moment: float) -> str:
@@ -69,20 +61,12 @@ def once(lab: Lab, plan: Path, moment: float) -> str:
 def main() -> int:
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 8622)
-    lab = Lab("llk")
-    lab.up()
-    try:
-        lab.describe_link()
-        for site in SITES:
-            lab.start_control(site)
-        lab.pair()
+    with Lab("llk").paired() as lab:
         plan = lab.state("alpha") / "killed.toml"
         plan.write_text(PLAN)
         wrong = [found for _ in range(times) if (found := once(lab, plan, rng.uniform(0.2, 6.0)))]
         print("\n".join([*wrong, f"{times} runs killed, {len(wrong)} times something was wrong"]))
         return 1 if wrong else 0
-    finally:
-        lab.down(forget=True)
 
 
 if __name__ == "__main__":

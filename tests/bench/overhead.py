@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
+import spaces
 from world import SITES, Lab
 
 WARMUP = 1
@@ -66,7 +67,7 @@ def ours(lab: Lab, plan: Path, seconds: int) -> tuple[float, float, dict[str, fl
     """Goodput, wall time, and the share of a core that linkladder's own processes took at each end."""
     argv = lab.command("alpha", [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--peer", "beta"])
     run = subprocess.Popen([*argv, "--json", "-"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    while not any("iperf" in line and "-c" in line for line in processes(lab, "alpha").values()):
+    while not any("iperf" in line and "-c" in line for line in spaces.processes(lab.space("alpha")).values()):
         time.sleep(0.05)
     time.sleep(WARMUP)
     first, began = {site: own_cpu(lab, site) for site in SITES}, time.monotonic()
@@ -80,19 +81,10 @@ def ours(lab: Lab, plan: Path, seconds: int) -> tuple[float, float, dict[str, fl
     return trial["goodput_bps"], trial["seconds"], shares
 
 
-def processes(lab: Lab, site: str) -> dict[int, str]:
-    listed = subprocess.run(["ip", "netns", "pids", lab.space(site)], capture_output=True, text=True, check=True)
-    found = {}
-    for pid in listed.stdout.split():
-        with contextlib.suppress(OSError):
-            found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    return found
-
-
 def own_cpu(lab: Lab, site: str) -> float:
     """CPU seconds of linkladder, its agent, ssh and sshd at a site; not of the tools they run."""
     ticks = 0
-    for pid, line in processes(lab, site).items():
+    for pid, line in spaces.processes(lab.space(site)).items():
         if "linkladder" in line or "ssh" in line.split(" ", 1)[0]:
             with contextlib.suppress(OSError):
                 fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -103,13 +95,7 @@ def own_cpu(lab: Lab, site: str) -> float:
 def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    lab = Lab("llb")
-    lab.up()
-    try:
-        lab.describe_link()
-        for site in SITES:
-            lab.start_control(site)
-        lab.pair()
+    with Lab("llb").paired() as lab:
         plan = lab.state("alpha") / "overhead.toml"
         plan.write_text(PLAN.format(seconds=seconds, warmup=WARMUP))
         alone, with_us, dead = [], [], []
@@ -141,8 +127,6 @@ def main() -> None:
         for site in SITES:
             print(f"linkladder's own CPU at {site}: {statistics.median(cpu[site]) * 100:.1f} % of a core (median)")
         print(f"ratio of medians {ratio:.4f}; dead time median {statistics.median(dead):.2f} s, most {max(dead):.2f} s")
-    finally:
-        lab.down(forget=True)
 
 
 if __name__ == "__main__":

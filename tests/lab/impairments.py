@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import spaces
 import taken
 from linkladder.model import Contract
 
@@ -188,13 +189,7 @@ def _routed(p: Impaired) -> None:
 
 def down() -> None:
     """No namespace of ours, nor a process in one, is left."""
-    listed = run("ip", "netns", "list").split()
-    for ns in (A, B, MIDDLE):
-        if ns in listed:
-            for pid in run("ip", "netns", "pids", ns).split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), 9)
-            run("ip", "netns", "delete", ns)
+    spaces.remove(A, B, MIDDLE)
 
 
 # --- a quota of a core

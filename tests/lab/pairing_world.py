@@ -7,7 +7,6 @@ import json
 import os
 import queue
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import spaces
 from taken import hold, release
 
 TOP = Path(__file__).resolve().parents[2]
@@ -118,11 +118,7 @@ class World:
             one.wait()
         self.sshd.clear()
         for site in SPACES:
-            if self.space(site) in sh("ip", "netns", "list").split():
-                for pid in sh("ip", "netns", "pids", self.space(site)).split():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(int(pid), signal.SIGKILL)
-                sh("ip", "netns", "delete", self.space(site))
+            spaces.remove(self.space(site))
             shutil.rmtree(Path("/etc/netns") / self.space(site), ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import mischief
-from world import SITES, Lab
+import spaces
+from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
 
@@ -42,19 +43,7 @@ class LabWorld:
         Path(path).chmod(mode)
 
     def processes(self, site: str) -> dict[int, str]:
-        listed = subprocess.run(
-            ["ip", "netns", "pids", self.lab.space(site)], capture_output=True, text=True, check=True
-        )
-        found = {}
-        for pid in listed.stdout.split():
-            try:
-                line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
-                state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            except OSError:
-                continue
-            if line and state != "Z":
-                found[int(pid)] = line
-        return found
+        return spaces.processes(self.lab.space(site))
 
     def path_interface(self, site: str) -> str:
         return "sh0"
@@ -65,17 +54,8 @@ class LabWorld:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
-    lab = Lab("llf")
-    folder = tmp_path_factory.mktemp("mischief")
-    try:
-        lab.up()
-        lab.describe_link()
-        for site in SITES:
-            lab.start_control(site)
-        lab.pair()
-        yield LabWorld(lab, folder)
-    finally:
-        lab.down(forget=True)
+    with Lab("llf").paired() as lab:
+        yield LabWorld(lab, tmp_path_factory.mktemp("mischief"))
 
 
 @pytest.mark.parametrize("failure", mischief.ALL, ids=lambda f: f.__name__)

@@ -15,7 +15,7 @@ import pytest
 from linkladder.codec import from_json
 from linkladder.model import Document
 from linkladder.schema import document_schema
-from world import SITES, TOP, Lab
+from world import TOP, Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(280)]
 L2_CEILING = 1e9 * 1448 / 1514  # of TCP through a token bucket that counts frames
@@ -23,16 +23,8 @@ L2_CEILING = 1e9 * 1448 / 1514  # of TCP through a token bucket that counts fram
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    made = Lab("llq")
-    try:
-        made.up()
-        made.describe_link()
-        for site in SITES:
-            made.start_control(site)
-        made.pair()
+    with Lab("llq").paired() as made:
         yield made
-    finally:
-        made.down(forget=True)
 
 
 @pytest.fixture(scope="module")

@@ -19,12 +19,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import hostwide
+import spaces
 from delay import Delay
+from spaces import ip
 from taken import LabError, hold, release
 
 TOP = Path(__file__).resolve().parents[2]
@@ -59,6 +62,20 @@ class Lab:
 
     def __post_init__(self) -> None:
         self._delay = Delay(self._in, self.space("net"))
+
+    @contextlib.contextmanager
+    def paired(self) -> Iterator[Self]:
+        """Up, with two appliances that know the link and each other; then gone, with all that they stored."""
+        self._lock = hold(self.prefix, self.patience)  # who waits in vain has nothing to take down
+        try:
+            self.up()
+            self.describe_link()
+            for site in SITES:
+                self.start_control(site)
+            self.pair()
+            yield self
+        finally:
+            self.down(forget=True)
 
     # --- names
 
@@ -120,15 +137,7 @@ class Lab:
     def _clear(self) -> None:
         for site in SITES:
             self.stop_control(site)
-        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
-        for site in (*SITES, "net"):
-            name = self.space(site)
-            if name in listed.split():
-                pids = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False)
-                for pid in pids.stdout.split():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(int(pid), signal.SIGKILL)
-                ip("netns", "delete", name)
+        spaces.remove(*map(self.space, (*SITES, "net")))
         self._delay.stop()
         hostwide.lower_after(self.prefix)
 
@@ -360,12 +369,6 @@ def locked(user: str) -> bool:
     """Does sshd take the account for locked?"""
     fields = next((f for line in Path("/etc/shadow").read_text().splitlines() if (f := line.split(":"))[0] == user), [])
     return len(fields) > 1 and fields[1].startswith("!")
-
-
-def ip(*argv: str) -> None:
-    done = subprocess.run(["ip", *argv], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LabError(f"ip {' '.join(argv)}: {done.stderr.strip()}")
 
 
 def wait_for(ready: object, seconds: float, otherwise: str) -> None:
