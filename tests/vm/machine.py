@@ -15,7 +15,11 @@ from pathlib import Path
 
 OVMF = Path("/usr/share/ovmf/OVMF.fd")
 # vmware's controller where the firmware has a driver for it: Debian's OVMF has none, SeaBIOS has.
-DISKS = {"efi": "virtio-blk-pci,drive=d0,bootindex=1", "bios": "scsi-hd,drive=d0,bus=scsi0.0,bootindex=1"}
+DISKS = {
+    "efi": "virtio-blk-pci,drive=d0,bootindex=1",
+    "efi, AHCI": "ide-hd,drive=d0,bootindex=1",
+    "bios": "scsi-hd,drive=d0,bus=scsi0.0,bootindex=1",
+}
 ESCAPE = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78c]|[\x00\x07\x0e\x0f]")
 # What the first screen always shows.
 TUI = r"Next step"
@@ -53,12 +57,13 @@ def accelerator() -> list[str]:
 class Console:
     """The serial line: everything it ever said, and a way to type.
 
-    A thread takes what comes at once: a line that nobody reads is full after some 300 bytes, each sent by itself, and
-    QEMU then writes bytes twice into its log and drops others.
+    A thread takes what comes at once, and keeps it in a file: a line that nobody reads is full after some 300 bytes,
+    each sent by itself, and QEMU's own log then has bytes twice.
     """
 
     def __init__(self, path: Path) -> None:
         self.line = socket.socket(socket.AF_UNIX)
+        self.kept = path.with_name("console.log").open("ab", buffering=0)
         self.line.connect(str(path))
         self.raw = bytearray()
         self.read_to = 0
@@ -71,6 +76,7 @@ class Console:
             while new := self.line.recv(65536):
                 with self.came:
                     self.raw += new
+                    self.kept.write(new)
                     self.came.notify_all()
                 if b"\x1b[6n" in new:
                     # What a terminal of 80x25 says when its size is asked by moving the cursor to the far corner.
@@ -132,6 +138,8 @@ class Machine:
         memory: int = 1024,
         taps: tuple[str, ...] = (),
         cdrom: Path | None = None,
+        stick: Path | None = None,
+        vmware: bool = False,
     ) -> None:
         self.folder = folder / name
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -148,6 +156,7 @@ class Machine:
             taps,
             cdrom,
         )
+        self.stick, self.vmware = stick, vmware
         self.disk = self.folder / "disk.qcow2"
         self.process: subprocess.Popen[bytes] | None = None
         self.started = 0.0
@@ -191,7 +200,7 @@ class Machine:
             "-vga",
             "std",
         ]
-        if self.firmware == "efi":
+        if self.firmware != "bios":
             words += ["-bios", str(OVMF)]
         words += [
             "-device",
@@ -215,12 +224,18 @@ class Machine:
                 f"file={self.cdrom},media=cdrom,if=none,id=cd0,format=raw,readonly=on",
             ]
             words += ["-device", "ide-cd,drive=cd0,bootindex=0"]
+        if self.stick is not None:
+            words += ["-device", "qemu-xhci", "-drive", f"file={self.stick},if=none,id=u0,format=qcow2"]
+            words += ["-device", "usb-storage,drive=u0,bootindex=0"]
+        if self.vmware:  # told by the serial number and by the answer of the port that VMware's guests ask
+            words[words.index("-cpu") + 1] += ",-hypervisor"
+            words += ["-smbios", "type=1,serial=VMware-56 4d 00 00 00 00 00 00-00 00 00 00 00 00 00 00"]
         path = self.folder / "console"
         path.unlink(missing_ok=True)
         words += ["-monitor", f"unix:{self.folder}/monitor,server=on,wait=off"]
         words += [
             "-chardev",
-            f"socket,id=c,path={path},server=on,wait=off,logfile={self.folder}/console.log",
+            f"socket,id=c,path={path},server=on,wait=off",
             "-serial",
             "chardev:c",
         ]

@@ -34,7 +34,9 @@ def screens(pair: Pair, keep: Path) -> Iterator[tuple[Screen, Screen]]:
     beta.close()
 
 
-def test_two_consoles_pair_by_code_climb_and_keep_the_report(pair: Pair, screens: tuple[Screen, Screen]) -> None:
+def test_two_consoles_pair_by_code_climb_and_keep_the_report(
+    pair: Pair, screens: tuple[Screen, Screen], keep: Path
+) -> None:
     alpha, beta = screens
     for screen, site in ((alpha, pair.alpha), (beta, pair.beta)):
         print(f"{screen.machine.name}: power on to TUI {screen.machine.to_tui:.1f} s")
@@ -67,9 +69,9 @@ def test_two_consoles_pair_by_code_climb_and_keep_the_report(pair: Pair, screens
     alpha.until("is paired")
     beta.until("is paired")
     alpha.keys("Enter")
-    text = alpha.until("[ Climb the ladder ]", 180)
-    assert pair.beta.test in text, "the address of the test adapter is offered"
-    alpha.keys("Enter")
+    alpha.until(pair.beta.test, 180)  # the address of the test adapter is offered
+    alpha.until("[ Climb the ladder ]")
+    alpha.keys("F2")
     alpha.until("localhost", 180)
     end = time.monotonic() + 900 * SLOW
     while not any(words in (text := alpha.text()) for words in ENDED):
@@ -85,7 +87,13 @@ def test_two_consoles_pair_by_code_climb_and_keep_the_report(pair: Pair, screens
     alpha.until("HTML report")
     alpha.keys("Enter")
     alpha.until("Written:", 120)
-    assert pair.alpha.machine.root().run("test -s /var/db/linkladder/export/*.html", 60)[0] == 0
+    pair.enter()
+    report = pair.alpha.ssh("cat /state/export/*.html").stdout
+    (keep / "report.html").write_text(report)
+    assert pair.beta.test in report and report.rstrip().endswith("</html>")
+    told = pair.alpha.user(f"{PROGRAM} judge last", check=False).stdout
+    print(told)
+    assert "localhost" in told and "same-vlan" in told
 
 
 def test_nothing_but_the_control_channel_answers_a_scan(pair: Pair) -> None:

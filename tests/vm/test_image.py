@@ -6,11 +6,8 @@ LINKLADDER_IMAGE=out/linkladder-VERSION-amd64.qcow2 runs them; LINKLADDER_VM_SLO
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
-
-import pytest
 
 from .machine import Machine, Network, Shell
 
@@ -195,24 +192,3 @@ def test_a_full_disk_is_said_before_a_run_and_ends_it_cleanly(booted: Machine) -
     check = f'import sqlite3; print({opened}.execute("pragma integrity_check").fetchone()[0])'
     assert shell.run(f"/usr/local/bin/python3 -c '{check}'", 120)[1].strip() == "ok"
     shell.run("umount /tmp/small")
-
-
-@pytest.mark.skipif(not os.environ.get("LINKLADDER_ISO"), reason="LINKLADDER_ISO names no installer")
-def test_iso_installs_onto_an_empty_disk_that_boots(tmp_path: Path) -> None:
-    import subprocess
-
-    empty = tmp_path / "empty.qcow2"
-    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", str(empty), "12G"], check=True)
-    machine = Machine(tmp_path, empty, "install", 6, cdrom=Path(os.environ["LINKLADDER_ISO"]).resolve(), memory=2048)
-    machine.start()
-    machine.await_tui()
-    # The medium is among the disks; where the empty one hangs depends on the firmware.
-    disks = machine.root().run("sysctl -n kern.disks")[1].split()
-    (disk,) = [name for name in disks if not name.startswith("cd")]
-    status, said = machine.root().run(f"/usr/local/libexec/linkladder-install {disk} </dev/null", 1800)
-    machine.cut()
-    assert status == 0, said
-    machine.cdrom = None
-    machine.start()
-    machine.await_tui()
-    machine.cut()

@@ -1,0 +1,141 @@
+"""From the installer ISO and from the live stick onto an empty disk, which then boots by itself with all that it needs.
+
+LINKLADDER_ISO=out/linkladder-VERSION-amd64.iso and LINKLADDER_RAW=out/linkladder-VERSION-amd64.img.xz run them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .machine import Machine, Shell
+from .screen import Screen
+
+ISO, RAW = (os.environ.get(f"LINKLADDER_{name}", "") for name in ("ISO", "RAW"))
+ENDED = "done: take the medium out and reboot"
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    disk = tmp_path / "empty.qcow2"
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", str(disk), "12G"], check=True)
+    return disk
+
+
+def boots_alone(machine: Machine, firmware: str) -> str:
+    """The disk without the medium: at the TUI, state on a partition of its own, keys made; its identity."""
+    machine.cdrom = machine.stick = None
+    machine.firmware = firmware
+    machine.start()
+    try:
+        print(f"installed disk by {firmware}: power on to TUI {machine.await_tui():.0f} s")
+        shell = machine.root()
+        told = "; mount -p; gpart show -l; cat /etc/fstab"
+        status, said = shell.run(f'mount -p | awk \'$2 == "/state" && $3 == "ufs"\' | grep .{told}', 120)
+        print(said)
+        assert "/dev/gpt/llroot\t" in said.replace(" ", "\t") and status == 0
+        assert "/state" in said.splitlines()[0] and "ufs" in said.splitlines()[0], said
+        assert shell.run("sysctl -n kern.ident kern.bootfile")[1].split() == ["LINKLADDER", "/boot/kernel/kernel"]
+        for key in ("/state/linkladder/keys/host_ed25519", "/state/system/ssh/ssh_host_ed25519_key"):
+            assert shell.run(f"stat -f %Lp {key}")[1].strip() == "600"
+        assert shell.run("cmp /etc/rc.conf /usr/local/share/linkladder/system/rc.conf")[0] == 0
+        said = shell.run("hostname; cat /state/system/hostid; cksum /state/linkladder/keys/* /state/system/ssh/*key*")[
+            1
+        ]
+        shell.run("sync; sync")
+        return said
+    finally:
+        machine.cut()
+
+
+def answered(shell: Shell, disk: str) -> str:
+    """`linkladder system install DISK` with a person at it; what it said."""
+    console = shell.console
+    place = console.read_to
+    console.type(f"linkladder system install {disk}; echo ended with $?\n")
+    console.expect(r"\[type yes\] ", 120)
+    console.type("yes\n")
+    console.expect(rf"\[type {disk}\] ", 60)
+    console.type(f"{disk}\n")
+    console.expect(r"ended with \d+\s", 1800)
+    return " ".join(console.text[place : console.read_to].split())
+
+
+@pytest.mark.skipif(not ISO, reason="LINKLADDER_ISO names no installer")
+def test_the_iso_installs_onto_an_empty_disk_that_boots(tmp_path: Path, empty: Path) -> None:
+    machine = Machine(tmp_path, empty, "install", 6, cdrom=Path(ISO).resolve(), memory=2048)
+    machine.start()
+    try:
+        print(f"ISO: power on to TUI {machine.await_tui():.0f} s")
+        shell = machine.root()
+        mounts = shell.run("mount -p | awk '{ print $2, $3, $4 }'")[1]
+        assert (
+            "/ cd9660 ro" in mounts and "/var tmpfs" in mounts and "/etc tmpfs" in mounts and "/state tmpfs" in mounts
+        )
+        # The medium is not among the disks; where the empty one hangs depends on the firmware.
+        (disk,) = [n for n in shell.run("sysctl -n kern.disks")[1].split() if not n.startswith("cd")]
+        listed = shell.run("linkladder system install", 120)[1]
+        assert f"{disk}, 12.0 GB" in listed and "no partitions" in listed and "cd0" not in listed, listed
+        for wrong in ("cd0", "da77"):
+            status, said = shell.run(f"linkladder system install {wrong} --yes 2>&1", 120)
+            assert status == 2 and f"there is no disk {wrong}" in said, said
+        said = answered(shell, disk)
+        print(f"installed after {machine.seconds():.0f} s")
+        assert ENDED in said and "ended with 0" in said, said
+        assert said.count(f"{disk}, 12.0 GB") == 2 and said.count("no partitions and no label") == 2, said
+    finally:
+        machine.cut()
+    seen = boots_alone(machine, "efi")
+    # Another controller, hence another name for the disk: the same system and the same state.
+    assert boots_alone(machine, "efi, AHCI") == seen
+
+
+@pytest.mark.skipif(not RAW, reason="LINKLADDER_RAW names no raw image")
+def test_the_live_stick_offers_its_installation_in_the_tui(tmp_path: Path, empty: Path, drawn: list[Screen]) -> None:
+    raw, stick = tmp_path / "stick.img", tmp_path / "stick.qcow2"
+    with raw.open("wb") as file:
+        subprocess.run(["xz", "-dcT0", RAW], stdout=file, check=True)
+    subprocess.run(["qemu-img", "create", "-qf", "qcow2", "-b", str(raw), "-F", "raw", str(stick), "8G"], check=True)
+    machine = Machine(tmp_path, empty, "stick", 7, stick=stick, memory=2048)
+    machine.start()
+    try:
+        print(f"stick: power on to TUI {machine.await_tui():.0f} s")
+        keep = Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path)) / "vm"
+        screen = Screen(machine, keep)
+        drawn.append(screen)
+        screen.until("> Open pairing", 180)
+        screen.keys("s")
+        screen.until("put this system onto a disk", 120)
+        screen.keys("Up", "Enter")  # the last of the menu
+        screen.until("Install onto a disk")
+        text = screen.until("[ Go on ]")
+        assert "vtbd0, 12.0 GB" in text and "da0" not in text, "the stick itself is not offered"
+        screen.keys("Enter", "Enter")
+        for question in ("Erase vtbd0?", "Really erase vtbd0?"):
+            text = screen.until(question)
+            assert "12.0 GB" in text and "no partitions" in text, text
+            screen.keys("Left", "Enter")
+        screen.until("Installing onto vtbd0")
+        screen.until("Installed. Start anew now?", 1800)
+        print(f"installed after {machine.seconds():.0f} s")
+        screen.keys("Enter")
+        shell = machine.root()
+        status, said = shell.run("linkladder system install da0 --yes 2>&1", 120)
+        assert status == 2 and "da0 is in use" in said, said
+        assert "done" not in shell.run("/usr/local/libexec/linkladder-install da0 2>&1", 120)[1]
+    finally:
+        machine.cut()
+    boots_alone(machine, "efi")
+
+
+@pytest.fixture
+def drawn() -> Iterator[list[Screen]]:
+    """Screens that are ended with the test."""
+    made: list[Screen] = []
+    yield made
+    for screen in made:
+        screen.close()
