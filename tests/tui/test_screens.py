@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -231,6 +232,33 @@ async def test_pairing_refused_and_again():
         await pilot.press("escape")
         await until(pilot, "Next step")
         assert backend.state.stage is PairStage.CLOSED
+
+
+async def test_another_enter_does_not_begin_a_call_anew():
+    """On a slow machine a call takes longer than a newcomer waits before the next Enter."""
+    backend = synth.fresh()
+    backend.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
+    answered, begun = asyncio.Event(), []
+    pair_with = backend.pair_with
+
+    async def slowly(address: str) -> None:
+        begun.append(address)
+        backend.state = replace(backend.state, stage=PairStage.CALLING, message=f"Calling {address} ...")
+        await answered.wait()
+        await pair_with(address)
+
+    backend.pair_with = slowly
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        await pilot.press("enter")
+        await until(pilot, "heard 2 s ago")
+        for _ in range(3):
+            await pilot.press("enter")
+            await until(pilot, "Calling 10.7.0.2")
+        answered.set()
+        await until(pilot, "402 917")
+        assert begun == ["10.7.0.2"]
 
 
 async def test_system_doctor_tunables_log_help():

@@ -73,6 +73,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         self._compared = 0.0
         self._names: list[str] = []
         self._listed: tuple[Heard, ...] = ()
+        self._calling = ""  # the address of a call that goes on
 
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="body", can_focus=False):
@@ -186,12 +187,18 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     @on(OptionList.OptionSelected, "#heard")
     def chosen(self, event: OptionList.OptionSelected) -> None:
-        self.call_up(self._listed[event.option_index].address)
+        self.call(self._listed[event.option_index].address)
 
     @on(Input.Submitted, "#address")
     def typed(self, event: Input.Submitted) -> None:
         if event.value.strip():
-            self.call_up(event.value.strip())
+            self.call(event.value.strip())
+
+    def call(self, address: str) -> None:
+        """Another Enter does not begin a call anew that goes on: it would end it, each time a little before its end."""
+        if address != self._calling:
+            self._calling = address
+            self.call_up(address)
 
     @work(exclusive=True, group="call")
     async def call_up(self, address: str) -> None:
@@ -199,6 +206,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             await self.ladder_app.backend.pair_with(address)
         except Exception as error:
             self.ladder_app.complain(error)
+        self._calling = ""
         self.on_tick()
 
     @on(Action.Pressed)

@@ -1,0 +1,92 @@
+"""A newcomer who only ever presses Enter, and never looks, gets from boot to a first verdict.
+
+The site has put a plan of its own beside the built-in ones and named it in link.toml as the first to offer, so that
+this takes seconds; with LINKLADDER_FULL=1 nothing is prepared, and what is offered is the quick plan.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+
+import pytest
+
+from console import Console
+from world import SITES, Lab
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
+    pytest.mark.timeout(900),
+]
+FULL = bool(os.environ.get("LINKLADDER_FULL"))
+EVERY = 1.3  # seconds between two Enters
+LINKLADDER = [sys.executable, "-m", "linkladder"]
+BRIEF = """
+name = "brief"
+[[experiment]]
+tool = "ping"
+protocol = "echo"
+rungs = ["same-host", "same-vlan", "dc-link"]
+count = 5
+[[experiment]]
+direction = "both"
+duration = 1
+warmup = 0
+"""
+PATIENCE = 600.0 if FULL else 180.0
+
+
+@pytest.fixture
+def unpaired():
+    """Two appliances as they boot: nobody is paired and no link is described."""
+    made = Lab("lle")
+    made.up()
+    try:
+        for site in SITES:
+            made.start_control(site)
+        if not FULL:
+            plans = made.state("alpha") / "plans"
+            plans.mkdir(exist_ok=True)
+            (plans / "brief.toml").write_text(BRIEF)
+            (made.state("alpha") / "link.toml").write_text('plan = "brief"\n')
+        yield made
+    finally:
+        made.down(forget=True)
+
+
+def press_until(consoles: tuple[Console, ...], words: str) -> str:
+    """Enter on one after the other, whatever their screens may say, until the last of them has the words."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        for one in consoles:
+            one.keys("Enter")
+        time.sleep(EVERY)
+        text = consoles[-1].screen()
+        assert "left with" not in text, text
+        if words in " ".join(text.split()):
+            return text
+    screens = "\n".join(one.screen() for one in consoles)
+    raise AssertionError(f"Enter alone never came to {words!r}, only to:\n{screens}")
+
+
+def test_enter_alone_leads_from_boot_to_a_verdict(unpaired, tmp_path):
+    began = time.monotonic()
+    alpha, beta = (Console(unpaired.command(site, LINKLADDER), keep=tmp_path, name=site) for site in SITES)
+    try:
+        press_until((alpha, beta), "is paired")  # "one of the two screens is enough from here on", says beta's
+        press_until((alpha,), "From same-vlan to dc-link")
+        took = time.monotonic() - began
+        (run,) = json.loads(unpaired.linkladder("alpha", "runs", "--json").stdout)
+        assert run["state"] == "complete" and run["verdict"], run
+        print(f"from two unpaired consoles to {run['verdict']} of plan {run['plan']} by Enter alone: {took:.0f} s")
+        document = json.loads(unpaired.linkladder("alpha", "show", "last", "--json").stdout)
+        assert {rung["name"] for rung in document["rungs"]} == {"localhost", "same-host", "same-vlan", "dc-link"}
+        assert all(rung["experiments"] for rung in document["rungs"]), "every rung was measured"
+    finally:
+        for one in (alpha, beta):
+            one.close()
