@@ -11,7 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -58,7 +60,6 @@ class World:
         self.folder = Path("/var/lib") / prefix
         self.sshd: dict[str, subprocess.Popen[bytes]] = {}
         self.children: list[subprocess.Popen[str]] = []
-        self._lock: int | None = None
         self.interpreter, self.libraries = readable_python()
 
     def space(self, site: str) -> str:
@@ -69,9 +70,19 @@ class World:
 
     # --- up and down
 
-    def up(self) -> None:
-        self._lock = hold(self.prefix) if self._lock is None else self._lock
-        self._clear()
+    @contextlib.contextmanager
+    def standing(self) -> Iterator[Self]:
+        """Up, then gone; what a crashed one of the same name left goes first."""
+        lock = hold(self.prefix)
+        try:
+            self._clear()
+            self._build()
+            yield self
+        finally:
+            self._clear()
+            release(self.prefix, lock)
+
+    def _build(self) -> None:
         for site in SPACES:
             sh("ip", "netns", "add", self.space(site))
             for key in ("all", "default"):
@@ -103,16 +114,8 @@ class World:
             assert time.monotonic() < deadline, "no link-local addresses"
             time.sleep(0.05)
 
-    def down(self) -> None:
-        self._clear()
-        if self._lock is not None:
-            release(self.prefix, self._lock)
-            self._lock = None
-
     def _clear(self) -> None:
-        for child in self.children:
-            with contextlib.suppress(OSError):
-                child.kill()
+        self._end_children()
         for one in self.sshd.values():
             one.terminate()
             one.wait()
@@ -178,10 +181,17 @@ class World:
         return [p["name"] for p in json.loads(path.read_text())] if path.exists() else []
 
     def forget(self) -> None:
-        """All know nobody again."""
+        """No window is open, and all know nobody again."""
+        self._end_children()
         for site in APPLIANCES:
             for file in ("peers.json", "sshd/authorized_keys"):
                 (self.state(site) / file).unlink(missing_ok=True)
+
+    def _end_children(self) -> None:
+        for child in self.children:
+            child.kill()
+            child.wait()
+        self.children.clear()
 
     def middle(self, *words: str, site: str = "router") -> Talk:
         """`pairing_middle.py` in a namespace; in the router as root, at an end as its user."""
@@ -252,6 +262,30 @@ class Talk:
     def die(self) -> None:
         self.process.kill()
         self.process.wait()
+
+
+def ready(one: Talk, other: Talk) -> str:
+    """The digits that both consoles show."""
+    code = one.code()
+    assert code == other.code()
+    return code[:7]
+
+
+def agree(one: Talk, other: Talk) -> None:
+    """Both people say yes to the same code."""
+    ready(one, other)
+    for talk in (one, other):
+        talk.say("yes")
+    for talk in (one, other):
+        talk.until("paired with")
+        assert talk.wait() == 0
+
+
+def opened(world: World, site: str, *words: str, name: str = "") -> Talk:
+    """Its pairing window is open."""
+    talk = world.pair(site, *words, name=name)
+    talk.until("pairing is open")
+    return talk
 
 
 HALF_OPEN = """

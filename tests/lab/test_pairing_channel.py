@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pairing_world import ROUTED, SITES, UID, World, flood
-from test_pairing import agree
+from pairing_world import ROUTED, SITES, UID, World, agree, flood, opened
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
 HELLO = b'{"id": 1, "verb": "clock", "args": {}}\n'
@@ -21,17 +20,12 @@ HELLO = b'{"id": 1, "verb": "clock", "args": {}}\n'
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    made = World(f"llc{os.getpid()}")
-    try:
-        made.up()
+    with World(f"llc{os.getpid()}").standing() as made:
         for site in SITES:
             made.start_sshd(site)
-        beta = made.pair("beta", "--open")
-        beta.until("pairing is open")
+        beta = opened(made, "beta", "--open")
         agree(made.pair("alpha", ROUTED["beta"]), beta)
         yield made
-    finally:
-        made.down()
 
 
 @pytest.fixture(scope="module")
@@ -288,8 +282,7 @@ def test_a_thousand_half_open_connections_stop_no_trial_and_no_pairing(world: Wo
     )
     os.chown(world.state("alpha") / "link.toml", UID, UID)
     world.within("third", "ip", "addr", "add", f"{FLOODER}/24", "dev", "rt0")
-    beta = world.pair("beta", "--open")
-    beta.until("pairing is open")
+    beta = opened(world, "beta", "--open")
     held = flood(world, FLOODER, "8622", "8623")
     try:
         words = ("run", "--plan", str(plan), "--peer", "beta", "--json", "-")
