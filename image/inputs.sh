@@ -41,7 +41,7 @@ check_inputs() {
 	[ -z "$offline" ] || check_sums
 	check_tools
 	[ -z "$faults" ] || {
-		printf '%s' "$faults" >&2
+		printf '%s' "$faults" | awk '!told[$0]++' >&2
 		die "these inputs are missing or damaged; nothing was started"
 	}
 	say "inputs: good"
