@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-sys.path.insert(0, str(TESTS / "lab"))
+sys.path[:0] = [str(TESTS / "lab"), str(TESTS / "seeds")]
 
 
 @pytest.fixture

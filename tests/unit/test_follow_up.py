@@ -8,24 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from judge_documents import GIGABIT, both, df, document, ladder, ping, rung, tcp, trial, udp
+from judge_documents import GIGABIT, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp
 from linkladder import plan as plans
 from linkladder import tools
 from linkladder.judge import LimiterKind, Verdict, judge_document
-from linkladder.model import (
-    Direction,
-    Document,
-    PathMtu,
-    Plan,
-    Protocol,
-    RungName,
-    RungResult,
-    TcpCounters,
-    Tool,
-)
+from linkladder.model import Document, PathMtu, Plan, Protocol, RungName, RungResult, TcpCounters, Tool
 from linkladder.tools import ToolVersions
 
-F, R = Direction.FORWARD, Direction.REVERSE
 LOSSY = {"near": TcpCounters(1_000_000, 4000), "far": TcpCounters(1_000_000, 4000)}
 HOST = both(RungName.SAME_HOST, 4e9)
 

@@ -3,51 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from pathlib import Path
 
 import pytest
 
-from judge_documents import (
-    both,
-    df,
-    document,
-    failed,
-    ladder,
-    ping,
-    rung,
-    tcp,
-    trial,
-    udp,
-)
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))
-
 import freebsd_dci
-
+from judge_documents import GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial, udp
 from linkladder import codec
-from linkladder.judge import (
-    LimiterKind,
-    Verdict,
-    judge_document,
-    judge_rung,
-    with_judgement,
-)
-from linkladder.model import (
-    CpuUse,
-    Direction,
-    Document,
-    Fault,
-    PathMtu,
-    Rtt,
-    RungName,
-    RunState,
-    TcpCounters,
-)
-
-F, R = Direction.FORWARD, Direction.REVERSE
-GOOD = 950e6  # 99.3 % of what 1 Gb/s of L2 frames carries at MTU 1500
-
+from linkladder.judge import LimiterKind, Verdict, judge_document, judge_rung, with_judgement
+from linkladder.model import CpuUse, Document, Fault, PathMtu, Rtt, RungName, RunState, TcpCounters
 
 # --- verdicts
 

@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge_documents import (
-    GIGABIT,
-    document,
-    rung,
-    tcp,
-    trial,
-)
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))
-
 import aix_large_send
 import freebsd_dci
-
-from linkladder.judge import (
-    Overrides,
-    Verdict,
-    ceiling,
-    compare,
-    judge_document,
-    judge_rung,
-)
+from judge_documents import GIGABIT, F, document, rung, tcp, trial
+from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, judge_rung
 from linkladder.judge.stats import spread, t95
-from linkladder.model import (
-    Contract,
-    CpuUse,
-    Direction,
-    Layer,
-    Protocol,
-    RungName,
-)
-
-F, R = Direction.FORWARD, Direction.REVERSE
-GOOD = 950e6  # 99.3 % of what 1 Gb/s of L2 frames carries at MTU 1500
-
+from linkladder.model import Contract, CpuUse, Layer, Protocol, RungName
 
 # --- the ceiling
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_documents import GIGABIT, both, df, document, ladder, ping, rung, tcp, trial, udp
+from judge_documents import GIGABIT, GOOD, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp
 from linkladder import cli, codec
 from linkladder.judge import Verdict, flaws, judge_document
 from linkladder.model import (
     Contract,
     CpuUse,
-    Direction,
     Document,
     Fault,
     HostFacts,
@@ -32,8 +31,6 @@ from linkladder.model import (
     TrialResult,
 )
 
-F, R = Direction.FORWARD, Direction.REVERSE
-GOOD = 950e6
 HOST = both(RungName.SAME_HOST, 4e9)
 
 

@@ -8,35 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_documents import (
-    GIGABIT,
-    both,
-    df,
-    document,
-    failed,
-    ladder,
-    ping,
-    rung,
-    tcp,
-    trial,
-)
-from linkladder.judge import (
-    Verdict,
-    ceiling,
-    judge_document,
-)
-from linkladder.model import (
-    Contract,
-    Direction,
-    Evidence,
-    Fault,
-    PathMtu,
-    RungName,
-)
-
-F, R = Direction.FORWARD, Direction.REVERSE
-GOOD = 950e6  # 99.3 % of what 1 Gb/s of L2 frames carries at MTU 1500
-
+from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial
+from linkladder.judge import Verdict, ceiling, judge_document
+from linkladder.model import Contract, Direction, Evidence, Fault, PathMtu, RungName
 
 # --- what must never happen
 

@@ -7,17 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from judge_documents import big
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "seeds"))
-
 import freebsd_dci
-
+from judge_documents import big
 from linkladder import report
 from linkladder.model import Document
 

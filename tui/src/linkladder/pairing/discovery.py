@@ -25,6 +25,7 @@ from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault
 from linkladder.host import addresses as own_addresses
 from linkladder.pairing.events import Appliance
+from linkladder.pairing.peers import NAME
 
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
@@ -59,7 +60,7 @@ def decode(data: bytes) -> Beacon | None:
         sound = (
             found.linkladder == 1
             and re.fullmatch(r"[0-9a-f]{32}", found.id)
-            and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", found.name)
+            and NAME.fullmatch(found.name)
             and re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", found.version)
             and re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", found.fingerprint)
             and re.fullmatch(r"[0-9a-f]{0,16}", found.ask + found.echo)

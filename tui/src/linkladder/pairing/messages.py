@@ -11,12 +11,11 @@ from typing import Any
 
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.pairing import keys
+from linkladder.pairing.peers import NAME, USER
 
 VERSION = 2  # 2: confirmations are signed
 LIMIT = 4096  # bytes in a message, its newline included
 MAX_ADDRESSES = 16
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 HEX = re.compile(r"[0-9a-f]{64}")
 TIE = re.compile(r"[0-9a-f]{32}")
 PLAIN = re.compile(r"[A-Za-z0-9.+_-]{1,40}")
