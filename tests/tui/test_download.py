@@ -7,9 +7,16 @@ import urllib.error
 import urllib.request
 
 import pytest
+from textual.app import App
 
+import synth
+from helpers import until
 from linkladder.app import qr
+from linkladder.app.backend import Reach
 from linkladder.app.download import Download
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.export import ExportScreen
+from linkladder.app.terminal import Glyphs
 
 
 @pytest.fixture
@@ -110,3 +117,56 @@ def test_qr_too_long_is_said():
 def test_qr_picture_fits_the_console():
     lines = qr.picture("http://10.7.0.1:40001/" + "x" * 22)
     assert len(lines) <= 19 and max(map(len, lines)) <= 40
+
+
+def light(strips, row: int, column: int, half: int) -> bool:
+    """Whether a half of a cell is lit on a dark terminal, by its glyph, its colours and reverse video."""
+    for text, style, _ in strips[row]:  # noqa: B007  # that of the segment which has the column
+        if column < len(text):
+            break
+        column -= len(text)
+    else:
+        return False
+    colours = [sum(colour.get_truecolor()) if colour and not colour.is_default else default
+               for colour, default in ((style and style.color, 510), (style and style.bgcolor, 0))]  # fmt: skip
+    if style and style.reverse:
+        colours.reverse()
+    covered = text[column] == "█" or text[column] == "▀▄"[half]
+    return colours[0 if covered else 1] > 300
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("plain", [False, True], ids=["colours", "no-colour"])
+@pytest.mark.parametrize("tier", list(Glyphs))
+async def test_the_code_on_the_screen_reads_back(tier, plain, tmp_path, monkeypatch):
+    """As a phone sees it: light modules are the lighter ones, in each tier, with colours and without."""
+    if plain:
+        monkeypatch.setenv("NO_COLOR", "1")
+        monkeypatch.setattr(App.__dict__["theme"], "_default", "ansi-dark")  # as TEXTUAL_THEME does for the program
+    backend = synth.settled()
+    backend.export_folder = str(tmp_path)
+    backend.reach = lambda: Reach("admin", "127.0.0.1", True)
+    app = LadderApp(backend, tier)
+    async with app.run_test(size=(80, 45)) as pilot:
+        await until(pilot, "Next step")
+        app.push_screen(ExportScreen(synth.RUN))
+        await until(pilot, "Download link")
+        await pilot.press("end", "enter")
+        await until(pilot, "Good for one download")
+        url = app.screen.download.url
+        strips = app.screen._compositor.render_strips()  # as the terminal gets them
+    top = next(i for i, strip in enumerate(strips) if url in strip.text) + 1
+    wide = tier is Glyphs.ASCII
+    size = len(qr.matrix(url))
+    read = [
+        [
+            not (
+                light(strips, top + r + 2, 1 + 2 * (c + 2), 0)
+                if wide
+                else light(strips, top + (r + 2) // 2, 1 + c + 2, r % 2)
+            )
+            for c in range(size)
+        ]
+        for r in range(size)
+    ]
+    assert decode(read) == url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from textual import work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.screen import Screen
 
@@ -103,7 +105,8 @@ class LadderApp(Sturdy):
                 self._unreadable = True
         top = self.screen
         if refresh := getattr(top, "on_tick", None):
-            refresh()
+            with contextlib.suppress(NoMatches):  # of a screen that is being put up or taken down
+                refresh()
 
     async def _take(self, session: Session, progress: Progress) -> None:
         from linkladder import events

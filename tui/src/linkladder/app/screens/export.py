@@ -83,6 +83,10 @@ network, or point a phone at the code.
         if self.download:
             self.download.close()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """What goes out is chosen before, and not while an address for it stands open."""
+        return action != "turn" or self.download is None
+
     def action_turn(self, step: int) -> None:
         self.query_one("#what", Choice).action_turn(step)
 
@@ -147,10 +151,11 @@ network, or point a phone at the code.
             app.complain(error)
             return
         url = self.download.url
-        picture = code(url, app.glyphs, self.size.height - 7)
+        picture = code(url, app.glyphs, self.size.height - 7, not app.no_color)
         self._offer = Text.assemble(f"{url}\n", picture)
         for name in ("#ways", "#what"):  # the code first: who needs it has a phone in hand
             self.query_one(name).display = False
+        self.refresh_bindings()
         self.on_tick()
 
     def on_tick(self) -> None:
@@ -174,6 +179,7 @@ network, or point a phone at the code.
         for name in ("#ways", "#what"):
             self.query_one(name).display = True
         self.query_one("#ways").focus()
+        self.refresh_bindings()
 
     def action_back(self) -> None:
         if self.download:
@@ -205,21 +211,25 @@ def packed(paths: tuple[str, ...]) -> Path:
     return together
 
 
-def code(url: str, glyphs: Glyphs, room: int) -> Text:
-    """The QR code in half blocks, or reverse video where the terminal has none; words if it is too tall."""
+def code(url: str, glyphs: Glyphs, room: int, colour: bool = True) -> Text:
+    """The QR code in half blocks, or reverse video where the terminal has none; words if it is too tall.
+
+    Its light parts must be the lighter ones: on a terminal of unknown colours the usual dark one is taken for granted.
+    """
+    ground = "bright_white on black" if colour else ""
     if glyphs is Glyphs.ASCII:
         rows = qr.wide(url)
         if len(rows) > room:
             return Text(f"(its QR code needs a terminal of {len(rows) + 7} lines)")
-        return Text("\n").join(_reversed(row) for row in rows)
+        return Text("\n").join(_reversed(row, ground) for row in rows)
     lines = qr.picture(url)
     if len(lines) > room:
         return Text(f"(its QR code needs a terminal of {len(lines) + 7} lines)")
-    return Text("\n".join(lines), "bright_white on black")
+    return Text("\n".join(lines), ground)
 
 
-def _reversed(row: str) -> Text:
+def _reversed(row: str, ground: str) -> Text:
     out = Text()
     for cell in row:
-        out.append(" ", "reverse" if cell == "1" else "")
+        out.append(" ", f"{ground} reverse".strip() if cell == "1" else ground)
     return out
