@@ -9,7 +9,7 @@ from typing import Any
 
 from linkladder.codec import CodecError, from_json
 from linkladder.model import CoreLoad, Experiment, HostFacts, NicCounters, Protocol, SocketStat, TcpCounters, Tool
-from linkladder.tools import Layout
+from linkladder.tools import Layout, ToolVersions, versions_of
 
 PROTOCOL = 2  # both ends must speak the same
 PORTS = range(5301, 5401)  # test ports, documented; one is open only while a trial runs
@@ -52,6 +52,10 @@ class HelloReply:
     addresses: tuple[str, ...]
     window_limit: int | None
     cores: int
+
+    @property
+    def versions(self) -> ToolVersions:
+        return versions_of(self.tools, self.os)
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ class Service:
 
     async def _tool_versions(self) -> tools.ToolVersions:
         facts_os = await asyncio.to_thread(host.system)
-        return versions_of(await self._versions(), facts_os)
+        return tools.versions_of(await self._versions(), facts_os)
 
     # --- watching
 
@@ -243,14 +243,6 @@ class Service:
     def _known(self, process: int) -> None:
         if process not in self.children:
             raise ask.RequestError(f"no process {process} runs here")
-
-
-def versions_of(found: dict[str, str], system: str) -> tools.ToolVersions:
-    def numbers(tool: Tool) -> tuple[int, ...] | None:
-        text = found.get(tool.value)
-        return tuple(int(n) for n in text.split(".") if n.isdigit()) if text else None
-
-    return tools.ToolVersions(numbers(Tool.IPERF), numbers(Tool.NETPERF), Tool.PING.value in found, system)
 
 
 def tool_version(tool: Tool) -> str:

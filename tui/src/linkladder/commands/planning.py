@@ -12,7 +12,7 @@ from typing import Any
 from linkladder import host, state, units
 from linkladder import plan as plans
 from linkladder.agent.requests import PORTS, HelloReply
-from linkladder.agent.service import tool_version, versions_of
+from linkladder.agent.service import tool_version
 from linkladder.commands.documents import read_document
 from linkladder.engine.commands import planned
 from linkladder.engine.paths import PathUnknown, resolve
@@ -20,12 +20,12 @@ from linkladder.errors import LinkladderError
 from linkladder.judge import judge_document
 from linkladder.model import Document, End, Plan, Rung, Tool
 from linkladder.peer import NearEnd, PeerLost, connect
-from linkladder.tools import ToolVersions
+from linkladder.tools import ToolVersions, versions_of
 
 
 def add_parsers(commands: Any) -> None:
     parser = commands.add_parser("plan", help="check and show plans")
-    kinds = parser.add_subparsers(required=True, metavar="check|show|list")
+    kinds = parser.add_subparsers(required=True, metavar="check|show|follow-up|list")
     check = kinds.add_parser("check", help="is this plan file right?")
     check.add_argument("file", type=FilePath)
     check.set_defaults(handler=_check)
@@ -106,7 +106,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
         return rung
 
     rungs = tuple(over(r) if r.path.peer in found else r for r in plan.rungs)
-    return replace(plan, rungs=rungs), {name: versions_of(h.tools, h.os) for name, h in found.items()}
+    return replace(plan, rungs=rungs), {name: hello.versions for name, hello in found.items()}
 
 
 def _check(args: argparse.Namespace) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from linkladder import host
+from linkladder import host, tools
 from linkladder.agent.requests import CountersReply, Finished
 from linkladder.model import (
     Direction,
@@ -17,7 +16,6 @@ from linkladder.model import (
     NicCounters,
     Path,
     Protocol,
-    Rtt,
     SocketsSeen,
     SocketStat,
     TcpCounters,
@@ -44,6 +42,7 @@ COPIED = (
     "offered_bps",
     "warnings",
 )
+PING_INTERVAL = 0.2  # seconds between the pings beside a trial
 TOLERANCE = 0.05  # how far counters and tool may differ
 SMALL = 1 << 20  # bytes below which the counters' other traffic says nothing
 
@@ -108,23 +107,10 @@ def with_load_ping(
     result: TrialResult, exp: Experiment, seen: list[tuple[float, float]], finished: Finished | None
 ) -> TrialResult:
     """Round trips of the counted part, beside the load."""
-    counted = sorted(ms for t, ms in seen if exp.warmup <= t <= exp.warmup + exp.duration)
+    counted = tuple(ms for t, ms in seen if exp.warmup <= t <= exp.warmup + exp.duration)
     if finished is None or not counted:
         return result
-    quantile = statistics.quantiles(counted, n=20, method="inclusive") if len(counted) > 1 else [counted[0]] * 19
-    spread = statistics.stdev(counted) if len(counted) > 1 else 0.0
-    rtt = Rtt(
-        sent=max(len(counted), round(exp.duration / 0.2)),
-        received=len(counted),
-        min_ms=counted[0],
-        avg_ms=statistics.fmean(counted),
-        max_ms=counted[-1],
-        p50_ms=statistics.median(counted),
-        p95_ms=quantile[18],
-        stddev_ms=spread,
-        samples_ms=tuple(ms for t, ms in seen if exp.warmup <= t <= exp.warmup + exp.duration),
-    )
-    return replace(result, rtt_under_load=rtt)
+    return replace(result, rtt_under_load=tools.rtt_of(counted, round(exp.duration / PING_INTERVAL)))
 
 
 def accounted(result: TrialResult, exp: Experiment, path: Path, local: bool) -> TrialResult:

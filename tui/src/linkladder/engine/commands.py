@@ -6,7 +6,6 @@ import contextlib
 import shlex
 
 from linkladder import tools
-from linkladder.agent.service import versions_of
 from linkladder.engine.trial import load_ping
 from linkladder.model import End, Experiment, Path, Tool
 from linkladder.peer import EndPoint
@@ -14,8 +13,7 @@ from linkladder.peer import EndPoint
 
 def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int) -> tuple[str, ...]:
     """The trial's commands as a shell would write them."""
-    versions = {end: versions_of(ends[end].hello.tools, ends[end].hello.os) for end in End}
-    return planned(exp, path, versions, port)
+    return planned(exp, path, {end: ends[end].hello.versions for end in End}, port)
 
 
 def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int) -> tuple[str, ...]:

@@ -216,24 +216,12 @@ class Engine:
             far = await self._reach(rung.path.peer)
             path = resolve(rung, self.near.hello, far.hello)
             port = ask.PORTS[self._port % len(ask.PORTS)]
-            work = asyncio.create_task(
-                Trial({End.NEAR: self.near, End.FAR: far}, path, SURVEY, 0, port, lambda _: None).run()
-            )
-            self.controls.guard(work.cancel)
-            try:
-                seen = survey(await work)
-            except PeerLost as error:
-                await self._mourn(rung.path.peer, error)
-                continue
-            except asyncio.CancelledError:
-                self._heed()
-                raise
-            finally:
-                self.controls.guard(None)
-            found = await asyncio.to_thread(
-                evidence, rung, path, seen, self._round_trip, self.plan.contract, asked, word
-            )
-            return path, found
+            ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: far}
+            seen = await self._attempt(Trial(ends, path, SURVEY, 0, port, lambda _: None), rung.path.peer)
+            if seen is not None:
+                return path, await asyncio.to_thread(
+                    evidence, rung, path, survey(seen), self._round_trip, self.plan.contract, asked, word
+                )
 
     async def _climb(self, rung: Rung, path: Path) -> None:
         done = self.store.done(self.run_id) if self._resumed else set()
@@ -279,23 +267,28 @@ class Engine:
             self._port += 1
             commands = commands_of(exp, path, ends, port)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
-            work = asyncio.create_task(Trial(ends, path, exp, repeat, port, self._emit).run())
-            self.controls.guard(work.cancel)
-            try:
-                result = await work
-            except PeerLost as error:
-                await self._mourn(path.peer, error)
-                continue
-            except asyncio.CancelledError:
-                self._heed()
-                work.cancel()
-                with contextlib.suppress(asyncio.CancelledError, PeerLost):
-                    await work
-                raise
-            finally:
-                self.controls.guard(None)
-            self._keep(rung, exp, result)
-            return
+            result = await self._attempt(Trial(ends, path, exp, repeat, port, self._emit), path.peer)
+            if result is not None:
+                self._keep(rung, exp, result)
+                return
+
+    async def _attempt(self, trial: Trial, peer: str) -> TrialResult | None:
+        """What came of it; None when the peer was lost on the way.  The operator may end it."""
+        work = asyncio.create_task(trial.run())
+        self.controls.guard(work.cancel)
+        try:
+            return await work
+        except PeerLost as error:
+            await self._mourn(peer, error)
+            return None
+        except asyncio.CancelledError:
+            self._heed()
+            work.cancel()
+            with contextlib.suppress(asyncio.CancelledError, PeerLost):
+                await work
+            raise
+        finally:
+            self.controls.guard(None)
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = replace(result, id=f"{rung.name}-{result.id}")

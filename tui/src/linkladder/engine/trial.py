@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 
 from linkladder import tools
 from linkladder.agent import requests as ask
-from linkladder.agent.service import versions_of
 from linkladder.engine import account
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
 from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, Tool, TrialResult
@@ -21,8 +20,7 @@ WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
 QUIET = 0.5  # seconds in which a server must have told its last figures once the clients have ended
 SILENCE = 8.0  # seconds without a line of a tool that prints every second
 LOOK = 0.5  # seconds before the end at which connections are looked at
-PING_INTERVAL = 0.2
-LOAD_PING = Experiment("load-ping", Tool.PING, Protocol.ECHO, interval=PING_INTERVAL)
+LOAD_PING = Experiment("load-ping", Tool.PING, Protocol.ECHO, interval=account.PING_INTERVAL)
 
 
 class TrialFault(Exception):
@@ -112,9 +110,8 @@ class Trial:
         return replace(result, seconds=round(time.monotonic() - started, 3), commands=commands)
 
     def _layout(self) -> tools.Layout | str:
-        versions = {end: versions_of(self.ends[end].hello.tools, self.ends[end].hello.os) for end in End}
         try:
-            return tools.layout(self.exp, versions[End.NEAR], versions[End.FAR])
+            return tools.layout(self.exp, self.ends[End.NEAR].hello.versions, self.ends[End.FAR].hello.versions)
         except tools.Unavailable as error:
             return str(error)
 
@@ -238,7 +235,7 @@ class Trial:
     async def _load_ping(self) -> Process | None:
         """A ping of its own beside the trial, from the near end; a trial is not failed for the want of it."""
         exp = load_ping(self.exp)
-        versions = versions_of(self.ends[End.NEAR].hello.tools, self.ends[End.NEAR].hello.os)
+        versions = self.ends[End.NEAR].hello.versions
         try:
             where = tools.layout(exp, versions, versions)
             request = ask.RunClient(exp, where, self.path.local, self.path.remote, 0)
@@ -361,4 +358,4 @@ def _texts(process: Process | None) -> tuple[str, str]:
 
 def load_ping(exp: Experiment) -> Experiment:
     """The ping that goes beside a trial."""
-    return replace(LOAD_PING, count=max(1, int(tools.expected_seconds(exp) / PING_INTERVAL)))
+    return replace(LOAD_PING, count=max(1, int(tools.expected_seconds(exp) / account.PING_INTERVAL)))

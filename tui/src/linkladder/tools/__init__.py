@@ -55,9 +55,9 @@ from linkladder.tools.commands import (
 )
 from linkladder.tools.face import Expectation, Layout, Outcome, ToolVersions, Unavailable
 from linkladder.tools.live import LiveParser
-from linkladder.tools.ping import path_mtu
+from linkladder.tools.ping import path_mtu, rtt_of
 from linkladder.tools.ping import ttl as ping_ttl
-from linkladder.tools.versions import layout, parse_version, version_command
+from linkladder.tools.versions import layout, parse_version, version_command, versions_of
 
 __all__ = [
     "Expectation",
@@ -78,8 +78,10 @@ __all__ = [
     "path_mtu",
     "ping_argv",
     "ping_ttl",
+    "rtt_of",
     "server_argv",
     "version_command",
+    "versions_of",
 ]
 
 

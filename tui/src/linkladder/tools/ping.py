@@ -70,15 +70,19 @@ def parse(out: str, err: str = "") -> Series:
 
 def rtt(series: Series) -> Rtt:
     """Figures of the replies themselves, not of the summary line."""
-    times = sorted(series.replies.values())
-    sent = max(series.sent or 0, len(times))
+    return rtt_of(tuple(ms for _, ms in sorted(series.replies.items())), series.sent or 0)
+
+
+def rtt_of(samples: tuple[float, ...], sent: int) -> Rtt:
+    """Figures of round trips in the order they came."""
+    times = sorted(samples)
+    sent = max(sent, len(times))
     if not times:
         return Rtt(sent, 0)
     mean = sum(times) / len(times)
     spread = math.sqrt(sum((t - mean) ** 2 for t in times) / (len(times) - 1)) if len(times) > 1 else 0.0
-    in_order = tuple(ms for _, ms in sorted(series.replies.items()))
     return Rtt(
-        sent, len(times), times[0], mean, times[-1], _quantile(times, 0.5), _quantile(times, 0.95), spread, in_order
+        sent, len(times), times[0], mean, times[-1], _quantile(times, 0.5), _quantile(times, 0.95), spread, samples
     )
 
 

@@ -12,7 +12,6 @@ OLDEST_IPERF = (2, 0, 13)
 BOTH_WAYS = (2, 1)  # -R and --full-duplex came with it
 OLDEST_NETPERF = (2, 7)
 FREEBSD_PING_INTERVAL = 1.0  # what an ordinary user may do there
-FREEBSD_PING_SIZE = 56
 
 VERSION = {
     Tool.IPERF: re.compile(r"iperf version (\d{1,4})\.(\d{1,4})\.(\d{1,4})"),
@@ -23,6 +22,16 @@ VERSION = {
 
 def version_command(tool: Tool) -> tuple[str, ...]:
     return {Tool.IPERF: ("iperf", "-v"), Tool.NETPERF: ("netperf", "-V"), Tool.PING: ("ping", "-V")}[tool]
+
+
+def versions_of(found: dict[str, str], system: str) -> ToolVersions:
+    """What an end has, of what it said of each tool: '2.1.8'."""
+
+    def numbers(tool: Tool) -> tuple[int, ...] | None:
+        text = found.get(tool.value)
+        return tuple(int(n) for n in text.split(".") if n.isdigit()) if text else None
+
+    return ToolVersions(numbers(Tool.IPERF), numbers(Tool.NETPERF), Tool.PING.value in found, system)
 
 
 def parse_version(tool: Tool, text: str) -> tuple[int, ...] | None:
