@@ -132,7 +132,9 @@ def _judge(args: argparse.Namespace) -> int:
 
 def _print(judged: DocumentJudgement, name: str, run: str) -> None:
     _say(judged.sentence)
-    assumed = ", ".join(f"{k} {v}{' (overridden)' if k in judged.overridden else ''}" for k, v in _shown(judged))
+    assumed = ", ".join(
+        f"{k} {v}{' (overridden)' if k in judged.overridden else ''}" for k, v in judged.assumptions.items()
+    )
     _say(f"  assumed: {assumed}")
     for best in judged.ceilings.values():
         _say(f"  ceiling: {best.sentence}")
@@ -159,10 +161,6 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
     if judged.follow_up:
         measures = "" if is_file(name) else f"linkladder run --follow-up {run} measures it; "
         _say(f"  {measures}linkladder plan follow-up {name} shows it as a plan.")
-
-
-def _shown(judged: DocumentJudgement) -> list[tuple[str, str]]:
-    return list(judged.assumptions.items())
 
 
 def _print_comparison(compared: Comparison) -> None:

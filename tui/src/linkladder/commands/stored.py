@@ -16,7 +16,9 @@ from linkladder.store import Store
 
 def add_parsers(commands: Any) -> None:
     runs = commands.add_parser("runs", help="list stored runs")
-    runs.add_argument("filter", nargs="?", default="", help="only runs with this in id, plan, peer, state or verdict")
+    runs.add_argument(
+        "filter", nargs="*", help="only runs with these words in id, plan, peer, state, verdict or reason"
+    )
     runs.add_argument("--json", action="store_true")
     runs.add_argument("--delete", metavar="RUN", help="delete a run (asks first)")
     runs.add_argument("--yes", action="store_true", help="do not ask")
@@ -33,7 +35,8 @@ def _runs(args: argparse.Namespace) -> int:
     store.settle()
     if args.delete:
         return _delete(store, args)
-    found = store.runs(args.filter)
+    wanted = " ".join(args.filter)
+    found = store.runs(wanted)
     if args.json:
         json.dump([to_json(r) for r in found], sys.stdout, indent=1)
         print()
@@ -43,7 +46,7 @@ def _runs(args: argparse.Namespace) -> int:
         failed = f", {run.failed} failed" if run.failed else ""
         print(f"{run.id}  {run.plan:8} {run.state:10} {run.verdict or '-':22} {run.trials} trials{failed}  {best}")
     if not found:
-        print("no runs are stored" + (f" that match {args.filter!r}" if args.filter else "; linkladder run makes one"))
+        print("no runs are stored" + (f" that match {wanted!r}" if wanted else "; linkladder run makes one"))
     return 0
 
 

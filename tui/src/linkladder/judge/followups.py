@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import by_streams, paced_trials, probed
@@ -110,7 +111,7 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
         return
     for j in chosen.values():
         p = _parameters(rung, j)
-        scattered = j.judgement.verdict is Verdict.CANNOT_JUDGE and "too scattered" in j.judgement.sentence
+        scattered = remedies.MORE_REPEATS in j.judgement.remedies
         if not (j.judgement.provisional or scattered) or j.spread is None or p.direction != j.direction:
             continue
         count = REPEATS if p.repeats < REPEATS else 2 * p.repeats

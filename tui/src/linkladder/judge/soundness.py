@@ -59,7 +59,7 @@ def _trial(t: TrialResult) -> str:
         return "it is said to be good and to have a fault"
     if any(i.bytes < 0 or not i.end >= i.start for i in t.intervals) or any(f.bytes < 0 for f in t.flows):
         return "its intervals or flows cannot be so"
-    if t.lost is not None and not 0 <= t.lost <= max(t.datagrams or 0, t.lost if t.datagrams is None else 0):
+    if t.lost is not None and (t.lost < 0 or (t.datagrams is not None and t.lost > t.datagrams)):
         return "it lost more datagrams than were sent"
     return ""
 

@@ -39,7 +39,7 @@ def add_parsers(commands: Any) -> None:
     listed = commands.add_parser("peers", help="list, rename and remove the appliances that are trusted")
     listed.set_defaults(handler=_list, json=False)
     kinds = listed.add_subparsers(metavar="list|add|remove|rename")
-    one = kinds.add_parser("list")
+    one = kinds.add_parser("list", help="who is trusted, by which addresses and key")
     one.add_argument("--json", action="store_true")
     one.set_defaults(handler=_list)
     one = kinds.add_parser("add", help="pin keys that were carried over as files")
@@ -53,7 +53,7 @@ def add_parsers(commands: Any) -> None:
     one = kinds.add_parser("remove", help="trust it no more; its sessions end")
     one.add_argument("name")
     one.set_defaults(handler=_remove)
-    one = kinds.add_parser("rename")
+    one = kinds.add_parser("rename", help="call it otherwise at this end")
     one.add_argument("name")
     one.add_argument("new")
     one.set_defaults(handler=_rename)
@@ -286,18 +286,3 @@ def described(number: int, one: say.Appliance) -> tuple[str, ...]:
         notes.append("not the only one of this name")
     first = f"  {number}  {one.name}  {one.addresses[0]}  on {one.interface}, heard {age:.0f} s ago{trip}"
     return first, f"     {', '.join(notes)}"
-
-
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="linkladder")
-    add_parsers(parser.add_subparsers(required=True))
-    args = parser.parse_args(argv)
-    try:
-        return int(args.handler(args))
-    except LinkladderError as error:
-        print(f"linkladder: {error}", file=sys.stderr)
-        return error.exit_code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 import secrets
 import struct
 from dataclasses import dataclass
@@ -47,9 +46,6 @@ class Code:
     digits: str
     words: tuple[str, ...]
 
-    def fits(self, typed: str) -> bool:
-        return re.sub(r"[\s-]", "", typed) == self.digits.replace(" ", "")
-
 
 @dataclass(frozen=True)
 class Proofs:
@@ -81,6 +77,11 @@ def code_of(transcript: bytes) -> Code:
     return Code(f"{number // 1000:03d} {number % 1000:03d}", tuple(WORDS[b] for b in raw[8:11]))
 
 
+def _seal(stored: str) -> str:
+    """What a yes shows of the word that its end will say once it has stored the other."""
+    return hashlib.sha256(bytes.fromhex(stored)).hexdigest()
+
+
 class Handshake:
     """One end's view; every fault is a ProtocolError and ends it."""
 
@@ -103,6 +104,7 @@ class Handshake:
         self._secret = secret
         self._prover = prover
         self._stored = secrets.token_bytes(32).hex()
+        self._sealed = _seal(self._stored)
         nonce = secrets.token_bytes(32).hex()
         self._lines: dict[tuple[Role, str], bytes] = {}
         self._reveal = encode(Reveal(me.name, me.addresses, me.port, me.user, me.host_key, me.user_key, nonce))
@@ -129,15 +131,14 @@ class Handshake:
     # --- yes, which needs keys and so takes two steps each: one that may run in a thread, one that changes the state
 
     def sign(self) -> Proofs:
-        return self._prover.sign(self._statement(self.role, hashlib.sha256(bytes.fromhex(self._stored)).hexdigest()))
+        return self._prover.sign(self._statement(self.role, self._sealed))
 
     def confirm(self, proofs: Proofs) -> bytes:
         """This end's person (or secret) says yes."""
         if self.step is not Step.CONFIRM or self.confirmed:
             raise ProtocolError(Reason.FORMAT, "there is nothing to confirm")
         self.confirmed = True
-        stored = hashlib.sha256(bytes.fromhex(self._stored)).hexdigest()
-        return encode(Confirm(stored, proofs.host, proofs.user, self._tag(self.role, stored)))
+        return encode(Confirm(self._sealed, proofs.host, proofs.user, self._tag(self.role, self._sealed)))
 
     def proven(self) -> bool:
         """Does the other end's yes come from the owner of the keys it revealed?"""
@@ -232,8 +233,7 @@ class Handshake:
 
     def _finished(self, message: Done) -> bytes:
         assert self.claim
-        told = hashlib.sha256(bytes.fromhex(message.stored)).hexdigest()
-        if not hmac.compare_digest(told, self.claim.stored):
+        if not hmac.compare_digest(_seal(message.stored), self.claim.stored):
             raise ProtocolError(Reason.FORMAT, "done.stored")
         self.step = Step.DONE
         return b""
