@@ -13,7 +13,7 @@ def places() -> list[tuple[str, str, Callable[[], Screen[Any]]]]:
     from linkladder.app.screens.ladder import LadderScreen
     from linkladder.app.screens.link import LinkScreen
     from linkladder.app.screens.pair import PairScreen
-    from linkladder.app.screens.reading import DoctorScreen, LogScreen, SettingsScreen
+    from linkladder.app.screens.reading import DoctorScreen, LogScreen, MachineScreen, SettingsScreen
     from linkladder.app.screens.runs import RunsScreen
     from linkladder.app.screens.system import SystemScreen
 
@@ -23,6 +23,7 @@ def places() -> list[tuple[str, str, Callable[[], Screen[Any]]]]:
         ("Ladder", "The run that goes on", LadderScreen),
         ("Runs", "What was measured before", RunsScreen),
         ("System", "Host name, addresses, time zone, ssh, kernel, shutdown", SystemScreen),
+        ("Machine", "This machine: interfaces, drivers, addresses, offloads, queues", MachineScreen),
         ("Tunables", "Settings and offloads: shipped, in force, why not", SettingsScreen),
         ("Doctor", "What this machine lacks, and what to do about it", DoctorScreen),
         ("Log", "What linkladder wrote down", LogScreen),

@@ -54,7 +54,7 @@ network, or point a phone at the code.
     ]
     DEFAULT_CSS = """
     ExportScreen #what { margin: 0 1; }
-    ExportScreen #ways { margin: 1 0 0 0; padding: 0 1; }
+    ExportScreen #ways { margin: 1 1 0 1; }
     ExportScreen #said { height: auto; margin: 1 0 0 0; padding: 0 1; }
     """
 

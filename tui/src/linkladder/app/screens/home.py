@@ -80,7 +80,7 @@ def host_lines(host: HostFacts, most: int = 4) -> list[str]:
     lines = [first, *(nic_line(n) for n in nics[:most])]
     if len(nics) > most:
         more = len(nics) - most
-        lines.append(f"and {more} more interface{'' if more == 1 else 's'}  (s: all of them)")
+        lines.append(f"and {more} more interface{'' if more == 1 else 's'}  (m: all of them)")
     if not nics:
         lines.append("no network interface was found")
     return lines
@@ -94,12 +94,13 @@ From the first start: open pairing on both appliances, compare the code, describ
 the link, climb the ladder, read the report.
 
   d   what the doctor found, in detail     p   pair        s   system
-  r   earlier runs                         e   link
+  m   this machine, every interface        e   link        r   earlier runs
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "doctor", "Doctor"),
         Binding("r", "open('runs')", "Runs"),
         Binding("s", "open('system')", "System"),
+        Binding("m", "open('machine')", "Machine", show=False),
         Binding("p", "open('pair')", "Pair", show=False),
         Binding("e", "open('link')", "Link", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
@@ -281,6 +282,7 @@ the link, climb the ladder, read the report.
         from linkladder.app.screens.ladder import LadderScreen
         from linkladder.app.screens.link import LinkScreen
         from linkladder.app.screens.pair import PairScreen
+        from linkladder.app.screens.reading import MachineScreen
         from linkladder.app.screens.results import ResultsScreen
         from linkladder.app.screens.runs import RunsScreen
         from linkladder.app.screens.system import SystemScreen
@@ -299,6 +301,8 @@ the link, climb the ladder, read the report.
                 app.push_screen(ResultsScreen(self.view.last.id))
             case "runs":
                 app.push_screen(RunsScreen())
+            case "machine":
+                app.push_screen(MachineScreen())
             case "system":
                 app.push_screen(SystemScreen())
 

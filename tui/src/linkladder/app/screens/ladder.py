@@ -89,7 +89,7 @@ half as much again as was bought, so that the machine is not the limit further u
     LadderScreen #rungs { height: auto; }
     LadderScreen #trial { height: 1; }
     LadderScreen #ends { height: auto; max-height: 6; }
-    LadderScreen #figures { height: 1; }
+    LadderScreen #figures { height: auto; }
     LadderScreen #ends Static { width: 1fr; text-wrap: nowrap; }
     LadderScreen #so-far { height: auto; margin: 1 0; display: none; }
     LadderScreen #say { height: auto; max-height: 6; text-style: bold; }
@@ -99,6 +99,7 @@ half as much again as was bought, so that the machine is not the limit further u
         super().__init__()
         self._shown: dict[str, str] = {}
         self._judged: dict[str, RungJudgement] = {}
+        self._keys = (False, False)  # what the footer's keys depend on
         self._over = 0  # rungs whose verdicts are known
         self._instructed: tuple[str, float] = ("", 0.0)  # what is asked of the person, and since when
         self._answered = ""  # the instruction that was answered
@@ -119,6 +120,15 @@ half as much again as was bought, so that the machine is not the limit further u
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.on_tick)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """The footer has only what would do something now."""
+        progress = self.ladder_app.progress
+        if progress is None or progress.over:
+            return action not in ("pause", "skip", "cancel", "again", "note", "take") and (
+                progress is not None or action != "proceed"
+            )
+        return action != "proceed" or bool(progress.waiting or progress.paused)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.on_tick)
@@ -148,6 +158,9 @@ half as much again as was bought, so that the machine is not the limit further u
                 self._quiet(progress, width)
             self._so_far(progress)
             self._bars(progress, width)
+        if (keys := (progress.over, bool(progress.waiting or progress.paused))) != self._keys:
+            self._keys = keys
+            self.refresh_bindings()
         over = sum(view.result is not None for view in progress.rungs)
         if over != self._over:
             self._over = over

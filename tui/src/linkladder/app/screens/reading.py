@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
@@ -11,8 +13,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from linkladder import units
 from linkladder.app.backend import Finding, Health, Setting
 from linkladder.app.screens.base import Page
+from linkladder.model import HostFacts, Nic
 
 STYLE = {Health.OK: "green", Health.WARN: "yellow", Health.BAD: "bold red", Health.UNKNOWN: "dim"}
 WORDS = {True: ("yes", ""), False: ("NO", "bold red"), None: ("-", "")}
@@ -43,17 +47,66 @@ def settings_page(rows: tuple[Setting, ...]) -> Text:
     return out
 
 
-def findings_page(found: tuple[Finding, ...]) -> Text:
-    """What is wrong first, each with what to do."""
+def findings_page(found: tuple[Finding, ...]) -> Table | Text:
+    """What is wrong first, each with what to do; the second column wraps within itself."""
+    if not found:
+        return Text("nothing was looked at")
     order = [Health.BAD, Health.WARN, Health.UNKNOWN, Health.OK]
-    out = Text()
+    out = Table.grid(padding=(0, 1))
+    out.add_column(width=max(len(health) for health in Health))
+    out.add_column()
     for f in sorted(found, key=lambda f: order.index(f.health)):
-        out.append(f"{f.health.value:<13}", STYLE[f.health])
-        out.append(f.title, "bold" if f.health is not Health.OK else "")
-        out.append(f": {f.detail}\n" if f.detail else "\n")
+        said = Text(f.title, "bold" if f.health is not Health.OK else "").append(
+            f": {f.detail}" if f.detail else "", ""
+        )
+        out.add_row(Text(f.health.value, STYLE[f.health]), said)
         if f.hint and f.health is not Health.OK:
-            out.append(f"{'':<13}do: {f.hint}\n")
-    return out if found else Text("nothing was looked at")
+            out.add_row("", Text(f"do: {f.hint}"))
+    return out
+
+
+def machine_page(host: HostFacts) -> Table:
+    """All that is known of the machine, then of each interface, those that are up with an address first."""
+    out = Table.grid(padding=(0, 1))
+    out.add_column(no_wrap=True)
+    out.add_column()
+    limit = units.size(host.window_limit) if host.window_limit else "not known"
+    system = host.release if host.os in host.release else f"{host.os} {host.release}"
+    for name, said in (
+        ("name", host.name),
+        ("linkladder", host.version),
+        ("system", f"{system}, {host.kernel}" if host.kernel else system),
+        ("machine", host.virtual or "bare metal"),
+        ("CPU", f"{host.cores} core{'' if host.cores == 1 else 's'}, {host.cpu or host.machine or 'unknown'}"),
+        ("memory", units.size(host.memory)),
+        ("buffers", f"a socket's at most {limit}"),
+        ("tools", ", ".join(f"{tool} {version}" for tool, version in host.tools.items())),
+    ):
+        if said:
+            out.add_row(name, Text(said))
+    for nic in sorted(host.nics, key=lambda n: (n.loopback, not n.up, not n.addresses, n.name)):
+        out.add_row("")
+        out.add_row(Text(nic.name, "bold"), Text(nic_words(nic)))
+        out.add_row("", Text(", ".join(nic.addresses) or "no address"))
+        if nic.offloads:
+            flags = (f"{flag} {'on' if on else 'off'}" for flag, on in sorted(nic.offloads.items()))
+            out.add_row("", Text(f"offloads: {', '.join(flags)}"))
+    return out
+
+
+def nic_words(nic: Nic) -> str:
+    """'up, vmxnet3, 10.0 Gb/s, MTU 1500, 4 receive and 4 send queues, 00:50:56:...'."""
+    queues = [f"{n} {way}" for n, way in ((nic.rx_queues, "receive"), (nic.tx_queues, "send")) if n]
+    plural = "" if sum(n or 0 for n in (nic.rx_queues, nic.tx_queues)) == 1 else "s"
+    parts = [
+        "up" if nic.up else "down",
+        nic.driver,
+        units.rate(nic.speed_bps) if nic.speed_bps else "" if nic.loopback else "speed unknown",
+        f"MTU {nic.mtu}" if nic.mtu else "",
+        f"{' and '.join(queues)} queue{plural}" if queues else "",
+        nic.mac,
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 class Reading(Page):
@@ -69,7 +122,7 @@ class Reading(Page):
     def on_mount(self) -> None:
         self.load()
 
-    def gather(self) -> Text:
+    def gather(self) -> RenderableType:
         raise NotImplementedError
 
     @work(exclusive=True, group="read")
@@ -96,6 +149,14 @@ class DoctorScreen(Reading):
 
     def action_again(self) -> None:
         self.load(True)
+
+
+class MachineScreen(Reading):
+    NAME = "Machine"
+    HELP = "What this machine is, and each of its interfaces with driver, speed, MTU, queues, addresses and offloads."
+
+    def gather(self) -> Table:
+        return machine_page(self.ladder_app.backend.facts())
 
 
 class LogScreen(Reading):

@@ -29,7 +29,8 @@ def head(width: int) -> str:
 def outcome(run: RunSummary) -> str:
     """The verdict where there is one, else how the run stands."""
     if run.state is RunState.COMPLETE:
-        return run.verdict.splitlines()[0] if run.verdict else "not judged"
+        word = run.verdict.splitlines()[0] if run.verdict else "not judged"
+        return f"{word.removeprefix('provisional ')} (provisional)" if word.startswith("provisional ") else word
     if run.state is RunState.RUNNING:
         return "running"
     return "INCOMPLETE, cancelled" if run.cancelled else "INCOMPLETE"
@@ -61,13 +62,14 @@ The rate is the best of the highest rung that was measured.
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("space", "mark", "Mark", key_display="Space"),
         Binding("c", "compare", "Compare"),
-        Binding("x", "export", "Export"),
+        Binding("x", "export", "Export", show=False),
         Binding("d", "delete", "Delete", show=False),
         Binding("g", "go_on", "Go on", show=False),
-        Binding("question_mark", "app.help", "Help", key_display="?", show=False),
+        Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
     RunsScreen #words { display: none; }
+    RunsScreen #count { padding: 0 1; }
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question
 from linkladder.app.screens.forms import Entry, Form, Values
 from linkladder.app.screens.install import install
-from linkladder.app.screens.reading import DoctorScreen, LogScreen, SettingsScreen
+from linkladder.app.screens.reading import DoctorScreen, LogScreen, MachineScreen, SettingsScreen
 from linkladder.app.widgets.menu import Menu
 from linkladder.errors import LinkladderError
 
@@ -70,6 +70,7 @@ class SystemScreen(Page):
     HELP = """
   t   tunables and offloads: shipped, in force, why not
   d   what the doctor found
+  m   this machine: every interface, with driver, addresses and offloads
   g   the log
 The changes go through one helper that allows only these. ssh lets the user
 admin in, with a key or a password that you give, and is off until then.
@@ -80,6 +81,7 @@ brings the old one back.
         Binding("t", "tunables", "Tunables"),
         Binding("d", "doctor", "Doctor"),
         Binding("g", "log_screen", "Log"),
+        Binding("m", "machine", "Machine", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
 
@@ -277,6 +279,9 @@ brings the old one back.
 
     def action_tunables(self) -> None:
         self.app.push_screen(SettingsScreen())
+
+    def action_machine(self) -> None:
+        self.app.push_screen(MachineScreen())
 
     def action_doctor(self) -> None:
         self.app.push_screen(DoctorScreen())

@@ -22,6 +22,9 @@ WORDS = {
 }
 
 
+ROOMY = 110  # columns that all figures of a trial fit into
+
+
 def plural(count: int, word: str) -> str:
     """'1 trial', '5 trials'."""
     return f"{count} {word}{'' if count == 1 else 's'}"
@@ -66,8 +69,10 @@ def _line(view: RungView, state: Text, number: int, wide: int, width: int) -> Te
 
 
 def figures(trial: TrialView, width: int) -> Text:
-    """Now and since the trial began: rate, flows, retransmits, round trip under load."""
+    """Now and since the trial began: rate and flows, then (on a line of its own where that is too much for one)
+    retransmits and round trip under load."""
     out = Text(no_wrap=True, overflow="ellipsis")
+    more = Text(no_wrap=True)
     if trial.experiment.protocol in (Protocol.ECHO, Protocol.DF):
         if trial.rtts:
             out.append(f"round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
@@ -82,13 +87,13 @@ def figures(trial: TrialView, width: int) -> Text:
         lost = [i for i in trial.intervals if i.lost is not None and i.datagrams]
         if lost:
             gone, sent = sum(i.lost or 0 for i in lost), sum(i.datagrams or 0 for i in lost)
-            out.append(f"  lost {gone} of {sent} datagrams")
+            more.append(f"lost {gone} of {sent} datagrams")
     elif trial.retransmits is not None:
-        out.append(f"  retransmits {trial.retransmits}")
+        more.append(f"retransmits {trial.retransmits}")
     if trial.rtts:
-        out.append(f"  round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
-    out.truncate(width, overflow="ellipsis")
-    return out
+        more.append("  " if more else "")
+        more.append(f"round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
+    return out.append("\n" if width < ROOMY else "  ").append_text(more)
 
 
 def to_do(progress: Progress, width: int) -> list[str]:
