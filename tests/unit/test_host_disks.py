@@ -23,9 +23,10 @@ OLD = Disk("ada1", 40 * GB, "QEMU HARDDISK", (Part("efi", 32 << 20), Part("freeb
 
 def test_disks_with_what_is_on_them() -> None:
     first, stick, camera, backup = disks_of(MESH.replace("</mesh>", LABELS), {"da0"})
-    assert (first.name, first.used, first.parts) == ("da0", True, (Part("efi", 272629760),))
+    assert (first.name, first.used, first.parts) == ("da0", True, (Part("efi", 272629760, device="da0p1"),))
     assert not stick.used and stick.title == "da1, 29.3 GB, SanDisk Ultra Fit"
     assert stick.content == "partitions fat32lba 29.3 GB"
+    assert [d.partitioned for d in (first, stick, camera, backup)] == [True, True, False, True]
     assert camera.content == "a file system on the whole disk, 3.75 GB (CAMERA)"
     assert backup.content == "partitions freebsd-ufs 3.73 GB (backup)"
     assert EMPTY.content == "no partitions and no label" and EMPTY.title == "vtbd0, 12.0 GB"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from linkladder.host import switches
+from linkladder.host.disks import disks_of
 from linkladder.host.switches import Stick, sticks_of
 
 # The form of sysctl kern.geom.confxml, less what is not read.
@@ -41,12 +42,14 @@ MESH = """<mesh>
 
 
 def test_sticks_are_fat_and_not_in_use() -> None:
-    assert sticks_of(MESH, {"da0"}) == (
+    assert sticks_of(disks_of(MESH, {"da0"})) == (
         Stick("da1s1", 31456231424, "SanDisk Ultra Fit"),
         Stick("da2", 4026531840, "Kingston"),  # no partition table: the whole of it may be FAT
     )
-    assert sticks_of(f"{MESH}\0", {"da0", "da1", "da2"}) == ()
-    assert sticks_of("", set()) == sticks_of("<mesh>", set()) == ()
+    assert sticks_of(disks_of(f"{MESH}\0", {"da0", "da1", "da2"})) == ()
+    bare = '<geom id="27"><name>da2</name><config><scheme>MBR</scheme></config></geom></class></mesh>'
+    found = sticks_of(disks_of(MESH.replace("</class>\n</mesh>", bare), {"da0"}))
+    assert [one.device for one in found] == ["da1s1"]  # a table without a partition leaves nothing to mount
 
 
 def test_the_switches_of_an_appliance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,8 @@
-"""The disks of a FreeBSD machine and what lies on them, for whoever is about to lose it by an installation."""
+"""The disks of a FreeBSD machine and what lies on them: to install onto, and to take a report away on."""
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from dataclasses import dataclass
 
 from linkladder import units
@@ -20,6 +19,7 @@ class Part:
     kind: str  # freebsd-ufs, efi, ms-basic-data; '' of a whole disk
     size: int
     label: str = ""
+    device: str = ""  # da1s1
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Disk:
     maker: str = ""
     parts: tuple[Part, ...] = ()
     used: bool = False
+    partitioned: bool = False  # it has a partition table, maybe without a partition in it
 
     @property
     def title(self) -> str:
@@ -52,7 +53,12 @@ class Disk:
 
 def disks() -> tuple[Disk, ...]:
     """All that could be installed onto, those in use among them; () where nothing can be installed from here."""
-    if backend().name != "FreeBSD" or not os.path.exists(SET):
+    return attached() if os.path.exists(SET) else ()
+
+
+def attached() -> tuple[Disk, ...]:
+    """Whatever is there now, on FreeBSD; () elsewhere."""
+    if backend().name != "FreeBSD":
         return ()
     from linkladder.priv.disks import in_use
 
@@ -76,13 +82,14 @@ def disks_of(text: str, used: set[str]) -> tuple[Disk, ...]:
         for provider in geom.findall("provider")
         if not provider.findtext("name", "").startswith(("gptid/", "diskid/"))
     }
-    parts: dict[str, list[Part]] = defaultdict(list)
+    parts: dict[str, list[Part]] = {}
     for geom in mesh.findall("./class[name='PART']/geom"):
+        mine = parts.setdefault(geom.findtext("name", ""), [])
         for provider in geom.findall("provider"):
             name = provider.findtext("name", "")
             label = provider.findtext("config/label", "") or labels.get(name, "")
             kind = provider.findtext("config/type", "")
-            parts[geom.findtext("name", "")].append(Part(kind, int(provider.findtext("mediasize", "0")), label))
+            mine.append(Part(kind, int(provider.findtext("mediasize", "0")), label, name))
     found = []
     for provider in mesh.findall("./class[name='DISK']/geom/provider"):
         name, size = provider.findtext("name", ""), int(provider.findtext("mediasize", "0"))
@@ -92,6 +99,6 @@ def disks_of(text: str, used: set[str]) -> tuple[Disk, ...]:
             continue
         if whole and size:
             maker = " ".join(provider.findtext("config/descr", "").split())
-            mine = parts.get(name) or ([Part("", size, labels[name])] if name in labels else [])
-            found.append(Disk(name, size, maker, tuple(mine), name in used))
+            on_it = parts.get(name) or ([Part("", size, labels[name], name)] if name in labels else [])
+            found.append(Disk(name, size, maker, tuple(on_it), name in used, name in parts))
     return tuple(sorted(found, key=lambda disk: (DRIVERS.index(disk.name.rstrip("0123456789")), disk.name)))

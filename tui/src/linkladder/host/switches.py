@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkladder.host.commands import output, read
+from linkladder.host.disks import Disk, Part, attached
 from linkladder.host.system import backend
 
 SYSTEM = Path("/state/system")
@@ -77,36 +78,19 @@ def next_kernel(text: str) -> str:
 
 def sticks() -> tuple[Stick, ...]:
     """Those that are in, as FreeBSD sees them; () elsewhere."""
-    if backend().name != "FreeBSD":
-        return ()
-    from linkladder.priv.disks import in_use
-
-    return sticks_of(output(["sysctl", "-b", "kern.geom.confxml"]), in_use())
+    return sticks_of(attached())
 
 
-def sticks_of(text: str, used: set[str]) -> tuple[Stick, ...]:
-    """Those in the kernel's description of its disks, less those that are in use."""
-    from xml.etree import ElementTree  # late: seldom needed
-
-    try:
-        mesh = ElementTree.fromstring(text.strip("\0\n "))
-    except ElementTree.ParseError:
-        return ()
-    parted: dict[str, list[Stick]] = {}
-    for geom in mesh.findall("./class[name='PART']/geom"):
-        found = parted.setdefault(geom.findtext("name", ""), [])
-        for provider in geom.findall("provider"):
-            kind = provider.findtext("config/type", "")
-            if kind in FAT or kind.startswith("fat"):
-                found.append(Stick(provider.findtext("name", ""), int(provider.findtext("mediasize", "0"))))
-    out = []
-    for provider in mesh.findall("./class[name='DISK']/geom/provider"):
-        disk, size = provider.findtext("name", ""), int(provider.findtext("mediasize", "0"))
-        maker = " ".join(provider.findtext("config/descr", "").split())
-        if disk.startswith("da") and disk not in used and size:
-            for one in parted.get(disk, [Stick(disk, size)]):
-                out.append(Stick(one.device, one.size, maker))
-    return tuple(out)
+def sticks_of(disks: tuple[Disk, ...]) -> tuple[Stick, ...]:
+    """Those among the disks, less what is in use."""
+    found = []
+    for disk in disks:
+        if disk.name.startswith("da") and not disk.used:
+            whole = (Part("fat", disk.size, device=disk.name),)  # it may be, where there is no table to tell
+            for part in disk.parts if disk.partitioned else whole:
+                if part.kind in FAT or part.kind.startswith("fat"):
+                    found.append(Stick(part.device, part.size, disk.maker))
+    return tuple(found)
 
 
 def mounted_stick() -> str:
