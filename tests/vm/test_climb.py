@@ -76,7 +76,7 @@ def test_two_consoles_pair_by_code_climb_and_keep_the_report(
     end = time.monotonic() + 900 * SLOW
     while not any(words in (text := alpha.text()) for words in ENDED):
         assert time.monotonic() < end, text
-        if "press Enter" in text:  # the machine stands where the next rung wants it
+        if "press Enter" in " ".join(text.split()):  # the machine stands where the next rung wants it
             alpha.keys("Enter")
         alpha.machine.console.pump(2.0)
     alpha.until("The run is complete")
@@ -100,8 +100,12 @@ def test_nothing_but_the_control_channel_answers_a_scan(pair: Pair) -> None:
     """Every TCP port of both adapters, tried from the other machine with nc of the base system."""
     pair.enter()
     for address in (pair.alpha.test, pair.alpha.management):
-        scan = f"nc -nzv -w 5 {address} 1-65535 2>&1 | grep -v ': Connection refused$'"
+        ranges = " ".join(f"{first or 1}-{first + 8191}" for first in range(0, 65536, 8192))
+        one = f"nc -nzv -w 5 {address} $r 2>&1 | grep -v ': Connection refused$' >/tmp/scan.$r &"
+        scan = f"rm -f /tmp/scan.*; for r in {ranges}; do {one} done; wait; cat /tmp/scan.*"
+        began = time.monotonic()
         said = pair.beta.ssh(scan, check=False, seconds=1800).stdout
+        print(f"{address}: all ports tried in {time.monotonic() - began:.0f} s\n{said}")
         found = {int(port) for port in re.findall(r"(\d+) port \[tcp/.*\] succeeded", said)}
         # The tests' own way in listens on every address; the image's own is the other one.
         assert found == {8622, PORT}, said
