@@ -1,7 +1,7 @@
 """README pictures of the console from a real lab run: `sudo .venv/bin/python docs/pictures.py [LOG DATABASE]`.
 
 Without arguments it sets the lab up, climbs the quick plan headless through the process the console uses,
-and draws Home, Ladder, Results and Pair from what came out.
+and draws Home, Ladder, Results, Pair and the report from what came out.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +123,20 @@ async def draw(log: Path, state: Path) -> None:
     store.close()
 
 
+def report(state: Path, scratch: Path) -> None:
+    """The first page of the report, as a browser shows it."""
+    browser = shutil.which("chromium") or shutil.which("chrome")
+    if not browser:
+        print("no chromium here: docs/report.png stays as it is")
+        return
+    page, picture = scratch / "report.html", TOP / "docs" / "report.png"
+    make = [sys.executable, "-m", "linkladder", "report", "last", "--html", str(page)]
+    subprocess.run(make, check=True, env=os.environ | {"LINKLADDER_STATE": str(state)})
+    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1060,1100"]
+    subprocess.run([browser, *options, f"--screenshot={picture}", page.as_uri()], check=True, stderr=subprocess.DEVNULL)
+    print(f"wrote {picture}")
+
+
 def save(app: LadderApp, name: str) -> None:
     path = TOP / "docs" / f"{name}.svg"
     path.write_text(app.export_screenshot(title="linkladder"), encoding="utf-8")
@@ -133,4 +148,6 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as scratch:
         given = [Path(a) for a in sys.argv[1:3]]
-        asyncio.run(draw(*(given if len(given) == 2 else measure(Path(scratch)))))
+        log, state = given if len(given) == 2 else measure(Path(scratch))
+        asyncio.run(draw(log, state))
+        report(state, Path(scratch))

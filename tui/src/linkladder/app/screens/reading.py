@@ -70,7 +70,6 @@ def machine_page(host: HostFacts) -> Table:
     out = Table.grid(padding=(0, 1))
     out.add_column(no_wrap=True)
     out.add_column()
-    limit = units.size(host.window_limit) if host.window_limit else "not known"
     system = host.release if host.os in host.release else f"{host.os} {host.release}"
     for name, said in (
         ("name", host.name),
@@ -79,7 +78,7 @@ def machine_page(host: HostFacts) -> Table:
         ("machine", host.virtual or "bare metal"),
         ("CPU", f"{host.cores} core{'' if host.cores == 1 else 's'}, {host.cpu or host.machine or 'unknown'}"),
         ("memory", units.size(host.memory)),
-        ("buffers", f"a socket's at most {limit}"),
+        ("buffers", f"at most {units.size(host.window_limit)} a socket" if host.window_limit else ""),
         ("tools", ", ".join(f"{tool} {version}" for tool, version in host.tools.items())),
     ):
         if said:
