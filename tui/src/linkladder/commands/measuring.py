@@ -20,6 +20,7 @@ from linkladder.commands.stored import outcome, write_json
 from linkladder.engine import Engine
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import Experiment, Plan, RungName, RunState
+from linkladder.pairing import peers
 from linkladder.peer import NearEnd, connect
 from linkladder.store import Store
 
@@ -45,12 +46,12 @@ def _run(args: argparse.Namespace) -> int:
     store.settle()
     named = args.resume or args.follow_up
     resume = store.find(named) if named else None
-    plan = store.load(resume).run.plan if resume else load(args.plan, args.peer)
-    if args.follow_up and resume:
-        document = store.load(resume)
-        if document.run.state is not RunState.COMPLETE:
-            raise UsageError(f"run {resume} is {document.run.state}", hint=f"linkladder run --resume {resume} first")
-        plan = follow_up(document, tuple(args.rung or ()))
+    before = store.load(resume, output=False) if resume else None
+    plan = before.run.plan if before else load(args.plan, args.peer)
+    if args.follow_up and before:
+        if before.run.state is not RunState.COMPLETE:
+            raise UsageError(f"run {resume} is {before.run.state}", hint=f"linkladder run --resume {resume} first")
+        plan = follow_up(before, tuple(args.rung or ()))
         if not plan.rungs:
             print(f"linkladder: the verdict of run {resume} asks for nothing more", file=sys.stderr)
             return 0
@@ -72,8 +73,6 @@ def _run(args: argparse.Namespace) -> int:
 
 def _with_peer(plan: Plan) -> Plan:
     """The only paired appliance is meant where none is named."""
-    from linkladder.pairing import peers  # late: nobody else needs it
-
     known = peers.load()
     if len(known) != 1:
         return plan
@@ -111,7 +110,7 @@ async def _measure(args: argparse.Namespace, plan: Plan, store: Store, shown: Pr
     if ended.state != RunState.COMPLETE:
         print(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}", file=sys.stderr)
         return 3
-    document = store.load(ended.run_id)
+    document = store.load(ended.run_id, output=False)
     if any(r.unavailable for r in document.rungs):
         return 3
     return 1 if ended.failed_trials else 0

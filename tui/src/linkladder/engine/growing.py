@@ -10,7 +10,7 @@ from linkladder.store import Store
 
 def take_up(store: Store, run_id: str, plan: Plan) -> None:
     """Go on with a stored run; experiments that its plan had not are added to it, none are taken away."""
-    before = store.load(run_id).run.plan
+    before = store.load(run_id, output=False).run.plan
     after = plans.grown(before, plan)
     store.resume(run_id)
     if after != before:
@@ -21,7 +21,7 @@ def take_up(store: Store, run_id: str, plan: Plan) -> None:
 
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
     """What a host is; a report of trials from before and after a change must tell it."""
-    before = store.load(run_id).run.hosts.get(name)
+    before = store.load(run_id, output=False).run.hosts.get(name)
     if before is not None and (changed := host_changes(name, before, facts)):
         store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
     store.host(run_id, name, facts)

@@ -20,7 +20,19 @@ from linkladder.engine.growing import keep_host, take_up
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError, in_a_line
-from linkladder.model import End, Evidence, Experiment, Path, Plan, Protocol, Rung, RungName, RunState, TrialResult
+from linkladder.model import (
+    Document,
+    End,
+    Evidence,
+    Experiment,
+    Path,
+    Plan,
+    Protocol,
+    Rung,
+    RungName,
+    RunState,
+    TrialResult,
+)
 from linkladder.peer import EndPoint, FarEnd, NearEnd, PeerLost, Refused
 from linkladder.store import Store, StoreFault
 
@@ -110,21 +122,16 @@ class Engine:
         totals: dict[str, float] = {}
         try:
             self._keep_notes()
-            document = self.store.load(self.run_id)
+            document = self.store.load(self.run_id, output=False)
             for rung in document.rungs:
                 best = [e.median_bps for e in rung.experiments if e.median_bps]
                 if best:
                     totals[rung.name.value] = max(best)
-            verdict = self._verdict() if state == RunState.COMPLETE else "INCOMPLETE"
+            verdict = _verdict(document) if state == RunState.COMPLETE else "INCOMPLETE"
             self.store.finish(self.run_id, state, verdict, reason)
         except StoreFault as error:
             state, reason = RunState.INCOMPLETE, reason or in_a_line(error)
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
-
-    def _verdict(self) -> str:
-        """The run's verdict as the list of runs shows it; the judge has the words."""
-        judged = judge.judge_document(self.store.load(self.run_id)).judgement
-        return ("provisional " if judged.provisional else "") + judged.verdict.value
 
     async def _close(self) -> None:
         for far in self._far.values():
@@ -159,7 +166,7 @@ class Engine:
             self.store.rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
         self._index = begun + plans.trials(rung)
-        document = self.store.load(self.run_id)
+        document = self.store.load(self.run_id, output=False)
         result = next(r for r in document.rungs if r.name == rung.name)
         self._emit(ev.RungFinished(rung.name, result))
 
@@ -365,3 +372,9 @@ class Engine:
         if far:
             with contextlib.suppress(Exception):
                 await far.close()
+
+
+def _verdict(document: Document) -> str:
+    """As the list of runs shows it; the judge has the words."""
+    judged = judge.judge_document(document).judgement
+    return ("provisional " if judged.provisional else "") + judged.verdict.value

@@ -99,6 +99,11 @@ def ways(experiment: Experiment) -> tuple[Direction, ...]:
     return (experiment.direction,)
 
 
+def parameters(rung: RungResult, experiment: str) -> Experiment:
+    """What the experiment of that name measured."""
+    return next(e.parameters for e in rung.experiments if e.parameters.id == experiment)
+
+
 def counted(intervals: Iterable[Interval], direction: Direction) -> tuple[float, ...]:
     """Rates of the whole counted seconds of one way, flows summed where they come apart."""
     sums: dict[tuple[float, float], int] = {}

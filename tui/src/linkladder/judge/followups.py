@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
-from linkladder.judge.evidence import by_streams, paced_trials, probed
+from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
 from linkladder.verdicts import ExperimentJudgement, FollowUp, Judgement, Limiter, LimiterKind, Verdict
 
@@ -50,7 +50,7 @@ def follow_ups(
 
 def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[_Asked]:
     kinds = {limiter.kind, *limiter.candidates}
-    p = _parameters(rung, j)
+    p = parameters(rung, j.experiment)
     if {LimiterKind.LOSS, LimiterKind.POLICER} <= kinds:
         if rung.name is not RungName.LOCALHOST:
             yield from _paced(rung, j, p, deal)
@@ -94,7 +94,7 @@ def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contra
 
 
 def _incompressible(rung: RungResult, j: ExperimentJudgement) -> Iterable[_Asked]:
-    p = _parameters(rung, j)
+    p = parameters(rung, j.experiment)
     done = any(e.parameters.incompressible and e.parameters.direction == j.direction for e in rung.experiments)
     if done or j.direction != p.direction:
         return
@@ -110,7 +110,7 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
     if verdict.verdict not in (Verdict.PASS, Verdict.FAIL, Verdict.CANNOT_JUDGE):
         return
     for j in chosen.values():
-        p = _parameters(rung, j)
+        p = parameters(rung, j.experiment)
         scattered = remedies.MORE_REPEATS in j.judgement.remedies
         if not (j.judgement.provisional or scattered) or j.spread is None or p.direction != j.direction:
             continue
@@ -144,7 +144,7 @@ def _other_way(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Iter
     """A link is bought in both directions."""
     back = {"forward": "reverse", "reverse": "forward"}
     for way, j in chosen.items() if len(chosen) == 1 else ():
-        p = _parameters(rung, j)
+        p = parameters(rung, j.experiment)
         told = "the verdict is of the weaker direction"
         yield "the other direction", told, {**_tcp(p), "direction": back[way], "repeats": max(1, p.repeats)}
 
@@ -160,10 +160,6 @@ def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:
     values: dict[str, _Value] = {"protocol": "tcp", "direction": p.direction.value, "streams": p.streams}
     values |= {"window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "ping_under_load": True}
     return values | changes
-
-
-def _parameters(rung: RungResult, j: ExperimentJudgement) -> Experiment:
-    return next(e.parameters for e in rung.experiments if e.parameters.id == j.experiment)
 
 
 def _merged(rung: RungName, asked: list[_Asked]) -> Iterable[FollowUp]:

@@ -8,7 +8,7 @@ from linkladder import units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.circumstances import GENERATOR, circumstances, once
-from linkladder.judge.evidence import ways
+from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
@@ -103,15 +103,11 @@ def _duplex_ids(judged: tuple[ExperimentJudgement, ...]) -> set[str]:
     return {name for name, directions in seen.items() if len(directions) > 1}
 
 
-def _parameters(rung: RungResult, experiment: str) -> Experiment:
-    return next(e.parameters for e in rung.experiments if e.parameters.id == experiment)
-
-
 def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dict[str, ExperimentJudgement]) -> bool:
     """Whether the verdict rests on it: the best setting, paced UDP within the contract, and whatever is impossible."""
     if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
         return True
-    p = _parameters(rung, j.experiment)
+    p = parameters(rung, j.experiment)
     if j.protocol == Protocol.UDP:
         return not above_contract(p, deal)
     # A trial in which the path carried nothing is a bad result, whichever setting met it; so is poor full duplex.
@@ -280,7 +276,7 @@ def _missing(rung: RungResult, document: Document) -> str:
 
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:
-    p = _parameters(rung, j.experiment)
+    p = parameters(rung, j.experiment)
     kind = "UDP" if j.protocol == Protocol.UDP else "TCP"
     both = " of both at once" if p.direction is Direction.DUPLEX else ""
     offered = f" at {units.rate(p.udp_rate_bps)}" if j.protocol == Protocol.UDP and p.udp_rate_bps else ""
