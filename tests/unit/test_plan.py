@@ -179,6 +179,7 @@ def test_a_plan_may_name_the_interface_alone(monkeypatch: pytest.MonkeyPatch) ->
     link = plans.Link(paths={RungName.DC_LINK: RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta")})
     rung = plans.with_link(plans.read_plan(text), link).rungs[-1]
     assert rung.path == RungPath("10.0.0.1", "10.0.1.1", "beta", "vmx1"), "the rest is the link description's"
+    assert plans.read_plan(text.replace("vmx1", "br-lan")).rungs[-1].path.local_interface == "br-lan"
     owned = {"vmx1": ("fe80::1", "192.0.2.9", "10.9.9.9")}
     monkeypatch.setattr(host, "addresses_of", lambda name: owned.get(name, ()))
     monkeypatch.setattr(host, "same_subnet", lambda mine, theirs: mine == "10.9.9.9")

@@ -89,7 +89,7 @@ def address(value: Any) -> str:
 
 
 def interface(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.]{0,14}", value):
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,14}", value):
         raise ValueError("expected an interface name such as vmx1")
     return value
 
