@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
 from linkladder import units
@@ -68,7 +69,9 @@ The rate is the best of the highest rung that was measured.
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
-    RunsScreen #words { display: none; }
+    RunsScreen #filter { display: none; height: 1; padding: 0 1; }
+    RunsScreen #filter Static { width: auto; }
+    RunsScreen #words { width: 1fr; }
     RunsScreen #count { padding: 0 1; }
     """
 
@@ -78,13 +81,19 @@ The rate is the best of the highest rung that was measured.
         self.marked: list[str] = []
 
     def body(self) -> ComposeResult:
-        yield Input(placeholder="words to look for, then Enter", id="words", compact=True)
+        with Horizontal(id="filter"):
+            yield Static("Filter: ")
+            yield Input(placeholder="words to look for, then Enter", id="words", compact=True)
         yield Static("", id="head", classes="heading", markup=False)
         yield Rows("runs")
         yield Static("", id="count", markup=False)
 
     def on_mount(self) -> None:
         self.query_one("#runs").focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """In the filter's field / is a letter."""
+        return action != "filter" or not isinstance(self.focused, Input)
 
     def on_screen_resume(self) -> None:
         self.load()
@@ -134,24 +143,23 @@ The rate is the best of the highest rung that was measured.
     # --- filter
 
     def action_filter(self) -> None:
-        box = self.query_one("#words", Input)
-        box.display = True
-        self.set_focus(box)  # at once: what is typed next are words, not keys of the list
+        self.query_one("#filter").display = True
+        self.set_focus(self.query_one("#words", Input))  # at once: what is typed next are words, not keys of the list
 
     @on(Input.Submitted)
     def filtered(self, event: Input.Submitted) -> None:
         self.set_focus(self.query_one("#runs"))
-        event.input.display = bool(event.value)
+        self.query_one("#filter").display = bool(event.value)
         self.load()
 
     def action_back(self) -> None:
         """Out of the filter first, which shows every run again."""
-        box = self.query_one("#words", Input)
-        if not box.display:
+        line = self.query_one("#filter")
+        if not line.display:
             super().action_back()
             return
         self.set_focus(self.query_one("#runs"))
-        box.value, box.display = "", False
+        self.query_one("#words", Input).value, line.display = "", False
         self.load()
 
     # --- one run, or two
