@@ -132,7 +132,7 @@ def test_a_paired_key_starts_the_agent_and_nothing_else(pair: Pair) -> None:
         if what == "sftp":
             options, command = "-s", "sftp"
         line = f"{base} {options} linkladder@{pair.beta.management} {shlex.quote(command) if command else ''}"
-        asked = f"(echo '{hello}'; sleep 8) | timeout 60 {line} 2>&1"
+        asked = f"(echo '{hello}'; sleep {8 + 4 * SLOW:.0f}) | timeout 90 {line} 2>&1"
         said = pair.alpha.user(asked, check=False, seconds=120).stdout
         print(f"{what}: {said.strip()[:160]!r}")
         assert sign not in said or what == "a terminal", (what, said)
