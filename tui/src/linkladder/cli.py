@@ -60,11 +60,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     console = not words and not {"-h", "--help"} & set(arguments)  # its first frame must not wait for the commands
     for module, names in GROUPS.items():
         if named in names or not (console or any(named in group for group in GROUPS.values())):
-            try:
-                import_module(module).add_parsers(commands)
-            except ModuleNotFoundError as error:
-                if error.name != module:
-                    raise
+            import_module(module).add_parsers(commands)
     return parser
 
 

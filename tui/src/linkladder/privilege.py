@@ -67,20 +67,17 @@ def available() -> str:
         return ""
     if not os.access(_installed(), os.X_OK):
         return f"{_installed()} is not installed"
-    door = "doas" if host.system() == "FreeBSD" else "sudo"
-    return "" if shutil.which(door, path=PATH) else f"{door} is not installed"
+    return "" if shutil.which(_door(), path=PATH) else f"{_door()} is not installed"
 
 
 def command(verb: str, *args: str) -> list[str]:
     """The whole command line for a verb."""
     if os.geteuid() == 0:
         return [sys.executable, "-I", "-m", "linkladder.priv", _class, verb, *args]
-    door = "doas" if host.system() == "FreeBSD" else "sudo"
-    path = shutil.which(door, path=PATH)
+    path = shutil.which(_door(), path=PATH)
     if path is None:
-        raise EnvironmentFault(
-            f"{verb} needs root", f"{door} is not installed", "run linkladder as root, or install it"
-        )
+        why = f"{_door()} is not installed"
+        raise EnvironmentFault(f"{verb} needs root", why, "run linkladder as root, or install it")
     if _installed() == NARROW:
         return [path, "-n", NARROW, verb, *args]
     return [path, "-n", HELPER, _class, verb, *args]
@@ -124,6 +121,10 @@ async def run(verb: str, *args: str, timeout: float = 60.0, said: str = "") -> C
         raise
     process.stdin.close()
     return Completed(code, output, errors)
+
+
+def _door() -> str:
+    return "doas" if host.system() == "FreeBSD" else "sudo"
 
 
 def _installed() -> str:
