@@ -11,6 +11,8 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -59,27 +61,31 @@ def unpaired():
         made.down(forget=True)
 
 
-def press_until(consoles: tuple[Console, ...], words: str) -> str:
-    """Enter on one after the other, whatever their screens may say, until the last of them has the words."""
+def press_until(consoles: tuple[Console, ...], done: Callable[[str], bool]) -> None:
+    """Enter on one after the other, whatever their screens may say, until `done` of what the last of them shows."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         for one in consoles:
             one.keys("Enter")
         time.sleep(EVERY)
-        text = consoles[-1].screen()
+        text = " ".join(consoles[-1].screen().split())
         assert "left with" not in text, text
-        if words in " ".join(text.split()):
-            return text
+        if done(text):
+            return
     screens = "\n".join(one.screen() for one in consoles)
-    raise AssertionError(f"Enter alone never came to {words!r}, only to:\n{screens}")
+    raise AssertionError(f"Enter alone came only to:\n{screens}")
 
 
 def test_enter_alone_leads_from_boot_to_a_verdict(unpaired, tmp_path):
     began = time.monotonic()
-    alpha, beta = (Console(unpaired.command(site, LINKLADDER), keep=tmp_path, name=site) for site in SITES)
+    keep = Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path)) / "tmux" / "enter_alone"
+    keep.mkdir(parents=True, exist_ok=True)
+    alpha, beta = (Console(unpaired.command(site, LINKLADDER), keep=keep, name=site) for site in SITES)
     try:
-        press_until((alpha, beta), "is paired")  # "one of the two screens is enough from here on", says beta's
-        press_until((alpha,), "From same-vlan to dc-link")
+        paired = unpaired.state("beta") / "peers.json"
+        press_until((alpha, beta), lambda _: paired.exists())  # "one of the two screens is enough", say both
+        press_until((alpha,), lambda text: "From same-vlan to dc-link" in text)
+        alpha.until("[run]")  # which keeps it
         took = time.monotonic() - began
         (run,) = json.loads(unpaired.linkladder("alpha", "runs", "--json").stdout)
         assert run["state"] == "complete" and run["verdict"], run
