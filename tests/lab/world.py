@@ -64,18 +64,24 @@ class Lab:
         self._delay = Delay(self._in, self.space("net"))
 
     @contextlib.contextmanager
-    def paired(self) -> Iterator[Self]:
-        """Up, with two appliances that know the link and each other; then gone, with all that they stored."""
+    def unpaired(self) -> Iterator[Self]:
+        """Up, with two appliances as out of the box; then gone, with all that they stored."""
         self._lock = hold(self.prefix, self.patience)  # who waits in vain has nothing to take down
         try:
             self.up()
-            self.describe_link()
             for site in SITES:
                 self.start_control(site)
-            self.pair()
             yield self
         finally:
             self.down(forget=True)
+
+    @contextlib.contextmanager
+    def paired(self) -> Iterator[Self]:
+        """The same, and they know the link and each other."""
+        with self.unpaired():
+            self.describe_link()
+            self.pair()
+            yield self
 
     # --- names
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
+import sys
 import time
 from pathlib import Path
+
+import pytest
 
 import spaces
 from console import Console
 
+REAL_CONSOLES = (
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
+)
+LINKLADDER = [sys.executable, "-m", "linkladder"]
 SOON = 1.2  # seconds: keys that come sooner than a person can read are not taken
 
 

@@ -9,23 +9,16 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from console import Console, kill_tui
-from journey import SOON, choose, climb, code, fill, go_on, kill, running, yes
+from journey import LINKLADDER, REAL_CONSOLES, SOON, choose, climb, code, fill, go_on, kill, running, yes
 from world import SITES, Lab
 
-pytestmark = [
-    pytest.mark.lab,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
-    pytest.mark.timeout(900),
-]
-LINKLADDER = [sys.executable, "-m", "linkladder"]
+pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(900)]
 PLAN = "quick" if os.environ.get("LINKLADDER_FULL") else "brief"
 PLANS = {
     "brief": """
@@ -65,18 +58,12 @@ PLANS = {
 @pytest.fixture(scope="module")
 def lab():
     """As out of the box: nobody is paired and nothing is described."""
-    made = Lab("llt")
-    made.up()
-    try:
-        for site in SITES:
-            made.start_control(site)
+    with Lab("llt").unpaired() as made:
         folder = made.state("alpha") / "plans"
         folder.mkdir(exist_ok=True)
         for name, text in PLANS.items():
             (folder / f"{name}.toml").write_text(text)
         yield made
-    finally:
-        made.down(forget=True)
 
 
 @pytest.fixture

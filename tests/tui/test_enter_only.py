@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,17 +15,12 @@ from pathlib import Path
 import pytest
 
 from console import Console
+from journey import LINKLADDER, REAL_CONSOLES
 from world import SITES, Lab
 
-pytestmark = [
-    pytest.mark.lab,
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
-    pytest.mark.timeout(900),
-]
+pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(900)]
 FULL = bool(os.environ.get("LINKLADDER_FULL"))
 EVERY = 1.3  # seconds between two Enters
-LINKLADDER = [sys.executable, "-m", "linkladder"]
 BRIEF = """
 name = "brief"
 [[experiment]]
@@ -46,19 +39,13 @@ PATIENCE = 600.0 if FULL else 180.0
 @pytest.fixture
 def unpaired():
     """Two appliances as they boot: nobody is paired and no link is described."""
-    made = Lab("lle")
-    made.up()
-    try:
-        for site in SITES:
-            made.start_control(site)
+    with Lab("lle").unpaired() as made:
         if not FULL:
             plans = made.state("alpha") / "plans"
             plans.mkdir(exist_ok=True)
             (plans / "brief.toml").write_text(BRIEF)
             (made.state("alpha") / "link.toml").write_text('plan = "brief"\n')
         yield made
-    finally:
-        made.down(forget=True)
 
 
 def press_until(consoles: tuple[Console, ...], done: Callable[[str], bool]) -> None:
