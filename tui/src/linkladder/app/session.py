@@ -79,7 +79,7 @@ class LiveSession:
             self._over = self._over or isinstance(event, events.RunFinished)
         if not running and not self._over:
             self._over = True
-            gone = "the measuring process is gone; start linkladder's next step to go on where it stopped"
+            gone = "the measuring process is gone"
             reason = str(_read(self._folder / "run.json").get("ended") or gone)
             entries.append((self._now(), events.RunFinished(self.run_id, RunState.INCOMPLETE, 0, reason)))
         if self._over:
