@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 
 import pytest
 
@@ -81,17 +82,19 @@ def test_ssh_in_words(state, words):
     assert ssh_words(state) == words
 
 
-async def opened(pilot, app) -> None:
-    await until(pilot, "Quit")
-    app.push_screen(SystemScreen())
-    await until(pilot, "records are in UTC")
+@contextlib.asynccontextmanager
+async def system_screen(backend):
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Quit")
+        app.push_screen(SystemScreen())
+        await until(pilot, "records are in UTC")
+        yield pilot
 
 
 async def test_a_fixed_address_is_checked_then_asked_then_set():
     backend = synth.settled()
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await pilot.press("down", "enter")
         await until(pilot, "written with its prefix")
         await pilot.press("enter", "right", "enter", *"10.7.0.9", "enter", "enter", "enter")
@@ -105,9 +108,7 @@ async def test_a_fixed_address_is_checked_then_asked_then_set():
 
 async def test_ssh_password_never_shows_and_never_is_an_argument():
     backend = synth.settled()
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await pilot.press("down", "down", "down", "enter")
         assert "< set a password >" in await until(pilot, "neither key nor password")
         await pilot.press("enter", "enter")
@@ -122,9 +123,7 @@ async def test_ssh_password_never_shows_and_never_is_an_argument():
 async def test_another_kernel_for_one_boot():
     backend = synth.settled()
     backend.switches = Appliance(kernel="kernel", kernels=("kernel", "kernel.GENERIC"), ssh=False)
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await pilot.press(*["down"] * 4, "enter")
         await until(pilot, "< kernel.GENERIC >")
         await pilot.press("enter", "enter")
@@ -137,9 +136,7 @@ async def test_another_kernel_for_one_boot():
 
 async def test_power_is_asked_for_with_no_as_the_answer():
     backend = synth.settled()
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await pilot.press("end", "enter")
         await until(pilot, "Power off now?")
         await pilot.press("enter")
@@ -150,9 +147,7 @@ async def test_power_is_asked_for_with_no_as_the_answer():
 async def test_where_nothing_can_be_changed_that_is_said_before_a_form_is_filled():
     backend = synth.settled()
     backend.switches = Appliance("this is Linux, which its owner sets up; only an appliance changes these", "Etc/UTC")
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await until(pilot, "Nothing below can be changed: this is Linux")
         for _ in range(2):
             await pilot.press("enter")
@@ -168,9 +163,7 @@ async def test_what_the_helper_refuses_is_told():
         raise EnvironmentFault(f"{verb} was not done", "zone: there is none of the name UTC")
 
     backend.system = refuses
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await pilot.press("down", "down", "enter")
         await until(pilot, "A city or a zone")
         await pilot.press(*"UTC", "enter")
@@ -197,9 +190,7 @@ async def test_a_live_medium_is_installed_after_two_questions_that_name_what_is_
     backend = synth.settled()
     parts = (Part("efi", 33554432), Part("freebsd-ufs", 3 << 30, "linkladder"))
     backend.drives = (Disk("da0", 8 << 30, used=True), Disk("ada1", 40 << 30, "QEMU HARDDISK", parts))
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await until(pilot, "put this system onto a disk")
         for answers in ((), ("left",)):  # the safe answer first, then both of the other ones
             await pilot.press("end", "enter")
@@ -226,9 +217,7 @@ async def test_an_installation_under_way_is_not_left():
         raise EnvironmentFault(f"{verb} was not done", "bsdinstall did not end well")
 
     backend.system = slow
-    app = LadderApp(backend)
-    async with app.run_test(size=CONSOLE) as pilot:
-        await opened(pilot, app)
+    async with system_screen(backend) as pilot:
         await until(pilot, "put this system onto a disk")
         await pilot.press("end", "enter", "enter", "enter")
         await until(pilot, "Erase ada1?")
