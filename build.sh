@@ -23,9 +23,11 @@ usage() {
 		./build.sh fetch    all that an image needs, into one folder, for an offline build
 		./build.sh help     this text
 
-		lab takes:  --headless [--plan P] [--json F] [--html F]   run a plan and exit
+		lab takes:  --headless [--plan P] [--rung R] [--json F] [--html F]   run a plan and exit
+		            --keep                             leave the lab up afterwards
 		            --down                             remove every trace of the lab
-		            --single                           one console instead of two
+		            --single, --shell                  one console instead of two; a shell instead
+		            --unpaired                         leave the pairing to you
 		            --dc-rate R --dc-delay MS --dc-loss PERCENT --dc-mtu N   the DC link
 		            --vm IMAGE                         two copies of a built image instead
 		image takes: see ./build.sh image --help
@@ -104,7 +106,7 @@ lab_packages() {
 	case $(uname -s) in
 	Linux) install_missing ip:iproute2 iperf:iperf sshd:openssh-server ping:iputils-ping ss:iproute2 tc:iproute2 \
 		nft:nftables tmux:tmux ethtool:ethtool ;;
-	FreeBSD) for tool in iperf netperf tmux; do have "$tool" || say "please install $tool: pkg install $tool"; done ;;
+	*) die "the lab needs Linux and its network namespaces" ;;
 	esac
 }
 

@@ -8,12 +8,8 @@ import pytest
 
 from linkladder import tools
 from linkladder.model import Experiment, Fault, Protocol
-from linkladder.tools import Expectation, Outcome
+from linkladder.tools import Outcome
 from tools_cases import MODERN, TWO_ENDS
-
-LOOPBACK = Expectation("127.0.0.1", "127.0.0.1")
-BOTH = ("iperf-2.1.8-two-ends", "iperf-2.2.1-two-ends")
-
 
 SERVER = """\
 Server listening on TCP port 7000 with pid 1

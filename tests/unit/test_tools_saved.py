@@ -8,10 +8,6 @@ import pytest
 
 from linkladder import tools
 from linkladder.model import Fault, Tool
-from linkladder.tools import Expectation
-
-LOOPBACK = Expectation("127.0.0.1", "127.0.0.1")
-BOTH = ("iperf-2.1.8-two-ends", "iperf-2.2.1-two-ends")
 
 
 def test_saved_output_of_every_iperf_capture(captures: Path) -> None:

@@ -33,9 +33,9 @@ from linkladder.agent.processes import search_path
 from linkladder.agent.service import tool_version
 from linkladder.errors import LinkladderError
 from linkladder.model import HostFacts, Tool
+from linkladder.tools import OLDEST_IPERF
 from linkladder.tunables import settings_in_force
 
-LEAST_IPERF = (2, 0, 13)
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
 PING_WAIT = 5.0
@@ -85,8 +85,13 @@ def _tools(system: str) -> Iterator[Finding]:
             worst = State.BAD if tool != Tool.NETPERF else State.WARN
             lost = "transaction tests are left out" if tool == Tool.NETPERF else "nothing can be measured without it"
             yield Finding(tool.value, worst, f"not found; {lost}", how)
-        elif tool == Tool.IPERF and _numbers(version) < LEAST_IPERF:
-            yield Finding(tool.value, State.BAD, f"version {version} is too old", f"{how}: 2.0.13 or newer")
+        elif tool == Tool.IPERF and _numbers(version) < OLDEST_IPERF:
+            yield Finding(
+                tool.value,
+                State.BAD,
+                f"version {version} is too old",
+                f"{how}: {'.'.join(map(str, OLDEST_IPERF))} or newer",
+            )
         else:
             yield Finding(tool.value, State.OK, version)
     if not shutil.which("netserver", path=search_path()) and tool_version(Tool.NETPERF):
@@ -94,7 +99,7 @@ def _tools(system: str) -> Iterator[Finding]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit()) or LEAST_IPERF
+    return tuple(int(part) for part in version.split(".") if part.isdigit()) or OLDEST_IPERF
 
 
 def _helper() -> Finding:

@@ -57,9 +57,10 @@ from linkladder.tools.face import Expectation, Layout, Outcome, ToolVersions, Un
 from linkladder.tools.live import LiveParser
 from linkladder.tools.ping import path_mtu, rtt_of
 from linkladder.tools.ping import ttl as ping_ttl
-from linkladder.tools.versions import layout, parse_version, version_command, versions_of
+from linkladder.tools.versions import OLDEST_IPERF, layout, parse_version, version_command, versions_of
 
 __all__ = [
+    "OLDEST_IPERF",
     "Expectation",
     "Layout",
     "LiveParser",
