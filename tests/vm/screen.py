@@ -13,7 +13,7 @@ from pathlib import Path
 from .machine import SLOW, Machine
 
 KEYS = {"Enter": "\r", "Tab": "\t", "Escape": "\x1b", "F2": "\x1bOQ", "F3": "\x1bOR"}
-KEYS |= {"Up": "\x1b[A", "Down": "\x1b[B", "Right": "\x1b[C", "Left": "\x1b[D"}
+KEYS |= {"End": "\x1b[F", "Up": "\x1b[A", "Down": "\x1b[B", "Right": "\x1b[C", "Left": "\x1b[D"}
 
 
 class Screen:

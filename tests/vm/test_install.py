@@ -1,6 +1,7 @@
 """From the installer ISO and from the live stick onto an empty disk, which then boots by itself with all that it needs.
 
-LINKLADDER_ISO=out/linkladder-VERSION-amd64.iso and LINKLADDER_RAW=out/linkladder-VERSION-amd64.img.xz run them.
+LINKLADDER_ISO=out/linkladder-VERSION-amd64.iso and LINKLADDER_RAW=out/linkladder-VERSION-amd64.img.xz (or the unpacked
+image) run them.
 """
 
 from __future__ import annotations
@@ -91,9 +92,11 @@ def test_the_iso_installs_onto_an_empty_disk_that_boots(tmp_path: Path, empty: P
 
 @pytest.mark.skipif(not RAW, reason="LINKLADDER_RAW names no raw image")
 def test_the_live_stick_offers_its_installation_in_the_tui(tmp_path: Path, empty: Path, drawn: list[Screen]) -> None:
-    raw, stick = tmp_path / "stick.img", tmp_path / "stick.qcow2"
-    with raw.open("wb") as file:
-        subprocess.run(["xz", "-dcT0", RAW], stdout=file, check=True)
+    raw, stick = Path(RAW).resolve(), tmp_path / "stick.qcow2"
+    if raw.suffix == ".xz":
+        raw = tmp_path / "stick.img"
+        with raw.open("wb") as file:
+            subprocess.run(["xz", "-dcT0", RAW], stdout=file, check=True)
     subprocess.run(["qemu-img", "create", "-qf", "qcow2", "-b", str(raw), "-F", "raw", str(stick), "8G"], check=True)
     machine = Machine(tmp_path, empty, "stick", 7, stick=stick, memory=2048)
     machine.start()
@@ -105,7 +108,7 @@ def test_the_live_stick_offers_its_installation_in_the_tui(tmp_path: Path, empty
         screen.until("> Open pairing", 180)
         screen.keys("s")
         screen.until("put this system onto a disk", 120)
-        screen.keys("Up", "Enter")  # the last of the menu
+        screen.keys("End", "Enter")
         screen.until("Install onto a disk")
         text = screen.until("[ Go on ]")
         assert "vtbd0, 8.00 GB" in text and "da0" not in text, "the stick itself is not offered"
