@@ -19,9 +19,11 @@ from linkladder.commands.planning import asked, describe, follow_up, load
 from linkladder.commands.stored import outcome, write_json
 from linkladder.engine import Engine
 from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.judge import judge_document
 from linkladder.model import Experiment, Plan, RungName, RunState
 from linkladder.pairing import peers
 from linkladder.peer import NearEnd, connect
+from linkladder.report.text import clean
 from linkladder.store import Store
 
 
@@ -111,6 +113,8 @@ async def _measure(args: argparse.Namespace, plan: Plan, store: Store, shown: Pr
         print(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}", file=sys.stderr)
         return 3
     document = store.load(ended.run_id, output=False)
+    if not shown.quiet:
+        print(f"\n{clean(judge_document(document).sentence)}", file=sys.stderr)
     if any(r.unavailable for r in document.rungs):
         return 3
     return 1 if ended.failed_trials else 0
@@ -185,7 +189,7 @@ class Progress:
                 return f"  {event.text}"
             case ev.RunFinished():
                 failed = f", {event.failed_trials} trials failed" if event.failed_trials else ""
-                return f"run {event.run_id}: {event.state}{failed}; linkladder show {event.run_id} shows it"
+                return f"run {event.run_id}: {event.state}{failed}; linkladder judge {event.run_id} says why"
         return ""
 
     def _pass(self, seconds: float) -> None:

@@ -82,7 +82,8 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
         judged = dataclasses.replace(judged, provisional=True)
     if top is not RungName.DC_LINK and judged.verdict is Verdict.PASS:
         what = "only the generator was measured, no link" if top in GENERATOR else "the link itself was not measured"
-        said = f"INCOMPLETE: {what}. {judged.sentence.partition(': ')[2]}"
+        measured = judged.sentence.partition(": ")[2]
+        said = f"INCOMPLETE: {what}. {measured[:1].upper()}{measured[1:]}"
         return dataclasses.replace(judged, verdict=Verdict.INCOMPLETE, provisional=True, sentence=said)
     if top is not RungName.DC_LINK:
         note = f"The link itself was not part of this run; its highest rung is {top}."
