@@ -10,10 +10,11 @@ from textual.pilot import Pilot
 
 import synth
 from helpers import until
-from linkladder.app.backend import Heard, PeerView
+from linkladder.app.backend import Heard, PairingState, PairStage, PeerView
 from linkladder.app.main import LadderApp
-from linkladder.app.pairing import PairingAdapter
+from linkladder.app.pairing import PairingAdapter, after
 from linkladder.app.screens.trusted import TrustedScreen
+from linkladder.pairing import events as say
 from linkladder.pairing import handoff
 from linkladder.pairing.service import PairingService
 
@@ -100,3 +101,16 @@ async def test_a_script_answers_for_the_console(own_state: Path, unused_tcp_port
     assert said == "no code is waiting to be confirmed"
     await adapter.close()
     assert await handoff.ask("123 456") is None
+
+
+async def test_two_that_call_each_other_see_the_code():
+    """The other end's call came first: an Enter that was meant for the list must not hide its code."""
+    code = say.CodeReady("520 938", ("owl", "apron", "goose"), "beta", "10.98.0.2", "SHA256:abc", True, False)
+    shown = after(PairingState(PairStage.LISTENING), code)
+    assert after(shown, say.Dialling("10.98.0.2")) == shown
+    adapter = PairingAdapter(PairingService(name="alpha", bind="127.0.0.1", discover=False))
+    adapter._shown = shown
+    await adapter.pair_with("10.98.0.2")  # the window is not open: a real call would fail
+    assert adapter.state().stage is PairStage.COMPARE
+    waiting = after(shown, say.Confirmed())
+    assert after(waiting, say.Dialling("10.98.0.2")) == waiting
