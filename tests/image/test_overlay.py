@@ -106,6 +106,13 @@ def test_shell_is_well_formed(script: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize("script", scripts(), ids=lambda p: str(p.relative_to(TOP)))
+def test_patterns_count_no_further_than_freebsd_does(script: Path) -> None:
+    """RE_DUP_MAX is 255 there, and a pattern with more matches nothing [lib/libc/regex/regcomp.c]."""
+    counts = re.findall(r"\{(\d+)(?:,(\d*))?\}", script.read_text())
+    assert [c for pair in counts for c in pair if c and int(c) > 255] == []
+
+
 def test_scripts_are_executable() -> None:
     folders = ("etc/rc.d", "usr/local/etc/rc.d", "usr/local/libexec")
     files = [p for folder in folders for p in (OVERLAY / folder).iterdir()]
