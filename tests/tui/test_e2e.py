@@ -172,9 +172,10 @@ def test_from_nothing_to_a_report_on_disk(lab, console):
     alpha.keys("x")
     alpha.until("HTML report")
     alpha.keys("Enter")
-    alpha.until(".html")
+    alpha.until("Written:")
     (report,) = (lab.state("alpha") / "export").glob("*.html")
     assert "The operator was asked: Move beta to the other data centre" in report.read_text()
+    assert str(report) in "".join(alpha.screen().split()), "where it lies is shown, over as many lines as it takes"
 
 
 def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):

@@ -117,6 +117,16 @@ def test_what_contradicts_itself_is_no_result() -> None:
         assert not outcome.ok and outcome.fault == Fault.TOOL and outcome.reason, bad
 
 
+def test_a_last_result_of_no_length_is_no_damage() -> None:
+    """As netperf 2.7 printed it on Linux: the test ended 0.4 ms after the second interim result."""
+    more = "NETPERF_INTERIM_RESULT[3]={}\nNETPERF_UNITS[3]=Trans/s\n"
+    more += "NETPERF_INTERVAL[3]=0.000\nNETPERF_ENDING[3]=1003.000\n"
+    one, good = replace(RR, sessions=1), session([100.0, 100.0, 100.0])
+    outcome = verdict(one, (good + more.format("11721.61"),))
+    assert outcome.ok and outcome.transactions == verdict(one, (good,)).transactions, outcome.reason
+    assert "not whole" in verdict(one, (good + more.format("nan"),)).reason, "one that is broken stays so"
+
+
 def test_a_session_that_died() -> None:
     outcome = verdict(replace(RR, sessions=2), (session([1, 1, 1]), ""), expect=replace(EXPECT, exit_codes=(0, -9)))
     assert outcome.fault == Fault.TOOL and "1 of 2 netperf sessions gave no result" in outcome.reason

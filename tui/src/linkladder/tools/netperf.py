@@ -56,6 +56,10 @@ class _Interim:
     interval: float | None = None
     ending: float | None = None
 
+    def too_short(self) -> bool:
+        """A last result of under half a millisecond is printed with an interval of 0.000: whole, and of no weight."""
+        return self.interval == 0 and self.rate is not None and self.ending is not None and self.units in SCALES
+
     def piece(self) -> Piece | None:
         if self.rate is None or not self.interval or self.ending is None or self.units not in SCALES:
             return None
@@ -97,6 +101,8 @@ def _join(session: Session, seen: dict[int, _Interim]) -> None:
             session.conflict = session.conflict or f"interim result {place} is missing"
         piece = seen[number].piece()
         last = session.pieces[-1].end if session.pieces else None
+        if seen[number].too_short():
+            continue
         if piece is None:
             session.conflict = session.conflict or f"interim result {number} is not whole"
         elif last is not None and abs(piece.start - last) > JOINT:
