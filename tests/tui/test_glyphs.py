@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkladder.app.glyphs import CP437, plain
+import synth
+from linkladder.app.glyphs import CP437, GlyphFilter, plain
+from linkladder.app.main import LadderApp
 from linkladder.app.terminal import Glyphs, survey
 
 
@@ -35,3 +37,13 @@ def test_terminals_are_told_apart(environ, tty, glyphs, console, colour):
     found = survey(environ, tty)
     assert (found.glyphs, found.console, found.colour) == (glyphs, console, colour)
     assert survey(environ, tty, "ascii").glyphs is Glyphs.ASCII
+
+
+async def test_a_line_is_converted_once_and_not_at_all_where_the_terminal_has_everything():
+    """A new filter a frame would defeat Textual's cache of filtered lines, a third of what a live trial costs."""
+    for tier, wanted in ((Glyphs.UNICODE, 0), (Glyphs.CP437, 1), (Glyphs.ASCII, 1)):
+        app = LadderApp(synth.settled(), tier)
+        async with app.run_test(size=(80, 25)):
+            first, again = app.get_line_filters(), app.get_line_filters()
+            assert all(a is b for a, b in zip(first, again, strict=True))
+            assert sum(isinstance(f, GlyphFilter) for f in first) == wanted

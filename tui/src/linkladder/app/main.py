@@ -49,6 +49,8 @@ class LadderApp(Sturdy):
     def __init__(self, backend: Backend | Callable[[], Backend], glyphs: Glyphs = Glyphs.UNICODE) -> None:
         self.glyphs = glyphs
         super().__init__()
+        # The same objects every time: Textual keeps each line's filtered form by the filter that made it.
+        self._before, self._after = MonoFilter(), GlyphFilter(glyphs)
         self.theme = "ansi-dark"
         self.loaded = asyncio.Event()
         self.failed: LinkladderError | None = None  # why there is nothing to show
@@ -62,8 +64,9 @@ class LadderApp(Sturdy):
         self._doctor: Aside[tuple[Finding, ...]] = Aside()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        mono = [MonoFilter()] if self.no_color else []  # before Textual's own filter takes the colours away
-        return [*mono, *super().get_line_filters(), GlyphFilter(self.glyphs)]
+        mono = [self._before] if self.no_color else []  # before Textual's own filter takes the colours away
+        glyphs = [self._after] if self._after.enabled else []
+        return [*mono, *super().get_line_filters(), *glyphs]
 
     def on_mount(self) -> None:
         from linkladder.app.screens.home import HomeScreen

@@ -98,6 +98,7 @@ half as much again as was bought, so that the machine is not the limit further u
     def __init__(self) -> None:
         super().__init__()
         self._shown: dict[str, str] = {}
+        self._whole = False  # are all parts of the screen there?
         self._judged: dict[str, RungJudgement] = {}
         self._keys = (False, False)  # what the footer's keys depend on
         self._over = 0  # rungs whose verdicts are known
@@ -138,7 +139,8 @@ half as much again as was bought, so that the machine is not the limit further u
     def on_tick(self) -> None:
         """Redraw what has changed, at most twice a second."""
         progress = self.ladder_app.progress
-        if len(self.query("#bars, #far")) < 2:  # not all of it is there yet
+        self._whole = self._whole or len(self.query("#bars, #far")) == 2
+        if not self._whole:
             return
         if progress is None:
             self._put("say", Text("No run is going on. Esc, then Climb the ladder, starts one."))
