@@ -105,7 +105,7 @@ async def test_a_script_answers_for_the_console(own_state: Path, unused_tcp_port
 
 async def test_two_that_call_each_other_see_the_code():
     """The other end's call came first: an Enter that was meant for the list must not hide its code."""
-    code = say.CodeReady("520 938", ("owl", "apron", "goose"), "beta", "10.98.0.2", "SHA256:abc", True, False)
+    code = say.CodeReady("520 938", ("owl", "apron", "goose"), "beta", "10.98.0.2", "SHA256:abc", False)
     shown = after(PairingState(PairStage.LISTENING), code)
     assert after(shown, say.Dialling("10.98.0.2")) == shown
     adapter = PairingAdapter(PairingService(name="alpha", bind="127.0.0.1", discover=False))

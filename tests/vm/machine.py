@@ -226,7 +226,8 @@ class Machine:
             ]
             words += ["-device", "ide-cd,drive=cd0,bootindex=0"]
         if self.stick is not None:
-            words += ["-device", "qemu-xhci", "-drive", f"file={self.stick},if=none,id=u0,format=qcow2"]
+            # QEMU's xHCI loses the end of a transfer now and then under emulation, and the stick answers no more.
+            words += ["-device", "usb-ehci", "-drive", f"file={self.stick},if=none,id=u0,format=qcow2"]
             words += ["-device", "usb-storage,drive=u0,bootindex=0"]
         if self.vmware:  # told by the serial number and by the answer of the port that VMware's guests ask
             words[words.index("-cpu") + 1] += ",-hypervisor"

@@ -124,7 +124,11 @@ def test_memory_when_idle(booted: Machine) -> None:
     _, said = shell.run("ps -axo rss,command | grep -E 'python|linkladder' | grep -v grep")
     _, vm = shell.run("sysctl -n vm.stats.vm.v_active_count vm.stats.vm.v_wire_count hw.pagesize | tr '\\n' ' '")
     active, wired, page = map(int, vm.split())
-    print(f"idle: {(active + wired) * page >> 20} MB active and wired; processes (KB): {said}")
+    idle = (active + wired) * page >> 20
+    print(f"idle: {idle} MB active and wired; processes (KB): {said}")
+    resident = [int(line.split()[0]) for line in said.splitlines() if line.strip()]
+    assert resident and max(resident) < 120_000, "what the TUI may take"
+    assert idle < 400, "seen at 187 MB"
 
 
 def test_a_second_boot_changes_nothing(image: Path, network: Network, tmp_path: Path) -> None:

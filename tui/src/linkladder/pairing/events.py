@@ -61,7 +61,6 @@ class CodeReady:
     name: str
     address: str
     fingerprint: str
-    incoming: bool
     by_secret: bool
 
 

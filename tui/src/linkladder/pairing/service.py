@@ -285,8 +285,8 @@ class PairingService:
         assert card and code
         self._decision = asyncio.get_running_loop().create_future()
         decision = self._decision
-        self._ready = say.CodeReady(code.digits, code.words, card.name, link.address, fingerprint(card.host_key),
-                                    session.role is Role.RESPONDER, self._secret is not None)  # fmt: skip
+        key, by_secret = fingerprint(card.host_key), self._secret is not None
+        self._ready = say.CodeReady(code.digits, code.words, card.name, link.address, key, by_secret)
         self._tell(self._ready)
         if self._secret is not None:
             decision.set_result(True)
