@@ -24,6 +24,8 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78
 # What the first screen always shows.
 TUI = r"Next step"
 # Emulation takes many times what hardware takes: every wait is multiplied.
+# Soft updates write a name up to half a minute after the file that it names: before the plug is pulled on purpose.
+WRITTEN = "sync; sleep 35; sync; sync"
 SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .machine import Machine
+from .machine import WRITTEN, Machine
 from .test_power import put
 
 SECRET = "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000"
@@ -31,7 +31,7 @@ cat <<'DOCUMENT'
 </Environment>
 DOCUMENT
 """
-FORGET = "rm -rf /state/system/* /state/linkladder/* /etc/hostid; sync; sync"
+FORGET = f"rm -rf /state/system/* /state/linkladder/* /etc/hostid; {WRITTEN}"
 
 
 def tool(given: dict[str, str]) -> str:
@@ -68,7 +68,7 @@ def test_the_first_boot_applies_what_was_given_at_deployment(image: Path, tmp_pa
             seen.append(shell.run("cd /state/system && cksum rc.conf hostid ssh/*key* ../linkladder/keys/*")[1])
             # What is given to a machine that has booted before changes nothing.
             put(shell, "/usr/local/bin/vmtoolsd", tool(GIVEN | {"hostname": "another", "address": "198.51.100.7/24"}))
-            shell.run("sync; sync")
+            shell.run(WRITTEN, 120)
             machine.cut()
         assert seen[0] == seen[1]
     finally:
