@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextvars
 import secrets
 import socket
 from pathlib import Path
@@ -122,3 +123,29 @@ class Console:
 def stored(folder: Path) -> str:
     path = folder / "peers.json"
     return path.read_text() if path.exists() else ""
+
+
+THIS_END: contextvars.ContextVar[str] = contextvars.ContextVar("end", default="alpha")  # whose task is it?
+
+
+async def console(name: str, port: int, **options: object) -> Console:
+    """A console whose own tasks see its own state folder."""
+
+    async def make() -> Console:
+        THIS_END.set(name)
+        return await Console(name, port, **options).open()
+
+    return await asyncio.create_task(make())
+
+
+async def two(**options: object) -> tuple[Console, Console]:
+    ports = free_port(), free_port()
+    return await console("alpha", ports[0], **options), await console("beta", ports[1], **options)
+
+
+async def call(one: Console, other: Console) -> None:
+    async def dial() -> None:
+        THIS_END.set(one.service.name)
+        await one.service.dial("127.0.0.1", other.service.port)
+
+    one.call = asyncio.create_task(dial())  # type: ignore[attr-defined]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import json
 import socket
 import sys
@@ -11,51 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import state
 from linkladder.pairing import events as say
 from linkladder.pairing import handoff, link, messages, peers, secret, service
 from linkladder.pairing.messages import Role
-from pairing_ends import Console, end, free_port, real, yes
-
-
-@pytest.fixture
-def two_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Both ends run in this process; the context of the task that asks tells whose state folder is meant."""
-    folders = {name: tmp_path / name for name in ("alpha", "beta")}
-    for one in folders.values():
-        one.mkdir(mode=0o700)
-
-    def folder() -> Path:
-        return folders[_CONTEXT.get()]
-
-    monkeypatch.setattr(state, "folder", folder)
-    return folders
-
-
-_CONTEXT: contextvars.ContextVar[str] = contextvars.ContextVar("end", default="alpha")
-
-
-async def console(name: str, port: int, **options: object) -> Console:
-    """A console whose own tasks see its own state folder."""
-
-    async def make() -> Console:
-        _CONTEXT.set(name)
-        return await Console(name, port, **options).open()
-
-    return await asyncio.create_task(make())
-
-
-async def two(**options: object) -> tuple[Console, Console]:
-    ports = free_port(), free_port()
-    return await console("alpha", ports[0], **options), await console("beta", ports[1], **options)
-
-
-async def call(one: Console, other: Console) -> None:
-    async def dial() -> None:
-        _CONTEXT.set(one.service.name)
-        await one.service.dial("127.0.0.1", other.service.port)
-
-    one.call = asyncio.create_task(dial())  # type: ignore[attr-defined]
+from pairing_ends import THIS_END, call, console, end, free_port, real, two, yes
 
 
 def names(folder: Path) -> list[str]:
@@ -130,22 +88,6 @@ async def test_idle_and_babbling_callers_cost_no_guess(two_states: dict[str, Pat
     await asyncio.sleep(0.2)
     assert beta.service.left == 3 and beta.service.is_open and not beta.saw(say.Failed)
     await beta.service.close()
-
-
-async def test_both_ends_starting_at_once(two_states: dict[str, Path]) -> None:
-    for _ in range(5):
-        alpha, beta = await two()
-        await call(alpha, beta)
-        await call(beta, alpha)
-        shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
-        assert shown[0].code == shown[1].code
-        await alpha.service.confirm()
-        await beta.service.confirm()
-        await alpha.wait(say.Paired)
-        await beta.wait(say.Paired)
-        assert not alpha.saw(say.Failed) and not beta.saw(say.Failed)
-        await alpha.wait(say.WindowClosed)
-        await beta.wait(say.WindowClosed)
 
 
 async def test_time_runs_out(two_states: dict[str, Path]) -> None:
@@ -263,7 +205,7 @@ async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(
     server = await asyncio.start_server(between, "127.0.0.1", 0)
 
     async def dial() -> None:
-        _CONTEXT.set("alpha")
+        THIS_END.set("alpha")
         await alpha.service.dial("127.0.0.1", server.sockets[0].getsockname()[1])
 
     task = asyncio.create_task(dial())
@@ -303,7 +245,7 @@ async def test_a_yes_that_was_forged_on_the_way_pins_nothing(two_states: dict[st
 
     server = await asyncio.start_server(between, "127.0.0.1", 0)
     alpha.service.port = server.sockets[0].getsockname()[1]  # where it dials
-    _CONTEXT.set("alpha")
+    THIS_END.set("alpha")
     await asyncio.create_task(alpha.service.dial("127.0.0.1"))
     shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
     assert shown[0].code == shown[1].code

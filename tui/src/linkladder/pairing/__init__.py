@@ -13,6 +13,9 @@ in lines of JSON of at most 4 KiB each:
     done     said after the keys are stored: 256 random bits that open the hash in `confirm`
     refuse   at any time instead, with one of a fixed list of reasons
 
+Of two calls that cross, the one of the end with the lower tie-breaker goes on unless it comes to nothing; nothing has
+been revealed in the other.
+
 The transcript is SHA-256 over the lines of both ends just as they were sent: hello, commit, reveal, each first of the
 initiator, then of the responder.  Every hash begins with the protocol's name, its version and a label, and every part
 has its length before it.  The code is derived from a hash of the transcript: six digits, and three of 256 words from

@@ -40,6 +40,7 @@ class Reason(StrEnum):
     """Why an end ends a pairing; the only words that it lets out."""
 
     BUSY = "busy"
+    CROSSED = "crossed"
     REFUSED = "refused"
     CLOSED = "closed"
     VERSION = "version"
@@ -53,6 +54,7 @@ class Reason(StrEnum):
 
 EXPLAINED = {
     Reason.BUSY: "it is pairing with another appliance just now",
+    Reason.CROSSED: "both ends called each other, and the other call goes on",
     Reason.REFUSED: "the other end refused",
     Reason.CLOSED: "the other end closed its pairing window",
     Reason.VERSION: "the two ends speak different versions of the pairing protocol",

@@ -28,7 +28,7 @@ from linkladder.pairing import peers
 from linkladder.pairing.card import KeyProver, own_card, peer_of
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
 from linkladder.pairing.keys import fingerprint
-from linkladder.pairing.link import Link, WindowShut, connect, why_shut
+from linkladder.pairing.link import STEP_TIME, Link, WindowShut, connect, why_shut
 from linkladder.pairing.messages import LIMIT, Hello, ProtocolError, Reason, Reveal, Role, decode
 from linkladder.pairing.protocol import Handshake, Step
 
@@ -45,10 +45,6 @@ HINTS = {
     Reason.BUSY: "finish or refuse that pairing first",
     Reason.SELF: "choose another address: this one leads back here",
 }
-
-
-class _Superseded(Exception):
-    """Both ends called each other, and the other call goes on."""
 
 
 class _Refused(Exception):
@@ -160,7 +156,7 @@ class PairingService:
             self._server.close()
         if self._beacons:
             await self._beacons.close()
-        if self._engaged:  # it must not wait for a yes that cannot come
+        if self._engaged and not self._engaged.session.agreed:  # it must not wait for a yes that cannot come
             with contextlib.suppress(OSError, TimeoutError):
                 await self._engaged.send(self._engaged.session.refuse(Reason.CLOSED))
         current = asyncio.current_task()
@@ -211,20 +207,20 @@ class PairingService:
                 with contextlib.suppress(OSError, TimeoutError):
                     await link.send(session.refuse(error.reason))
             who = session.peer.name if session.peer else link.address
-            theirs = isinstance(error, ProtocolError) and error.reason is Reason.REFUSED
-            if isinstance(error, _Refused) or theirs:
-                self._tell(say.Refused(not theirs, who, self.left))
+            reason = error.reason if isinstance(error, ProtocolError) else None
+            if isinstance(error, _Refused) or reason is Reason.REFUSED:
+                self._tell(say.Refused(isinstance(error, _Refused), who, self.left))
+            elif reason is Reason.CROSSED and not session.revealed:
+                pass  # the other of the two calls goes on
             elif session.revealed or (session.role is Role.INITIATOR and self._engaged is None):
                 self._tell(self._failure(who, error))
-        except _Superseded:
-            pass
         except asyncio.CancelledError:
             self._failures += session.revealed
             link.abort()
             raise
         finally:
             self._calls.pop(link, None)
-            if self._engaged is link:
+            if self._engaged is link and not paired:  # after a pairing nobody gets in before the window is shut
                 self._engaged = self._decision = self._ready = None
             await link.close()
         if paired:
@@ -235,43 +231,46 @@ class PairingService:
     async def _dialled(self, link: Link) -> None:
         session = link.session
         await link.send(session.start())
-        try:
-            await link.step(REVEAL_TIME)
-        finally:
-            self._calls.pop(link, None)
+        await link.step(REVEAL_TIME)
         line = await link.receive()
+        await self._give_way(session.peer_hello.tie if session.peer_hello else "", mine=True)
         self._engage(link)
+        self._calls.pop(link, None)
         await link.send(session.take(line))
-        await link.step()
+        await link.step(REVEAL_TIME)
         await self._compare(link)
 
     async def _answered(self, link: Link) -> None:
         session = link.session
         line = await link.receive()
         hello = decode(line)
-        if isinstance(hello, Hello) and hello.tie > self._tie:
-            # Both may call each other: this end's call goes on then, and the other end answers it at once.
-            for _ in range(100):
-                if not self._calls:
-                    break
-                await asyncio.sleep(0.05)
-        self._engageable(hello.tie if isinstance(hello, Hello) else "")
+        tie = hello.tie if isinstance(hello, Hello) else ""
+        await self._give_way(tie, mine=False)
+        self._engageable(tie)
         await link.send(session.take(line))
         line = await link.receive()
+        await self._give_way(tie, mine=False)  # to a call that began meanwhile
         self._engage(link)  # before anything is revealed: one caller at a time, each a counted guess
         await link.send(session.take(line))
-        await link.step()
+        await link.step(REVEAL_TIME)
         await self._compare(link)
+
+    async def _give_way(self, tie: str, *, mine: bool) -> None:
+        """Both ends may call each other: the call of the end with the lower tie goes on, unless it comes to nothing."""
+        until = time.monotonic() + STEP_TIME
+        while self._engaged is None and time.monotonic() < until:
+            answered = any(one.session.peer_hello and one.session.peer_hello.tie == tie
+                           for _, one in self._callers.values())  # fmt: skip
+            if not (answered and tie < self._tie if mine else self._calls and tie > self._tie):
+                return
+            await asyncio.sleep(0.05)
 
     def _engageable(self, tie: str) -> None:
         if not self.left:
             raise ProtocolError(Reason.CLOSED)
-        if self._engaged is None:
-            return
-        other = self._engaged.session.peer_hello
-        if other and other.tie == tie:
-            raise _Superseded
-        raise ProtocolError(Reason.BUSY)
+        if self._engaged:
+            other = self._engaged.session.peer_hello
+            raise ProtocolError(Reason.CROSSED if other and other.tie == tie else Reason.BUSY)
 
     def _engage(self, link: Link) -> None:
         hello = link.session.peer_hello

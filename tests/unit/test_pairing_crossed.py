@@ -1,0 +1,89 @@
+"""Two consoles that call each other at once make one pairing, however the messages cross."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from linkladder.pairing import events as say
+from linkladder.pairing import link
+from pairing_ends import call, two
+
+
+async def test_both_ends_starting_at_once(two_states: dict[str, Path]) -> None:
+    for _ in range(5):
+        alpha, beta = await two()
+        await call(alpha, beta)
+        await call(beta, alpha)
+        shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
+        assert shown[0].code == shown[1].code
+        await alpha.service.confirm()
+        await beta.service.confirm()
+        await alpha.wait(say.Paired)
+        await beta.wait(say.Paired)
+        assert not alpha.saw(say.Failed) and not beta.saw(say.Failed)
+        await alpha.wait(say.WindowClosed)
+        await beta.wait(say.WindowClosed)
+
+
+async def test_calls_that_cross_on_a_slow_path_make_one_pairing(
+    two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(8623)
+    send, close = link.Link.send, link.Link.close
+
+    async def slow_send(one: link.Link, data: bytes) -> None:
+        await asyncio.sleep(dice.choice((0, 0.02, 0.1, 0.3)))
+        await send(one, data)
+
+    async def slow_close(one: link.Link) -> None:
+        await asyncio.sleep(dice.choice((0, 0.1, 0.4)))
+        await close(one)
+
+    monkeypatch.setattr(link.Link, "send", slow_send)
+    monkeypatch.setattr(link.Link, "close", slow_close)
+
+    async def round_of(late: float) -> None:
+        alpha, beta = await two()
+        await call(alpha, beta)
+        await asyncio.sleep(late)
+        await call(beta, alpha)
+        shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
+        assert shown[0].code == shown[1].code
+        await alpha.service.confirm()
+        await beta.service.confirm()
+        for one in (alpha, beta):
+            await one.wait(say.WindowClosed)
+            await one.call  # type: ignore[attr-defined]
+            assert [len(one.saw(kind)) for kind in (say.CodeReady, say.Paired, say.Failed)] == [1, 1, 0], one.told
+
+    for _ in range(5):
+        await asyncio.gather(*(round_of(dice.choice((0, 0.05, 0.15, 0.3, 0.5))) for _ in range(8)))
+
+
+async def test_a_call_that_comes_as_the_window_shuts_after_a_pairing_gets_no_code(
+    two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alpha, beta = await two()
+    close, shutting = link.Link.close, asyncio.Event()
+
+    async def slow_close(one: link.Link) -> None:
+        shutting.set()
+        await asyncio.sleep(1.0)
+        await close(one)
+
+    await call(alpha, beta)
+    await alpha.wait(say.CodeReady)
+    await beta.wait(say.CodeReady)
+    monkeypatch.setattr(link.Link, "close", slow_close)
+    await alpha.service.confirm()
+    await beta.service.confirm()
+    await shutting.wait()
+    await call(beta, alpha)
+    await alpha.wait(say.WindowClosed)
+    await beta.wait(say.WindowClosed)
+    for one in (alpha, beta):
+        assert len(one.saw(say.CodeReady)) == 1 and not one.saw(say.Failed), one.told
