@@ -208,25 +208,31 @@ the link, climb the ladder, read the report.
         most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # in place of the line that counts it
         lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
         self.query_one("#host", Static).update(lines)
-        wide = max(len(STEPS[s][0]) for s in steps)
-        texts = [self._step_text(s, wide, i == 0) for i, s in enumerate(steps)]
-        box = self.query_one("#steps", OptionList)
         if steps != self._steps:
             self._steps = steps
+            box = self.query_one("#steps", OptionList)
             box.clear_options()
-            box.add_options([Option(text, id=step) for step, text in zip(steps, texts, strict=True)])
+            box.add_options([Option("", id=step) for step in steps])
             box.highlighted = 0
-        else:
-            for index, text in enumerate(texts):
-                box.replace_option_prompt_at_index(index, text)
+        self._mark()
 
-    def _step_text(self, step: str, wide: int, first: bool) -> Text:
+    def on_option_list_option_highlighted(self) -> None:
+        self._mark()
+
+    def _mark(self) -> None:
+        """The mark goes with the bar: a step is told by more than its colour."""
+        box = self.query_one("#steps", OptionList)
+        wide = max(len(STEPS[s][0]) for s in self._steps)
+        for index, step in enumerate(self._steps):
+            box.replace_option_prompt_at_index(index, self._step_text(step, wide, index == box.highlighted))
+
+    def _step_text(self, step: str, wide: int, marked: bool) -> Text:
         label, words = STEPS[step]
         if step == "report" and self.view and self.view.last:
             words = f"run {self.view.last.id}"
         if step == "resume" and self.view and self.view.resumable:
             words = f"run {self.view.resumable.id} stopped early"
-        return Text(f"{'>' if first else ' '} {label:<{wide}}   {words}", no_wrap=True, overflow="ellipsis")
+        return Text(f"{'>' if marked else ' '} {label:<{wide}}   {words}", no_wrap=True, overflow="ellipsis")
 
     def _show_health(self) -> None:
         if self.view:
