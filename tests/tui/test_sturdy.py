@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
+from textual import work
+from textual.containers import Vertical
+from textual.widgets import Static
 
 import synth
 from helpers import until
 from linkladder.app.main import LadderApp
+from linkladder.app.screens.base import Page
 from linkladder.app.screens.home import HomeScreen
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.runs import RunsScreen
@@ -102,3 +107,40 @@ async def test_a_flood_of_errors_ends_the_console(errors):
         await until(pilot, "> Read the report")
         survived = [app.survive(ValueError(f"number {n}")) for n in range(MOST)]
     assert survived == [True] * (MOST - 1) + [False]
+
+
+class Lingers(Static):
+    """Takes its time to go."""
+
+    async def on_unmount(self) -> None:
+        await asyncio.sleep(0.5)
+
+
+class Asking(Page):
+    """A place that is left before what it asked for is answered."""
+
+    NAME = "Asking"
+
+    def body(self):
+        with Vertical(Lingers()):
+            yield Static("asking ...", id="said")
+
+    def on_mount(self):
+        self.ask()
+
+    @work
+    async def ask(self):
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            self.query_one("#said")
+
+
+async def test_an_answer_to_a_place_that_was_left_is_no_error(errors):
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await app.push_screen(Asking())
+        await until(pilot, "asking ...")
+        await pilot.press("escape")
+        await pilot.pause(1.5)
+        assert "Next step" in await until(pilot, "Read the report") and not errors

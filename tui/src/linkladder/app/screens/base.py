@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.await_remove import AwaitRemove
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, Static
@@ -63,6 +64,11 @@ class Page(Guarded, Screen[Any]):
 
     def set_title(self, text: str) -> None:
         self.query_one(TitleBar).update(text)
+
+    def remove(self) -> AwaitRemove:
+        """What was still being asked goes first: the answer would find a place that is half gone."""
+        self.workers.cancel_node(self)
+        return super().remove()
 
     def action_back(self) -> None:
         if len(self.app.screen_stack) > 2:
