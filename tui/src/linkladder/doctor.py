@@ -38,7 +38,7 @@ from linkladder.tunables import settings_in_force
 
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
-PING_WAIT = 5.0
+PING_WAIT = 30.0  # seconds; five were too few for two machines that booted on one host
 
 
 class State(StrEnum):
