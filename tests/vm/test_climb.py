@@ -127,6 +127,7 @@ def test_a_paired_key_starts_the_agent_and_nothing_else(pair: Pair) -> None:
         "sftp": ("-s sftp", "sftp-server"),
         "forwarding": ("-W 127.0.0.1:22", "SSH-2.0"),
     }
+    refused = {"a terminal": "PTY allocation", "sftp": "subsystem"}
     base = (
         "ssh -F /dev/null -T -p 8622 -i /var/db/linkladder/keys/user_ed25519 -o StrictHostKeyChecking=no "
         "-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o BatchMode=yes -o IdentitiesOnly=yes"
@@ -141,8 +142,8 @@ def test_a_paired_key_starts_the_agent_and_nothing_else(pair: Pair) -> None:
         said = pair.alpha.user(asked, check=False, seconds=120).stdout
         print(f"{what}: {said.strip()[:160]!r}")
         assert sign not in said, (what, said)
-        if what == "a terminal":  # whose client goes when it is refused one that it insisted on
-            assert said.strip() == "PTY allocation request failed on channel 0", said
+        if what in refused:  # the client goes when it is refused what it insisted on
+            assert said.strip() == f"{refused[what]} request failed on channel 0", said
         elif what != "forwarding":
             assert '"id":1' in said.replace(" ", ""), f"{what}: the agent did not answer: {said}"
     stranger = pair.alpha.user(f"{base} -o PubkeyAuthentication=no linkladder@{pair.beta.management} id", check=False)
