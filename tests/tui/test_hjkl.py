@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import OptionList
 
 import synth
-from helpers import seen, until
+from helpers import until
 from linkladder.app.backend import PeerView
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.export import ExportScreen
@@ -96,16 +96,3 @@ async def test_left_and_right(there):
         assert app.focused.id == "yes"
         await pilot.press(forth)
         assert app.focused.id == "no"
-
-
-async def test_the_mark_goes_with_the_bar():
-    """Which step Enter would do is not told by colour alone."""
-    app = LadderApp(synth.settled())
-    async with app.run_test(size=(80, 25)) as pilot:
-        text = await until(pilot, "> Read the report")
-        await pilot.press("down")
-        text = await until(pilot, "> Climb the ladder")
-        assert "> Read the report" not in text
-        app.screen.look()  # what is found anew leaves the mark where the person put it
-        await pilot.pause(0.5)
-        assert "> Climb the ladder" in seen(app)

@@ -11,7 +11,7 @@ import synth
 from helpers import SIZES, seen, until
 from linkladder.app.backend import Heard, PairStage
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.home import HomeScreen, next_step
+from linkladder.app.screens.home import HomeScreen
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
@@ -20,32 +20,6 @@ from linkladder.model import RunState
 from linkladder.plan import Link
 
 pytestmark = pytest.mark.asyncio
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_home_says_who_what_and_what_next(size):
-    app = LadderApp(synth.settled())
-    async with app.run_test(size=size) as pilot:
-        text = await until(pilot, "PASS")
-        for words in ("alpha", "FreeBSD 15.1", "10.7.0.1", "10.0 Gb/s, MTU 1500", "vmxnet3, 4 queues", "beta",
-                      "reachable, round trip 0.214 ms", "1 of 2 checks wants a look", "> Read the report"):  # fmt: skip
-            assert words in text, text
-        assert len(text.splitlines()[-1]) <= size[0]
-        await until(pilot, "Quit")
-
-
-async def test_next_steps_in_their_order():
-    backend = synth.fresh()
-    assert next_step(backend.home(), False) == "pair"
-    backend.peers = (synth.BETA,)
-    assert next_step(backend.home(), False) == "link"
-    backend.described = synth.LINK
-    assert next_step(backend.home(), False) == "climb"
-    backend.stored = {synth.RUN: (synth.summary(), synth.the_document())}
-    assert next_step(backend.home(), False) == "report"
-    backend.stored["20261122"] = (synth.summary("20261122", RunState.INCOMPLETE), None)
-    assert next_step(backend.home(), False) == "resume"
-    assert next_step(backend.home(), True) == "watch"
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -38,7 +38,7 @@ from linkladder.tunables import settings_in_force
 
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
-PING_WAIT = 30.0  # seconds; five were too few for two machines that booted on one host
+HELPER_WAIT = 30.0  # seconds; five were too few for two machines that booted on one host
 
 
 class State(StrEnum):
@@ -141,7 +141,7 @@ def _ask(argv: list[str]) -> str:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=PING_WAIT,
+            timeout=HELPER_WAIT,
             check=False,
             stdin=subprocess.DEVNULL,
             env=privilege.ENVIRONMENT,

@@ -1,0 +1,52 @@
+"""Home: who this is, what shape it is in, and the one next step."""
+
+from __future__ import annotations
+
+import pytest
+
+import synth
+from helpers import SIZES, seen, until
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.home import next_step
+from linkladder.model import RunState
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_home_says_who_what_and_what_next(size):
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=size) as pilot:
+        text = await until(pilot, "PASS")
+        for words in ("alpha", "FreeBSD 15.1", "10.7.0.1", "10.0 Gb/s, MTU 1500", "vmxnet3, 4 queues", "beta",
+                      "reachable, round trip 0.214 ms", "1 of 2 checks wants a look", "> Read the report"):  # fmt: skip
+            assert words in text, text
+        assert len(text.splitlines()[-1]) <= size[0]
+        await until(pilot, "Quit")
+
+
+async def test_next_steps_in_their_order():
+    backend = synth.fresh()
+    assert next_step(backend.home(), False) == "pair"
+    backend.peers = (synth.BETA,)
+    assert next_step(backend.home(), False) == "link"
+    backend.described = synth.LINK
+    assert next_step(backend.home(), False) == "climb"
+    backend.stored = {synth.RUN: (synth.summary(), synth.the_document())}
+    assert next_step(backend.home(), False) == "report"
+    backend.stored["20261122"] = (synth.summary("20261122", RunState.INCOMPLETE), None)
+    assert next_step(backend.home(), False) == "resume"
+    assert next_step(backend.home(), True) == "watch"
+
+
+async def test_the_mark_goes_with_the_bar():
+    """Which step Enter would do is not told by colour alone."""
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, "> Read the report")
+        await pilot.press("down")
+        text = await until(pilot, "> Climb the ladder")
+        assert "> Read the report" not in text
+        app.screen.look()  # what is found anew leaves the mark where the person put it
+        await pilot.pause(0.5)
+        assert "> Climb the ladder" in seen(app)
