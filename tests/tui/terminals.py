@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import psutil
 
-CLEAN = ("TEXTUAL", "NO_COLOR", "COLORTERM", "LC_", "LANG", "LINKLADDER", "COLUMNS", "LINES")
+CLEAN = ("TEXTUAL", "ESCDELAY", "NO_COLOR", "COLORTERM", "LC_", "LANG", "LINKLADDER", "COLUMNS", "LINES")
 LINKLADDER = (sys.executable, "-m", "linkladder")
 
 

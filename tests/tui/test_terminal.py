@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from linkladder.app.terminal import prepare, survey
 from terminals import LINKLADDER, Terminal
 
 FRAME = b"Next step"
@@ -70,6 +71,32 @@ def test_a_signal_ends_it_and_the_terminal_is_left_clean(opened, number):
         said = terminal.read(1)
         assert all(part in said for part in LEFT)
         assert termios.tcgetattr(terminal.far) == terminal.before
+
+
+def test_a_key_that_a_serial_line_cuts_in_two_is_still_that_key(opened):
+    """F1 in two packets, as serial over LAN sends it; taken apart, it would be Esc and two letters."""
+    terminal = opened(TERM="vt100")
+    terminal.read(3)  # busy with what it has just found, it would not tell the two apart
+    terminal.type(b"\x1b")
+    time.sleep(0.15)
+    terminal.type(b"OP")
+    terminal.read(10, until=b"this help")
+
+
+@pytest.mark.parametrize(
+    ("tty", "term", "waits"),
+    [
+        ("ttyv0", "xterm", 50),
+        ("ttyu0", "vt220", 300),
+        ("ttyS0", "xterm", 300),
+        ("pts/1", "vt100", 300),
+        ("pts/1", "xterm", 100),
+    ],
+)
+def test_how_long_the_rest_of_a_key_may_be_under_way(tty, term, waits):
+    environ: dict[str, str] = {}
+    prepare(environ, survey({"TERM": term}, f"/dev/{tty}"))
+    assert environ["ESCDELAY"] == str(waits)
 
 
 CRASH = f"""

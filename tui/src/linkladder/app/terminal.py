@@ -26,6 +26,7 @@ class Surface:
     glyphs: Glyphs = Glyphs.UNICODE
     console: bool = False  # a local console or serial line: 16 colours, no mouse, no alternate screen
     colour: str = "auto"  # Textual's colour system
+    escape_ms: int = 100  # how long the rest of a key's sequence may be under way
 
 
 PLAIN_TERMS = ("vt", "dumb", "ansi", "cons25", "linux", "xterm")
@@ -47,19 +48,26 @@ def survey(environ: Mapping[str, str], tty: str = "", glyphs: str | None = None)
     else:
         tier = Glyphs.UNICODE
     plain = console or term in PLAIN_TERMS or term.startswith("vt")
-    return Surface(tier, console, "standard" if plain else "auto")
+    return Surface(tier, console, "standard" if plain else "auto", _escape_ms(name, term))
 
 
 def prepare(environ: MutableMapping[str, str], surface: Surface) -> None:
     """Set what Textual reads at import, so that its first byte is already right."""
     environ.setdefault("TEXTUAL_THEME", "ansi-dark")
     environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    environ.setdefault("ESCDELAY", "50")
+    environ.setdefault("ESCDELAY", str(surface.escape_ms))
     if surface.colour == "standard":
         environ.pop("COLORTERM", None)
         environ["TEXTUAL_COLOR_SYSTEM"] = "standard"
     if surface.console:
         environ["TEXTUAL_DISABLE_KITTY_KEY"] = "1"
+
+
+def _escape_ms(tty: str, term: str) -> int:
+    """The screen's own keyboard sends a key at once; serial over LAN cuts it into packets and waits between them."""
+    if tty.startswith("ttyv"):
+        return 50
+    return 300 if tty.startswith(("ttyu", "ttyS")) or term in ASCII_TERMS else 100
 
 
 def _utf8(environ: Mapping[str, str]) -> bool:
