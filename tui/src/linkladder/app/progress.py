@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from linkladder import events, units
+from linkladder import events, standing, units
 from linkladder.model import (
     Contract,
     Direction,
     End,
     Evidence,
     Experiment,
+    ExperimentResult,
     HostSample,
     Interval,
     Plan,
@@ -37,7 +39,7 @@ class RungView:
 
     name: RungName
     stage: Stage = Stage.TO_DO
-    best_bps: float | None = None
+    best: standing.Standing = standing.NONE
     trials: int = 0
     done: int = 0
     failed: int = 0
@@ -47,6 +49,11 @@ class RungView:
     evidence: Evidence | None = None
     result: RungResult | None = None
     seen: set[tuple[str, int]] = field(default_factory=set)  # trials that were done, of which one may be done again
+
+    @property
+    def best_bps(self) -> float | None:
+        """What the best setting carries one way."""
+        return self.best[1] or None
 
 
 @dataclass
@@ -196,7 +203,8 @@ class Progress:
         words = describe(self.trial.experiment) if self.trial else event.experiment
         self.history.append(f"{event.rung:<11}{words}: {outcome(event.result)}")
         if event.result.ok:
-            view.best_bps = max(view.best_bps or 0.0, event.result.goodput_bps) or None
+            asked = self.trial.experiment if self.trial else Experiment(event.experiment)
+            view.best = standing.best((view.best, (standing.weight(asked), standing.one_way(event.result))))
         else:
             view.failed += 1
             failed = f"{event.experiment}, repeat {event.result.repeat + 1}: {event.result.reason}"
@@ -210,8 +218,7 @@ class Progress:
         view.evidence = event.result.evidence or view.evidence
         view.why = event.result.unavailable
         view.stage = Stage.SKIPPED if event.result.unavailable else Stage.DONE
-        medians = [e.median_bps for e in event.result.experiments if e.median_bps]
-        view.best_bps = max(medians) if medians else None
+        view.best = standing.best(_typical(e) for e in event.result.experiments)
         self.done += max(0, view.trials - view.done)
         view.done = sum(len(e.trials) for e in event.result.experiments)
         self.spent += max(0.0, view.seconds - view.spent)
@@ -249,10 +256,19 @@ class Progress:
         return min(self.trial.seconds, self.at - self.trial.began) if self.trial else 0.0
 
 
+def _typical(result: ExperimentResult) -> standing.Standing:
+    """The median over the repeats."""
+    rates = [standing.one_way(t) for t in result.trials if t.ok]
+    return standing.weight(result.parameters), statistics.median(rates) if rates else 0.0
+
+
 def outcome(result: TrialResult) -> str:
     """What came out, in a word."""
     if not result.ok:
         return f"failed: {result.reason}"
+    if len(result.by_direction) > 1:
+        there, back = (units.rate(result.by_direction.get(way)) for way in (Direction.FORWARD, Direction.REVERSE))
+        return f"{there} to far, {back} to near"
     if result.goodput_bps:
         return units.rate(result.goodput_bps)
     if result.rtt and result.rtt.avg_ms is not None:

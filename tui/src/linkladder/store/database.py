@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__
+from linkladder import __version__, standing
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import (
     Document,
     Evidence,
+    Experiment,
     ExperimentResult,
     HostFacts,
     Path,
@@ -56,7 +57,7 @@ class RunSummary:
     trials: int
     failed: int
     verdict: str = ""
-    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> best goodput of its good trials
+    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> what its best trial carried one way
     reason: str = ""  # why it ended early
 
     @property
@@ -145,11 +146,28 @@ class Store:
         light = replace(result, commands=tuple(replace(c, output="", errors="") for c in result.commands))
         blob = zlib.compress(_dump(light).encode(), 3)
         with self._transaction() as db:
+            weight = standing.weight(self._asked(run_id, rung, experiment))
             db.execute(
-                "INSERT OR REPLACE INTO trials (run, rung, experiment, repeat, ok, goodput, result)"
-                " VALUES (?,?,?,?,?,?,?)",
-                (run_id, rung, experiment, result.repeat, int(result.ok), result.goodput_bps, blob),
+                "INSERT OR REPLACE INTO trials (run, rung, experiment, repeat, weight, ok, goodput, result)"
+                " VALUES (?,?,?,?,?,?,?,?)",
+                (
+                    run_id,
+                    rung,
+                    experiment,
+                    result.repeat,
+                    weight,
+                    int(result.ok),
+                    standing.one_way(result),
+                    blob,
+                ),
             )
+
+    def _asked(self, run_id: str, rung: RungName, experiment: str) -> Experiment:
+        """What the run's plan says of an experiment; of the others of the plan nothing is decoded."""
+        (plan,) = self._db.execute("SELECT plan FROM runs WHERE id = ?", (run_id,)).fetchone()
+        found = (e for r in json.loads(plan)["rungs"] if r["name"] == rung for e in r["experiments"])
+        one = next((e for e in found if e["id"] == experiment), None)
+        return from_json(Experiment, one) if one else Experiment(experiment)
 
     def note(self, run_id: str, text: str) -> None:
         with self._transaction() as db:
@@ -208,18 +226,20 @@ class Store:
             " ORDER BY started DESC, rowid DESC LIMIT ?",
             (*(f"%{word}%" for word in words), limit),
         ).fetchall()
-        counts: dict[str, tuple[int, int, dict[str, float]]] = {}
-        for run, rung, count, good, best in self._db.execute(
-            "SELECT run, rung, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
-            " FROM trials GROUP BY run, rung"
+        counts: dict[str, tuple[int, int, dict[str, standing.Standing]]] = {}
+        for run, rung, weight, count, good, most in self._db.execute(
+            "SELECT run, rung, weight, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
+            " FROM trials GROUP BY run, rung, weight"
         ):
             trials, failed, rungs = counts.get(run, (0, 0, {}))
-            counts[run] = (trials + count, failed + count - good, {**rungs, **({rung: best} if best else {})})
+            best = standing.best((rungs.get(rung, standing.NONE), (weight, most)))
+            counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
         found = []
         for run, started, ended, state, plan, peer, verdict, reason in rows:
-            trials, failed, best = counts.get(run, (0, 0, {}))
+            trials, failed, rungs = counts.get(run, (0, 0, {}))
+            carried = {rung: bps for rung, (_, bps) in rungs.items() if bps}
             found.append(
-                RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, best, reason)
+                RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, carried, reason)
             )
         return found
 

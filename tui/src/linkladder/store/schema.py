@@ -33,6 +33,15 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE runs ADD COLUMN reason TEXT NOT NULL DEFAULT '';
     """,
+    # A trial's weight is that of linkladder.standing, its goodput that of one way; of older trials only the sum and
+    # the name are at hand, and half of the sum is never more than the better way.
+    """
+    ALTER TABLE trials ADD COLUMN weight INTEGER NOT NULL DEFAULT 2;
+    UPDATE trials SET weight = 0 WHERE experiment LIKE 'udp-%' OR experiment LIKE 'netperf-udp-%';
+    UPDATE trials SET weight = min(weight, 1), goodput = goodput / 2 WHERE experiment LIKE '%-duplex';
+    DROP INDEX trials_by_run;
+    CREATE INDEX trials_by_run ON trials (run, rung, weight, ok, goodput);
+    """,
 )
 
 

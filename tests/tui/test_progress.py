@@ -1,0 +1,62 @@
+"""What the Ladder screen is told, kept up from a run's events."""
+
+from __future__ import annotations
+
+from linkladder import events
+from linkladder.app.progress import Progress
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    ExperimentResult,
+    Path,
+    Plan,
+    Protocol,
+    Rung,
+    RungName,
+    RungResult,
+    TrialResult,
+)
+
+TCP = Experiment("tcp-2s-default-forward", streams=2)
+DUPLEX = Experiment("tcp-2s-default-duplex", streams=2, direction=Direction.DUPLEX)
+UDP = Experiment("udp-2s-9.57G-forward", streams=2, protocol=Protocol.UDP, udp_rate_bps=9.57e9)
+CARRIED = {
+    TCP: TrialResult("t", 0, True, goodput_bps=9.38e9, by_direction={"forward": 9.38e9}),
+    DUPLEX: TrialResult("d", 0, True, goodput_bps=18.8e9, by_direction={"forward": 9.41e9, "reverse": 9.39e9}),
+    UDP: TrialResult("u", 0, True, goodput_bps=9.56e9, by_direction={"forward": 9.56e9}),
+}
+
+
+def climbed(*asked: Experiment) -> Progress:
+    """A dc-link rung of these, each measured once."""
+    plan = Plan("circuit", contract=Contract(), rungs=(Rung(RungName.DC_LINK, experiments=asked),))
+    progress = Progress()
+    progress.apply(events.RunStarted("r", plan, 60.0, len(asked)), 0.0)
+    progress.apply(events.RungStarted(RungName.DC_LINK, 60.0, len(asked), 0), 0.0)
+    for index, one in enumerate(asked):
+        progress.apply(events.TrialStarted(RungName.DC_LINK, one.id, 0, index, 20.0), 20.0 * index)
+        progress.apply(events.TrialFinished(RungName.DC_LINK, one.id, CARRIED[one]), 20.0 * index + 20)
+    return progress
+
+
+def over(progress: Progress) -> Progress:
+    assert progress.plan
+    results = []
+    for one in progress.plan.rungs[0].experiments:
+        rate = CARRIED[one].goodput_bps
+        results.append(ExperimentResult(one, (CARRIED[one],), rate, rate, rate))
+    progress.apply(events.RungFinished(RungName.DC_LINK, RungResult(RungName.DC_LINK, Path(), tuple(results))), 99.0)
+    return progress
+
+
+def test_the_best_of_a_rung_is_one_way_of_tcp_while_it_runs_and_when_it_is_over():
+    for asked, best in (((UDP, TCP, DUPLEX), 9.38e9), ((UDP, DUPLEX), 9.41e9), ((UDP,), 9.56e9), ((), None)):
+        progress = climbed(*asked)
+        assert progress.rung(RungName.DC_LINK).best_bps == best
+        assert over(progress).rung(RungName.DC_LINK).best_bps == best
+
+
+def test_a_trial_of_both_ways_is_told_with_both_rates():
+    (line,) = climbed(DUPLEX).history
+    assert line.endswith("both ways at once: 9.41 Gb/s to far, 9.39 Gb/s to near")

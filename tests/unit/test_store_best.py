@@ -1,0 +1,72 @@
+"""The rate in the list of runs: one way of TCP, whatever else was measured beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from linkladder import standing
+from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, TrialResult
+from linkladder.store import Store
+from linkladder.store import schema as tables
+
+TCP = Experiment("tcp-4s-default-reverse", direction=Direction.REVERSE)
+DUPLEX = Experiment("tcp-4s-default-duplex", direction=Direction.DUPLEX)
+UDP = Experiment("udp-4s-9.57G-forward", protocol=Protocol.UDP, udp_rate_bps=9.57e9)
+PING = Experiment("round-trip", protocol=Protocol.ECHO)
+CARRIED = {
+    TCP: TrialResult("t", 0, True, goodput_bps=9.38e9, by_direction={"reverse": 9.38e9}),
+    DUPLEX: TrialResult("d", 0, True, goodput_bps=18.8e9, by_direction={"forward": 9.39e9, "reverse": 9.41e9}),
+    UDP: TrialResult("u", 0, True, goodput_bps=9.56e9, by_direction={"forward": 9.56e9}),
+    PING: TrialResult("p", 0, True),
+}
+
+
+@pytest.mark.parametrize(
+    ("measured", "best"),
+    [
+        ((TCP, DUPLEX, UDP, PING), 9.38e9),
+        ((DUPLEX, UDP, PING), 9.41e9),
+        ((PING, UDP), 9.56e9),
+        ((PING,), None),
+    ],
+)
+def test_two_directions_are_never_added_and_tcp_goes_before_udp(tmp_path: Path, measured, best) -> None:
+    store = Store(tmp_path)
+    run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=measured),)))
+    for asked in measured:
+        store.trial(run, RungName.DC_LINK, asked.id, CARRIED[asked])
+    found = store.runs()[0]
+    assert found.best_bps == ({"dc-link": best} if best else {})
+    assert (found.trials, found.failed) == (len(measured), 0)
+    assert standing.best((standing.weight(e), standing.one_way(CARRIED[e])) for e in measured)[1] == (best or 0)
+
+
+def test_a_failed_trial_speaks_for_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(TCP, UDP)),)))
+    store.trial(run, RungName.DC_LINK, TCP.id, TrialResult("t", 0, False, goodput_bps=9.4e9))
+    store.trial(run, RungName.DC_LINK, UDP.id, CARRIED[UDP])
+    found = store.runs()[0]
+    assert (found.best_bps, found.trials, found.failed) == ({"dc-link": 9.56e9}, 2, 1)
+
+
+def test_the_trials_of_an_older_database_are_told_apart_by_name(tmp_path: Path) -> None:
+    old = sqlite3.connect(tmp_path / "linkladder.db")
+    old.executescript("".join(tables.MIGRATIONS[:3]) + "PRAGMA user_version = 3;")
+    for run, measured in (("a", (TCP, DUPLEX, UDP)), ("b", (DUPLEX,)), ("c", (UDP,))):
+        old.execute(
+            "INSERT INTO runs (id, started, state, version, plan_name, plan) VALUES (?, ?, 'complete', '0', 'p', '{}')",
+            (run, run),
+        )
+        old.executemany(
+            "INSERT INTO trials (run, rung, experiment, repeat, ok, goodput, result)"
+            " VALUES (?, 'dc-link', ?, 0, 1, ?, '')",
+            [(run, e.id, CARRIED[e].goodput_bps) for e in measured],
+        )
+    old.commit()
+    old.close()
+    best = {run.id: run.best_bps["dc-link"] for run in Store(tmp_path).runs()}
+    assert best == {"a": 9.38e9, "b": 9.4e9, "c": 9.56e9}

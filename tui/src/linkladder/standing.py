@@ -1,0 +1,27 @@
+"""Which trials speak for a rung's rate: TCP before UDP, one way before both, and two directions are never added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkladder.model import Direction, Experiment, Protocol, TrialResult
+
+Standing = tuple[int, float]  # weight, then b/s of one direction: the greater speaks
+NONE: Standing = (0, 0.0)
+
+
+def weight(experiment: Experiment) -> int:
+    """2 for TCP one way, 1 for TCP both ways at once, 0 for what is no TCP."""
+    if experiment.protocol is not Protocol.TCP:
+        return 0
+    return 1 if experiment.direction is Direction.DUPLEX else 2
+
+
+def one_way(result: TrialResult) -> float:
+    """Goodput of the better direction."""
+    return max(result.by_direction.values(), default=result.goodput_bps)
+
+
+def best(standings: Iterable[Standing]) -> Standing:
+    """Of those that carried anything."""
+    return max((s for s in standings if s[1] > 0), default=NONE)
