@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from linkladder import plan
+from linkladder import plan, units
+from linkladder.app.described import compact, contract_of, most
 from linkladder.app.doubts import capacity, doubts
-from linkladder.app.screens.link import contract_of, most
 from linkladder.errors import UsageError
 from linkladder.model import Contract, HostFacts, Layer, Nic, Path, RungName
 from linkladder.plan import Link, load_link, save_link
@@ -86,12 +86,18 @@ def test_cards_windows_and_repeats():
 )
 def test_what_is_typed_wrong_is_named_and_never_saved(key, typed, words):
     with pytest.raises(UsageError, match="nothing was saved") as error:
-        contract_of(GOOD | {key: typed})
+        contract_of(GOOD | {key: typed}, Contract())
     assert words in error.value.title
 
 
 def test_what_is_taken_can_be_read_again(tmp_path):
-    made = contract_of(GOOD)
+    made = contract_of(GOOD, Contract())
     save_link(tmp_path, Link(made, PATHS))
     assert load_link(tmp_path) == Link(made, PATHS)
     assert most(made) == "At most 956 Mb/s of TCP fits into the contract's 1.00 Gb/s of frames at MTU 1500."
+
+
+@pytest.mark.parametrize("bps", [10e9, 9.95328e9, 1e12, 952.4e6, 1234567.0, 1e3, 2.5e9, 1e9 / 3])
+def test_a_rate_in_a_field_is_read_back_as_it_was(bps):
+    assert units.parse_rate(compact(bps)) == pytest.approx(bps, rel=1e-14)
+    assert compact(10e9) == "10G" and compact(None) == ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from linkladder import units
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
-from linkladder.model import Contract, HostFacts, Nic, Path, Plan, Protocol, Rung, RungName
+from linkladder.model import Contract, HostFacts, Nic, Plan, Protocol, Rung, RungName
 from linkladder.plan import Link
 
 
@@ -137,11 +137,3 @@ def _moves(link: Link) -> list[str]:
 
 def _rung(plan: Plan, name: RungName) -> Rung | None:
     return next((r for r in plan.rungs if r.name == name and (r.path.remote or name == RungName.LOCALHOST)), None)
-
-
-def typed(local: str, remote: str, old: Path, peer: str) -> Path:
-    """A rung's path as it was typed; ValueError says what was expected."""
-    from linkladder.plan import fields
-
-    here = fields.address(local) if local else ""
-    return replace(old, local=here, remote=fields.address(remote), peer=peer)

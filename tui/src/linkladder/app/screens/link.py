@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -13,90 +12,15 @@ from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.backend import HomeView, PlanChoice
-from linkladder.app.doubts import doubts, typed
+from linkladder.app.described import LAYERS, UNSAVED, compact, contract_of, far_address, most, near_address, typed
+from linkladder.app.doubts import doubts
 from linkladder.app.screens.base import Page
 from linkladder.app.widgets.form import Action, Choice, Field
 from linkladder.errors import UsageError
-from linkladder.model import Contract, HostFacts, Layer, Path, RungName
-from linkladder.plan import Link, fields
+from linkladder.model import Contract, Path, RungName
+from linkladder.plan import Link
 
-UNSAVED = "put it right; nothing was saved yet"
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
-LAYERS = [
-    (Layer.L1.value, "wire (L1)"),
-    (Layer.L2.value, "frames (L2)"),
-    (Layer.L3.value, "IP packets (L3)"),
-]
-
-
-LAYER_WORDS = {Layer.L1: "bits on the wire", Layer.L2: "frames", Layer.L3: "IP packets"}
-
-
-def near_address(host: HostFacts, remote: str) -> str:
-    """The own address that most resembles the other one, as the likely end of the same path."""
-    own = [a for n in host.nics if not n.loopback and n.up for a in n.addresses]
-    alike = [a for a in own if (":" in a) == (":" in remote) and not a.startswith("fe80")]
-    return max(alike, key=lambda a: _common(a, remote), default="")
-
-
-def far_address(addresses: Sequence[str]) -> str:
-    """The first that means something off its own link, which the address of a pairing may not."""
-    return next((a for a in addresses if not a.lower().startswith("fe80")), "")
-
-
-def _common(a: str, b: str) -> int:
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
-def contract_of(values: dict[str, str]) -> Contract:
-    """The contract from what was typed; UsageError names the field and what fits."""
-
-    def checked(key: str, label: str, check: fields.Check, value: object) -> Any:
-        try:
-            return check(value)
-        except ValueError as error:
-            raise UsageError(f"{label}: {error}", f"typed: {values[key][:40] or 'nothing'}", UNSAVED) from None
-
-    def number(key: str, label: str, check: fields.Check, kind: type[int] | type[float]) -> Any:
-        try:
-            found: object = kind(values[key])
-        except ValueError:
-            found = None
-        return checked(key, label, check, found)
-
-    port = checked("port", "Port rate", fields.rate, values["port"])
-    sold = checked("rate", "Contracted rate", fields.rate, values["rate"]) if values["rate"].strip() else None
-    if sold and sold > port:
-        raise UsageError("Contracted rate: expected at most the port's rate", hint=UNSAVED)
-    rtt = number("rtt", "Round trip, ms", fields.number(0.001, 10_000), float) if values["rtt"].strip() else None
-    return Contract(
-        port_bps=port,
-        rate_bps=sold,
-        layer=Layer(values["layer"]),
-        mtu=number("mtu", "MTU", fields.whole(576, 65535), int),
-        vlan_tags=number("vlan", "VLAN tags", fields.whole(0, 2), int),
-        ip_version=int(values["ip"]),
-        circuit=checked("circuit", "Circuit", fields.text, values["circuit"].strip()),
-        expected_rtt_ms=rtt,
-    )
-
-
-def compact(bps: float | None) -> str:
-    return (
-        "" if bps is None else units.rate(bps).replace("b/s", "").replace(" ", "").replace(".00", "").replace(".0", "")
-    )
-
-
-def most(contract: Contract) -> str:
-    """'At most 9.41 Gb/s of TCP fits: the port's 10.0 Gb/s at MTU 1500.'"""
-    from linkladder.judge import ceiling, rate_sold
-
-    best = ceiling(contract)
-    layer = f" of {LAYER_WORDS[contract.layer]}" if best.which == "contract" else ""
-    return (
-        f"At most {units.rate(best.bps)} of TCP fits into the {best.which}'s {units.rate(rate_sold(contract))}{layer} "
-        f"at MTU {contract.mtu}."
-    )
 
 
 def plan_words(plan: PlanChoice) -> str:
@@ -218,18 +142,19 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         return found | {choice.id or "": choice.value for choice in self.query(Choice)}
 
     def described(self) -> Link:
-        """The link as the form has it; raises UsageError."""
+        """The link as the form has it, and what it has no field for as it was; raises UsageError."""
         values = self.values()
-        paths = {}
+        known = self.view.link if self.view else Link()
+        paths = {rung: path for rung, path in known.paths.items() if rung not in RUNGS}
         for rung in RUNGS:
             remote = values[f"remote-{rung}"].strip()
             if remote:
-                old = self.view.link.paths.get(rung, Path()) if self.view else Path()
+                old = known.paths.get(rung, Path())
                 try:
                     paths[rung] = typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
                     raise UsageError(f"{rung}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
-        return Link(contract_of(values), paths, values["plan"])
+        return Link(contract_of(values, known.contract or Contract()), paths, values["plan"])
 
     @work(exclusive=True, group="look")
     async def look(self) -> None:

@@ -1,0 +1,96 @@
+"""The description of a link as fields hold it: what stands in them first, and what is read out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from linkladder import units
+from linkladder.errors import UsageError
+from linkladder.model import Contract, HostFacts, Layer, Path
+from linkladder.plan import fields
+
+UNSAVED = "put it right; nothing was saved yet"
+LAYERS = [
+    (Layer.L1.value, "wire (L1)"),
+    (Layer.L2.value, "frames (L2)"),
+    (Layer.L3.value, "IP packets (L3)"),
+]
+LAYER_WORDS = {Layer.L1: "bits on the wire", Layer.L2: "frames", Layer.L3: "IP packets"}
+
+
+def near_address(host: HostFacts, remote: str) -> str:
+    """The own address that most resembles the other one, as the likely end of the same path."""
+    own = [a for n in host.nics if not n.loopback and n.up for a in n.addresses]
+    alike = [a for a in own if (":" in a) == (":" in remote) and not a.startswith("fe80")]
+    return max(alike, key=lambda a: _common(a, remote), default="")
+
+
+def far_address(addresses: Sequence[str]) -> str:
+    """The first that means something off its own link, which the address of a pairing may not."""
+    return next((a for a in addresses if not a.lower().startswith("fe80")), "")
+
+
+def _common(a: str, b: str) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def contract_of(values: dict[str, str], known: Contract) -> Contract:
+    """What was typed in place of what was known, of which not all has a field; UsageError names it and what fits."""
+
+    def checked(key: str, label: str, check: fields.Check, value: object) -> Any:
+        try:
+            return check(value)
+        except ValueError as error:
+            raise UsageError(f"{label}: {error}", f"typed: {values[key][:40] or 'nothing'}", UNSAVED) from None
+
+    def number(key: str, label: str, check: fields.Check, kind: type[int] | type[float]) -> Any:
+        try:
+            found: object = kind(values[key])
+        except ValueError:
+            found = None
+        return checked(key, label, check, found)
+
+    port = checked("port", "Port rate", fields.rate, values["port"])
+    sold = checked("rate", "Contracted rate", fields.rate, values["rate"]) if values["rate"].strip() else None
+    if sold and sold > port:
+        raise UsageError("Contracted rate: expected at most the port's rate", hint=UNSAVED)
+    rtt = number("rtt", "Round trip, ms", fields.number(0.001, 10_000), float) if values["rtt"].strip() else None
+    return replace(
+        known,
+        port_bps=port,
+        rate_bps=sold,
+        layer=Layer(values["layer"]),
+        mtu=number("mtu", "MTU", fields.whole(576, 65535), int),
+        vlan_tags=number("vlan", "VLAN tags", fields.whole(0, 2), int),
+        ip_version=int(values["ip"]),
+        circuit=checked("circuit", "Circuit", fields.text, values["circuit"].strip()),
+        expected_rtt_ms=rtt,
+    )
+
+
+def compact(bps: float | None) -> str:
+    """'10G', '952.4M': short, and read back as exactly that rate."""
+    if bps is None:
+        return ""
+    unit, factor = next(((u, f) for u, f in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)) if bps >= f), ("", 1.0))
+    return f"{bps / factor:.15g}{unit}"
+
+
+def most(contract: Contract) -> str:
+    """'At most 9.41 Gb/s of TCP fits: the port's 10.0 Gb/s at MTU 1500.'"""
+    from linkladder.judge import ceiling, rate_sold
+
+    best = ceiling(contract)
+    layer = f" of {LAYER_WORDS[contract.layer]}" if best.which == "contract" else ""
+    return (
+        f"At most {units.rate(best.bps)} of TCP fits into the {best.which}'s {units.rate(rate_sold(contract))}{layer} "
+        f"at MTU {contract.mtu}."
+    )
+
+
+def typed(local: str, remote: str, old: Path, peer: str) -> Path:
+    """A rung's path as it was typed; ValueError says what was expected."""
+    here = fields.address(local) if local else ""
+    return replace(old, local=here, remote=fields.address(remote), peer=peer)
