@@ -51,7 +51,7 @@ def test_a_run_comes_back_whole(tmp_path: Path) -> None:
     for result in results:
         store.trial(run, RungName.DC_LINK, "tcp", result)
     store.note(run, "the carrier was on the phone")
-    store.finish(run, RunState.COMPLETE, "PASS")
+    store.finish(run, RunState.COMPLETE, "PASS", rungs={"dc-link": "provisional PASS"})
     document = Store(tmp_path).load(run[:12])
     experiment = document.rungs[0].experiments[0]
     assert experiment.trials == tuple(results)
@@ -61,6 +61,16 @@ def test_a_run_comes_back_whole(tmp_path: Path) -> None:
     assert document.rungs[0].evidence == Evidence("claim", ("found",), True)
     summary = store.runs()[0]
     assert (summary.trials, summary.failed, summary.verdict, summary.best_bps) == (3, 1, "PASS", {"dc-link": 3e9})
+    assert summary.verdicts == {"dc-link": "provisional PASS"}
+
+
+def test_a_host_is_known_as_it_last_told_of_itself(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for started, cores in (("2026-02-01", 4), ("2026-01-01", 1)):
+        run = store.begin(PLAN, "beta")
+        store.host(run, "beta", HostFacts("b", cores=cores))
+        store._db.execute("UPDATE runs SET started = ? WHERE id = ?", (started, run))
+    assert {name: facts.cores for name, facts in store.hosts().items()} == {"beta": 4}
 
 
 def test_durability_is_asked_of_the_database(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
-    Document,
     End,
     Evidence,
     Experiment,
@@ -35,6 +34,7 @@ from linkladder.model import (
 )
 from linkladder.peer import EndPoint, FarEnd, NearEnd, PeerLost, Refused
 from linkladder.store import Store, StoreFault
+from linkladder.verdicts import Judgement
 
 Connect = Callable[[str, ask.HelloReply], Awaitable[FarEnd]]
 RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
@@ -127,8 +127,12 @@ class Engine:
                 best = [e.median_bps for e in rung.experiments if e.median_bps]
                 if best:
                     totals[rung.name.value] = max(best)
-            verdict = _verdict(document) if state == RunState.COMPLETE else "INCOMPLETE"
-            self.store.finish(self.run_id, state, verdict, reason)
+            if state == RunState.COMPLETE:
+                judged = judge.judge_document(document)
+                rungs = {r.rung: _words(r.judgement) for r in judged.rungs}
+                self.store.finish(self.run_id, state, _words(judged.judgement), reason, rungs)
+            else:
+                self.store.finish(self.run_id, state, "INCOMPLETE", reason)
         except StoreFault as error:
             state, reason = RunState.INCOMPLETE, reason or in_a_line(error)
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
@@ -374,7 +378,6 @@ class Engine:
                 await far.close()
 
 
-def _verdict(document: Document) -> str:
+def _words(judged: Judgement) -> str:
     """As the list of runs shows it; the judge has the words."""
-    judged = judge.judge_document(document).judgement
     return ("provisional " if judged.provisional else "") + judged.verdict.value

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import statistics
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -59,6 +59,7 @@ class RunSummary:
     verdict: str = ""
     best_bps: dict[str, float] = field(default_factory=dict)  # rung -> what its best trial carried one way
     reason: str = ""  # why it ended early
+    verdicts: dict[str, str] = field(default_factory=dict)  # rung -> its verdict, in the words of the run's
 
     @property
     def cancelled(self) -> bool:
@@ -175,8 +176,13 @@ class Store:
             notes = [*json.loads(row[0]), text[:2000]]
             db.execute("UPDATE runs SET notes = ? WHERE id = ?", (json.dumps(notes), run_id))
 
-    def finish(self, run_id: str, state: RunState, verdict: str = "", reason: str = "") -> None:
+    def finish(
+        self, run_id: str, state: RunState, verdict: str = "", reason: str = "", rungs: Mapping[str, str] | None = None
+    ) -> None:
+        """The run is over; its verdict and those of its rungs are kept, since judging anew takes its time."""
         with self._transaction() as db:
+            for rung, word in (rungs or {}).items():
+                db.execute("UPDATE rungs SET verdict = ? WHERE run = ? AND name = ?", (word, run_id, rung))
             ended = datetime.now(UTC).isoformat(timespec="seconds")
             db.execute(
                 "UPDATE runs SET state = ?, ended = ?, verdict = ?, reason = ?, pid = 0 WHERE id = ?",
@@ -234,14 +240,22 @@ class Store:
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             best = standing.best((rungs.get(rung, standing.NONE), (weight, most)))
             counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
+        verdicts: dict[str, dict[str, str]] = {}
+        for run, rung, word in self._db.execute("SELECT run, name, verdict FROM rungs WHERE verdict <> ''"):
+            verdicts.setdefault(run, {})[rung] = word
         found = []
         for run, started, ended, state, plan, peer, verdict, reason in rows:
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             carried = {rung: bps for rung, (_, bps) in rungs.items() if bps}
-            found.append(
-                RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, carried, reason)
-            )
+            one = RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, carried, reason)
+            found.append(replace(one, verdicts=verdicts.get(run, {})))
         return found
+
+    def hosts(self) -> dict[str, HostFacts]:
+        """Each host as it last told of itself, by the name it had in that run."""
+        query = "SELECT name, facts, MAX(started) FROM hosts JOIN runs ON runs.id = run GROUP BY name"
+        with _explained(self.folder):
+            return {name: _load(HostFacts, facts) for name, facts, _ in self._db.execute(query)}
 
     def find(self, run_id: str) -> str:
         """The full id for an id, an unambiguous beginning of one, or 'last'."""

@@ -42,6 +42,9 @@ MIGRATIONS: tuple[str, ...] = (
     DROP INDEX trials_by_run;
     CREATE INDEX trials_by_run ON trials (run, rung, weight, ok, goodput);
     """,
+    """
+    ALTER TABLE rungs ADD COLUMN verdict TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 
