@@ -14,13 +14,12 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from linkladder import judge
-from linkladder.app.progress import Progress, TrialView, describe, series
+from linkladder.app.progress import Progress, TrialView, describe
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question, Words
-from linkladder.app.widgets import bars, rungs
+from linkladder.app.widgets import bars, rungs, throughput
 from linkladder.app.widgets.chart import StripChart
-from linkladder.judge.rungs import HEADROOM
-from linkladder.model import Direction, Document, End, Protocol, RungName, RunInfo, RunState
+from linkladder.model import Document, End, Protocol, RungName, RunInfo, RunState
 from linkladder.store import CANCELLED
 from linkladder.verdicts import RungJudgement
 
@@ -40,17 +39,6 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
     return {one.rung: one for one in judge.judge_document(document).rungs}
 
 
-def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
-    """The lines across the chart: what is needed inside one host, contract and ceiling further up."""
-    if trial.rung in (RungName.LOCALHOST, RungName.SAME_HOST):
-        return [("needed", HEADROOM * judge.rate_sold(progress.contract))]
-    most = judge.ceiling(progress.contract, trial.experiment.protocol)
-    if most.which != "contract":
-        return [("ceiling", most.bps)]
-    near = most.port_bps < 2 * most.bps  # further up it would flatten all
-    return [("contract", most.bps), *([("ceiling", most.port_bps)] if near else [])]
-
-
 class LadderScreen(Page):
     NAME = "Ladder"
     SHOWS_RUN = True
@@ -59,6 +47,7 @@ Four rungs; each adds one part of the path. The chart is throughput per second:
 dotted columns are the warm-up, shown and not counted. Lines mark the contract, the
 ceiling (the most this port and MTU can carry) and, inside one host, what is needed:
 half as much again as was bought, so that the machine is not the limit further up.
+All are for one way: of both ways at once the chart shows the slower.
 
   Enter  the machine has been moved: go on
   s      skip this rung
@@ -229,14 +218,12 @@ half as much again as was bought, so that the machine is not the limit further u
         self._put("trial", Text(f"{trial.rung}: {describe(experiment)}{repeat}"))
         chart = self.query_one("#chart", StripChart)
         if experiment.protocol in (Protocol.TCP, Protocol.UDP):
-            points = series(trial.intervals, Direction.FORWARD)
-            other = series(trial.intervals, Direction.REVERSE)
-            if not points:
-                points = other
-            elif other:
-                back = {t: bps for t, bps, _ in other}
-                points = [(t, bps + back.get(t, 0.0), counted) for t, bps, counted in points]
-            chart.show(points, lines_of(progress, trial), experiment.warmup + experiment.duration)
+            chart.show(
+                throughput.points_of(trial),
+                throughput.lines_of(progress, trial),
+                experiment.warmup + experiment.duration,
+                throughput.caption(progress, trial),
+            )
         else:
             what = {"echo": "Pinging", "df": "Looking for the largest packet that passes"}
             found = progress.rung(trial.rung).evidence

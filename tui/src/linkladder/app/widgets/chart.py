@@ -51,8 +51,10 @@ def draw(
     lines: list[tuple[str, float]],
     tier: Glyphs = Glyphs.UNICODE,
     seconds: float = 0.0,
+    caption: str = "",
 ) -> list[list[Cell]]:
-    """The chart's rows with axis and marks; `lines` are (word, b/s), `seconds` the time the whole width stands for."""
+    """The chart's rows with axis and marks; `lines` are (word, b/s), `seconds` the time the whole width stands for,
+    and the caption stands on the axis."""
     plot = max(10, width - GUTTER - 1)
     rows = max(4, height - 1)
     rows -= rows % 2  # so that the label in the middle is half of the top
@@ -61,7 +63,7 @@ def draw(
     span = max(seconds, max((t + 1 for t, _, _ in points), default=0.0), 1.0)
     columns = _columns(points, plot, span)
     marks: dict[int, tuple[str, float]] = {}
-    for word, bps in sorted(lines, key=lambda line: line[1]):
+    for word, bps in sorted(lines, key=lambda line: -line[1]):  # of two in one row the lower moves down
         row = rows - 1 - min(rows - 1, int(bps / top * rows))
         while row in marks and row + 1 < rows:
             row += 1
@@ -69,7 +71,8 @@ def draw(
     out = [_row(row, rows, top, columns, marks.get(row), tier) for row in range(rows)]
     axis = "└" + "─" * plot
     label = f" {span:.0f} s ─"
-    axis = axis[: -len(label)] + label
+    said = f"└─ {caption} "[: plot - len(label)] if caption else ""
+    axis = said + axis[len(said) : -len(label)] + label
     out.append([(char, "dim") for char in " " * GUTTER + axis])
     return out
 
@@ -101,7 +104,7 @@ def _row(
     for point in columns:
         glyph = cell((point[1] - base) / top * rows, tier) if point else " "
         if glyph == " " and mark:
-            out.append(("─" if mark[0] != "contract" else "=", "yellow"))
+            out.append(("=" if mark[0].startswith("contract") else "─", "yellow"))
         elif point and not point[2]:
             out.append(("░" if glyph not in " _" else glyph, "dim"))
         else:
@@ -123,9 +126,9 @@ class StripChart(Guarded, Widget):
         self._again: Callable[[], None] = lambda: None
         self._rows: list[list[Cell]] = []
 
-    def show(self, points: list[Point], lines: list[tuple[str, float]], seconds: float) -> None:
+    def show(self, points: list[Point], lines: list[tuple[str, float]], seconds: float, caption: str = "") -> None:
         def again() -> None:
-            self._take(draw(points, self.size.width, self.size.height, lines, self._tier, seconds))
+            self._take(draw(points, self.size.width, self.size.height, lines, self._tier, seconds, caption))
 
         self._again = again
         again()

@@ -1,0 +1,126 @@
+"""What the live chart shows against the lines across it."""
+
+from __future__ import annotations
+
+import pytest
+
+import synth
+from helpers import until
+from linkladder import events
+from linkladder.app.main import LadderApp
+from linkladder.app.progress import Progress, TrialView
+from linkladder.app.widgets import throughput
+from linkladder.app.widgets.chart import draw
+from linkladder.model import Contract, Direction, Experiment, Interval, Layer, Plan, Rung, RungName
+
+ONE_WAY = Experiment("tcp-2s-default-forward", streams=2)
+DUPLEX = Experiment("tcp-2s-default-duplex", streams=2, direction=Direction.DUPLEX)
+PORT, HALF, FEW, WHOLE = (
+    Contract(port_bps=10e9),
+    Contract(port_bps=10e9, rate_bps=6e9),
+    Contract(port_bps=10e9, rate_bps=1e9),
+    Contract(port_bps=10e9, rate_bps=10e9),
+)
+LINES = [  # rung, contract, lines in Gb/s, caption
+    (RungName.LOCALHOST, PORT, [("needed", 15.0)], ""),
+    (RungName.SAME_HOST, FEW, [("needed", 1.5)], ""),
+    (RungName.SAME_VLAN, PORT, [("contract = ceiling", 9.41)], ""),
+    (RungName.DC_LINK, PORT, [("contract = ceiling", 9.41)], ""),
+    (RungName.DC_LINK, WHOLE, [("contract = ceiling", 9.41)], ""),
+    (RungName.DC_LINK, HALF, [("contract", 5.74), ("ceiling", 9.41)], ""),
+    (RungName.DC_LINK, FEW, [("contract", 0.96)], "the ceiling, 9.41 Gb/s, is above this"),
+]
+
+
+def measuring(contract: Contract, asked: Experiment = ONE_WAY, rung: RungName = RungName.DC_LINK) -> Progress:
+    """A run in its only trial."""
+    progress = Progress()
+    for _, event in entries(contract, asked, rung):
+        progress.apply(event, 0.0)
+    return progress
+
+
+def entries(
+    contract: Contract, asked: Experiment, rung: RungName = RungName.DC_LINK
+) -> list[tuple[float, events.Event]]:
+    plan = Plan("circuit", contract=contract, rungs=(Rung(rung, experiments=(asked,)),))
+    return [
+        (0.0, events.RunStarted("r", plan, 60.0, 1)),
+        (0.0, events.RungStarted(rung, 60.0, 1, 0)),
+        (0.0, events.TrialStarted(rung, asked.id, 0, 0, 20.0)),
+    ]
+
+
+def second(number: int, gbps: float, way: Direction, counted: bool = True) -> events.IntervalSeen:
+    return events.IntervalSeen(Interval(number + 0.004, number + 1.004, int(gbps * 1e9 / 8), way, counted))
+
+
+@pytest.mark.parametrize(("rung", "contract", "lines", "caption"), LINES)
+def test_the_lines_of_every_contract(rung, contract, lines, caption):
+    progress = measuring(contract, ONE_WAY, rung)
+    assert progress.trial
+    found = throughput.lines_of(progress, progress.trial)
+    assert [(word, round(bps / 1e9, 2)) for word, bps in found] == lines
+    assert throughput.caption(progress, progress.trial) == caption
+
+
+def test_a_contract_of_packets_may_reach_the_ceiling_at_less_than_the_port():
+    """1 Gb/s of L3 packets on a port of 1 Gb/s is more than the port can carry."""
+    progress = measuring(Contract(port_bps=1e9, rate_bps=0.99e9, layer=Layer.L3))
+    assert progress.trial
+    assert [word for word, _ in throughput.lines_of(progress, progress.trial)] == ["contract = ceiling"]
+
+
+def test_of_both_ways_the_slower_is_drawn_second_by_second():
+    trial = TrialView(RungName.DC_LINK, DUPLEX, 0, 0, 20.0, 0.0)
+    for number, there, back in ((0, 9.4, 9.1), (1, 4.0, 9.2), (2, 9.4, 9.3)):
+        trial.intervals.append(second(number, there, Direction.FORWARD, number > 0).interval)
+        trial.intervals.append(second(number, back, Direction.REVERSE).interval)
+    trial.intervals.append(second(3, 9.4, Direction.FORWARD).interval)  # of which the other end has not told yet
+    drawn = [(round(at), round(bps / 1e9, 1), counted) for at, bps, counted in throughput.points_of(trial)]
+    assert drawn == [(0, 9.1, False), (1, 4.0, True), (2, 9.3, True)]
+
+
+def test_one_way_is_drawn_as_it_is_whichever_it_is():
+    for way in (Direction.FORWARD, Direction.REVERSE):
+        trial = TrialView(RungName.DC_LINK, Experiment("x", direction=way), 0, 0, 20.0, 0.0)
+        trial.intervals.append(second(0, 9.4, way).interval)
+        assert [round(bps / 1e9, 1) for _, bps, _ in throughput.points_of(trial)] == [9.4]
+
+
+def test_of_two_lines_in_one_row_the_higher_stays_above():
+    rows = ["".join(char for char, _ in row) for row in draw([], 60, 9, [("contract", 9.3e9), ("ceiling", 9.4e9)])]
+    at = {word: next(n for n, row in enumerate(rows) if f" {word} " in row) for word in ("contract", "ceiling")}
+    assert at["ceiling"] < at["contract"]
+
+
+@pytest.mark.parametrize(
+    ("contract", "words"),
+    [
+        (PORT, ["contract = ceiling 9.41 Gb/s"]),
+        (HALF, [" contract 5.74 Gb/s", " ceiling 9.41 Gb/s"]),
+        (FEW, [" contract 956 Mb/s", "└─ the ceiling, 9.41 Gb/s, is above this ─"]),
+    ],
+)
+async def test_ladder_names_its_lines(contract, words):
+    backend = synth.settled()
+    backend.entries = entries(contract, ONE_WAY)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        text = await until(pilot, words[0].strip())
+        for one in words:
+            assert one in text, text
+
+
+async def test_ladder_of_both_ways_stays_below_the_ceiling_of_one():
+    backend = synth.settled()
+    ways = (Direction.FORWARD, Direction.REVERSE)
+    seen = [(0.0, second(n, 9.3, way)) for n in range(8) for way in ways]
+    backend.entries = [*entries(PORT, DUPLEX), *seen]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        text = await until(pilot, "└─ the slower way ─")
+        assert "9.30 Gb/s to far  9.30 Gb/s to near" in text
+        assert "10.0 Gb/s │" in text, "the chart is no higher than one way needs"

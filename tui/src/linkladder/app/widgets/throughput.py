@@ -1,0 +1,44 @@
+"""What the strip chart shows of a trial: its seconds, the lines across, and what must be said to read them rightly."""
+
+from __future__ import annotations
+
+from linkladder import judge, units
+from linkladder.app.progress import Progress, TrialView, series
+from linkladder.app.widgets.chart import Point
+from linkladder.judge.rungs import HEADROOM
+from linkladder.model import Direction, RungName
+
+FLAT = 2.0  # times the contract: a ceiling further up would flatten all that is below it
+
+
+def points_of(trial: TrialView) -> list[Point]:
+    """The trial's seconds; of both ways at once the slower one, since every line across is for one way."""
+    there, back = (series(trial.intervals, way) for way in (Direction.FORWARD, Direction.REVERSE))
+    if trial.experiment.direction is not Direction.DUPLEX:
+        return there or back
+    other = {round(point[0]): point for point in back}
+    both = [(point, other[round(point[0])]) for point in there if round(point[0]) in other]
+    return [(second, min(bps, too), counted and also) for (second, bps, counted), (_, too, also) in both]
+
+
+def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
+    """The lines across the chart: what is needed inside one host, contract and ceiling further up."""
+    if trial.rung in (RungName.LOCALHOST, RungName.SAME_HOST):
+        return [("needed", HEADROOM * judge.rate_sold(progress.contract))]
+    most = _ceiling(progress, trial)
+    if most.which != "contract":
+        return [("contract = ceiling", most.bps)]
+    return [("contract", most.bps), *([("ceiling", most.port_bps)] if most.port_bps < FLAT * most.bps else [])]
+
+
+def caption(progress: Progress, trial: TrialView) -> str:
+    """Which way is drawn, where two are measured; and the ceiling where it has no line."""
+    words = ["the slower way"] if trial.experiment.direction is Direction.DUPLEX else []
+    most = _ceiling(progress, trial)
+    if [word for word, _ in lines_of(progress, trial)] == ["contract"]:
+        words.append(f"the ceiling, {units.rate(most.port_bps)}, is above this")
+    return ", ".join(words)
+
+
+def _ceiling(progress: Progress, trial: TrialView) -> judge.Ceiling:
+    return judge.ceiling(progress.contract, trial.experiment.protocol, trial.experiment.write_size)
