@@ -15,7 +15,7 @@ def apply(tmp_path: Path, **properties: str) -> tuple[str, str]:
     system = tmp_path / "system"
     (system / "ssh").mkdir(parents=True, exist_ok=True)
     (tmp_path / "linkladder").mkdir(exist_ok=True)
-    (system / "rc.conf").write_text(
+    (system / "rc.conf.new").write_text(
         'hostname="linkladder-aabbcc"\nifconfig_vmx0="DHCP"\nlinkladder_management="vmx0"\n'
     )
     lines = "".join(f'  <Property oe:key="linkladder.{k}" oe:value="{v}"/>\n' for k, v in properties.items())
@@ -26,7 +26,7 @@ def apply(tmp_path: Path, **properties: str) -> tuple[str, str]:
     env = {**os.environ, "LINKLADDER_OVF_ENV": str(document)}
     done = subprocess.run(["sh", LIBEXEC / "linkladder-ovf", system], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
-    return (system / "rc.conf").read_text(), done.stderr
+    return (system / "rc.conf.new").read_text(), done.stderr
 
 
 def test_properties_are_applied(tmp_path: Path) -> None:

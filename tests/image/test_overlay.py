@@ -156,7 +156,7 @@ def test_rc_scripts_are_ordered_without_a_circle() -> None:
 def test_every_enabled_service_of_ours_is_there() -> None:
     text = (OVERLAY / "etc/rc.conf").read_text()
     enabled = re.findall(r'^(ll\w+|linkladder_\w+)_enable="YES"', text, re.M)
-    assert set(enabled) <= set(rc_order()) and len(enabled) == 5
+    assert set(enabled) <= set(rc_order()) and len(enabled) == 6
 
 
 def test_nothing_listens_but_the_control_channel() -> None:
@@ -191,10 +191,13 @@ def test_consoles_start_the_ladder_and_keep_ordinary_logins() -> None:
 
 def test_root_is_reached_through_the_helper_alone() -> None:
     rules = [r for r in (OVERLAY / "usr/local/etc/doas.conf").read_text().splitlines() if r and not r.startswith("#")]
+    *helpers, operator = rules
     assert all(
         re.fullmatch(r"permit nopass linkladder as root cmd /usr/local/libexec/linkladder-(priv|measure)", r)
-        for r in rules
+        for r in helpers
     )
+    his_own = r"permit nopass setenv \{[A-Z_ ]+\} admin as linkladder cmd /usr/local/bin/linkladder"
+    assert re.fullmatch(his_own, operator)
     for name in ("priv", "measure"):
         text = (OVERLAY / f"usr/local/libexec/linkladder-{name}").read_text()
         assert "python3 -I -m linkladder.priv" in text

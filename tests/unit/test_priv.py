@@ -63,6 +63,7 @@ GOOD = {
         "10.0.0.1",
         "10.0.0.2",
     ],
+    "frames": [IFACE, "9000"],
     "hostname": ["alpha.lab"],
     "ssh": ["key", "ssh-ed25519", KEY, "me@desk"],
 }
@@ -111,6 +112,27 @@ def test_a_peer_cannot_reach_the_operators_verbs(verb: str) -> None:
     assert "Linux" in str(refusal("operator", verb, [], "Linux"))
 
 
+def words(verb: str, args: list[str], system: str) -> list[str]:
+    return [" ".join(s) for s in verbs.build("operator", verb, args, system) if isinstance(s, list)]
+
+
+@pytest.mark.parametrize("verb", ["mtu", "frames"])
+def test_the_management_adapters_frames_stay_as_they_are(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "rc.conf"
+    kept.write_text(f'linkladder_management="em7"\nlinkladder_management="{IFACE}"\n')
+    monkeypatch.setattr(appliance, "RC_CONF", str(kept))
+    assert "management adapter" in str(refusal("operator", verb, [IFACE, "9000"]))
+    kept.write_text('linkladder_management="em7"\n')
+    assert words(verb, [IFACE, "9000"], "FreeBSD")[0] == f"/sbin/ifconfig {IFACE} mtu 9000"
+
+
+def test_a_frame_size_is_kept_for_the_next_boot() -> None:
+    assert words("frames", [IFACE, "9000"], "FreeBSD")[1].endswith(f"linkladder_mtu_{IFACE}=9000")
+    assert "1500 9000" in str(refusal("operator", "frames", [IFACE, "65000"]))
+
+
 @given(st.lists(st.text(), max_size=6), st.sampled_from(sorted(verbs.VERBS)))
 def test_no_text_leads_to_anything_but_a_refusal_or_a_clean_command(args: list[str], verb: str) -> None:
     try:
@@ -123,9 +145,6 @@ def test_no_text_leads_to_anything_but_a_refusal_or_a_clean_command(args: list[s
 
 
 def test_the_commands_are_those_of_each_system() -> None:
-    def words(verb: str, args: list[str], system: str) -> list[str]:
-        return [" ".join(s) for s in verbs.build("operator", verb, args, system) if isinstance(s, list)]
-
     assert words("iface-flags", [IFACE, "-tso", "lro"], "FreeBSD") == [f"/sbin/ifconfig {IFACE} -tso lro"]
     assert words("iface-flags", [IFACE, "-rxcsum"], "Linux") == [f"/usr/sbin/ethtool -K {IFACE} rx off"]
     assert words("mtu", [IFACE, "9000"], "FreeBSD") == [f"/sbin/ifconfig {IFACE} mtu 9000"]
@@ -255,8 +274,9 @@ def test_a_time_zone_is_one_that_the_system_has(name: str, tmp_path: Path, monke
 def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The operator's ssh in a folder of the test's own."""
     monkeypatch.setattr(access, "FOLDER", str(tmp_path))
-    for name, file in (("KEYS", "keys"), ("PASSWORDS", "conf/password.conf"), ("HASH", "hash"), ("RC_CONF", "rc.conf")):
+    for name, file in (("KEYS", "keys"), ("PASSWORDS", "conf/password.conf"), ("HASH", "hash")):
         monkeypatch.setattr(access, name, str(tmp_path / file))
+    monkeypatch.setattr(appliance, "RC_CONF", str(tmp_path / "rc.conf"))
     return tmp_path
 
 

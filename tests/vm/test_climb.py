@@ -167,5 +167,15 @@ def test_root_and_the_operator_stay_outside(pair: Pair) -> None:
     assert tried.returncode == 255 and "Permission denied" in tried.stderr + tried.stdout
     let_in = pair.alpha.user(f"{base} -p 22 admin@{pair.beta.management} id -un", check=False)
     assert let_in.stdout.strip() == "admin", let_in
+    # His linkladder is the appliance's own: its peers, and on a terminal its console, the second one.
+    there = f"{base} -p 22 -tt admin@{pair.beta.management}"
+    peers = pair.alpha.user(f"{base} -p 22 admin@{pair.beta.management} {PROGRAM} peers list").stdout
+    assert "alpha" in peers, peers
+    shown = pair.alpha.user(
+        f"(sleep {20 * SLOW:.0f}; printf q; sleep {4 * SLOW:.0f}) | {there} 'stty rows 25 columns 80; {PROGRAM}'",
+        check=False,
+        seconds=60 * SLOW,
+    ).stdout
+    assert "Next step" in shown and "alpha" in shown, shown[-3000:]
     pair.beta.ssh(f"{PROGRAM} system ssh off")
     assert "Connection refused" in pair.alpha.user(f"{base} -p 22 admin@{pair.beta.management} id", check=False).stderr

@@ -5,9 +5,10 @@ The hypervisor's own tool cannot answer here: a stand-in of one line, put in its
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
-from .machine import WRITTEN, Machine
+from .machine import SLOW, WRITTEN, Machine
 from .test_power import put
 
 SECRET = "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000"
@@ -31,12 +32,44 @@ cat <<'DOCUMENT'
 </Environment>
 DOCUMENT
 """
+FIRST = 6.0 * SLOW  # seconds that the scripts of a first boot take
 FORGET = f"rm -rf /state/system/* /state/linkladder/* /etc/hostid; {WRITTEN}"
 
 
 def tool(given: dict[str, str]) -> str:
     lines = [f'  <Property oe:key="linkladder.{key}" oe:value="{value}"/>' for key, value in given.items()]
     return TOOL.format(properties="\n".join(lines))
+
+
+def test_a_first_boot_that_is_cut_off_is_done_again(image: Path, tmp_path: Path) -> None:
+    """Wherever the plug is pulled: what was given at deployment is all there in the end, and identity is whole."""
+    machine = Machine(tmp_path, image, "cut-off", 13, vmware=True)
+    try:
+        machine.start()
+        machine.await_tui()
+        shell = machine.root()
+        put(shell, "/usr/local/bin/vmtoolsd", tool(GIVEN))
+        shell.run(f"chmod 755 /usr/local/bin/vmtoolsd; {FORGET}", 120)
+        machine.cut()
+        chance = random.Random(3)
+        for part in range(4):  # of the time between the kernel's last word and the adapters' first
+            machine.start().expect("Dual Console", 300)
+            end = machine.seconds() + (part + chance.random()) * FIRST / 4
+            while machine.seconds() < end:
+                machine.console.pump(0.1)
+            machine.cut()
+            print(f"the first boot cut off {machine.lasted:.0f} s after power on", flush=True)
+        machine.start()
+        machine.await_tui()
+        shell = machine.root()
+        assert shell.run("hostname")[1].strip() == "dc1-ladder"
+        assert "inet 192.0.2.10 " in shell.run("ifconfig vmx0")[1]
+        assert shell.run("cat /state/linkladder/site-secret")[1].strip() == SECRET
+        assert shell.run("cat /state/system/ssh/operator_keys")[1].strip() == GIVEN["ssh_key"]
+        assert shell.run("cd /state/system && test -s hostid -a -s ssh/ssh_host_ed25519_key")[0] == 0
+        assert shell.run("ls /state/system /state/system/ssh | grep new")[0] == 1, "half of something was left"
+    finally:
+        machine.cut()
 
 
 def test_the_first_boot_applies_what_was_given_at_deployment(image: Path, tmp_path: Path) -> None:

@@ -88,6 +88,36 @@ def test_first_boot_made_what_is_unique(booted: Machine) -> None:
     assert shell.run("date +%Z")[1].strip() == "UTC"
 
 
+def test_the_network_of_a_first_boot(booted: Machine) -> None:
+    """Link-local addresses everywhere; the first adapter asks for an address, the second waits for the operator."""
+    shell = booted.root()
+    _, said = shell.run("ifconfig -a inet6")
+    found = re.findall(r"^(\w+): |inet6 (fe80:\S+)%(\w+)", said, re.M)
+    assert {nic for _, address, nic in found if address} >= {"vmx0", "vmx1"}, said
+    conf = shell.run("cat /state/system/rc.conf")[1]
+    assert 'linkladder_management="vmx0"' in conf and 'ifconfig_vmx0="DHCP"' in conf and "vmx1" not in conf
+    assert shell.run("pgrep -lf 'dhclient: vmx0'")[0] == 0
+    assert shell.run("pgrep -lf 'dhclient: vmx1'")[0] == 1
+
+
+def test_both_file_systems_have_a_journal(booted: Machine) -> None:
+    for place in ("/", "/state"):
+        said = booted.root().run(f"tunefs -p {place} 2>&1 | grep 'soft update journaling'")[1]
+        assert said.rstrip().endswith("enabled"), (place, said)
+
+
+def test_the_screen_has_the_console_and_ordinary_logins_behind_it(booted: Machine) -> None:
+    """Terminals 0 and 1 of the video console; what the kernel says goes to neither."""
+    shell = booted.root()
+    assert "linkladder" in shell.run("ps -t v0 -o command")[1]
+    assert "getty" in shell.run("ps -t v1 -o command")[1]
+    assert shell.run("sysctl -n kern.consmute")[1].strip() == "1"
+    before = len(booted.console.text)
+    shell.run("ifconfig vmx1 down; sleep 1; ifconfig vmx1 up; sleep 1")
+    assert "vmx1: link state" in shell.run("dmesg | tail -4")[1]
+    assert "vmx1: link state changed to UP" not in booted.console.text[before:].split("dmesg")[0]
+
+
 def test_only_the_control_channel_listens(booted: Machine) -> None:
     shell = booted.root()
     _, said = shell.run("sockstat -46lq | awk '{ print $2, $5, $6 }'")
@@ -152,13 +182,13 @@ def test_what_is_given_at_deployment_is_applied(booted: Machine) -> None:
     given |= {"ssh_key": "ssh-ed25519 " + "A" * 68 + " me@desk", "contract": "1G L2"}
     shell = booted.root()
     shell.run("rm -rf /tmp/ovf; mkdir -p /tmp/ovf/system/ssh /tmp/ovf/linkladder; echo '<Environment>' >/tmp/ovf/env")
-    shell.run("echo 'linkladder_management=\"vmx0\"' >/tmp/ovf/system/rc.conf")
+    shell.run("echo 'linkladder_management=\"vmx0\"' >/tmp/ovf/system/rc.conf.new")
     for key, value in given.items():
         shell.run(f'echo \'<Property oe:key="linkladder.{key}" oe:value="{value}"/>\' >>/tmp/ovf/env')
     apply = "LINKLADDER_OVF_ENV=/tmp/ovf/env /usr/local/libexec/linkladder-ovf /tmp/ovf/system"
     status, said = shell.run(apply, 120)
     assert (status, said) == (0, "")
-    _, text = shell.run("cat /tmp/ovf/system/rc.conf")
+    _, text = shell.run("cat /tmp/ovf/system/rc.conf.new")
     for line in (
         'hostname="dc1-ladder"',
         'ifconfig_vmx0="inet 192.0.2.10/24"',

@@ -29,6 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     """Exit codes: 0 done, 1 something failed or was found wanting, 2 usage, 3 no peer or environment."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
+        state.hand_over(arguments)
         args = _parser(arguments).parse_args(arguments)
         files.check_state(state.folder())  # keys that others can read are no keys
         if not hasattr(args, "handler"):

@@ -15,7 +15,7 @@ from linkladder.host import Appliance, Disk, Stick
 from linkladder.host.switches import EXPORT, OPERATOR, STICK
 
 FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
-VERBS = {"kernel": "kernel-next"}
+VERBS = {"kernel": "kernel-next", "mtu": "frames"}
 INSTALLATION = 3600.0  # seconds for a slow stick
 
 

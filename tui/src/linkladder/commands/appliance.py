@@ -15,6 +15,7 @@ from linkladder.errors import EnvironmentFault, UsageError
 VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("hostname", "NAME", "give the appliance another name", None),
     ("address", "INTERFACE dhcp|none|static [ADDRESS/PREFIX [ROUTER]]", "set an interface's address", None),
+    ("mtu", "INTERFACE 1500|9000", "a test adapter's frames, ordinary or jumbo; kept", None),
     ("timezone", "NAME", "such as Europe/Prague; records stay in UTC", None),
     ("ssh", "on|off|key TYPE BASE64 COMMENT|password|forget", "let the operator in by ssh, or not", None),
     ("kernel", "NAME", "boot this kernel (generic, kernel) the next time, once", None),
@@ -22,7 +23,7 @@ VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("reboot", "", "start anew", "Reboot now?"),
     ("shutdown", "", "power off", "Power off now?"),
 )
-HELPER_NAMES = {"kernel": "kernel-next"}
+HELPER_NAMES = {"kernel": "kernel-next", "mtu": "frames"}
 NOTHING_TO_INSTALL = (
     "there is nothing to install from here",
     "this system carries no installation set",

@@ -39,6 +39,7 @@ class Appliance:
     kernel: str = ""  # the folder under /boot that the running one came from
     kernels: tuple[str, ...] = ()
     next_kernel: str = ""  # for one boot
+    management: str = ""  # the adapter that the operator comes in by
 
 
 def appliance() -> Appliance:
@@ -58,6 +59,7 @@ def appliance() -> Appliance:
         kernel=Path(output(["sysctl", "-n", "kern.bootfile"]).strip()).parent.name,
         kernels=tuple(sorted(path.parent.name for path in Path("/boot").glob("*/kernel"))),
         next_kernel=next_kernel(read("/boot/nextboot.conf")),
+        management=settings.get("linkladder_management", "").strip('"'),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from linkladder.priv.appliance import RC_CONF, SERVICE, Step, assign
+from linkladder.priv.appliance import SERVICE, Step, assign, setting
 from linkladder.priv.checks import DIGITS, LETTERS, Refused, exactly, one_of, public_key, word
 from linkladder.priv.running import Failed, feed
 
@@ -50,12 +50,7 @@ def _renewed() -> list[Step]:
 
 
 def _is_on() -> bool:
-    try:
-        with open(RC_CONF, encoding="utf-8") as file:
-            lines = [line.strip() for line in file if line.startswith("sshd_enable=")]
-    except OSError:
-        return False
-    return bool(lines) and lines[-1].partition("=")[2].strip('"').upper() == "YES"
+    return setting("sshd_enable").upper() == "YES"
 
 
 def _has_words(path: str) -> bool:

@@ -26,10 +26,29 @@ MOUNT_POINT = "/media/usb"
 INSTALLER = "/usr/local/libexec/linkladder-install"
 ZONES = "/usr/share/zoneinfo"
 BOOT = "/boot"
+FRAMES = ("1500", "9000")
 
 
 def assign(assignment: str) -> list[str]:
     return ["/usr/sbin/sysrc", "-f", RC_CONF, assignment]
+
+
+def setting(name: str) -> str:
+    """What this machine's own rc.conf says last, or ''."""
+    try:
+        with open(RC_CONF, encoding="utf-8") as file:
+            found = [line.strip().partition("=")[2] for line in file if line.startswith(f"{name}=")]
+    except OSError:
+        return ""
+    return found[-1].strip('"') if found else ""
+
+
+def measuring_adapter(text: str) -> str:
+    """Any interface but the one that the operator comes in by: frames that its network drops would lock him out."""
+    name = interface(text)
+    if name == setting("linkladder_management"):
+        raise Refused("interface", f"{name} is the management adapter, whose frames stay ordinary")
+    return name
 
 
 def host_name_steps(args: list[str]) -> list[Step]:
@@ -66,6 +85,13 @@ def address_steps(args: list[str]) -> list[Step]:
 def _rc(name: str) -> str:
     """rc.conf writes every character that a shell variable cannot hold as an underscore."""
     return "".join(c if c in LETTERS + DIGITS else "_" for c in name)
+
+
+def frames_steps(args: list[str]) -> list[Step]:
+    """frames INTERFACE 1500 | 9000: now and after every boot (lltune reads it)"""
+    exactly(args, "interface", "mtu")
+    name, size = measuring_adapter(args[0]), one_of(args[1], "mtu", FRAMES)
+    return [["/sbin/ifconfig", name, "mtu", size], assign(f"linkladder_mtu_{_rc(name)}={size}")]
 
 
 def time_zone_steps(args: list[str]) -> list[Step]:

@@ -50,7 +50,7 @@ def _iface_flags(system: str, args: list[str]) -> list[Step]:
 
 def _mtu(system: str, args: list[str]) -> list[Step]:
     exactly(args, "interface", "mtu")
-    name, size = interface(args[0]), number(args[1], "mtu", 576, 65536)
+    name, size = appliance.measuring_adapter(args[0]), number(args[1], "mtu", 576, 65536)
     if system == "FreeBSD":
         return [["/sbin/ifconfig", name, "mtu", size]]
     return [["/usr/sbin/ip", "link", "set", "dev", name, "mtu", size]]
@@ -94,6 +94,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "ping": (MEASURE, _ping),
     "hostname": _operator(appliance.host_name_steps),
     "address": _operator(appliance.address_steps),
+    "frames": _operator(appliance.frames_steps),
     "timezone": _operator(appliance.time_zone_steps),
     "ssh": _operator(access.ssh_steps),
     "usb-mount": _operator(appliance.mount_steps),

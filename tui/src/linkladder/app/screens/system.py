@@ -31,6 +31,7 @@ ACTIONS = [
     ("timezone", "Time zone", "for the clock on this screen; records stay in UTC"),
     ("ssh", "ssh access", "off until you give a key or a password"),
     ("kernel", "Kernel", "boot another one, once"),
+    ("mtu", "Frame size", "jumbo frames for a test adapter, or ordinary ones"),
     ("reboot", "Reboot", "start anew"),
     ("shutdown", "Shut down", "power off"),
 ]
@@ -145,6 +146,7 @@ brings the old one back.
             "timezone": self._ask_zone,
             "ssh": self._ask_ssh,
             "kernel": self._ask_kernel,
+            "mtu": self._ask_frames,
             "install": self._install,
         }.get(verb)
         if asked:
@@ -263,6 +265,20 @@ brings the old one back.
         await self._do("kernel", name, done=f"The next boot, and only that, takes {name}.")
         if await self.app.push_screen_wait(Question("Start anew now?", ENDS, "Yes", "Later", safe=True)):
             await self._do("reboot")
+
+    async def _ask_frames(self, host: HostFacts, state: Appliance) -> None:
+        nics = [n for n in host.nics if not n.loopback and n.name != state.management]
+        if not nics:
+            self.notify("There is no adapter besides the management adapter, whose frames stay ordinary")
+            return
+        fields = [
+            Entry("nic", "Adapter", nics[-1].name, tuple((n.name, f"{n.name}, MTU {n.mtu} now") for n in nics)),
+            Entry("size", "Frames", "9000", (("9000", "jumbo, MTU 9000"), ("1500", "ordinary, MTU 1500"))),
+        ]
+        text = "Both ends and every switch between them must carry the frames: set the other appliance alike."
+        if values := await self._filled(Form("Frame size", text, fields, lambda _: "")):
+            done = f"{values['nic']} has MTU {values['size']} now, and after every boot."
+            await self._do("mtu", values["nic"], values["size"], done=done)
 
     async def _install(self, _: HostFacts, state: Appliance) -> None:
         if await install(self.ladder_app):
