@@ -41,10 +41,38 @@ def test_both_directions_stand_side_by_side():
     assert "100/100%" in lines[1]
     assert lines[2].startswith("8       8.00 MB   1.00-9.50 Gb/s") and "failed" in lines[2]
     assert lines[3].startswith("2 UDP 9.57 Gb/s   900 Mb/s")
-    assert "both ways at once" in lines[4] and "8.00 Gb/s" in lines[5]
+    assert "both ways, added" in lines[4] and "8.00 Gb/s" in lines[5]
     roomy = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 118).plain
     assert "of ceiling" in roomy and max(map(len, roomy.splitlines())) <= 118
 
 
 def test_a_range_over_two_units_names_both():
     assert spread(measured(1, None, Direction.FORWARD, 900e6, 1.1e9)) == "900 Mb/s-1.10 Gb/s"
+
+
+def test_the_best_setting_is_one_of_tcp_even_where_udp_is_faster():
+    """UDP carries what it is paced at: more of it says nothing of streams and windows."""
+    results = [
+        measured(1, None, Direction.FORWARD, 4.1e9),
+        measured(4, None, Direction.FORWARD, 9.1e9),
+        measured(4, None, Direction.FORWARD, 9.5e9, protocol=Protocol.UDP, udp_rate_bps=9.57e9),
+        measured(4, None, Direction.REVERSE, 9.5e9, protocol=Protocol.UDP, udp_rate_bps=9.57e9),
+    ]
+    text = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain
+    _, slow, fast, udp, legend = text.splitlines()
+    assert "* 9.10 Gb/s" in fast and "*" not in slow and "*" not in udp
+    assert slow.count("█") == 1 and fast.count("█") == 3 == udp[:40].count("█")
+    assert legend.startswith("* best setting of TCP")
+
+
+def test_a_rung_of_udp_alone_has_no_best_setting():
+    results = [measured(4, None, Direction.FORWARD, 9.5e9, protocol=Protocol.UDP, udp_rate_bps=9.57e9)]
+    head, row, _ = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain.splitlines()
+    assert "near to far" in head and "9.50 Gb/s" in row and "*" not in row
+
+
+def test_the_sum_of_both_ways_makes_the_bars_of_one_no_shorter():
+    results = [measured(2, None, way, 9e9) for way in (Direction.FORWARD, Direction.REVERSE)]
+    results.append(measured(2, None, Direction.DUPLEX, 18e9))
+    lines = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain.splitlines()
+    assert lines[1].count("███") == 2 and lines[3].count("███") == 1

@@ -166,8 +166,8 @@ class ResultsScreen(Page):
     HELP = """
 The first tab is the run, then one tab a rung. The matrix has a row for every setting of
 streams and window: for each direction the range over its repeats, a bar (of the best
-on this rung) and the CPU of the near and the far end. A wide screen adds how much of
-the ceiling that is. "forward" is near to far, "reverse" is far to near.
+of TCP on this rung) and the CPU of the near and the far end. A wide screen adds how
+much of the ceiling that is.
 
   left, right  another tab
   up, down     scroll              f   measure what would settle the verdict

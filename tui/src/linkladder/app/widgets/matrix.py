@@ -12,6 +12,7 @@ from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, 
 from linkladder.verdicts import RungJudgement
 
 WAYS = {Direction.FORWARD: "near to far", Direction.REVERSE: "far to near", Direction.DUPLEX: "both ways at once"}
+HEADS = {**WAYS, Direction.DUPLEX: "both ways, added"}
 ROOMY = 112  # columns from which the share of the ceiling fits beside the rest
 HEAT, ROOMY_HEAT = 3, 8  # cells of the heat bar
 Key = tuple[str, int, str]  # protocol, streams, window or rate
@@ -23,6 +24,9 @@ class Cell:
 
     result: ExperimentResult
     percent: float | None = None  # of the ceiling
+
+
+Rows = dict[Key, dict[Direction, Cell]]
 
 
 def window_name(window: int | None) -> str:
@@ -54,16 +58,22 @@ def setting(p: Experiment) -> Key:
     return p.protocol.value, p.streams, name
 
 
-def cells(rung: RungResult, judged: RungJudgement | None) -> dict[Key, dict[Direction, Cell]]:
+def cells(rung: RungResult, judged: RungJudgement | None) -> Rows:
     """Setting, then direction, in the order of the plan."""
     shares = {(j.experiment, j.direction): j.percent_of_ceiling for j in (judged.experiments if judged else ())}
-    rows: dict[Key, dict[Direction, Cell]] = {}
+    rows: Rows = {}
     for e in rung.experiments:
         p = e.parameters
         if p.protocol in (Protocol.TCP, Protocol.UDP):
             cell = Cell(e, shares.get((p.id, p.direction.value)))
             rows.setdefault(setting(p), {})[p.direction] = cell
     return rows
+
+
+def most(rows: Rows, ways: list[Direction]) -> float:
+    """The best median of TCP; UDP is paced, so it is what was offered and no setting's merit."""
+    tcp = [row for (protocol, *_), row in rows.items() if protocol == Protocol.TCP]
+    return max((row[way].result.median_bps or 0.0 for row in tcp for way in ways if way in row), default=0.0)
 
 
 def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
@@ -73,8 +83,10 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
     ways = [way for way in WAYS if any(way in row for row in rows.values())]
     if not ways:
         return out
-    best = {way: max((r[way].result.median_bps or 0.0) for r in rows.values() if way in r) for way in ways}
-    top = max(best.values()) or 1.0
+    best = {way: most(rows, [way]) for way in ways}
+    both = Direction.DUPLEX
+    # What is the sum of two directions is no measure of one.
+    tops = {way: most(rows, [both] if way is both else [w for w in ways if w is not both]) for way in ways}
     pages = [ways] if len(ways) < 3 else [ways[:2], ways[2:]]
     for page in pages:
         out.append(_head(page, width) + "\n", "bold underline")
@@ -84,17 +96,17 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
             udp = key[0] == Protocol.UDP
             out.append(f"{f'{key[1]} UDP {key[2]}':<16}" if udp else f"{key[1]:<8}{key[2]:<8}")
             for way in page:
-                marked = way in row and row[way].result.median_bps == best[way] and best[way] > 0
-                _cell(out, row.get(way), marked, top, width)
+                marked = not udp and way in row and row[way].result.median_bps == best[way] and best[way] > 0
+                _cell(out, row.get(way), marked, tops[way], width)
             out.append("\n")
-    out.append("* best setting   bar: of the best here   CPU: near/far, of all its cores", "dim")
+    out.append("* best setting of TCP   bar: of that   CPU: near/far, of all its cores", "dim")
     return out
 
 
 def _head(ways: list[Direction], width: int) -> str:
     roomy = width >= ROOMY
     wide, share = (ROOMY_HEAT, "of ceiling ") if roomy else (HEAT, "")
-    parts = [f"{'  ' + WAYS[way]:<{18 + wide}}{share}{'CPU':<9}" for way in ways]
+    parts = [f"{'  ' + HEADS[way]:<{18 + wide}}{share}{'CPU':<9}" for way in ways]
     return (f"{'streams':<8}{'window':<8}" + "".join(parts)).rstrip()
 
 
@@ -105,7 +117,8 @@ def _cell(out: Text, cell: Cell | None, marked: bool, top: float, width: int) ->
         out.append(" " * (27 + wide + (11 if roomy else 0)))
         return
     out.append(f"{'*' if marked else ' '} {spread(cell.result):<15}", "bold" if marked else "")
-    out.append(f"{bar((cell.result.median_bps or 0) / top, wide)} ", "cyan")
+    share = (cell.result.median_bps or 0) / top if top else 0.0
+    out.append(f"{bar(share, wide)} ", "cyan")
     if roomy:
         out.append(f"{f'{cell.percent:.1f}%' if cell.percent is not None else '-':<11}")
     out.append(f"{cpu(cell.result):<9}")
