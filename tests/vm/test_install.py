@@ -88,6 +88,7 @@ def test_the_iso_installs_onto_an_empty_disk_that_boots(tmp_path: Path, empty: P
     seen = boots_alone(machine, "efi")
     # Another controller, hence another name for the disk: the same system and the same state.
     assert boots_alone(machine, "efi, AHCI") == seen
+    assert boots_alone(machine, "bios") == seen, "whatever firmware it was installed under"
 
 
 @pytest.mark.skipif(not RAW, reason="LINKLADDER_RAW names no raw image")
