@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import os
 import re
@@ -102,9 +103,11 @@ def test_two_consoles_pair_by_code_climb_and_keep_the_report(
 
 
 def test_nothing_but_the_control_channel_answers_a_scan(pair: Pair) -> None:
-    """Every TCP port of both adapters, tried from the other machine with nc of the base system."""
+    """Every TCP port of both adapters, and of one by IPv6, tried from the other machine with nc of the base system."""
     pair.enter()
-    for address in (pair.alpha.test, pair.alpha.management):
+    local = pair.alpha.ssh("ifconfig vmx1 inet6 | awk '$1 == \"inet6\" { print $2; exit }'").stdout.strip()
+    assert local.startswith("fe80:") and local.endswith("%vmx1"), local
+    for address in (pair.alpha.test, pair.alpha.management, local):
         ranges = " ".join(f"{first or 1}-{first + 8191}" for first in range(0, 65536, 8192))
         one = f"nc -nzv -w 5 {address} $r 2>&1 | grep -v ': Connection refused$' >/tmp/scan.$r &"
         scan = f"rm -f /tmp/scan.*; for r in {ranges}; do {one} done; wait; cat /tmp/scan.*"
@@ -146,6 +149,14 @@ def test_a_paired_key_starts_the_agent_and_nothing_else(pair: Pair) -> None:
             assert said.strip() == f"{refused[what]} request failed on channel 0", said
         elif what != "forwarding":
             assert '"id":1' in said.replace(" ", ""), f"{what}: the agent did not answer: {said}"
+    with concurrent.futures.ThreadPoolExecutor() as beside:
+        line = f"(echo '{hello}'; sleep {8 * SLOW:.0f}) | {base} linkladder@{pair.beta.management}"
+        served = beside.submit(pair.alpha.user, line, False)
+        time.sleep(5 * SLOW)
+        memory = pair.beta.ssh("ps -axo rss,command | grep '[l]inkladder.* agent'").stdout
+        served.result()
+    print(f"agents (KB): {memory}")
+    assert 0 < max(int(one.split()[0]) for one in memory.splitlines()) < 100_000
     stranger = pair.alpha.user(f"{base} -o PubkeyAuthentication=no linkladder@{pair.beta.management} id", check=False)
     assert stranger.returncode == 255 and "Permission denied (publickey)" in stranger.stderr + stranger.stdout
 
