@@ -1,20 +1,20 @@
-"""What holds for every place: it answers ?, fits from 80 x 24 to 200 x 60, has a short footer, and blocks nothing."""
+"""What holds for every place and dialog: it answers ?, fits from 80 x 24 to 200 x 60, and has a short footer."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import threading
+import pytest
 
 import synth
 from helpers import until
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.base import Page
+from linkladder.app.screens.dialogs import Ask, Dialog, Question, Trouble, Words
+from linkladder.app.screens.forms import Entry, Form
 from linkladder.app.screens.help import COMMON, HelpScreen
+from linkladder.errors import EnvironmentFault
 
-BLOCKING = """home facts findings settings appliance log_lines link save_link plans plan ceiling runs load judge compare
-    delete export reach sticks current""".split()
-SIZES = [(200, 60), (80, 24)]
+SIZES = [(120, 40), (200, 60), (80, 24), (80, 25)]  # the next place opens at the last of them
+CONSOLE, ROOMY = (80, 25), (120, 40)
 
 
 def places() -> list[tuple[str, object, str]]:
@@ -22,7 +22,9 @@ def places() -> list[tuple[str, object, str]]:
     from linkladder.app.screens import places as offered
     from linkladder.app.screens.compare import CompareScreen
     from linkladder.app.screens.export import ExportScreen
+    from linkladder.app.screens.home import HomeScreen
     from linkladder.app.screens.results import ResultsScreen
+    from linkladder.app.screens.trusted import TrustedScreen
     from linkladder.verdicts import Comparison
 
     words = {
@@ -32,10 +34,20 @@ def places() -> list[tuple[str, object, str]]:
     compared = Comparison(synth.RUN, "20261120-090000-cd34", "No difference.", ())
     return [
         *((name, make, words[name]) for name, _, make in offered()),
+        ("Trusted", TrustedScreen, "SHA256:abc"),
         ("Results", lambda: ResultsScreen(synth.RUN), "PASS"),
         ("Export", lambda: ExportScreen(synth.RUN), "On this disk"),
         ("Compare", lambda: CompareScreen(compared), "No difference"),
+        ("Help", lambda: HelpScreen(HomeScreen.NAME, HomeScreen.HELP), "Everywhere"),
     ]
+
+
+def footer(app: LadderApp, text: str) -> list[str]:
+    """What the footer offers: six keys at most, and all of them to be read on the last line."""
+    shown = [b.description for _, b, on, _ in app.screen.active_bindings.values() if b.show and on]
+    assert 1 <= len(shown) <= 6, shown
+    assert all(words in text.splitlines()[-1] for words in shown), (shown, text)
+    return shown
 
 
 async def test_every_screen_reflows_and_explains_itself():
@@ -43,7 +55,7 @@ async def test_every_screen_reflows_and_explains_itself():
     backend = synth.settled()
     backend.log = ["something was written down"]
     app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
+    async with app.run_test(size=CONSOLE) as pilot:
         await until(pilot, "> Read the report")
         for name, make, words in [("Home", None, "Next step"), *places()]:
             if make:
@@ -56,8 +68,10 @@ async def test_every_screen_reflows_and_explains_itself():
                 assert len(lines) <= height and max(map(len, lines)) <= width, (name, width, height)
                 assert lines[0].split()[0] == "linkladder", (name, text)
                 assert "Esc" in lines[-1] or "?" in lines[-1], (name, text)
-            shown = [b for _, b, on, _ in app.screen.active_bindings.values() if b.show and on]
-            assert 1 <= len(shown) <= 6, (name, [b.description for b in shown])
+                footer(app, text)
+            if name == "Help":
+                await home(pilot)
+                continue
             await pilot.press("f1" if name == "Link" else "question_mark")  # a field takes ? for itself
             if name == "Pair":
                 await pilot.press("f1")
@@ -65,6 +79,74 @@ async def test_every_screen_reflows_and_explains_itself():
             assert isinstance(app.screen, HelpScreen), name
             assert isinstance(app.screen_stack[-2], Page) and app.screen_stack[-2].HELP.strip(), name
             await home(pilot)
+
+
+@pytest.mark.parametrize("size", [CONSOLE, ROOMY])
+async def test_home_leads_to_this_machine_by_a_key(size):
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, "> Read the report")
+        await pilot.press("m")
+        text = await until(pilot, "offloads: lro off, tso on")
+        assert "up, vmxnet3, 10.0 Gb/s, MTU 1500, 4 receive queues" in text
+
+
+def dialogs() -> list[tuple[Dialog, tuple[str, ...]]]:
+    """One of each kind, with words that must all be seen at once."""
+    entries = (
+        Entry("how", "Address", "dhcp", (("dhcp", "by DHCP"), ("static", "fixed"))),
+        Entry("key", "Key", "ssh-ed25519 AAAA", width=50),
+    )
+    long = "A fixed address is written with its prefix, such as 10.1.0.2/24; the router may be left empty."
+    return [
+        (
+            Form("Address", long, entries, lambda _: ""),
+            ("left empty.", "< by DHCP >", "ssh-ed25519 AAAA", "[ Take it ]", "[ Leave it ]"),
+        ),
+        (Question("Cancel the run?", "Both ends stop now.", safe=True), ("Both ends", "[ Yes ]", "[ No ]")),
+        (Ask("A note for this run", "It is kept with the run.", "rack 12"), ("rack 12", "Enter to take it")),
+        (
+            Trouble(EnvironmentFault("the disk is full", "no space is left", "delete old runs")),
+            ("The disk is full", "Why: no space is left", "What to do: delete old runs", "[ Go on ]"),
+        ),
+        (Words("The commands", "near: iperf -c 10.7.0.2 -P 2"), ("The commands", "iperf -c 10.7.0.2")),
+    ]
+
+
+async def test_every_dialog_fits_and_declines():
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "> Read the report")
+        for dialog, words in dialogs():
+            answers: list[object] = []
+            app.push_screen(dialog, answers.append)
+            for size in SIZES:
+                await pilot.resize_terminal(*size)
+                text = " ".join((await until(pilot, words[0])).replace("│", " ").split())
+                assert all(one in text for one in words), (size, text)
+                assert app.screen.region.contains_region(app.screen.query_one(".box").region), size
+            await pilot.press("escape")
+            await until(pilot, "> Read the report")
+            assert answers in ([None], [False]), (dialog, answers)
+
+
+@pytest.mark.parametrize("size", [CONSOLE, ROOMY])
+async def test_the_footer_of_a_run_says_what_helps_now(size):
+    """Live, where the machine is to be moved, only watched, over: six keys at most, and those that do something."""
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        app.climb(synth.the_plan())
+        live = footer(app, await until(pilot, "localhost measuring"))
+        assert live == ["Pause", "Skip", "Commands", "Cancel", "Help"]
+        backend.running.skip_to(10_000)
+        text = await until(pilot, "Enter Go on")
+        assert "Move beta to another host" in " ".join(text.split())
+        assert footer(app, text) == ["Go on", *live]
+        backend.running.controlling = False
+        footer(app, await until(pilot, "only watching"))
+        await backend.running.control("cancel")
+        assert footer(app, await until(pilot, "The run ended early")) == ["Go on", "Commands", "Help"]
 
 
 async def home(pilot) -> None:
@@ -84,45 +166,3 @@ def test_help_needs_no_more_than_the_console():
     for text in [HomeScreen.HELP, COMMON, *made]:
         for line in flowing(text).splitlines():
             assert line[:1] != " " or len(line) <= 76, line
-
-
-async def test_no_screen_calls_what_may_block_on_the_event_loop(caplog):
-    """Files, store and sysctl are asked in threads, whichever screen asks; asyncio's own watch sees nothing slow."""
-    backend = synth.settled()
-    loop_thread, wrong = threading.get_ident(), []
-
-    def watched(name, call):
-        def answers(*args):
-            if threading.get_ident() == loop_thread:
-                wrong.append((name, app.screen))
-            return call(*args)
-
-        return answers
-
-    for name in BLOCKING:
-        setattr(backend, name, watched(name, getattr(backend, name)))
-    app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
-        await until(pilot, "> Read the report")
-        loop = asyncio.get_running_loop()
-        loop.set_debug(True)
-        loop.slow_callback_duration = 4.0  # far above what a loaded machine makes of a short one
-        with caplog.at_level(logging.WARNING, "asyncio"):
-            for name, make, words in places():
-                app.push_screen(make())
-                await until(pilot, words)
-                if name == "Export":
-                    await pilot.press("end", "up", "enter")
-                    await until(pilot, "scp ")
-                if name == "Runs":
-                    await pilot.press("space", "slash", "x", "enter")
-                    await until(pilot, "no run has")
-                    await pilot.press("escape")
-                if name == "Link":
-                    await pilot.press("f3")
-                await home(pilot)
-            app.climb(synth.the_plan())
-            await until(pilot, "measuring")
-        loop.set_debug(False)
-    assert wrong == []
-    assert not [r for r in caplog.records if "took" in r.getMessage()], caplog.text

@@ -34,7 +34,7 @@ class TrustedScreen(Page):
 The appliances that this one trusts, each by its own key.
 
   n   another name for it, at this end only
-  x   trust it no more: its sessions end at once, and it must be paired again
+  x   trust it no more: its sessions end at once; then pair it again, or not
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "rename", "Rename"),
