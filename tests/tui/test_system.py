@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import re
 
 import pytest
+from textual.events import Paste
 
 import synth
 from helpers import until
@@ -154,6 +156,65 @@ async def test_where_nothing_can_be_changed_that_is_said_before_a_form_is_filled
             await until(pilot, "not on this machine")
             await pilot.press("enter", "down")
         assert backend.system_calls == []
+
+
+DOWN, YES = ("down",), ("left", "enter")  # the safe answer has the focus
+ADDRESS, ZONE, ACCESS = (*DOWN, "enter"), (*DOWN * 2, "enter"), (*DOWN * 3, "enter")
+NEXT = ("enter",)
+SHUT, READY = Appliance(zone="Etc/UTC", ssh=False), Appliance(zone="Etc/UTC", ssh=False, keys=1)
+OPEN = Appliance(zone="Etc/UTC", ssh=True, keys=1, password=True)
+
+
+CHANGES = {
+    "zone": (SHUT, [(ZONE, "A city or a zone"), ("Europe/Prague", "The clock shows the time of Europe/Prague")],
+             ("timezone", "Europe/Prague")),
+    "key": (SHUT, [(ACCESS, "< set a password >"), (("left",), "< add a public key >"), (NEXT * 2, "one line as in"),
+                   (f"ssh-ed25519 {KEY} me", "[ Take it ]"), (NEXT, "The key is kept")],
+            ("ssh", "key", "ssh-ed25519", KEY, "me")),
+    "on": (READY, [(ACCESS, "< switch on >"), (NEXT * 2, "admin comes in on port 22")], ("ssh", "on")),
+    "off": (OPEN, [(ACCESS, "< switch off >"), (NEXT * 2, "ssh is off; keys and password are kept")], ("ssh", "off")),
+    "forget": (OPEN, [(ACCESS, "< switch off >"), (("right",), "< switch off, and forget"), (NEXT * 2, "Forget keys"),
+                      (YES, "ssh is off, and nobody is known")], ("ssh", "forget")),
+    "dhcp": (SHUT, [(ADDRESS, "by DHCP"), (NEXT * 5, "vmx0 gets DHCP"), (YES, "vmx0 has DHCP now")],
+             ("address", "vmx0", "dhcp")),
+    "none": (SHUT, [(ADDRESS, "< vmx0, "), (("right",), "< vmx1, "), (NEXT, "by DHCP"), (("left",), "< none >"),
+                    (NEXT * 4, "vmx1 gets no address"), (YES, "vmx1 has no address now")], ("address", "vmx1", "none")),
+    "fixed": (SHUT, [(ADDRESS, "by DHCP"), (("enter", "right"), "< fixed >"), (NEXT, "Router"),
+                     ("10.7.0.9/24", "10.7.0.9/24"), ("10.7.0.1", "10.7.0.1 "), (NEXT, "vmx0 gets 10.7.0.9/24"),
+                     (YES, "vmx0 has 10.7.0.9/24 now")], ("address", "vmx0", "static", "10.7.0.9/24", "10.7.0.1")),
+    "shutdown": (SHUT, [(("end", "enter"), "Power off now?"), (YES, "Done: shutdown")], ("shutdown",)),
+}  # fmt: skip
+
+
+async def test_what_is_asked_of_the_helper():
+    """One application for all, each on a screen of its own; text is pasted, as a key is."""
+    backend = synth.settled()
+    async with system_screen(backend) as pilot:
+        for name, (state, steps, called) in CHANGES.items():
+            pilot.app.pop_screen()
+            backend.switches = state
+            backend.system_calls.clear()
+            pilot.app.push_screen(SystemScreen())
+            await until(pilot, f"ssh {ssh_words(state)}")
+            for keys, words in steps:
+                assert backend.system_calls == [], f"{name}: nothing is done before the last answer"
+                if isinstance(keys, str):
+                    pilot.app.screen.focused.post_message(Paste(keys))
+                    keys = NEXT
+                await pilot.press(*keys)
+                await until(pilot, words)
+            assert backend.system_calls == [called], name
+
+
+async def test_ssh_is_not_switched_on_for_nobody():
+    """Before there is a key or a password the form offers to give one, and nothing else."""
+    async with system_screen(synth.settled()) as pilot:
+        await pilot.press(*ACCESS)
+        offered = []
+        for _ in range(5):
+            offered.append(re.search(r"< (.+) >", await until(pilot, "neither key nor password"))[1])
+            await pilot.press("right")
+        assert set(offered) == {"add a public key", "set a password"}
 
 
 async def test_what_the_helper_refuses_is_told():
