@@ -23,7 +23,9 @@ def apply(tmp_path: Path, **properties: str) -> tuple[str, str]:
     document.write_text(
         f'<?xml version="1.0"?>\n<Environment>\n<PropertySection>\n{lines}</PropertySection></Environment>\n'
     )
-    env = {**os.environ, "LINKLADDER_OVF_ENV": str(document)}
+    (tmp_path / "ifconfig").write_text("#!/bin/sh\necho vmx0 vmx1 vmx2\n")
+    (tmp_path / "ifconfig").chmod(0o755)
+    env = {**os.environ, "LINKLADDER_OVF_ENV": str(document), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["sh", LIBEXEC / "linkladder-ovf", system], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     return (system / "rc.conf.new").read_text(), done.stderr
@@ -36,6 +38,7 @@ def test_properties_are_applied(tmp_path: Path) -> None:
         hostname="dc1-ladder",
         address="192.0.2.10/24",
         gateway="192.0.2.1",
+        test_address="198.51.100.1/30",
         ssh_key=key,
         secret="ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000",
         contract="1G L2",
@@ -46,6 +49,7 @@ def test_properties_are_applied(tmp_path: Path) -> None:
         'hostname="dc1-ladder"',
         'ifconfig_vmx0="inet 192.0.2.10/24"',
         'defaultrouter="192.0.2.1"',
+        'ifconfig_vmx1="inet 198.51.100.1/30"',
         'sshd_enable="YES"',
     ]
     assert (tmp_path / "system/ssh/operator_keys").read_text() == key + "\n"
@@ -58,7 +62,9 @@ def test_properties_are_applied(tmp_path: Path) -> None:
 
 
 def test_empty_properties_change_nothing(tmp_path: Path) -> None:
-    text, said = apply(tmp_path, hostname="", address="", gateway="", secret="", ssh_key="", contract="")
+    text, said = apply(
+        tmp_path, hostname="", address="", gateway="", test_address="", secret="", ssh_key="", contract=""
+    )
     assert len(text.splitlines()) == 3 and said == ""
 
 
@@ -68,13 +74,14 @@ def test_hostile_values_are_left_out_and_said(tmp_path: Path) -> None:
         tmp_path,
         hostname=f"x&quot;; touch {mark}; &quot;",
         address="192.0.2.10/24 up; reboot",
+        test_address="vmx9",
         ssh_key="command=&quot;sh&quot; ssh-ed25519 " + "A" * 68,
         secret="$(id)",
         contract="1G`id`",
     )
     assert len(text.splitlines()) == 3
     assert not mark.exists() and not (tmp_path / "system/ssh/operator_keys").exists()
-    for name in ("hostname", "address", "ssh_key", "secret", "contract"):
+    for name in ("hostname", "address", "test_address", "ssh_key", "secret", "contract"):
         assert f"linkladder.{name} is not in the form" in said
 
 

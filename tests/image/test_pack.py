@@ -132,7 +132,7 @@ def test_properties_are_optional_and_the_first_boot_knows_each(packed: tuple[Pat
     root = ElementTree.fromstring(unpacked(packed[1], tmp_path)[".ovf"].read_text())
     properties = root.findall(f".//{OVF}ProductSection/{OVF}Property")
     names = [p.get(f"{OVF}key", "") for p in properties]
-    assert names == ["hostname", "address", "gateway", "secret", "ssh_key", "contract"]
+    assert names == ["hostname", "address", "gateway", "test_address", "secret", "ssh_key", "contract"]
     assert all(p.get(f"{OVF}value") == "" for p in properties)
     reader = (TOP / "overlay/usr/local/libexec/linkladder-ovf").read_text()
     assert [name for name in names if f"accept {name} " not in reader] == []

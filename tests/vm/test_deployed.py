@@ -16,6 +16,7 @@ GIVEN = {
     "hostname": "dc1-ladder",
     "address": "192.0.2.10/24",
     "gateway": "192.0.2.1",
+    "test_address": "198.51.100.1/30",
     "secret": SECRET,
     "ssh_key": "ssh-ed25519 " + "A" * 68 + " me@desk",
     "contract": "1G L2",
@@ -90,6 +91,7 @@ def test_the_first_boot_applies_what_was_given_at_deployment(image: Path, tmp_pa
             shell = machine.root()
             assert shell.run("hostname")[1].strip() == "dc1-ladder"
             assert "inet 192.0.2.10 netmask 0xffffff00" in shell.run("ifconfig vmx0")[1]
+            assert "inet 198.51.100.1 netmask 0xfffffffc" in shell.run("ifconfig vmx1")[1]
             assert "192.0.2.1 " in shell.run("netstat -rn4 | grep default")[1]
             listening = shell.run("sockstat -46lqP tcp | awk '{ print $6 }'")[1].split()
             assert "*:22" in listening and "*:8622" in listening, "a key was given, so that the operator may come in"
