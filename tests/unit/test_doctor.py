@@ -64,7 +64,7 @@ def test_each_shipped_setting_has_a_fate(machine: None, tmp_path: Path) -> None:
     found = {one.name: one.status for one in tunables.settings_in_force(write(tmp_path, SHIPPED))}
     assert found == {
         "kern.ipc.maxsockbuf": "in force",
-        "net.inet.tcp.sendspace": "refused: 32768 is in force",
+        "net.inet.tcp.sendspace": "refused: the kernel would not take it, or it was changed since the boot",
         "net.inet.rss.bits": "kernel lacks it",
         "hw.pci.honor_msi_blacklist": "in force",
         "hw.vga.textmode": "given to the kernel, which does not show it",
@@ -73,7 +73,7 @@ def test_each_shipped_setting_has_a_fate(machine: None, tmp_path: Path) -> None:
         "dev.ixl.*.fc": "not on this NIC",
         "vmx0 tso4": "in force",
         "ix1 tso4": "in force",
-        "vmx0 lro": "refused: off is in force",
+        "vmx0 lro": "refused: the driver will not, or it was switched since the boot",
         "ix1 lro": "not on this NIC",
         "ix1 mtu": "in force",
     }

@@ -13,10 +13,13 @@ compared with what is in force:
        {"name": "lro", "kind": "ifconfig", "nic": "*", "value": "on", "why": "..."}]}
 
 `kind`: `sysctl` set at run time; `loader` set in loader.conf and looked up as a sysctl (where the kernel
-shows none of that name, kenv still tells that it was given); `ifconfig` an offload (tso, tso4, tso6, lro, rxcsum,
-txcsum, value on or off) or `mtu`.
+shows none of that name, kenv still tells that it was given; names without a dot are the loader's own and looked up
+there alone); `kernel` what the kernel makes by itself; `rc` a line of rc.conf; `ifconfig` an offload (tso, tso4, tso6,
+lro, rxcsum, txcsum, value on or off) or `mtu`.
 `nic`: a driver's name, or `*` for every adapter; `dev.vmx.*.` in a sysctl's name stands for each unit.
-`value` with `>=` before a number is a least value (settings that grow with memory).  Unknown keys are ignored.
+`value` with `>=` before a number, or before `cores`, is a least value.
+`memory`: from how many gigabytes on it is meant; of several entries of one name the largest that fits counts.
+Unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from linkladder.agent.service import tool_version
 from linkladder.errors import LinkladderError
 from linkladder.model import HostFacts, Tool
 from linkladder.tools import OLDEST_IPERF
-from linkladder.tunables import settings_in_force
+from linkladder.tunables import InForce, settings_in_force
 
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
@@ -55,6 +58,7 @@ class Finding:
     state: State
     detail: str = ""
     remedy: str = ""
+    setting: InForce | None = None  # of a shipped setting: its value now, as shipped, and what has become of it
 
 
 def examine() -> tuple[Finding, ...]:
@@ -208,5 +212,8 @@ def _adapters(facts: HostFacts) -> Iterator[Finding]:
 def _tunables() -> Iterator[Finding]:
     for one in settings_in_force():
         worst = State.WARN if one.in_force is False else State.OK
-        shipped = f" (shipped: {one.shipped})" if one.in_force is False else ""
-        yield Finding(f"setting {one.name}", worst, f"{one.status}{shipped}; {one.why}".rstrip("; "))
+        values = ", ".join(
+            f"{word} {value}" for word, value in (("now", one.current), ("shipped", one.shipped)) if value
+        )
+        told = f"{values}: {one.status}" if values else one.status
+        yield Finding(f"setting {one.name}", worst, f"{told}; {one.why}".rstrip("; "), setting=one)

@@ -1,0 +1,197 @@
+"""What is shipped in loader.conf, sysctl.conf and rc.conf: every name exists, every line says why and where from."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cited
+from cited import OVERLAY, Setting, settings
+
+TOP = Path(__file__).resolve().parents[2]
+CAPTURES = TOP / "tests/captures/freebsd-15.1"
+# Told about on the web, or in a manual, and in no 15.1 kernel.
+MYTHS = re.compile(r"net\.inet\.rss\.enabled|hw\.vmx\.|net\.inet\.tcp\.recvbuf_inc|hw\.ixl\.dynamic_[rt]x_itr")
+
+
+def captured() -> set[str]:
+    """Every name that a running 15.1 kernel gave."""
+    names: set[str] = set()
+    for file in ("sysctl-names.txt", "sysctl-tunables.txt", "sysctl-writable.txt", "sysctl-net.txt"):
+        for line in (CAPTURES / file).read_text().splitlines():
+            names.add(re.split(r"[:=\s]", line, maxsplit=1)[0])
+    return names
+
+
+def by_name() -> dict[str, str]:
+    return {one.name: one.value for one in settings()}
+
+
+@pytest.mark.parametrize("one", settings(), ids=lambda one: one.name)
+def test_every_setting_exists_and_says_why(one: Setting) -> None:
+    why, source = re.fullmatch(r"# *(.*?) *\[([^\]]+)\]", one.comment).groups()  # type: ignore[union-attr]
+    assert len(why) > 4, f"{one.name} does not say what it is for"
+    assert one.value, one.name
+    assert not MYTHS.match(one.name), f"{one.name} does not exist in FreeBSD"
+    if source == "captured":
+        assert one.name in captured(), f"{one.name} is in none of the captured lists"
+    elif re.search(r":\d+$", source):
+        line = cited.kept()[source]
+        leaf = re.search(rf"(?<![a-z_]){re.escape(one.name.rpartition('.')[2])}(?![a-z_])", line.text)
+        assert leaf, f"{one.name} is not in {source}: {line.text}"
+        assert line.condition == "", f"{one.name} is compiled only where {line.condition}"
+    else:
+        # A service of ours, or of a package that is on the image.
+        packages = {name.partition("@")[0] for name in (TOP / "ports/pkglist").read_text().split()}
+        assert (OVERLAY / source).is_file() or source in packages, f"{one.name} is known from nowhere: {source}"
+
+
+def test_a_driver_reads_each_of_its_settings() -> None:
+    """hw.ix. is of the file in which _hw_ix is; dev.ix. is iflib's, which the driver uses."""
+    for one in settings():
+        if found := re.match(r"hw\.(ix|igc)\.", one.name):
+            (source,) = re.findall(r"\[(.*)\]", one.comment)
+            assert f"_hw_{found[1]}," in cited.kept()[source].text
+
+
+def test_a_line_within_an_if_that_never_holds_is_seen() -> None:
+    text = ["#ifndef _X_H_", "#define _X_H_", "a", "#if 0", "b", "#else", "c", "#endif", "#ifdef RSS /* x */", "d"]
+    told = dict(zip(text, cited.conditions(text), strict=True))
+    assert (told["a"], told["b"], told["c"], told["d"]) == ("", "0", "!(0)", "defined(RSS)")
+
+
+@pytest.mark.skipif("LINKLADDER_FREEBSD_SRC" not in os.environ, reason="LINKLADDER_FREEBSD_SRC names no source of 15.1")
+def test_what_was_kept_is_what_the_source_says() -> None:
+    found = cited.look_up(Path(os.environ["LINKLADDER_FREEBSD_SRC"]))
+    assert {one.place: one for one in found} == cited.kept()
+
+
+def test_loader_settings_can_be_set_there() -> None:
+    tunables = set((CAPTURES / "sysctl-tunables.txt").read_text().split())
+    for one in settings():
+        if one.file == "boot/loader.conf" and one.comment.endswith("[captured]"):
+            assert one.name in tunables or one.name == "kern.msgbuf_show_timestamp", f"{one.name} is no loader tunable"
+
+
+def test_sysctl_settings_are_writable_when_running() -> None:
+    writable = set((CAPTURES / "sysctl-writable.txt").read_text().split())
+    for one in settings():
+        if one.file == "etc/sysctl.conf" and one.name.startswith(("net.", "kern.ipc.")):
+            assert one.name in writable, f"{one.name} cannot be changed in a running system"
+
+
+def test_tuned_by_memory_names_exist() -> None:
+    names = captured()
+    text = (OVERLAY / "etc/rc.d/lltune").read_text()
+    raised = re.findall(r"lltune_raise ([a-z][\w.]+) \d+\s+# \w.*\[captured\]$", text, re.M)
+    assert len(raised) == len(re.findall(r"^\s+lltune_raise ", text, re.M)) == 7, "one does not say why"
+    assert [name for name in raised if name not in names] == []
+
+
+def test_socket_buffers_fit_their_ceiling() -> None:
+    """FreeBSD grants at most 2048/2304 of the ceiling."""
+    value = {name: int(v) for name, v in by_name().items() if v.isdigit()}
+    for name in ("net.inet.tcp.sendbuf_max", "net.inet.tcp.recvbuf_max", "net.inet.udp.recvspace"):
+        assert value[name] <= value["kern.ipc.maxsockbuf"] * 2048 // 2304, name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("autoboot_delay", "2"),
+        ("boot_multicons", "YES"),
+        ("comconsole_speed", "115200"),
+        ("kernel", "kernel"),
+        ("kernels", "kernel kernel.GENERIC"),
+        ("kernels_autodetect", "NO"),
+        ("fsck_y_enable", "YES"),
+        ("background_fsck", "NO"),
+        ("growfs_enable", "NO"),
+        ("powerd_enable", "NO"),
+        ("blanktime", "NO"),
+        ("cron_enable", "NO"),
+        ("sendmail_enable", "NONE"),
+        ("sendmail_submit_enable", "NO"),
+        ("sendmail_outbound_enable", "NO"),
+        ("sendmail_msp_queue_enable", "NO"),
+        ("sshd_enable", "NO"),
+        ("ntpd_enable", "NO"),
+        ("syslogd_flags", "-ss"),
+        ("net.inet.tcp.hostcache.enable", "0"),
+        ("net.isr.maxthreads", "-1"),
+        ("net.isr.bindthreads", "1"),
+    ],
+)
+def test_what_the_appliance_promises_is_set(name: str, value: str) -> None:
+    assert by_name()[name] == value
+
+
+def test_nothing_is_set_twice() -> None:
+    names = [one.name for one in settings()]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_rings_of_every_port_are_set() -> None:
+    """ESXi gives a machine ten adapters, a card has up to four ports."""
+    names = set(by_name())
+    for driver, ports in (("vmx", 10), ("ix", 4), ("ixl", 4), ("ice", 4), ("igc", 4)):
+        for unit in range(ports):
+            assert {f"dev.{driver}.{unit}.iflib.override_n{way}xds" for way in "rt"} <= names
+    assert {f"dev.mce.{unit}.conf.{way}x_queue_size" for unit in range(4) for way in "rt"} <= names
+
+
+def test_manifest_is_what_the_files_say_and_the_doctor_reads_it() -> None:
+    done = subprocess.run([sys.executable, TOP / "image/manifest.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    from linkladder.tunables import parse
+
+    text = (OVERLAY / "usr/local/share/linkladder/tunables.json").read_text()
+    assert json.loads(text)["schema"] == "linkladder-tunables/1"
+    read = parse(text)
+    units = {re.sub(r"^(dev\.\w+)\.\d+\.", r"\1.*.", one.name) for one in settings()}
+    tuned = (OVERLAY / "etc/rc.d/lltune").read_text()
+    raised = set(re.findall(r"lltune_raise ([\w.]+)", tuned))
+    flags = {flag.replace("tso4", "tso") for flag in re.findall(r" [A-Z0-9]+:([a-z0-9]+)\b", tuned)}
+    assert len(flags) == 5
+    assert {one.name for one in read} == units | raised | flags | {"net.inet.rss.buckets"}
+    assert all(one.why for one in read)
+    by_class = {(one.name, one.memory): one.value for one in read if one.memory}
+    assert by_class["kern.ipc.nmbclusters", 4] == ">=500000" and by_class["kern.ipc.maxsockbuf", 8] == ">=134217728"
+    # A least value of one class must not be more than the one of the next.
+    assert next(one.value for one in read if one.name == "kern.ipc.maxsockbuf" and not one.memory) == ">=67108864"
+
+
+def test_every_log_is_kept_short() -> None:
+    """Nothing runs by cron; what is in no newsyslog.conf grows until the disk is full."""
+    rotated = set(re.findall(r"^(/var/log/\S+)", (OVERLAY / "etc/newsyslog.conf").read_text(), re.M))
+    ours = [*OVERLAY.rglob("*"), *(TOP / "tui/src").rglob("*.py"), *(TOP / "image").glob("*.sh")]
+    text = "\n".join(path.read_text(errors="replace") for path in ours if path.is_file())
+    written = set(re.findall(r"(/var/log/[\w.-]*\w)", text))
+    assert {"/var/log/linkladder-priv.log", "/var/log/linkladder_pair.log", "/var/log/auth.log"} <= written
+    # pw(8) and login(1) write these by themselves.
+    assert written | {"/var/log/userlog", "/var/log/utx.log"} == rotated
+    by_name_enabled = by_name()
+    assert by_name_enabled["newsyslog_enable"] == by_name_enabled["lllogs_enable"] == "YES"
+
+
+def test_logs_are_trimmed_between_trials(tmp_path: Path) -> None:
+    """The loop of rc.d/lllogs, with a tool running twice when it looks."""
+    script = (OVERLAY / "etc/rc.d/lllogs").read_text()
+    (loop,) = re.findall(r"wait_and_trim='(.*?)'", script, re.S)
+    said = tmp_path / "said"
+    for name, body in {
+        "sleep": f'echo "sleep $1" >>{said}; [ "$(grep -c 3600 {said})" -lt 2 ]',
+        "pgrep": f'[ "$*" = "-xq iperf|netperf|ping" ] && [ "$(grep -c \'sleep 60\' {said})" -lt 2 ]',
+        "newsyslog": f"echo trimmed >>{said}",
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    loop = loop.replace("/usr/sbin/newsyslog", "newsyslog")
+    subprocess.run(["sh", "-c", loop], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, timeout=20)
+    assert said.read_text().splitlines() == ["sleep 3600", "sleep 60", "sleep 60", "trimmed", "sleep 3600"]
