@@ -13,16 +13,18 @@ from .machine import WRITTEN, Machine, Network, Shell
 
 # Settings that may not be in force, and why; every other line of the doctor must be.
 PERMITTED = {
-    "kernel lacks it": re.compile(r"^hw\.(ix|ixl|igc)\."),
-    "given to the kernel, which does not show it": re.compile(r"^(hw\.vga\.textmode|vfs\.mountroot\.timeout)$"),
-    "not on this NIC": re.compile(
-        r"^((dev|hw)\.(ix|ixl|ice|igc)\.|dev\.vmx\.[23]\.|lro$|tso$|(vmx|em|lo)\d+ (lro|tso|rxcsum|txcsum))"
-    ),
+    "given to the kernel, which does not show it": re.compile(r"(hw\.vga\.textmode|vfs\.mountroot\.timeout)$"),
+    "not on this NIC": re.compile(r"dev\.(ix|ixl|ice|igc|mce)\.\*\.|hw\.(ix|igc)\."),
+    "needs 4 GB of memory": re.compile(r"kern\.ipc\.nmb(clusters|jumbop)$"),
+    "this machine's own choice": re.compile(r"(hostname|sshd_enable)$"),
 }
-STATUS = re.compile(r"in force|given to the kernel, which does not show it|not on this NIC|kernel lacks it|refused: .+")
+STATUS = re.compile("|".join(map(re.escape, PERMITTED)) + "|in force|kernel lacks it|refused: .+")
+# What the doctor must say of the adapters that are here, and may not lose.
+OF_VMX = {f"vmx{unit} {flag}" for unit in (0, 1) for flag in ("tso", "tso6", "lro", "rxcsum", "txcsum")}
+OF_VMX |= {f"dev.vmx.{unit}.iflib.override_n{way}xds" for unit in (0, 1) for way in "rt"}
 DOCTOR = (
     "/usr/local/bin/python3 -c 'import json; from linkladder.tunables import settings_in_force as s; "
-    'print("JSON" + json.dumps([[o.name, o.status] for o in s()]))\''
+    'print("JSON" + json.dumps([[o.name, o.status, o.current] for o in s()]))\''
 )
 
 
@@ -48,13 +50,15 @@ def test_what_is_in_force(booted: Machine) -> None:
     status, said = shell.run(DOCTOR, 120)
     assert status == 0, said
     lines = json.loads(said[said.index("JSON") + 4 :].replace("\n", ""))
-    assert len(lines) > 50
+    assert len(lines) > 100
     wrong = []
-    for name, state in lines:
+    assert {name for name, _, _ in lines} >= OF_VMX
+    for name, state, now in lines:
         assert STATUS.fullmatch(state), (name, state)
-        permitted = any(state == reason and names.search(name) for reason, names in PERMITTED.items())
+        assert now or state in ("not on this NIC", "kernel lacks it"), f"{name}: no value"
+        permitted = state in PERMITTED and PERMITTED[state].match(name)
         if state != "in force" and not permitted:
-            wrong.append((name, state))
+            wrong.append((name, state, now))
         elif state != "in force":
             print(f"permitted: {name}: {state}")
     assert wrong == []
