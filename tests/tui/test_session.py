@@ -138,3 +138,30 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
     store.close()
     assert offered[CANCELLED] == ("", "pair")
     assert offered["the measuring process was gone"] == offered["the system ended it"] == (run, "resume")
+
+
+async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(process, monkeypatch):
+    """A disk that takes its time must not stop the screen."""
+    import threading
+
+    from linkladder.app import live, session
+
+    backend = live.LiveBackend("this screen")
+    here, loop_thread = [], threading.get_ident()
+    for name in ("_read", "alive"):
+        real = getattr(session, name)
+
+        def noted(*args, real=real):
+            here.append(threading.get_ident() == loop_thread)
+            return real(*args)
+
+        monkeypatch.setattr(session, name, noted)
+
+    def spawn(argv):
+        announce(backend.folder, process.pid)
+        return process
+
+    monkeypatch.setattr(backend, "_spawn", spawn)
+    started = await backend.start(synth.the_plan())
+    assert started.controlling and started.holder == "this screen"
+    assert here and not any(here)

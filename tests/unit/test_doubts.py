@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from linkladder import plan, units
-from linkladder.app.described import compact, contract_of, most
+from linkladder.app.described import carrier, compact, contract_of, first_contract, first_words, most, near_address
 from linkladder.app.doubts import capacity, doubts
 from linkladder.errors import UsageError
 from linkladder.model import Contract, HostFacts, Layer, Nic, Path, RungName
@@ -25,11 +25,11 @@ GOOD = {
 }  # fmt: skip
 
 
-def said(contract=None, name="circuit", paths=None, host=HOST):
+def said(contract=None, name="circuit", paths=None, host=HOST, far=None):
     link = Link(contract or Contract(), PATHS if paths is None else paths)
     made = plan.with_link(plan.builtin(name, host.cores, link.contract), link)
     made = replace(made, rungs=tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote))
-    return " ".join(doubts(link, made, host))
+    return " ".join(doubts(link, made, host, far))
 
 
 def test_a_plan_that_can_prove_its_contract_is_left_alone():
@@ -41,6 +41,16 @@ def test_too_few_cores_for_the_rate():
     assert "ends in CANNOT JUDGE" in said(Contract(port_bps=100e9), host=replace(HOST, cores=8, nics=()))
     assert said(Contract(rate_bps=1e9), host=replace(HOST, cores=1)) == "", "one core carries 1 Gb/s"
     assert capacity(3) == capacity(2) < capacity(4) < capacity(16)
+
+
+def test_the_far_end_may_be_the_weak_one():
+    known = {"near": HOST, "beta": replace(HOST, name="b", cores=1), "gamma": replace(HOST, cores=1)}
+    text = said(far=known)
+    assert text.startswith("1 vCPU at beta: as a hint, so many sent 5.83 Gb/s") and "gamma" not in text
+    assert "1 vCPU here, 2 vCPUs at beta: as a hint, so many sent 5.83 Gb/s" in said(
+        host=replace(HOST, cores=1), far={"beta": replace(HOST, cores=2)}
+    )
+    assert said(far={"beta": HOST}) == ""
 
 
 def test_a_ceiling_below_the_contract():
@@ -101,3 +111,24 @@ def test_what_is_taken_can_be_read_again(tmp_path):
 def test_a_rate_in_a_field_is_read_back_as_it_was(bps):
     assert units.parse_rate(compact(bps)) == pytest.approx(bps, rel=1e-14)
     assert compact(10e9) == "10G" and compact(None) == ""
+
+
+def test_the_first_contract_is_what_the_interface_could_carry():
+    slow = replace(NIC, speed_bps=1e9, mtu=9000)
+    assert first_contract(slow) == Contract(port_bps=1e9, mtu=9000)
+    assert "those of vmx1" in first_words(slow)
+    for unknown in (replace(NIC, speed_bps=None), replace(NIC, driver="veth", speed_bps=1e9)):
+        assert first_contract(unknown) == Contract(port_bps=10e9, mtu=1500)
+        assert "vmx1 does not tell its speed" in first_words(unknown)
+    assert first_contract(None) == Contract() == first_contract(replace(NIC, mtu=0))
+    assert "a guess" in first_words(None)
+
+
+def test_the_near_end_of_a_path_is_on_the_interface_that_leads_there():
+    other = replace(NIC, name="vmx2", addresses=("fe80::1", "10.2.0.1", "fd00::1"))
+    host = replace(HOST, nics=(NIC, other))
+    assert near_address(host, "10.2.0.2") == "10.2.0.1" == near_address(host, "10.2.0.2", "tun0")
+    assert near_address(host, "10.2.0.2", "vmx1") == "10.0.0.1"
+    assert near_address(host, "fd00::2", "vmx1") == "fd00::1", "no IPv6 address there"
+    assert near_address(host, "10.2.0.2", "") and near_address(HostFacts("alone"), "10.2.0.2") == ""
+    assert carrier(host, "10.2.0.1") == other and carrier(host, "") is None is carrier(host, "10.9.9.9")

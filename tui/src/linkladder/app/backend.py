@@ -64,6 +64,7 @@ class PeerView:
     rtt_ms: float | None = None
     fingerprint: str = ""
     reason: str = ""  # why it is out of reach
+    port: int = 8622  # of its control channel
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,11 @@ class PairingState:
     words: tuple[str, ...] = ()
     message: str = ""
 
+    @property
+    def waits(self) -> bool:
+        """A code is compared: to leave now would end a pairing that has come this far."""
+        return self.stage in (PairStage.COMPARE, PairStage.CONFIRMED)
+
 
 def _no_link() -> Link:
     from linkladder.plan import Link
@@ -116,17 +122,17 @@ def _no_link() -> Link:
 
 @dataclass(frozen=True)
 class HomeView:
-    """What Home shows at once; what the doctor finds comes later."""
+    """What Home shows at once; what the doctor finds and the peers answer comes later."""
 
     host: HostFacts
     troubles: tuple[Finding, ...] = ()  # with what is stored, and with the link's description
     peers: tuple[PeerView, ...] = ()
     link: Link = field(default_factory=_no_link)
     last: RunSummary | None = None
-    judged: DocumentJudgement | None = None
     resumable: RunSummary | None = None
     last_plan: str = ""  # the plan of the newest run
     unread: str = ""  # why the stored runs cannot be read
+    hosts: dict[str, HostFacts] = field(default_factory=dict)  # as each told of itself in the last run that it was in
 
 
 class Session(Protocol):
@@ -169,7 +175,11 @@ class Backend(Protocol):
 
     def log_lines(self, count: int) -> list[str]: ...
 
-    async def probe(self, peer: PeerView) -> PeerView: ...
+    async def probe(self, peer: PeerView) -> PeerView:
+        """The same with what it answered now."""
+
+    def way(self, address: str) -> str:
+        """The own interface that packets to this address leave by; '' where that is not known."""
 
     # --- link and plans
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from linkladder import units
 from linkladder.errors import UsageError
-from linkladder.model import Contract, HostFacts, Layer, Path
+from linkladder.model import Contract, HostFacts, Layer, Nic, Path
 from linkladder.plan import fields
 
+MTUS = (576, 65535)
 UNSAVED = "put it right; nothing was saved yet"
 LAYERS = [
     (Layer.L1.value, "wire (L1)"),
@@ -20,16 +21,42 @@ LAYERS = [
 LAYER_WORDS = {Layer.L1: "bits on the wire", Layer.L2: "frames", Layer.L3: "IP packets"}
 
 
-def near_address(host: HostFacts, remote: str) -> str:
-    """The own address that most resembles the other one, as the likely end of the same path."""
-    own = [a for n in host.nics if not n.loopback and n.up for a in n.addresses]
-    alike = [a for a in own if (":" in a) == (":" in remote) and not a.startswith("fe80")]
-    return max(alike, key=lambda a: _common(a, remote), default="")
+def near_address(host: HostFacts, remote: str, way: str = "") -> str:
+    """The own address at the likely end of the same path: one on the interface `way`, else what resembles it most."""
+    own = [(n.name == way, a) for n in host.nics if not n.loopback and n.up for a in n.addresses]
+    alike = [(there, a) for there, a in own if (":" in a) == (":" in remote) and not a.startswith("fe80")]
+    return max(alike, key=lambda one: (one[0], _common(one[1], remote)), default=(False, ""))[1]
 
 
 def far_address(addresses: Sequence[str]) -> str:
     """The first that means something off its own link, which the address of a pairing may not."""
     return next((a for a in addresses if not a.lower().startswith("fe80")), "")
+
+
+def carrier(host: HostFacts, local: str) -> Nic | None:
+    """The interface of that own address."""
+    return next((n for n in host.nics if local and local in n.addresses and not n.loopback), None)
+
+
+def told_speed(nic: Nic | None) -> float | None:
+    """The speed that bounds what it carries; that of a pair of namespaces is made up."""
+    return nic.speed_bps if nic and nic.driver not in ("veth", "epair") else None
+
+
+def first_contract(nic: Nic | None) -> Contract:
+    """What stands in the fields until a person has said what was bought: as much as this interface could carry."""
+    usual = Contract()
+    mtu = nic.mtu if nic and MTUS[0] <= nic.mtu <= MTUS[1] else usual.mtu
+    return replace(usual, port_bps=told_speed(nic) or usual.port_bps, mtu=mtu)
+
+
+def first_words(nic: Nic | None) -> str:
+    """Where the first contract comes from."""
+    if nic is None:
+        return "Port rate and MTU are a guess; put in what was bought."
+    if told_speed(nic) is None:
+        return f"{nic.name} does not tell its speed, so the port rate is a guess; put in what was bought."
+    return f"Port rate and MTU are those of {nic.name}; put in what was bought."
 
 
 def _common(a: str, b: str) -> int:
@@ -62,7 +89,7 @@ def contract_of(values: dict[str, str], known: Contract) -> Contract:
         port_bps=port,
         rate_bps=sold,
         layer=Layer(values["layer"]),
-        mtu=number("mtu", "MTU", fields.whole(576, 65535), int),
+        mtu=number("mtu", "MTU", fields.whole(*MTUS), int),
         vlan_tags=number("vlan", "VLAN tags", fields.whole(0, 2), int),
         ip_version=int(values["ip"]),
         circuit=checked("circuit", "Circuit", fields.text, values["circuit"].strip()),

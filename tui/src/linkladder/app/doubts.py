@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from linkladder import units
+from linkladder.app.described import told_speed
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
-from linkladder.model import Contract, HostFacts, Nic, Plan, Protocol, Rung, RungName
+from linkladder.model import Contract, HostFacts, Plan, Protocol, Rung, RungName
 from linkladder.plan import Link
 
 
-def doubts(link: Link, plan: Plan, host: HostFacts) -> list[str]:
-    """One short sentence each, the gravest first."""
+def doubts(link: Link, plan: Plan, host: HostFacts, far: Mapping[str, HostFacts] | None = None) -> list[str]:
+    """One short sentence each, the gravest first; `far` has what is known of peers, by their names."""
     contract = link.contract or Contract()
     return [
         *_paths(link, host),
         *_cards(link, contract, host),
         *_contract(contract),
-        *_cores(contract, host.cores),
+        *_cores(link, contract, host, far or {}),
         *_window(contract, plan, host),
         *_plan(plan),
         *_moves(link),
@@ -58,14 +60,9 @@ def _cards(link: Link, contract: Contract, host: HostFacts) -> list[str]:
             continue
         if nic.mtu and nic.mtu < contract.mtu:
             found.append(f"{nic.name} has MTU {nic.mtu}, less than the {contract.mtu} of the contract.")
-        if nic.speed_bps and nic.speed_bps < rate_sold(contract) and _real(nic):
-            found.append(f"{nic.name} runs at {units.rate(nic.speed_bps)}, less than was bought.")
+        if (speed := told_speed(nic)) and speed < rate_sold(contract):
+            found.append(f"{nic.name} runs at {units.rate(speed)}, less than was bought.")
     return found
-
-
-def _real(nic: Nic) -> bool:
-    """Does the speed it tells bound it?  That of a pair of namespaces is made up."""
-    return nic.driver not in ("veth", "epair")
 
 
 def _contract(contract: Contract) -> list[str]:
@@ -83,13 +80,18 @@ def _jumbo(contract: Contract) -> Contract:
     return replace(contract, mtu=9000)
 
 
-def _cores(contract: Contract, cores: int) -> list[str]:
-    wanted, most = rate_sold(contract), capacity(cores)
-    if most >= wanted:
+def _cores(link: Link, contract: Contract, host: HostFacts, far: Mapping[str, HostFacts]) -> list[str]:
+    """Either end may be too weak; the far one is as it was in the last run."""
+    wanted = rate_sold(contract)
+    peers = sorted({path.peer for path in link.paths.values()} & set(far))
+    ends = [("here", host.cores), *((f"at {name}", far[name].cores) for name in peers)]
+    weak = [(where, cores) for where, cores in ends if capacity(cores) < wanted]
+    if not weak:
         return []
-    vcpu = "vCPU" if cores == 1 else "vCPUs"
+    told = ", ".join(f"{cores} {'vCPU' if cores == 1 else 'vCPUs'} {where}" for where, cores in weak)
+    most = min(capacity(cores) for _, cores in weak)
     return [
-        f"{cores} {vcpu} here: as a hint, so many sent {units.rate(most)} under ESXi, less than the "
+        f"{told}: as a hint, so many sent {units.rate(most)} under ESXi, less than the "
         f"{units.rate(wanted)} bought. Too weak a machine ends in CANNOT JUDGE."
     ]
 

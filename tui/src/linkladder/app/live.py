@@ -6,8 +6,6 @@ import asyncio
 import json
 import logging
 import os
-import re
-import shutil
 import subprocess
 import sys
 import time
@@ -17,34 +15,27 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from linkladder import __version__, codec, host, judge, plan, state
-from linkladder.app.backend import (
-    Finding,
-    Health,
-    HomeView,
-    PairingState,
-    PeerView,
-    PlanChoice,
-)
+from linkladder.app.archive import Archive, finding, opened
+from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.machine import Machine
+from linkladder.app.probe import probe
 from linkladder.app.session import LiveSession, alive, where
 from linkladder.errors import EnvironmentFault, UsageError
-from linkladder.model import Document, HostFacts, Plan, RungName, RunState
+from linkladder.model import HostFacts, Plan, RungName
 from linkladder.pairing import peers as pinned
 from linkladder.plan import Link
-from linkladder.store import RunSummary, Store, StoreFault
-from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
+from linkladder.verdicts import Ceiling
 
 HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's word stands at least,
 STANDS = 10.0  # and times as long as it took
 START_WAIT = 45.0  # a small machine takes its time over a start; one that fails is known at once
 CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
-ROOM = 512 * 1024  # bytes without which the store cannot even be opened
 if TYPE_CHECKING:
     from linkladder.app.pairing import PairingAdapter
 
 
-class LiveBackend(Machine):
+class LiveBackend(Machine, Archive):
     """Blocking methods open what they need and close it again: each may run in a thread of its own."""
 
     def __init__(self, who: str = "") -> None:
@@ -52,40 +43,29 @@ class LiveBackend(Machine):
         self._who = who or _terminal()
         self._examined: tuple[float, tuple[Finding, ...]] = (-1.0, ())  # until when they stand
         self._pairing: PairingAdapter | None = None
-        self._judged: dict[tuple[str, str], DocumentJudgement] = {}
         _write_down(self.folder)
 
     # --- this machine
 
     def home(self) -> HomeView:
-        runs: list[RunSummary] = []
-        last, judged, troubles, unread = None, None, [], ""
-        try:
-            with _open(self.folder) as store:
-                try:
-                    store.settle()
-                except StoreFault as error:  # what is stored can be read all the same
-                    troubles = [_trouble(error)]
-                runs = store.runs(limit=20)
-                last = next((r for r in runs if r.state is RunState.COMPLETE), None)
-                judged = self._judged_once(store, last) if last else None
-        except StoreFault as error:
-            troubles, unread = [_trouble(error)], f"{error.title}: {error.cause}"
-        broke = bool(runs) and runs[0].state is RunState.INCOMPLETE and not runs[0].cancelled
-        resumable = runs[0] if broke and runs[0].trials else None
+        seen = self.glance()
+        troubles = [finding(seen.trouble)] if seen.trouble else []
         link = Link()
         try:
             link = self.link()
         except UsageError as error:  # spoilt by hand: the Link screen makes it anew
             troubles.append(Finding("the link's description", Health.BAD, str(error), "describe the link again"))
-        newest = runs[0].plan if runs else ""
-        return HomeView(self.facts(), tuple(troubles), self.peers(), link, last, judged, resumable, newest, unread)
-
-    def _judged_once(self, store: Store, run: RunSummary) -> DocumentJudgement:
-        key = (run.id, run.ended)
-        if key not in self._judged:
-            self._judged = {key: judge.judge_document(store.load(run.id, output=False))}
-        return self._judged[key]
+        return HomeView(
+            self.facts(),
+            tuple(troubles),
+            self.peers(),
+            link,
+            seen.last,
+            seen.resumable,
+            seen.runs[0].plan if seen.runs else "",
+            f"{seen.trouble.title}: {seen.trouble.cause}" if seen.trouble and seen.unread else "",
+            seen.hosts,
+        )
 
     def facts(self) -> HostFacts:
         return replace(host.facts(), version=__version__)
@@ -111,15 +91,13 @@ class LiveBackend(Machine):
     # --- peers
 
     def peers(self) -> tuple[PeerView, ...]:
-        return tuple(PeerView(p.name, p.addresses, None, None, p.fingerprint) for p in pinned.load())
+        return tuple(PeerView(p.name, p.addresses, None, None, p.fingerprint, port=p.port) for p in pinned.load())
 
     async def probe(self, peer: PeerView) -> PeerView:
-        """One ping to each of its addresses until one answers."""
-        for address in peer.addresses:
-            found = await _ping(address)
-            if found is not None:
-                return replace(peer, reachable=True, rtt_ms=found)
-        return replace(peer, reachable=False, reason="no answer to ping")
+        return await probe(peer)
+
+    def way(self, address: str) -> str:
+        return host.route_interface(address)
 
     # --- link and plans
 
@@ -154,32 +132,13 @@ class LiveBackend(Machine):
     def ceiling(self, link: Link) -> Ceiling | None:
         return judge.ceiling(link.contract) if link.contract else None
 
-    # --- runs
-
-    def runs(self, words: str = "") -> list[RunSummary]:
-        with _open(self.folder) as store:
-            return store.runs(words, limit=10000)
-
-    def load(self, run_id: str) -> Document:
-        """Without what the tools printed, which no screen shows."""
-        with _open(self.folder) as store:
-            return store.load(run_id, output=False)
-
-    def judge(self, document: Document) -> DocumentJudgement:
-        return judge.judge_document(document)
-
-    def compare(self, run_a: str, run_b: str) -> Comparison:
-        return judge.compare(self.load(run_a), self.load(run_b))
-
-    def delete(self, run_id: str) -> None:
-        with _open(self.folder) as store:
-            store.delete(run_id)
+    # --- the way out
 
     def export(self, run_id: str, kind: str) -> tuple[str, ...]:
         from linkladder import report
         from linkladder.report import signing
 
-        with _open(self.folder) as store:
+        with opened(self.folder) as store:
             document = store.load(run_id)
         path = state.ensure(self.export_folder(self.folder / "export")) / f"{run_id}.{kind}"
         texts = {path: ""}
@@ -207,7 +166,7 @@ class LiveBackend(Machine):
         while time.monotonic() < until:
             found = await asyncio.to_thread(where, self.folder)
             if found and found.pid == process.pid:
-                session = LiveSession(self.folder, found, self._who)
+                session = await asyncio.to_thread(LiveSession, self.folder, found, self._who)
                 await session.take_over()
                 return session
             if process.poll() is not None:
@@ -272,36 +231,6 @@ class LiveBackend(Machine):
         pinned.remove(name)
 
 
-class _open:
-    """A store for the length of one call."""
-
-    def __init__(self, folder: FilePath) -> None:
-        try:
-            self._store = Store(folder)
-        except StoreFault:  # even reading takes some room beside the database
-            if not _made_room(folder):
-                raise
-            self._store = Store(folder)
-
-    def __enter__(self) -> Store:
-        return self._store
-
-    def __exit__(self, *_: object) -> None:
-        self._store.close()
-
-
-def _made_room(folder: FilePath) -> bool:
-    """On a full disk give up the event logs of runs that are over: without room nobody could delete anything."""
-    if shutil.disk_usage(folder).free > ROOM:
-        return False
-    found = where(folder)
-    going = found.log if found and alive(found.pid) else None
-    old = [path for path in (folder / "live").glob("*") if path != going]
-    for path in old:
-        path.unlink(missing_ok=True)
-    return bool(old)
-
-
 def _write_down(folder: FilePath) -> None:
     """Warnings and errors go to the log of the runs: standard error is the screen."""
     top = logging.getLogger("linkladder")
@@ -312,30 +241,6 @@ def _write_down(folder: FilePath) -> None:
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     top.addHandler(handler)
-
-
-def _trouble(error: StoreFault) -> Finding:
-    """Said among the doctor's findings, since Home must be there whatever the disk is like."""
-    return Finding(error.title, Health.BAD, error.cause, error.hint)
-
-
-async def _ping(address: str) -> float | None:
-    """Milliseconds of one ping, which any user may send; None without an answer in two seconds."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            "ping", "-n", "-c", "1", address, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-    except OSError:
-        return None
-    try:
-        async with asyncio.timeout(2):
-            out, _ = await process.communicate()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        return None
-    match = re.search(rb"time[=<]([\d.]+)", out)
-    return float(match[1]) if match and process.returncode == 0 else None
 
 
 def _terminal() -> str:

@@ -14,7 +14,6 @@ from linkladder.pairing import handoff
 from linkladder.pairing.service import PairingService
 
 log = logging.getLogger("linkladder.app")
-COMPARING = (PairStage.COMPARE, PairStage.CONFIRMED)
 
 
 class PairingAdapter:
@@ -59,7 +58,7 @@ class PairingAdapter:
 
     async def pair_with(self, address: str) -> None:
         assert self._service
-        if self._shown.stage in COMPARING:  # the other end called first, and its code is about to be shown
+        if self._shown.waits:  # the other end called first, and its code is about to be shown
             return
         self._shown = replace(self._shown, stage=PairStage.CALLING, message=f"Calling {address} ...")
         await self._service.dial(address)
@@ -101,7 +100,7 @@ def after(shown: PairingState, event: say.Event) -> PairingState:
                 words=event.words,
                 message="",
             )
-        case say.Dialling() if shown.stage not in COMPARING:  # two that call each other: the code stays
+        case say.Dialling() if not shown.waits:  # two that call each other: the code stays
             return replace(shown, stage=PairStage.CALLING, message=f"Calling {event.address} ...")
         case say.Confirmed():
             return replace(shown, stage=PairStage.CONFIRMED)

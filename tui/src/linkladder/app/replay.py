@@ -115,17 +115,21 @@ class ReplayBackend:
     def home(self) -> HomeView:
         runs = self.runs()
         last = next((r for r in runs if r.state is RunState.COMPLETE), None)
-        document = self.stored[last.id][1] if last else None
         return HomeView(
             self.host,
             (),
             self.peers,
             self.described,
-            last,
-            self.judge(document) if document else None,
+            self._finished(last) if last else None,
             next((r for r in runs[:1] if r.state is RunState.INCOMPLETE and not r.cancelled), None),
             runs[0].plan if runs else "",
         )
+
+    def _finished(self, run: RunSummary) -> RunSummary:
+        """With the verdicts that the engine keeps when a run ends."""
+        document = self.stored[run.id][1]
+        rungs = self.judge(document).rungs if document else ()
+        return replace(run, verdicts={r.rung: f"{'provisional ' if r.provisional else ''}{r.verdict}" for r in rungs})
 
     def facts(self) -> HostFacts:
         return self.host
@@ -141,6 +145,9 @@ class ReplayBackend:
 
     async def probe(self, peer: PeerView) -> PeerView:
         return peer
+
+    def way(self, address: str) -> str:
+        return ""
 
     def link(self) -> Link:
         return self.described

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -14,76 +14,21 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from linkladder import __version__, units
-from linkladder.app.backend import Finding, Health, HomeView, PeerView
-from linkladder.app.screens.base import Page, verdict
+from linkladder import __version__
+from linkladder.app.backend import Finding, Health, HomeView, PairStage, PeerView
+from linkladder.app.screens.base import Page
+from linkladder.app.screens.homelines import health_line, host_lines, last_lines, peer_lines
+from linkladder.app.steps import STEPS, next_step, offered
 from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
-    from linkladder.app.backend import Session
-    from linkladder.model import HostFacts, Nic
+    from linkladder.app.backend import PairingState, Session
 
-STEPS = {
-    "watch": ("Watch the run", "a run is going on"),
-    "resume": ("Go on with the last run", "it stopped early; what it measured is kept"),
-    "pair": ("Open pairing", "find the other appliance and compare a code"),
-    "link": ("Describe the link", "rate, MTU, addresses, plan"),
-    "climb": ("Climb the ladder", "measure every rung that has addresses"),
-    "report": ("Read the report", "what the last run showed"),
-    "runs": ("Earlier runs", "open, compare, export, delete"),
-    "system": ("This appliance", "tunables, host name, ssh, shutdown"),
-}
-
+__all__ = ["HomeScreen", "health_line", "host_lines", "next_step"]
 
 PEEK = 4  # ticks between two looks for a run that was started elsewhere
-
-
-def next_step(view: HomeView, running: bool) -> str:
-    """The one thing a newcomer should do now."""
-    if running:
-        return "watch"
-    if view.resumable:
-        return "resume"
-    if not view.peers:
-        return "pair"
-    if view.link.contract is None:
-        return "link"
-    return "report" if view.last else "climb"
-
-
-def offered(view: HomeView, running: bool) -> list[str]:
-    """The steps that make sense now, the next one first."""
-    first = next_step(view, running)
-    rest = ["climb", "report", "pair", "link", "runs", "system"]
-    if not view.last:
-        rest.remove("report")
-    return [first, *(s for s in rest if s != first and not (running and s == "climb"))]
-
-
-def nic_line(nic: Nic) -> str:
-    """'vmx0  10.7.0.1  10.0 Gb/s  MTU 9000  vmxnet3, 4 queues, tso lro'."""
-    speed = units.rate(nic.speed_bps) if nic.speed_bps else "speed unknown"
-    queues = f", {nic.rx_queues} queue{'s' if nic.rx_queues != 1 else ''}" if nic.rx_queues else ""
-    flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on and name in ("tso", "lro", "gso", "gro"))
-    state = "" if nic.up else "  down"
-    address = nic.addresses[0] if nic.addresses else "no address"
-    return f"{nic.name:<8} {address:<15} {speed}, MTU {nic.mtu}{state}  {nic.driver}{queues}  {flags}".rstrip()
-
-
-def host_lines(host: HostFacts, most: int = 4) -> list[str]:
-    """The machine, then its interfaces, those that are up with an address first."""
-    where = host.virtual or "bare metal"
-    system = host.release if host.os in host.release else f"{host.os} {host.release}"
-    cores = f"{host.cores} core{'' if host.cores == 1 else 's'}"
-    first = f"{host.name}  {system}, {cores}, {units.size(host.memory)} memory, {where}"
-    nics = sorted((n for n in host.nics if not n.loopback), key=lambda n: (not n.up, not n.addresses, n.name))
-    lines = [first, *(nic_line(n) for n in nics[:most])]
-    if len(nics) > most:
-        more = len(nics) - most
-        lines.append(f"and {more} more interface{'' if more == 1 else 's'}  (m: all of them)")
-    if not nics:
-        lines.append("no network interface was found")
-    return lines
+ASK = 5 * PEEK  # ticks between two questions to the peers
+SPARE = 4.0  # seconds in which nobody is asked twice, however often a person comes back to Home
 
 
 class HomeScreen(Page):
@@ -114,6 +59,10 @@ the link, climb the ladder, read the report.
         self.found: tuple[Finding, ...] | None = None  # by the doctor, who may still be at it
         self._steps: list[str] = []
         self._ticks = 0
+        self._answered: dict[str, PeerView] = {}  # by name, what each peer answered last
+        self._asked = 0.0  # when, on the monotonic clock
+        self._asking = False
+        self._code_waits = False
         self._said = ""  # the last complaint
 
     def title_line(self) -> str:
@@ -146,7 +95,7 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="home")
     async def look(self) -> None:
-        """Gather what is known in a thread and show it; then let the doctor look, and ask the peers."""
+        """Gather what is known in a thread and show it; the doctor and the peers take their time behind it."""
         app = self.ladder_app
         await app.loaded.wait()
         if not self._measuring() and (found := await app.ask(app.backend.current)) and not self._known(found):
@@ -161,10 +110,7 @@ the link, climb the ladder, read the report.
         self.view, self._said = view, ""
         self._show()
         self.examine()
-        if view.peers:
-            probed = await asyncio.gather(*(app.backend.probe(p) for p in view.peers))
-            self.view = replace(view, peers=tuple(probed))
-            self._show_peers()
+        self.ask_peers()
 
     @work(exclusive=True, group="examine")
     async def examine(self) -> None:
@@ -177,17 +123,37 @@ the link, climb the ladder, read the report.
             self.found = (Finding("the doctor", Health.BAD, str(error), "the log screen has more"),)
         self._show_health()
 
+    @work(group="peers")
+    async def ask_peers(self) -> None:
+        """All at once, and never while a run goes on, which it could disturb."""
+        peers = self.view.peers if self.view else ()
+        now = time.monotonic()
+        fresh = now - self._asked < SPARE and all(p.name in self._answered for p in peers)
+        if self._asking or self._measuring() or fresh:
+            return
+        self._asking, self._asked = True, now
+        try:
+            await asyncio.gather(*map(self._ask, peers))
+        finally:
+            self._asking = False
+
+    async def _ask(self, peer: PeerView) -> None:
+        self._answered[peer.name] = await self.ladder_app.backend.probe(peer)
+        self._show_peers()
+
     def _known(self, found: Session) -> bool:
         session = self.ladder_app.session
         return session is not None and session.log == found.log
 
     @work(exclusive=True, group="peek")
-    async def peek(self) -> None:
-        """A run that another screen or a command has started is seen here too."""
+    async def peek(self, ask: bool) -> None:
+        """A run that another screen or a command has started is seen here too; without one the peers may be asked."""
         app = self.ladder_app
         found = await app.ask(app.backend.current)
         if found and not self._known(found):
             self.look()
+        elif ask:
+            self.ask_peers()
 
     def _measuring(self) -> bool:
         app = self.ladder_app
@@ -198,12 +164,11 @@ the link, climb the ladder, read the report.
         if view is None:
             return
         self.set_title(f"linkladder {__version__}   {view.host.name}")
-        steps = offered(view, self._measuring())
+        steps = self._offered(view)
         self._show_health()
-        self._show_peers()
-        last = self._show_last()
+        peers, last = self._show_peers(), self._show_last()
         # What is always there: title, three headings, machine, health, the line of the rest, border, heading, footer.
-        taken = 10 + max(1, min(4, len(view.peers))) + last + len(steps)
+        taken = 10 + peers + last + len(steps)
         most = max(1, self.size.height - taken)
         most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # in place of the line that counts it
         lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
@@ -215,6 +180,9 @@ the link, climb the ladder, read the report.
             box.add_options([Option("", id=step) for step in steps])
             box.highlighted = 0
         self._mark()
+
+    def _offered(self, view: HomeView) -> list[str]:
+        return offered(view, self._measuring(), self.ladder_app.backend.pairing().waits)
 
     def on_option_list_option_highlighted(self) -> None:
         self._mark()
@@ -239,40 +207,48 @@ the link, climb the ladder, read the report.
             text = health_line(self.view.troubles, self.found, self._measuring())
             self.query_one("#health", Static).update(text)
 
-    def _show_peers(self) -> None:
+    def _show_peers(self) -> int:
+        """With what they answered last, unless a run goes on; how many lines that takes."""
         assert self.view
-        if not self.view.peers:
-            self.query_one("#peers", Static).update("none yet: pair with the appliance at the other end")
-            return
-        self.query_one("#peers", Static).update(Text("\n").join(peer_line(p) for p in self.view.peers[:4]))
+        measuring = self._measuring()
+        peers = [p if measuring else self._answered.get(p.name, p) for p in self.view.peers]
+        lines = peer_lines(peers, measuring)
+        self.query_one("#peers", Static).update(Text("\n").join(lines))
+        return len(lines)
 
     def _show_last(self) -> int:
-        """The last whole run with its verdicts, and a newer one that stopped early; how many lines that takes."""
         assert self.view
-        last, judged, broken = self.view.last, self.view.judged, self.view.resumable
-        out = Text(no_wrap=True)
-        if broken:
-            out.append(f"{broken.id}  plan {broken.plan}, {broken.trials} trials, stopped early")
-        if last is None:
-            none = f"cannot be read: {self.view.unread}" if self.view.unread else "none yet"
-            self.query_one("#last", Static).update(out if broken else none)
-            return 1
-        out.append("\n" if broken else "")
-        out.append(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed")
-        for rung in reversed(judged.rungs) if judged else ():
-            best = units.rate(rung.best_bps) if rung.best_bps else ""
-            out.append(f"\n  {rung.rung:<10} {best:>10}  ")
-            out.append_text(verdict(str(rung.verdict), rung.provisional))
+        out = last_lines(self.view)
         self.query_one("#last", Static).update(out)
         return out.plain.count("\n") + 1
 
     def on_tick(self) -> None:
-        if self.view and self._steps and (self._steps[0] == "watch") != self._measuring():
+        if self.view is None:
+            return
+        self._follow(self.ladder_app.backend.pairing())
+        if self._offered(self.view) != self._steps:
+            self._show()
             self.look()
-        elif self.view and not self._measuring():
+        elif not self._measuring():
             self._ticks += 1
             if self._ticks % PEEK == 0:
-                self.peek()
+                self.peek(self._ticks % ASK == 0)
+
+    def _follow(self, pairing: PairingState) -> None:
+        """A code that was left on its own may have come to its end meanwhile."""
+        if self._code_waits and pairing.stage in (PairStage.PAIRED, PairStage.FAILED):
+            paired = pairing.stage is PairStage.PAIRED
+            said = pairing.message if paired else f"Not paired: {pairing.message}"
+            self.notify(said, severity="information" if paired else "warning", markup=False)
+            self.close_pairing()
+        self._code_waits = pairing.waits
+
+    @work(exclusive=True, group="pairing")
+    async def close_pairing(self) -> None:
+        try:
+            await self.ladder_app.backend.close_pairing()
+        except Exception as error:
+            self.ladder_app.complain(error)
 
     # --- keys -------------------------------------------------------------------------
 
@@ -299,7 +275,7 @@ the link, climb the ladder, read the report.
                 app.push_screen(LadderScreen())
             case "resume":
                 self.resume_last()
-            case "pair":
+            case "pair" | "confirm":
                 app.push_screen(PairScreen())
             case "link" | "climb":
                 app.push_screen(LinkScreen())
@@ -326,43 +302,3 @@ the link, climb the ladder, read the report.
 
         await self.ladder_app.loaded.wait()
         self.app.push_screen(DoctorScreen())
-
-
-def health_line(troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None, measuring: bool) -> Text:
-    """What is wrong in one line; `found` is None while the doctor has not spoken."""
-    all_found = (*troubles, *(found or ()))
-    bad = [f for f in all_found if f.health is Health.BAD]
-    wrong = bad + [f for f in all_found if f.health is Health.WARN]
-    out = Text("Health   ", no_wrap=True, overflow="ellipsis")
-    if wrong:
-        one = len(wrong) == 1
-        word = f"need{'s' if one else ''} you" if bad else f"want{'s' if one else ''} a look"
-        of = (
-            f"{len(wrong)} of {len(all_found)} checks"
-            if found is not None
-            else f"{len(wrong)} thing{'' if one else 's'}"
-        )
-        out.append(f"{of} {word}", "bold red" if bad else "yellow")
-        out.append(f": {wrong[0].title}{'' if one else ', ...'}  ")
-    if found is None:
-        out.append("not looked at while a run goes on  (d: look now)" if measuring else "looking at this machine ...")
-    elif wrong:
-        out.append("(d: details)")
-    else:
-        out.append("good", "green").append(f": all {len(found)} checks are right")
-    return out
-
-
-def peer_line(peer: PeerView) -> Text:
-    """'beta  10.7.0.2  reachable, 0.21 ms'."""
-    out = Text(f"{peer.name:<12} {peer.addresses[0] if peer.addresses else 'no address':<16} ", no_wrap=True)
-    if peer.reachable is None:
-        out.append("asking ...", "dim")
-    elif peer.reachable:
-        out.append("reachable", "green")
-        if peer.rtt_ms is not None:
-            out.append(f", round trip {units.milliseconds(peer.rtt_ms)}")
-    else:
-        out.append("out of reach", "bold red")
-        out.append(f": {peer.reason}" if peer.reason else "")
-    return out

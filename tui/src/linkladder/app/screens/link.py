@@ -12,12 +12,24 @@ from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.backend import HomeView, PlanChoice
-from linkladder.app.described import LAYERS, UNSAVED, compact, contract_of, far_address, most, near_address, typed
+from linkladder.app.described import (
+    LAYERS,
+    UNSAVED,
+    carrier,
+    compact,
+    contract_of,
+    far_address,
+    first_contract,
+    first_words,
+    most,
+    near_address,
+    typed,
+)
 from linkladder.app.doubts import doubts
 from linkladder.app.screens.base import Page
 from linkladder.app.widgets.form import Action, Choice, Field
 from linkladder.errors import UsageError
-from linkladder.model import Contract, Path, RungName
+from linkladder.model import Contract, Nic, Path, RungName
 from linkladder.plan import Link
 
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
@@ -61,6 +73,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         super().__init__()
         self.view: HomeView | None = None
         self.choices: dict[str, PlanChoice] = {}
+        self.ways: dict[str, str] = {}  # address -> own interface
+        self.carrier: Nic | None = None  # of the link's traffic; what it could carry is the first contract
 
     def body(self) -> ComposeResult:
         yield VerticalScroll(Static("looking ..."), classes="body", id="form", can_focus=False)
@@ -75,14 +89,26 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         if view is None:
             return
         self.view = view
+        self.ways = await app.ask(self._ways, view) or {}
         form = self.query_one("#form")
         await form.remove_children()
         await form.mount_all(self._rows(view))
         self.query_one("#climb").focus()
         self.look()
 
+    def _ways(self, view: HomeView) -> dict[str, str]:
+        """The own interface on the way to each address that a peer may be measured at."""
+        there = {far_address(peer.addresses) for peer in view.peers} - {""}
+        return {address: self.ladder_app.backend.way(address) for address in there}
+
+    def _near(self, view: HomeView, remote: str) -> str:
+        return near_address(view.host, remote, self.ways.get(remote, ""))
+
     def _rows(self, view: HomeView) -> list[Static | Horizontal]:
-        c = view.link.contract or Contract()
+        if view.link.contract is None:
+            of_link = view.link.paths.get(RungName.DC_LINK) or self._guess(view, RungName.DC_LINK)
+            self.carrier = carrier(view.host, of_link.local)
+        c = view.link.contract or first_contract(self.carrier)
         first = view.link.plan or view.last_plan or "quick"
         rows: list[Static | Horizontal] = [
             Static("The contract", classes="heading"),
@@ -135,7 +161,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         peer = view.peers[0]
         # A link-local address serves for pairing; nothing is measured over it.
         remote = far_address(peer.addresses)
-        return Path(near_address(view.host, remote) if remote else "", remote, peer.name)
+        return Path(self._near(view, remote) if remote else "", remote, peer.name)
 
     def values(self) -> dict[str, str]:
         found = {box.id or "": box.value for box in self.query(Input)}
@@ -175,10 +201,11 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         box.set_options(words, box.value)
         choice = self.choices.get(box.value)
         lines = [f"{choice.title}." if choice and choice.title else "", most(link.contract)]
+        lines += [first_words(self.carrier)] if self._untouched() else []
         if choice and choice.trials:
             try:
                 plan = await app.run_blocking(app.backend.plan, box.value, link)
-                lines += [f"! {text}" for text in doubts(link, plan, view.host)]
+                lines += [f"! {text}" for text in doubts(link, plan, view.host, view.hosts)]
             except UsageError as error:
                 lines.append(f"! {error.title}")
         note.update("\n".join(line for line in lines if line))
@@ -204,7 +231,20 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         far = far_address(peer.addresses) if peer else ""
         if far and (not there.value or there.value in known):
             there.value = far
-            self.query_one(f"#local-{rung}", Input).value = near_address(self.view.host, there.value)
+            self.query_one(f"#local-{rung}", Input).value = self._near(self.view, there.value)
+            if rung == RungName.DC_LINK and self._untouched():
+                self.carrier = carrier(self.view.host, self._near(self.view, far))
+                first = first_contract(self.carrier)
+                self.query_one("#port", Input).value = compact(first.port_bps)
+                self.query_one("#mtu", Input).value = f"{first.mtu}"
+
+    def _untouched(self) -> bool:
+        """Nobody has said yet what was bought."""
+        if self.view is None or self.view.link.contract:
+            return False
+        first = first_contract(self.carrier)
+        fields = (self.query_one("#port", Input).value, self.query_one("#mtu", Input).value)
+        return fields == (compact(first.port_bps), f"{first.mtu}")
 
     @on(Input.Submitted)
     def entered(self) -> None:

@@ -51,7 +51,8 @@ the phone or by walking over, and confirm at both ends only if it is the same.
 A different code means that somebody sits in between, or that you look at the wrong
 machine: refuse it.
 
-The window is open for ten minutes and closes by itself.
+The window is open for ten minutes and closes by itself. Esc leaves a code that is
+shown to wait for you: Confirm the code, on Home, comes back to it.
 F4 lists whom this appliance trusts already, to rename or remove them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -104,13 +105,14 @@ F4 lists whom this appliance trusts already, to rename or remove them.
     def on_mount(self) -> None:
         for part in ("#compare", "#onward"):
             self.query_one(part).display = False  # until it is their turn
-        self.action_open()
+        self.action_open()  # or back to the code that waits
 
     @work(exclusive=True, group="pair")
     async def action_open(self) -> None:
         app = self.ladder_app
         try:
-            await app.backend.open_pairing()
+            if not app.backend.pairing().waits:
+                await app.backend.open_pairing()
         except Exception as error:
             app.complain(error)
         self._stage = None
@@ -248,8 +250,11 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     @work(exclusive=True, group="close")
     async def leave(self) -> None:
+        """A code that is shown waits, as Home's next step; else the window is closed."""
+        backend = self.ladder_app.backend
         try:
-            await self.ladder_app.backend.close_pairing()
+            if not backend.pairing().waits:
+                await backend.close_pairing()
         except Exception as error:
             self.ladder_app.complain(error)
             return

@@ -1,0 +1,129 @@
+"""What Home says of this machine, its health, its peers and the last run, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from linkladder import units
+from linkladder.app.backend import Finding, Health, HomeView, PeerView
+from linkladder.app.screens.base import verdict
+
+if TYPE_CHECKING:
+    from linkladder.model import HostFacts, Nic
+
+PEERS = 4  # lines for them
+LADDER = (  # as linkladder.model has it, which the first frame does not wait for
+    "localhost",
+    "same-host",
+    "same-vlan",
+    "dc-link",
+)
+
+
+def nic_line(nic: Nic) -> str:
+    """'vmx0  10.7.0.1  10.0 Gb/s  MTU 9000  vmxnet3, 4 queues, tso lro'."""
+    speed = units.rate(nic.speed_bps) if nic.speed_bps else "speed unknown"
+    queues = f", {nic.rx_queues} queue{'s' if nic.rx_queues != 1 else ''}" if nic.rx_queues else ""
+    flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on and name in ("tso", "lro", "gso", "gro"))
+    state = "" if nic.up else "  down"
+    address = nic.addresses[0] if nic.addresses else "no address"
+    return f"{nic.name:<8} {address:<15} {speed}, MTU {nic.mtu}{state}  {nic.driver}{queues}  {flags}".rstrip()
+
+
+def host_lines(host: HostFacts, most: int = 4) -> list[str]:
+    """The machine, then its interfaces, those that are up with an address first."""
+    where = host.virtual or "bare metal"
+    system = host.release if host.os in host.release else f"{host.os} {host.release}"
+    cores = f"{host.cores} core{'' if host.cores == 1 else 's'}"
+    first = f"{host.name}  {system}, {cores}, {units.size(host.memory)} memory, {where}"
+    nics = sorted((n for n in host.nics if not n.loopback), key=lambda n: (not n.up, not n.addresses, n.name))
+    lines = [first, *(nic_line(n) for n in nics[:most])]
+    if len(nics) > most:
+        more = len(nics) - most
+        lines.append(f"and {more} more interface{'' if more == 1 else 's'}  (m: all of them)")
+    if not nics:
+        lines.append("no network interface was found")
+    return lines
+
+
+def health_line(troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None, measuring: bool) -> Text:
+    """What is wrong in one line; `found` is None while the doctor has not spoken."""
+    all_found = (*troubles, *(found or ()))
+    bad = [f for f in all_found if f.health is Health.BAD]
+    wrong = bad + [f for f in all_found if f.health is Health.WARN]
+    out = Text("Health   ", no_wrap=True, overflow="ellipsis")
+    if wrong:
+        one = len(wrong) == 1
+        word = f"need{'s' if one else ''} you" if bad else f"want{'s' if one else ''} a look"
+        of = (
+            f"{len(wrong)} of {len(all_found)} checks"
+            if found is not None
+            else f"{len(wrong)} thing{'' if one else 's'}"
+        )
+        out.append(f"{of} {word}", "bold red" if bad else "yellow")
+        out.append(f": {wrong[0].title}{'' if one else ', ...'}  ")
+    if found is None:
+        out.append("not looked at while a run goes on  (d: look now)" if measuring else "looking at this machine ...")
+    elif wrong:
+        out.append("(d: details)")
+    else:
+        out.append("good", "green").append(f": all {len(found)} checks are right")
+    return out
+
+
+def peer_lines(peers: Sequence[PeerView], measuring: bool) -> list[Text]:
+    """One each; where they are too many, the last line counts the rest."""
+    if not peers:
+        return [Text("none yet: pair with the appliance at the other end")]
+    shown = peers if len(peers) <= PEERS else peers[: PEERS - 1]
+    lines = [peer_line(p, measuring) for p in shown]
+    if more := len(peers) - len(shown):
+        lines.append(Text(f"and {more} more  (p, then F4: all of them)"))
+    return lines
+
+
+def peer_line(peer: PeerView, measuring: bool = False) -> Text:
+    """'beta  10.7.0.2  reachable, round trip 0.21 ms'."""
+    address = peer.addresses[0] if peer.addresses else "no address"
+    out = Text(f"{peer.name:<12} {address:<16} ", no_wrap=True, overflow="ellipsis")
+    if peer.reachable is None:
+        out.append("not asked while a run goes on" if measuring else "asking ...", "dim")
+    elif peer.reachable:
+        out.append("reachable", "green")
+        if peer.rtt_ms is not None:
+            out.append(f", round trip {units.milliseconds(peer.rtt_ms)}")
+    elif peer.rtt_ms is not None:
+        out.append(peer.reason, "bold red")
+    else:
+        out.append("out of reach", "bold red")
+        out.append(f": {peer.reason}" if peer.reason else "")
+    return out
+
+
+def last_lines(view: HomeView) -> Text:
+    """The last whole run with its verdicts, below a newer one that stopped early."""
+    last, broken = view.last, view.resumable
+    out = Text(no_wrap=True)
+    if broken:
+        out.append(f"{broken.id}  plan {broken.plan}, {broken.trials} trials, stopped early")
+    if last is None:
+        none = f"cannot be read: {view.unread}" if view.unread else "none yet"
+        return out if broken else Text(none)
+    out.append("\n" if broken else "")
+    out.append(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed")
+    if not last.verdicts and last.verdict:  # of a run from before the rungs' verdicts were kept
+        out.append("  ")
+        out.append_text(kept(last.verdict))
+    for rung in [name for name in reversed(LADDER) if name in last.best_bps or name in last.verdicts]:
+        best = units.rate(last.best_bps[rung]) if rung in last.best_bps else ""
+        out.append(f"\n  {rung:<10} {best:>10}  ")
+        out.append_text(kept(last.verdicts.get(rung, "")))
+    return out
+
+
+def kept(word: str) -> Text:
+    """A verdict as the store has it: 'provisional PASS'."""
+    return verdict(word.removeprefix("provisional "), word.startswith("provisional "))

@@ -1,0 +1,45 @@
+"""What a person can do next from Home, and which of it a newcomer should."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linkladder.app.backend import HomeView
+
+STEPS = {
+    "watch": ("Watch the run", "a run is going on"),
+    "confirm": ("Confirm the code", "it is on both screens still: compare it"),
+    "resume": ("Go on with the last run", "it stopped early; what it measured is kept"),
+    "pair": ("Open pairing", "find the other appliance and compare a code"),
+    "link": ("Describe the link", "rate, MTU, addresses, plan"),
+    "climb": ("Climb the ladder", "measure every rung that has addresses"),
+    "report": ("Read the report", "what the last run showed"),
+    "runs": ("Earlier runs", "open, compare, export, delete"),
+    "system": ("This appliance", "tunables, host name, ssh, shutdown"),
+}
+
+
+def next_step(view: HomeView, running: bool, code_waits: bool = False) -> str:
+    """The one thing a newcomer should do now."""
+    if running:
+        return "watch"
+    if code_waits:
+        return "confirm"
+    if view.resumable:
+        return "resume"
+    if not view.peers:
+        return "pair"
+    if view.link.contract is None:
+        return "link"
+    return "report" if view.last else "climb"
+
+
+def offered(view: HomeView, running: bool, code_waits: bool = False) -> list[str]:
+    """The steps that make sense now, the next one first."""
+    first = next_step(view, running, code_waits)
+    rest = ["climb", "report", "pair", "link", "runs", "system"]
+    out = {first, *(["climb"] if running else []), *(["pair"] if code_waits else [])}
+    if not view.last:
+        out.add("report")
+    return [first, *(s for s in rest if s not in out)]
