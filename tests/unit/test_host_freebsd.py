@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+import types
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkladder.host import freebsd
 from linkladder.host import freebsd_text as text
 from linkladder.host.freebsd import TUNABLES
 from linkladder.host.freebsd_calls import LINK_DATA, link
@@ -67,6 +69,38 @@ def test_offloads_are_those_that_the_adapter_can(read: Any) -> None:
 def test_negotiated_speed(media: str, speed: float | None) -> None:
     shown = f"ix0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tmedia: {media}\n"
     assert text.ifconfig(shown)["ix0"].speed_bps == speed
+
+
+PAUSES = "10Gbase-Twinax <full-duplex,rxpause,txpause>"
+
+
+@pytest.mark.parametrize(
+    ("driver", "media", "told"),
+    [
+        ("dev.ix.0.fc=3", PAUSES, "set to both, link has both"),
+        ("dev.ixl.1.fc=0", "40Gbase-CR4 <full-duplex>", "set to off"),
+        ("dev.ice.0.fc=1<Rx>", "100GBase-CR4 <full-duplex,rxpause>", "set to receive, link has receive"),
+        ("dev.mce.0.rx_pauseframe_control=1\ndev.mce.0.tx_pauseframe_control=1", "25GBase-SR", "set to both"),
+        ("dev.mce.0.rx_pauseframe_control=0\ndev.mce.0.tx_pauseframe_control=0", "25GBase-SR", "set to off"),
+        ("dev.bnxt.0.fc.autoneg=1\ndev.bnxt.0.fc.rx=0\ndev.bnxt.0.fc.tx=1", "25GBase-SR", "set to send"),
+        ("dev.em.0.rx_budget=0", PAUSES, "link has both"),
+        ("dev.vmx.0.iflib.tx_abdicate=0", "autoselect", ""),
+    ],
+)
+def test_flow_control_is_what_the_driver_and_the_link_tell(driver: str, media: str, told: str) -> None:
+    shown = f"ix0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tmedia: Ethernet autoselect ({media})\n"
+    assert text.flow_control(text.sysctls(driver), text.ifconfig(shown)["ix0"].media) == told
+
+
+def test_facts_carry_the_flow_control_of_each_adapter(monkeypatch: pytest.MonkeyPatch, read: Any) -> None:
+    shown = read("ifconfig-a") + f"ix0: flags=8843<UP> metric 0 mtu 1500\n\tmedia: Ethernet autoselect ({PAUSES})\n"
+    said = {"ifconfig": shown, "dev.ix.0": "dev.ix.0.fc=3\n", "dev.vmx.0": "dev.vmx.0.iflib.simple_tx=0\n"}
+    monkeypatch.setattr(freebsd, "output", lambda argv: said.get(argv[-1] if argv[0] == "sysctl" else argv[0], ""))
+    system = freebsd.FreeBSD.__new__(freebsd.FreeBSD)
+    system._calls = types.SimpleNamespace(links=lambda: iter(()))  # type: ignore[assignment]
+    nics, told = system._nics()
+    assert [nic.name for nic in nics] == ["vmx0", "vmx1", "lo0", "ix0"]
+    assert told == {"ix0 flow control": "set to both, link has both"}
 
 
 def test_tcp_counters(read: Any) -> None:

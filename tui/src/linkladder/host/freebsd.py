@@ -61,6 +61,7 @@ class FreeBSD:
         uname = os.uname()
         total, _ = self.memory()
         ceiling = self._calls.number("kern.ipc.maxsockbuf")
+        nics, flow_control = self._nics()
         return HostFacts(
             name=socket.gethostname(),
             os=self.name,
@@ -71,8 +72,8 @@ class FreeBSD:
             cores=len(self.core_times()),
             memory=total,
             virtual=self._hypervisor(),
-            nics=self._nics(),
-            tunables=text.sysctls(output(["sysctl", "-ie", *TUNABLES])),
+            nics=nics,
+            tunables=text.sysctls(output(["sysctl", "-ie", *TUNABLES])) | flow_control,
             window_limit=ceiling * ASKABLE // OF if ceiling else None,
         )
 
@@ -152,10 +153,14 @@ class FreeBSD:
         raw = self._calls.raw("kern.boot_id") or self._calls.raw("kern.boottime") or b""
         return raw.hex()
 
-    def _nics(self) -> tuple[Nic, ...]:
+    def _nics(self) -> tuple[tuple[Nic, ...], dict[str, str]]:
+        """The adapters, and the flow control of those that tell."""
         shown = text.ifconfig(output(["ifconfig", "-am"]))
         links = {link.name: link for link in self._calls.links()}
-        return tuple(_nic(found, links.get(name)) for name, found in shown.items())
+        values = {name: _driver(name) for name in shown}
+        told = {f"{name} flow control": text.flow_control(values[name], found.media) for name, found in shown.items()}
+        nics = tuple(_nic(found, links.get(name), values[name]) for name, found in shown.items())
+        return nics, {name: said for name, said in told.items() if said}
 
     def _hypervisor(self) -> str:
         guest = self._calls.text("kern.vm_guest")
@@ -186,8 +191,7 @@ def _driver(name: str) -> dict[str, str]:
     return {} if driver in NO_DRIVER else text.sysctls(output(["sysctl", "-ie", f"dev.{driver}.{unit}"]))
 
 
-def _nic(found: text.Interface, link: Link | None) -> Nic:
-    values = _driver(found.name)
+def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Nic:
     flags = link.flags if link else 0
     rate = float(link.baudrate) if link and link.baudrate else None
     return Nic(

@@ -15,6 +15,9 @@ CRC = re.compile(r"\.(crc_errs|crc_errors|crc_align_errors)$")
 PAUSE_RX = re.compile(r"\.(xo(n|ff)_recvd|rx_pause_frames|pause_ctrl_rx)$")
 PAUSE_TX = re.compile(r"\.(xo(n|ff)_txd|tx_pause_frames|pause_ctrl_tx)$")
 NO_BUFFER = re.compile(r"\.hstats\.nobuffer$")
+# Which pause frames an adapter is set to: one word for both ways, or one sysctl a way (mlx5en, bnxt).
+PAUSES = {"0": "off", "1": "receive", "2": "send", "3": "both"}
+PAUSE_WAY = re.compile(r"\.(?:(rx|tx)_pauseframe_control|fc\.(rx|tx))$")
 _MEDIA_SPEED = re.compile(r"\((\d+(?:\.\d+)?)(G?)(?:base|Base)")
 _DEVICE = re.compile(r"^([a-z][a-z0-9_]*?)(\d+)$")
 
@@ -30,6 +33,7 @@ class Interface:
     options: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    media: str = ""
     speed_bps: float | None = None
     offloads: dict[str, bool] = field(default_factory=dict)
 
@@ -60,6 +64,7 @@ def _interface(name: str, flags: str, mtu: int, paragraph: str) -> Interface:
         options=options,
         capabilities=capabilities,
         addresses=tuple(re.findall(r"^\s+inet6? ([0-9a-fA-F.:]+)", paragraph, re.MULTILINE)),
+        media=media[1] if media else "",
         speed_bps=_speed(media[1]) if media else None,
         offloads={ours: theirs in options for theirs, ours in OFFLOADS.items() if theirs in (*capabilities, *options)},
     )
@@ -94,6 +99,16 @@ def queues(values: dict[str, str], side: str) -> int | None:
     """How many receive ('rxq') or transmit ('txq') queues a driver's sysctls show."""
     found = {m[1] for name in values if (m := re.search(rf"\.{side}_?(\d+)\.", name))}
     return len(found) or None
+
+
+def flow_control(values: dict[str, str], media: str) -> str:
+    """What a driver is set to, and what the link agreed on where ifconfig tells; "" where neither does."""
+    ways = {m[1] or m[2]: value for name, value in values.items() if (m := PAUSE_WAY.search(name))}
+    asked = str((ways.get("rx") == "1") + 2 * (ways.get("tx") == "1")) if ways else ""
+    asked = next((value[:1] for name, value in values.items() if name.endswith(".fc")), asked)
+    link = ("rxpause" in media) + 2 * ("txpause" in media)
+    told = (f"set to {PAUSES[asked]}" if asked in PAUSES else "", f"link has {PAUSES[str(link)]}" if link else "")
+    return ", ".join(filter(None, told))
 
 
 def with_driver(counters: NicCounters, values: dict[str, str]) -> NicCounters:
