@@ -100,6 +100,8 @@ use_offline
 check_stage_names
 check_inputs
 [ "$check" = no ] || exit 0
+mkdir -p "$work"
+get_inputs
 
 if wants_builder; then
 	# shellcheck source=image/builder.sh

@@ -40,6 +40,10 @@ builder_seed() {
 		#!/bin/sh
 		mkdir -p -m 700 /root/.ssh
 		echo '$(cat "$room/key.pub")' >/root/.ssh/authorized_keys
+		# The official image updates itself at its first boot and starts anew then, under the build.
+		mkdir -p /etc/rc.conf.d
+		echo 'firstboot_pkg_upgrade_enable="NO"' >/etc/rc.conf.d/firstboot_pkg_upgrade
+		rm -f /firstboot-reboot
 		sysrc sshd_enable=YES
 		sed -i '' -e '/^PermitRootLogin/d' /etc/ssh/sshd_config
 		echo 'PermitRootLogin prohibit-password' >>/etc/ssh/sshd_config
@@ -79,10 +83,11 @@ builder_start() {
 		-drive "file=$room/seed.qcow2,if=virtio" -netdev "$net" -device virtio-net-pci,netdev=n0 </dev/null &
 	builder_pid=$!
 	trap builder_drop EXIT
-	trap 'exit 130' INT TERM
+	trap 'exit 130' INT TERM HUP
 	started=$(date +%s)
 	told=0
-	until builder_run true 2>/dev/null; do
+	# The first boot is over when rc has taken its mark away.
+	until builder_run 'test ! -e /firstboot' 2>/dev/null; do
 		kill -0 "$builder_pid" 2>/dev/null || die "the builder ended; its console is $room/console.log"
 		waited=$(($(date +%s) - started))
 		[ "$waited" -lt "${LL_BUILDER_PATIENCE:-900}" ] || {
@@ -124,8 +129,9 @@ builder_drop() {
 	kill "$builder_pid" 2>/dev/null || true
 }
 
+# builder_stop [COMMANDS] - with something to be done last.
 builder_stop() {
-	builder_run 'shutdown -p now' 2>/dev/null || true
+	builder_run "${1:+$1;} sync; shutdown -p now" 2>/dev/null || true
 	# An emulated machine may not be able to switch itself off.
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		kill -0 "$builder_pid" 2>/dev/null || break
@@ -133,7 +139,7 @@ builder_stop() {
 	done
 	kill "$builder_pid" 2>/dev/null || true
 	wait "$builder_pid" 2>/dev/null || true
-	trap - EXIT INT TERM
+	trap - EXIT INT TERM HUP
 }
 
 # The inputs that were given, in the builder; prints the options that name them there.
@@ -161,8 +167,8 @@ builder_inputs() {
 # Logs, marks and the record of what ran; then the disks, whose holes are not carried.
 builder_results() {
 	cp "$work/ran/image" "$room/image.before" 2>/dev/null || : >"$room/image.before"
-	builder_run "cd /build/work && tar -cf - log ran done \$(ls packages.tsv packages.tsv.stand-ins 2>/dev/null)" |
-		tar -C "$work" -xf -
+	builder_run "cd /build/work && tar -cf - log ran done \$(ls packages.tsv packages.tsv.stand-ins packagesite tools 2>/dev/null)" |
+		tar -C "$work" -xf - || say "builder: not all of its logs could be carried out"
 	[ "$1" -eq 0 ] && [ -s "$work/ran/image" ] || return 0
 	! cmp -s "$work/ran/image" "$room/image.before" || [ ! -s "$work/images/linkladder.img" ] || return 0
 	rm -rf "$work/images" "$work/images.new"
@@ -189,12 +195,18 @@ build_in_vm() {
 	else
 		build_there
 	fi
-	case " $only " in
-	'  ' | *' pack '*)
+	! wants pack || {
 		run_stage pack stage_pack
 		say "the artifacts are in $out"
-		;;
-	esac
+	}
+}
+
+# What the builder itself lacks; an image made for offline builds has it already.
+builder_poudriere() {
+	! builder_run 'command -v poudriere >/dev/null' || return 0
+	[ -z "$offline" ] || die "the builder image has no poudriere, and offline it cannot be installed"
+	say "builder: installing poudriere"
+	builder_run 'env ASSUME_ALWAYS_YES=yes pkg install -y poudriere' >&2
 }
 
 build_there() {
@@ -203,12 +215,7 @@ build_there() {
 	builder_seed
 	say "builder: starting"
 	builder_start
-	# What the builder itself lacks; an image made for offline builds has it already.
-	builder_run 'command -v poudriere >/dev/null' || {
-		[ -z "$offline" ] || die "the builder image has no poudriere, and offline it cannot be installed"
-		say "builder: installing poudriere"
-		builder_run 'env ASSUME_ALWAYS_YES=yes pkg install -y poudriere' >&2
-	}
+	builder_poudriere
 	say "builder: carrying the tree and the inputs in"
 	builder_tree
 	options=$(builder_inputs)
@@ -218,9 +225,11 @@ build_there() {
 	for name in $again; do
 		options="$options --again $name"
 	done
-	status=0
+	# In the background, as only a wait is interrupted at once.
 	builder_run "cd /build/tree && env LL_DISTFILES=/build/distfiles LL_RELEASE=$LL_RELEASE LL_ARCH=$LL_ARCH \
-		LL_PORTS_BRANCH=$LL_PORTS_BRANCH sh image/build-image.sh image --inside --work /build/work $options" >&2 || status=$?
+		LL_PORTS_BRANCH=$LL_PORTS_BRANCH sh image/build-image.sh image --inside --work /build/work $options" >&2 &
+	status=0
+	wait $! || status=$?
 	say "builder: carrying the results out"
 	builder_results "$status"
 	[ "$status" -eq 0 ] || die "the build in the builder ended with $status; its logs are in $work/log"
@@ -239,10 +248,11 @@ fetch_in_vm() {
 	builder_run 'mkdir -p /build/fetch/distfiles && cat >/build/fetch/ports.tar.gz' <"$1/ports.tar.gz"
 	# shellcheck disable=SC2016  # the builder expands it
 	builder_run 'cd /build/tree && top=$PWD here=$PWD/image work=/build/work && . image/lib.sh && . image/stages.sh &&
-		. image/fetch.sh && fetch_distfiles /build/fetch && pkg install -y poudriere' >&2
+		. image/fetch.sh && fetch_distfiles /build/fetch' >&2
+	builder_poudriere
 	builder_run 'tar -C /build/fetch/distfiles -cf - .' | tar -C "$1/distfiles" -xf -
-	builder_run 'rm -rf /build'
-	builder_stop
+	# Its next boot is a first one again, wherever that is: it takes the key of whoever builds there, and has none now.
+	builder_stop 'rm -rf /build /root/.ssh /var/cache/nuageinit; touch /firstboot'
 	# The builder with poudriere installed is what an offline build starts from.
 	qemu-img convert -O qcow2 "$room/disk.qcow2" "$1/builder.qcow2.new"
 	mv "$1/builder.qcow2.new" "$1/builder.qcow2"

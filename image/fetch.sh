@@ -2,28 +2,50 @@
 # shellcheck disable=SC2154  # the settings come from build-image.sh and poudriere.conf
 # `build.sh fetch`: everything that a build needs, into one folder, for a build with the network cut.
 
+# get_sets DIR - the release's own distribution sets, each as the release published it.
+get_sets() {
+	mkdir -p "$1"
+	for file in MANIFEST base.txz kernel.txz src.txz; do
+		download "$LL_SETS_URL/$file" "$1/$file"
+	done
+	[ "$(sha256_of "$1/MANIFEST")" = "$LL_MANIFEST_SHA256" ] ||
+		die "$1/MANIFEST is not the one published with $LL_RELEASE; remove it and try again"
+	sets=$1
+	check_sets
+	[ -z "$faults" ] || die "what came is damaged; remove it and try again:
+$faults"
+}
+
+# get_ports FILE - the pinned branch of the ports tree, packed.
+get_ports() {
+	download "$LL_PORTS_URL" "$1"
+}
+
+# What was not given is downloaded once, and from there on is taken as if it had been given.
+get_inputs() {
+	rm -f "$work/ports.sum"
+	[ -z "$offline" ] || return 0
+	if [ -z "$sets" ]; then
+		sets=$work/sets-$LL_RELEASE-$LL_ARCH
+		! wants_stages || get_sets "$sets"
+	fi
+	if [ -z "$packages" ] && [ -z "$ports" ]; then
+		ports=$work/ports-$LL_PORTS_BRANCH.tar.gz
+		! wants ports bulk image || get_ports "$ports"
+	fi
+}
+
 # fetch_all DIR - what an offline build needs.
 fetch_all() {
 	folder=$1
-	# Whatever is fetched is checked against what was published: without a digest there is nothing to check against.
-	for name in LL_MANIFEST_SHA256 LL_BUILDER_SHA256; do
-		[ "$name" = LL_BUILDER_SHA256 ] && [ -n "$builder" ] && continue
-		eval "want=\${$name-}"
-		[ -n "$want" ] || die "no digest is pinned for $LL_RELEASE: set $name to the one that was published; nothing was fetched"
-	done
-	[ -z "$builder" ] || [ -s "$builder" ] || die "the builder image $builder is not there; nothing was fetched"
-	mkdir -p "$folder/sets" "$folder/distfiles"
+	[ -n "${LL_MANIFEST_SHA256-}" ] || fault "no digest is pinned for the sets of $LL_RELEASE: set LL_MANIFEST_SHA256 to the one that was published"
+	[ -z "$builder" ] || [ -s "$builder" ] || fault "the builder image $builder is not there"
+	need_programs "$(downloader) $(build_programs)"
+	stop_at_faults 'nothing was fetched'
+	mkdir -p "$folder/distfiles"
 	say "filling $folder"
-	for file in MANIFEST base.txz kernel.txz src.txz; do
-		download "$LL_SETS_URL/$file" "$folder/sets/$file"
-	done
-	[ "$(sha256_of "$folder/sets/MANIFEST")" = "$LL_MANIFEST_SHA256" ] ||
-		die "$folder/sets/MANIFEST is not the one published with $LL_RELEASE; remove it and fetch again"
-	sets=$folder/sets
-	check_sets
-	[ -z "$faults" ] || die "what came is damaged:
-$faults"
-	download "$LL_PORTS_URL" "$folder/ports.tar.gz"
+	get_sets "$folder/sets"
+	get_ports "$folder/ports.tar.gz"
 	if [ "$(uname -s)" = FreeBSD ]; then
 		fetch_distfiles "$folder"
 	else

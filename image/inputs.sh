@@ -28,51 +28,90 @@ use_offline() {
 check_inputs() {
 	if [ -n "$sets" ]; then
 		check_sets
-	elif [ -n "$offline" ]; then
-		fault "$offline/sets is not there"
+	elif wants_stages; then
+		[ -n "${LL_MANIFEST_SHA256-}" ] ||
+			fault "no digest is pinned for the sets of $LL_RELEASE: set LL_MANIFEST_SHA256 to the one that was published, or give sets with --sets"
 	fi
 	if [ -n "$packages" ]; then
-		[ -n "$(packages_list)" ] || fault "$packages is no package repository: it has no packagesite (pkg repo makes it)"
+		[ -n "$(packages_list "$packages")" ] || fault "$packages is no package repository: it has no packagesite (pkg repo makes it)"
 		[ -s "$packages/Latest/pkg.pkg" ] || fault "$packages/Latest/pkg.pkg is missing: pkg itself is installed from it"
-		check_package_list
+		[ "$inside" = yes ] || [ -z "$(packages_list "$packages")" ] || check_packages
 	fi
 	[ -z "$ports" ] || [ -e "$ports" ] || fault "the ports tree $ports is not there"
 	[ -z "$builder" ] || [ -s "$builder" ] || fault "the builder image $builder is not there"
 	[ -z "$offline" ] || check_sums
 	check_tools
-	[ -z "$faults" ] || {
-		printf '%s' "$faults" | awk '!told[$0]++' >&2
-		die "these inputs are missing or damaged; nothing was started"
-	}
+	stop_at_faults 'nothing was started'
 	say "inputs: good"
 	[ "$inside" = yes ] || stand_ins | sort -u | sed 's/^/  stand-in: /' >&2
 }
 
+# stop_at_faults WORDS - all of them, each once.
+stop_at_faults() {
+	[ -n "$faults" ] || return 0
+	printf '%s' "$faults" | awk '!told[$0]++' >&2
+	die "these inputs are missing or damaged; $1"
+}
+
 # The programs that this machine's part of the build calls; and a builder image that nobody can vouch for is not fetched.
 check_tools() {
-	wanted='xz:xz-utils'
-	if [ "$(uname -s)" = FreeBSD ]; then
-		wanted="$wanted poudriere:poudriere"
-	elif wants_builder; then
-		wanted="$wanted qemu-system-x86_64:qemu-system-x86 ssh:openssh-client ssh-keygen:openssh-client"
-		[ -n "$builder" ] || [ -n "${LL_BUILDER_SHA256-}" ] ||
-			fault "no digest is pinned for the builder image of $LL_RELEASE: set LL_BUILDER_SHA256 to the one that was published, or give an image with --builder"
-	fi
-	case " $only " in
-	'  ' | *' pack '*) [ "$inside" = yes ] || wanted="$wanted qemu-img:qemu-utils python3:python3" ;;
-	esac
-	for pair in $wanted; do
+	wanted=''
+	! wants_stages || wanted="$wanted $(build_programs)"
+	! downloads || wanted="$wanted $(downloader)"
+	[ "$inside" = yes ] || ! wants pack || wanted="$wanted xz:xz-utils qemu-img:qemu-utils python3:python3"
+	need_programs "$wanted"
+}
+
+# need_programs COMMAND:PACKAGE ... - in one word.
+need_programs() {
+	for pair in $1; do
 		command -v "${pair%%:*}" >/dev/null 2>&1 || fault "${pair%%:*} is not installed (package ${pair#*:})"
 	done
+	if [ "$(uname -s)" = FreeBSD ]; then
+		! wants_stages || [ "$(id -u)" -eq 0 ] || fault "poudriere makes jails and disks: run this as root"
+	elif wants_builder && [ -z "$builder" ] && [ -z "${LL_BUILDER_SHA256-}" ]; then
+		fault "no digest is pinned for the builder image of $LL_RELEASE: set LL_BUILDER_SHA256 to the one that was published, or give an image with --builder"
+	fi
+}
+
+# What runs the stages here: poudriere itself, or the virtual machine that has it.
+build_programs() {
+	if [ "$(uname -s)" = FreeBSD ]; then
+		echo 'poudriere:poudriere'
+	else
+		echo 'xz:xz-utils qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils ssh:openssh-client ssh-keygen:openssh-client'
+	fi
+}
+
+downloader() {
+	command -v fetch >/dev/null 2>&1 || echo 'curl:curl'
+}
+
+# Whether anything has to be downloaded for this build.
+downloads() {
+	[ -z "$offline" ] && wants_stages || return 1
+	[ -z "$sets" ] || { [ -z "$packages" ] && [ -z "$ports" ] && wants ports bulk image; } || { wants_builder && [ -z "$builder" ]; }
+}
+
+# wants STAGE ... - whether any of these is to be run.
+wants() {
+	[ -n "$only" ] || return 0
+	for stage in "$@"; do
+		case " $only " in
+		*" $stage "*) return 0 ;;
+		esac
+	done
+	return 1
+}
+
+# Whether any stage is to run besides the packing of what is there.
+wants_stages() {
+	wants jail kernel ports bulk image
 }
 
 # Elsewhere than on FreeBSD every stage but the last is run in the builder.
 wants_builder() {
-	[ "$(uname -s)" != FreeBSD ] || return 1
-	case " $only " in
-	'  ' | *' jail '* | *' kernel '* | *' ports '* | *' bulk '* | *' image '*) return 0 ;;
-	esac
-	return 1
+	[ "$(uname -s)" != FreeBSD ] && wants_stages
 }
 
 check_sets() {
@@ -88,29 +127,27 @@ check_sets() {
 		[ -s "$sets/$file" ] || continue
 		[ "$(sha256_of "$sets/$file")" = "$want" ] || fault "$sets/$file is damaged: its SHA-256 is not the one in MANIFEST"
 	done <"$sets/MANIFEST"
-	for file in base.txz kernel.txz; do
-		grep -q "^${file}[[:space:]]" "$sets/MANIFEST" || fault "$sets/MANIFEST does not name $file"
+	# Whatever is unpacked is vouched for, and what poudriere will look for is there.
+	for file in "$sets"/*.txz; do
+		[ ! -e "$file" ] || grep -q "^${file##*/}[[:space:]]" "$sets/MANIFEST" || fault "$sets/MANIFEST does not name ${file##*/}"
 	done
+	! grep -q '^src.txz[[:space:]]' "$sets/MANIFEST" || [ -s "$sets/src.txz" ] ||
+		fault "$sets/src.txz is missing: MANIFEST names it, and poudriere unpacks it into the jail"
 }
 
-# Every package of the list is in the repository, under any version.
-check_package_list() {
-	all=$packages/All
-	[ -d "$all" ] || {
-		fault "$all is missing"
+# Every package of the list and all that they depend on: there, and as the repository's own list has them.
+check_packages() {
+	mkdir -p "$work"
+	listed=$(packages_list "$packages")
+	tar -xOf "$listed" packagesite.yaml >"$work/packagesite.yaml" 2>/dev/null || {
+		fault "$listed is damaged, or there is no zstd to read it: no packagesite.yaml comes out of it"
 		return 0
 	}
-	while read -r origin; do
-		port=${origin#*/}
-		port=${port%@*}
-		case $port in
-		linkladder) continue ;; # packed from this tree
-		py-*) pattern="py3*-${port#py-}-[0-9]*" ;;
-		open-vm-tools) pattern='open-vm-tools*-[0-9]*' ;;
-		*) pattern="$port-[0-9]*" ;;
-		esac
-		find "$all" -iname "$pattern" | grep -q . || fault "$packages has no package of $origin"
-	done <"$top/ports/pkglist"
+	told=$(python3 "$here/repository.py" "$packages" "$top/ports/pkglist" <"$work/packagesite.yaml") ||
+		fault "$packages could not be checked"
+	rm -f "$work/packagesite.yaml"
+	[ -z "$told" ] || faults=$faults$(printf '%s\n' "$told" | sed 's/^/  /')"
+"
 }
 
 check_sums() {
@@ -145,6 +182,10 @@ stand_ins() {
 		echo "packages: given as a repository, not built by poudriere bulk; linkladder is packed from this tree"
 		[ ! -s "$packages/STAND-IN" ] || sed 's/^/packages: /' "$packages/STAND-IN"
 	fi
+	case $ports in
+	'' | "$offline/ports.tar.gz" | "$work"/ports-*.tar.gz) ;;
+	*) echo "ports: ${ports##*/} was given, it is not the pinned branch" ;;
+	esac
 	case $builder in
 	'') ;;
 	"$offline/builder.qcow2") [ ! -s "$offline/STAND-IN" ] || sed 's/^/builder: /' "$offline/STAND-IN" ;;

@@ -55,7 +55,9 @@ run_stage() {
 	mark=$work/done/$name
 	log=$work/log/$name.log
 	mkdir -p "$work/done" "$work/log" "$work/ran"
-	if [ -e "$mark" ] && [ "$(cat "$mark")" = "$(fingerprint "$name")" ]; then
+	# Taken before: what changes while the stage runs has not gone into it.
+	print=$(fingerprint "$name")
+	if [ -e "$mark" ] && [ "$(cat "$mark")" = "$print" ]; then
 		say "$name: done before"
 		return 0
 	fi
@@ -65,22 +67,64 @@ run_stage() {
 	# The stage runs in the background so that elapsed time and its last line can be shown meanwhile.
 	("$2") >"$log" 2>&1 </dev/null &
 	job=$!
-	trap 'kill "$job" 2>/dev/null; exit 130' INT TERM
+	trap 'end_job "$job"; exit 130' INT TERM HUP
 	watch_job "$job" "$started"
 	status=0
 	wait "$job" || status=$?
-	trap - INT TERM
+	trap - INT TERM HUP
 	took=$(($(date +%s) - started))
 	if [ "$status" -ne 0 ]; then
 		say "$name: FAILED after $(duration "$took"); the last lines of $log:"
 		tail -n 20 "$log" >&2
 		exit 1
 	fi
-	fingerprint "$name" >"$mark"
+	printf '%s\n' "$print" >"$mark"
 	outcome=run
 	[ ! -s "$work/outcome" ] || outcome=$(cat "$work/outcome")
 	printf '%s\t%s\t%s\t%s\n' "$name" "$took" "$outcome" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$work/ran/$name"
 	say "$name: good, $(duration "$took")"
+}
+
+# end_job PID - a stage and all that it started.  What runs in the background never hears of Ctrl-C, so each is told by
+# itself; poudriere takes its jails and mounts down then, and is given a minute for it.
+end_job() {
+	trap - INT TERM HUP
+	say "$name: interrupted; waiting for what it started to end"
+	family=$(family_of "$1")
+	tell TERM "$family"
+	for _ in $(seq 60); do
+		left=$(living "$family")
+		[ -n "$left" ] || return 0
+		sleep 1
+	done
+	tell KILL "$left"
+}
+
+# tell SIGNAL PIDS - one may have ended meanwhile.
+tell() {
+	for pid in $2; do
+		kill -s "$1" "$pid" 2>/dev/null || true
+	done
+}
+
+# family_of PID - it and all that come from it, parents first: they are to hear of the end before their children fail.
+family_of() {
+	ps -A -o pid= -o ppid= | awk -v first="$1" '
+		{ parent[$1] = $2 }
+		END {
+			for (pid in parent) {
+				depth = 0
+				for (up = pid; up != first && up + 0 > 1 && up in parent; up = parent[up]) depth++
+				if (up == first) print depth, pid
+			}
+		}' | sort -n | cut -d ' ' -f 2
+}
+
+# living PIDS - those that still run; one that only waits to be asked for its status does not.
+living() {
+	ps -A -o pid= -o stat= | awk -v pids="$(echo "$1" | tr '\n' ' ')" '
+		BEGIN { split(pids, list, " "); for (i in list) asked[list[i]] = 1 }
+		$1 in asked && $2 !~ /^Z/ { print $1 }'
 }
 
 # outcome TEXT - what a stage did, where that is less than its name says.

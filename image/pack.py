@@ -10,6 +10,7 @@ import datetime
 import hashlib
 import json
 import lzma
+import platform
 import shutil
 import subprocess
 import sys
@@ -101,94 +102,104 @@ def ova(disk: Path, target: Path, name: str, version: str, epoch: int) -> None:
         manifest = folder / f"{name}.mf"
         lines = [f"SHA256({path.name})= {digest(path)}\n" for path in (ovf, image)]
         manifest.write_text("".join(lines), encoding="utf-8")
-        partial = target.with_suffix(".partial")
-        with tarfile.open(partial, "w", format=tarfile.USTAR_FORMAT) as tar:
+        with tarfile.open(target, "w", format=tarfile.USTAR_FORMAT) as tar:
             for path in (ovf, manifest, image):
                 member(tar, path, epoch)
-        partial.rename(target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def compress(raw: Path, target: Path) -> None:
     """raw → .xz; all cores through xz where it is, else in Python."""
-    partial = target.with_suffix(".partial")
     if shutil.which("xz"):
-        with partial.open("wb") as out:
+        with target.open("wb") as out:
             subprocess.run(["xz", "-T0", "-3", "-c", str(raw)], stdout=out, check=True)
     else:
-        with raw.open("rb") as source, lzma.open(partial, "wb", preset=3) as out:
+        with raw.open("rb") as source, lzma.open(target, "wb", preset=3) as out:
             shutil.copyfileobj(source, out, BLOCK)
-    partial.rename(target)
 
 
-def sums(folder: Path, files: Sequence[Path]) -> None:
-    """SHA256SUMS, as sha256sum -c reads it."""
-    text = "".join(f"{digest(path)}  {path.name}\n" for path in sorted(files))
-    (folder / "SHA256SUMS").write_text(text, encoding="utf-8")
+def rows(file: Path | None) -> list[list[str]]:
+    """The lines of a file of fields with tabs between; none when there is no file."""
+    if file is None or not file.is_file():
+        return []
+    return [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def record(inputs: Sequence[str], stages: Path | None, standins: Sequence[str], version: str, epoch: int) -> str:
+def record(args: argparse.Namespace) -> str:
     """What was really run and from what, so that a reader can tell an official build from a stand-in."""
     ran: list[dict[str, str | int]] = []
-    if stages is not None and stages.is_file():
-        for line in stages.read_text(encoding="utf-8").splitlines():
-            stage, seconds, outcome, ended = line.split("\t")
-            ran.append({"stage": stage, "seconds": int(seconds), "outcome": outcome, "ended": ended})
+    for stage, seconds, outcome, ended in rows(args.stages):
+        ran.append({"stage": stage, "seconds": int(seconds), "outcome": outcome, "ended": ended})
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     ran.append({"stage": "pack", "seconds": round(time.monotonic() - STARTED), "outcome": "run", "ended": now})
     made: list[dict[str, str]] = []
-    for entry in inputs:
+    for entry in args.input:
         name, _, place = entry.partition("=")
         path = Path(place)
         if not path.is_file():
             raise PackError(f"the input {name} is not at {place}")
         made.append({"input": name, "file": path.name, "sha256": digest(path)})
-    when = datetime.datetime.fromtimestamp(epoch, datetime.UTC).isoformat()
-    document = {"linkladder": version, "source_date": when, "stages": ran, "inputs": made, "stand_ins": list(standins)}
+    document = {
+        "linkladder": args.version,
+        "source_date": datetime.datetime.fromtimestamp(args.epoch, datetime.UTC).isoformat(),
+        "packed_on": platform.system(),
+        "tools": dict(rows(args.tools)),
+        "stages": ran,
+        "inputs": made,
+        "stand_ins": list(args.stand_in),
+    }
     return json.dumps(document, indent=2) + "\n"
 
 
 def pack(args: argparse.Namespace) -> None:
-    """Make every artifact; each appears under its name only when it is whole."""
+    """Make every artifact under another name; they take their own together, when all of them are whole."""
     raw: Path = args.raw
     out: Path = args.out
     if not raw.is_file() or not raw.stat().st_size:
         raise PackError(f"there is no raw disk at {raw}")
-    out.mkdir(parents=True, exist_ok=True)
-    name = f"linkladder-{args.version}-{args.arch}"
-    made: list[Path] = []
-
-    def step(suffix: str, make: Callable[[Path], None]) -> None:
-        target = out / f"{name}{suffix}"
-        print(f"pack: {target.name}", flush=True)
-        make(target)
-        made.append(target)
-
-    disk = grown(raw, out)
+    room = out / ".packing"
+    shutil.rmtree(room, ignore_errors=True)
+    room.mkdir(parents=True)
     try:
-        step(".ova", lambda target: ova(disk, target, name, args.version, args.epoch))
-        step(".qcow2", lambda target: void(qemu_img("convert", "-c", "-f", "raw", "-O", "qcow2", disk, target)))
+        make(args, raw, room)
+        # The sums of before must not be taken for those of what now comes.
+        (out / "SHA256SUMS").unlink(missing_ok=True)
+        for file in sorted(room.iterdir(), key=lambda path: path.name == "SHA256SUMS"):
+            file.replace(out / file.name)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def make(args: argparse.Namespace, raw: Path, room: Path) -> None:
+    """Every artifact, and the sums of them all."""
+    name = f"linkladder-{args.version}-{args.arch}"
+
+    def step(suffix: str, write: Callable[[Path], object]) -> Path:
+        target = room / f"{name}{suffix}"
+        print(f"pack: {target.name}", flush=True)
+        write(target)
+        return target
+
+    disk = grown(raw, room)
+    try:
+        weight = step(".ova", lambda target: ova(disk, target, name, args.version, args.epoch)).stat().st_size
+        print(f"pack: the OVA weighs {weight / 1e6:.0f} MB")
+        if weight > LIMIT:
+            raise PackError(f"the OVA weighs {weight} bytes, more than the {LIMIT} it may")
+        step(".qcow2", lambda target: qemu_img("convert", "-c", "-f", "raw", "-O", "qcow2", disk, target))
     finally:
         disk.unlink()
     step(".img.xz", lambda target: compress(raw, target))
     if args.iso is not None:
-        step(".iso", lambda target: void(shutil.copyfile(args.iso, target)))
+        step(".iso", lambda target: shutil.copyfile(args.iso, target))
     if args.packages is not None:
-        step("-packages.txt", lambda target: void(shutil.copyfile(args.packages, target)))
-    text = record(args.input, args.stages, args.stand_in, args.version, args.epoch)
-    step("-build.json", lambda target: void(target.write_text(text, encoding="utf-8")))
-    sums(out, made)
+        step("-packages.txt", lambda target: shutil.copyfile(args.packages, target))
+    step("-build.json", lambda target: target.write_text(record(args), encoding="utf-8"))
+    lines = [f"{digest(path)}  {path.name}\n" for path in sorted(room.iterdir())]
+    (room / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
     for text in args.stand_in:
         print(f"pack: stand-in: {text}")
-    weight = (out / f"{name}.ova").stat().st_size
-    print(f"pack: the OVA weighs {weight / 1e6:.0f} MB")
-    if weight > LIMIT:
-        raise PackError(f"the OVA weighs {weight} bytes, more than the {LIMIT} it may")
-
-
-def void(_: object) -> None:
-    """Drop a value that nobody wants."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -201,6 +212,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--iso", type=Path, help="the installer ISO, if it was made")
     parser.add_argument("--packages", type=Path, help="the package manifest")
     parser.add_argument("--stages", type=Path, help="stage, seconds, outcome and end, one line each, tabs between")
+    parser.add_argument("--tools", type=Path, help="tool and version, one line each, tabs between")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE", help="an input to record")
     parser.add_argument(
         "--stand-in", action="append", default=[], metavar="TEXT", help="what replaced an official input"

@@ -40,6 +40,8 @@ own_files() {
 				"$2" "$module" "$function" "$function" >"$1/usr/local/bin/$program"
 			chmod 755 "$1/usr/local/bin/$program"
 		done
+	# Not the modes of whoever checked the tree out: each user of the appliance reads it, and only root writes.
+	chmod -R u=rwX,go=rX "$1"
 	(cd "$1" && find . -type f -o -type l) | sed 's|^\.||' | sort >"$1.files"
 	{
 		echo '@owner root'

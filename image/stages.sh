@@ -10,19 +10,18 @@ poudriere_here() {
 }
 
 # fingerprint STAGE - changes when the stage must be run again: by what its inputs hold, not by where they lie, so that it
-# is the same in the builder as outside.
+# is the same in the builder as outside.  A stage depends on what those depend on whose work it takes up.
 fingerprint() {
 	(
-		echo "$LL_RELEASE $LL_ARCH"
-		[ -z "$sets" ] || cat "$sets/MANIFEST"
 		case $1 in
-		kernel) cat "$here/LINKLADDER" ;;
-		ports)
-			echo "$LL_PORTS_BRANCH ${ports##*/}"
-			[ ! -f "$ports" ] || cksum <"$ports"
+		jail)
+			echo "$LL_RELEASE $LL_ARCH"
+			[ ! -s "$sets/MANIFEST" ] || cat "$sets/MANIFEST"
 			;;
-		bulk) packages_sum && tree_sum ports tui/src ;;
-		image) packages_sum && tree_sum overlay ports tui/src image/LINKLADDER image/exclude image/post-build.sh ;;
+		kernel) fingerprint jail && cat "$here/LINKLADDER" ;;
+		ports) if [ -n "$packages" ]; then packages_sum; else ports_sum && tree_sum ports; fi ;;
+		bulk) fingerprint jail && fingerprint ports && tree_sum LICENSE ports tui/pyproject.toml tui/src ;;
+		image) fingerprint kernel && fingerprint bulk && tree_sum overlay image/exclude image/post-build.sh ;;
 		pack) date ;; # cheap, and its inputs are large: always run
 		esac
 	) | cksum
@@ -33,12 +32,23 @@ tree_sum() {
 }
 
 packages_sum() {
-	[ -z "$packages" ] || cksum <"$(packages_list)"
+	cksum <"$(packages_list "$packages")"
 }
 
-# The list that `pkg repo` writes, in whichever form.
+# A ports tree has a hundred thousand files: it is looked through once a run.
+ports_sum() {
+	if [ -d "$ports" ]; then
+		[ -s "$work/ports.sum" ] ||
+			(cd "$ports" && find . -name .git -prune -o -type f -exec cksum {} + | LC_ALL=C sort | cksum) >"$work/ports.sum"
+		cat "$work/ports.sum"
+	else
+		cksum <"$ports"
+	fi
+}
+
+# packages_list REPO - the list that `pkg repo` writes, in whichever form.
 packages_list() {
-	for list in "$packages"/packagesite.pkg "$packages"/packagesite.tzst "$packages"/packagesite.txz; do
+	for list in "$1"/packagesite.pkg "$1"/packagesite.tzst "$1"/packagesite.txz; do
 		[ ! -s "$list" ] || {
 			echo "$list"
 			return 0
@@ -60,6 +70,8 @@ check_stage_names() {
 			[ "$stage" != "$name" ] || behind=yes
 			[ "$behind" = no ] || rm -f "$work/done/$stage"
 		done
+		# The branch as it is now, not as it was when its tree was downloaded.
+		[ "$name" != ports ] || rm -f "$work"/ports-*.tar.gz
 	done
 }
 
@@ -87,14 +99,12 @@ write_configuration() {
 }
 
 stage_jail() {
-	method=http
-	[ -z "$sets" ] || method=url=file://$sets
 	mkdir -p "${LL_DISTFILES:-$work/poudriere/distfiles}"
 	if poudriere_here jail -i -j "$jail" >/dev/null 2>&1; then
 		poudriere_here jail -d -y -j "$jail"
 	fi
 	sweep "$work/poudriere/jails/$jail"
-	poudriere_here jail -c -j "$jail" -v "$LL_RELEASE" -a "$LL_ARCH" -m "$method"
+	poudriere_here jail -c -j "$jail" -v "$LL_RELEASE" -a "$LL_ARCH" -m "url=file://$sets"
 }
 
 # sweep FOLDER ... - what an interrupted run left: half a system, with its mounts and its files that cannot be changed.
@@ -107,8 +117,17 @@ sweep() {
 	done
 }
 
+# not_yet WHAT STAGE - a stage that is run alone finds what it works on, or says whose work that is.
+not_yet() {
+	echo "there is no $1 yet: the stage $2 comes before this one (./build.sh image --stage $2)" >&2
+	return 1
+}
+
+# The jail's root, never empty: what is written below it must not land on this machine.
 jail_root() {
-	poudriere_here jail -i -j "$jail" | sed -n 's/^Jail mount: *//p'
+	place=$(poudriere_here jail -i -j "$jail" | sed -n 's/^Jail mount: *//p')
+	[ -n "$place" ] && [ -d "$place/usr" ] || not_yet jail jail
+	printf '%s\n' "$place"
 }
 
 # From a set that holds it, or from the release's own source inside the jail: the same compiler as the release's.
@@ -120,18 +139,27 @@ stage_kernel() {
 		tar -xpf "$sets/kernel-LINKLADDER.txz" -C "$work/kernel"
 	else
 		root=$(jail_root)
-		cp "$here/LINKLADDER" "$root/usr/src/sys/$LL_ARCH/conf/LINKLADDER"
-		mount -t devfs devfs "$root/dev"
-		status=0
-		chroot "$root" make -C /usr/src -s -j "$(sysctl -n hw.ncpu)" KERNCONF=LINKLADDER WITHOUT_KERNEL_SYMBOLS=yes \
-			kernel-toolchain buildkernel || status=$?
-		[ "$status" -ne 0 ] || chroot "$root" make -C /usr/src -s KERNCONF=LINKLADDER WITHOUT_KERNEL_SYMBOLS=yes \
-			DESTDIR=/tmp/linkladder-kernel installkernel || status=$?
-		umount "$root/dev"
-		[ "$status" -eq 0 ] || return "$status"
-		mv "$root/tmp/linkladder-kernel/boot" "$work/kernel/"
+		build_kernel "${root:?}"
 	fi
 	[ -f "$work/kernel/boot/kernel/kernel" ]
+}
+
+# build_kernel ROOT - in the jail, whose devices are taken away again however this ends.
+build_kernel() {
+	[ -d "$1/usr/src/sys/$LL_ARCH/conf" ] || {
+		echo "the jail has no source to build a kernel from: src.txz was not among its sets" >&2
+		return 1
+	}
+	cp "$here/LINKLADDER" "$1/usr/src/sys/$LL_ARCH/conf/LINKLADDER"
+	rm -rf "$1/tmp/linkladder-kernel"
+	mount -t devfs devfs "$1/dev"
+	trap 'umount "$root/dev"' EXIT
+	trap 'exit 143' INT TERM HUP
+	chroot "$1" make -C /usr/src -s -j "$(sysctl -n hw.ncpu)" KERNCONF=LINKLADDER WITHOUT_KERNEL_SYMBOLS=yes \
+		kernel-toolchain buildkernel
+	chroot "$1" make -C /usr/src -s KERNCONF=LINKLADDER WITHOUT_KERNEL_SYMBOLS=yes \
+		DESTDIR=/tmp/linkladder-kernel installkernel
+	mv "$1/tmp/linkladder-kernel/boot" "$work/kernel/"
 }
 
 stage_ports() {
@@ -145,7 +173,6 @@ stage_ports() {
 		fi
 	done
 	case $ports in
-	'') poudriere_here ports -c -p "$tree" -m git+https -B "$LL_PORTS_BRANCH" ;;
 	*.tar.*)
 		rm -rf "$work/ports"
 		mkdir -p "$work/ports"
@@ -166,6 +193,7 @@ own_source() {
 	mkdir -p "$work/source/tree"
 	cp -Rp "$top/tui/pyproject.toml" "$top/tui/src" "$top/LICENSE" "$work/source/tree/"
 	find "$work/source/tree" -name __pycache__ -prune -exec rm -rf {} +
+	chmod -R u=rwX,go=rX "$work/source/tree"
 	tar -C "$work/source/tree" -cf "$1" .
 }
 
@@ -176,21 +204,37 @@ stage_bulk() {
 		cp -Rp "$packages" "$work/poudriere/data/packages/$jail-$tree"
 		outcome "packages were given; linkladder packed from this tree, no port built"
 		own_package "$work/poudriere/data/packages/$jail-$tree"
-		return 0
+	else
+		bulk_build
 	fi
+	# What the packages of the image are, by their digests: for the build record.
+	cp "$(packages_list "$work/poudriere/data/packages/$jail-$tree")" "$work/packagesite"
+}
+
+bulk_build() {
+	jail_root >/dev/null
+	[ -d "$work/overlay-ports/net-mgmt/linkladder" ] || not_yet 'ports tree' ports
 	own_source "$work/overlay-ports/net-mgmt/linkladder/source.tar"
 	poudriere_here bulk -j "$jail" -p "$tree" -O linkladder-overlay -f "$top/ports/pkglist"
 }
 
+# poudriere gives the image's own folders, / among them, the owner and mode that they have in the overlay: those of
+# whoever checked the tree out must not come along.  post-build.sh closes what is to be closed further.
+overlay_copy() {
+	cp -Rp "$top/overlay" "$work/overlay"
+	chown -R 0:0 "$work/overlay"
+	chmod -R u=rwX,go=rX "$work/overlay"
+}
+
 stage_image() {
-	[ -f "$work/kernel/boot/kernel/kernel" ] || {
-		echo "there is no kernel yet: the stage kernel comes before this one"
-		return 1
-	}
+	jail_root >/dev/null
+	[ -f "$work/kernel/boot/kernel/kernel" ] || not_yet kernel kernel
+	[ -n "$(packages_list "$work/poudriere/data/packages/$jail-$tree")" ] || not_yet 'package repository' bulk
 	sweep "$work"/poudriere/data/images/linkladder-*
 	rm -rf "$work/overlay" "$work/images" "$work/linkladder.tzst" "$work/linkladder.tzst.new"
 	mkdir -p "$work/images"
-	cp -Rp "$top/overlay" "$work/overlay"
+	overlay_copy
+	printf 'system\t%s\npoudriere\t%s\n' "$(uname -sr)" "$(poudriere version)" >"$work/tools"
 	for kind in usb iso; do
 		# The sizes are decimal; the rest of the disk becomes the state partition on the first boot.
 		size=''
@@ -202,24 +246,29 @@ stage_image() {
 }
 
 stage_pack() {
+	[ -s "$work/images/linkladder.img" ] || not_yet disk image
 	for name in $STAGES; do
 		[ "$name" = pack ] || [ ! -s "$work/ran/$name" ] || cat "$work/ran/$name"
 	done >"$work/stages"
 	set -- "$work/images/linkladder.img" --out "$out" --version "$version" --arch "$LL_ARCH" --stages "$work/stages"
 	[ ! -s "$work/images/linkladder.iso" ] || set -- "$@" --iso "$work/images/linkladder.iso"
 	[ ! -s "$work/packages.tsv" ] || set -- "$@" --packages "$work/packages.tsv"
-	if [ -n "$sets" ]; then
-		for file in "$sets/MANIFEST" "$sets"/*.txz; do
-			set -- "$@" --input "sets/${file##*/}=$file"
-		done
-	fi
+	for file in "$sets/MANIFEST" "$sets"/*.txz; do
+		[ ! -s "$file" ] || set -- "$@" --input "sets/${file##*/}=$file"
+	done
 	if [ -n "$packages" ]; then
-		for file in "$(packages_list)" "$packages"/All/*.pkg; do
+		for file in "$(packages_list "$packages")" "$packages"/All/*.pkg; do
 			set -- "$@" --input "packages/${file##*/}=$file"
 		done
+	elif [ -f "$ports" ]; then
+		set -- "$@" --input "ports=$ports"
+	elif [ -s "$work/ports.sum" ]; then
+		set -- "$@" --input "ports=$work/ports.sum"
 	fi
-	[ -z "$ports" ] || [ ! -f "$ports" ] || set -- "$@" --input "ports=$ports"
-	[ -z "$builder" ] || [ ! -f "$builder" ] || set -- "$@" --input "builder=$builder"
+	[ ! -s "$work/packagesite" ] || set -- "$@" --input "bulk/packagesite=$work/packagesite"
+	[ ! -s "$work/tools" ] || set -- "$@" --tools "$work/tools"
+	image=${builder:-$work/builder/$LL_BUILDER_NAME}
+	[ ! -f "$image" ] || set -- "$@" --input "builder=$image"
 	stand_ins >"$work/stand-ins"
 	[ ! -s "$work/packages.tsv.stand-ins" ] || cat "$work/packages.tsv.stand-ins" >>"$work/stand-ins"
 	while read -r text; do

@@ -15,6 +15,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 OUT = Path(os.environ.get("LINKLADDER_OUT", "/nonexistent"))
+OVERLAY = TOP / "overlay"
 OVF = "{http://schemas.dmtf.org/ovf/envelope/1}"
 LIMIT = 400 * 1024 * 1024
 CAPACITY = 8 << 30
@@ -48,13 +49,17 @@ def test_the_record_names_every_stage_and_every_stand_in() -> None:
     assert all(entry["ended"] and entry["outcome"] for entry in record["stages"])
     assert all(len(entry["sha256"]) == 64 for entry in record["inputs"])
     named = {entry["input"] for entry in record["inputs"]}
-    assert not named or {"sets/MANIFEST", "sets/base.txz", "sets/kernel.txz"} <= named
+    assert {"sets/MANIFEST", "sets/base.txz", "sets/kernel.txz", "bulk/packagesite"} <= named
+    assert "builder" in named or record["packed_on"] == "FreeBSD"
+    assert record["tools"]["poudriere"] and record["tools"]["system"].startswith("FreeBSD ")
     words = " ".join(record["stand_ins"])
     for entry in record["stages"]:
         if entry["stage"] == "kernel" and entry["outcome"] != "run":
             assert "kernel LINKLADDER" in words
         if entry["stage"] == "bulk" and entry["outcome"] != "run":
-            assert "packages: " in words
+            assert "packages: " in words and any(name.startswith("packages/py3") for name in named)
+        if entry["stage"] == "bulk" and entry["outcome"] == "run":
+            assert "ports" in named
 
 
 def test_the_manifest_lists_what_was_asked_for_with_its_licence() -> None:
@@ -114,18 +119,26 @@ def test_iso_boots_both_ways_and_carries_the_installation_set() -> None:
     assert "/boot/kernel/kernel" in kernels.stdout and "/boot/kernel.GENERIC/kernel" in kernels.stdout
 
 
-@pytest.mark.skipif(
-    shutil.which("xorriso") is None or shutil.which("zstd") is None, reason="xorriso or zstd is not installed"
-)
-def test_what_is_installed_has_its_folders_and_no_devices(tmp_path: Path) -> None:
-    packed, plain = tmp_path / "linkladder.tzst", tmp_path / "linkladder.tar"
-    words = ["-osirrox", "on", "-indev", str(artifact(".iso")), "-extract", "/usr/freebsd-dist", str(tmp_path)]
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tarfile.TarInfo]:
+    """Every file of the system that the ISO installs, which is the one of the disk images."""
+    if shutil.which("xorriso") is None or shutil.which("zstd") is None:
+        pytest.skip("xorriso or zstd is not installed")
+    folder = tmp_path_factory.mktemp("installed")
+    packed, plain = folder / "linkladder.tzst", folder / "linkladder.tar"
+    words = ["-osirrox", "on", "-indev", str(artifact(".iso")), "-extract", "/usr/freebsd-dist", str(folder)]
     subprocess.run(["xorriso", *words], check=True, capture_output=True)
-    name, digest = (tmp_path / "MANIFEST").read_text().split("\t")[:2]
+    name, digest = (folder / "MANIFEST").read_text().split("\t")[:2]
     assert (name, digest) == (packed.name, sha256(packed))
     subprocess.run(["zstd", "-q", "-d", packed, "-o", plain], check=True)
     with tarfile.open(plain) as tar:
         members = {member.name.removeprefix("./"): member for member in tar}
+    plain.unlink()
+    return members
+
+
+def test_what_is_installed_has_its_folders_and_no_devices(installed: dict[str, tarfile.TarInfo]) -> None:
+    members = installed
     # bsdinstall works in /tmp of the new system, and cannot write where its devices are.
     assert members["tmp"].mode & 0o7777 == members["var/tmp"].mode & 0o7777 == 0o1777
     assert not [path for path in members if path.startswith("dev/")]
@@ -137,3 +150,22 @@ def test_what_is_installed_has_its_folders_and_no_devices(tmp_path: Path) -> Non
     assert not [path for path in members if "ssh_host_" in path]
     assert not {"etc/hostid", "etc/machine-id", "etc/resolv.conf", "boot/entropy", "entropy"} & set(members)
     assert not [path for path in members if path.startswith(("root/.ssh", "usr/freebsd-dist/", "var/cache/pkg/"))]
+
+
+# Closed further than the rest: what runs as root may do is nobody's business.
+CLOSED = {"usr/local/etc/doas.conf": 0o600}
+USED_UP = {"etc/gettytab.ladder"}  # it has become part of etc/gettytab
+
+
+def test_the_overlay_belongs_to_root_and_only_root_writes(installed: dict[str, tarfile.TarInfo]) -> None:
+    wrong = []
+    for path in [OVERLAY, *OVERLAY.rglob("*")]:
+        name = str(path.relative_to(OVERLAY))
+        if name in USED_UP:
+            continue
+        member = installed[name]
+        runs = path.is_dir() or path.stat().st_mode & 0o100
+        want = CLOSED.get(name, 0o755 if runs else 0o644)
+        if (member.uid, member.gid, member.mode & 0o7777) != (0, 0, want):
+            wrong.append(f"{name}: {member.uid}:{member.gid} {member.mode:o} instead of 0:0 {want:o}")
+    assert wrong == []

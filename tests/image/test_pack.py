@@ -47,7 +47,20 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     stages = folder / "stages"
     stages.write_text("jail\t12\trun\t2026-11-21T07:00:00Z\nbulk\t0\tpackages were given\t2026-11-21T07:01:00Z\n")
     out = folder / "out"
-    options = ["--packages", packages, "--stages", stages, "--input", f"raw={raw}", "--stand-in", "sets: cross-built"]
+    tools = folder / "tools"
+    tools.write_text("system\tFreeBSD 15.1-RELEASE\npoudriere\t3.4.4\n")
+    options = [
+        "--tools",
+        tools,
+        "--packages",
+        packages,
+        "--stages",
+        stages,
+        "--input",
+        f"raw={raw}",
+        "--stand-in",
+        "sets: cross-built",
+    ]
     done = pack(raw, "--out", out, "--version", "9.8.7", "--epoch", "1700000000", *options)
     assert done.returncode == 0, done.stderr
     return raw, out
@@ -164,6 +177,7 @@ def test_sums_and_record_name_everything(packed: tuple[Path, Path]) -> None:
     assert [s["stage"] for s in record["stages"]] == ["jail", "bulk", "pack"]
     assert record["stages"][1]["outcome"] == "packages were given"
     assert record["inputs"][0]["sha256"] == hashlib.sha256(raw.read_bytes()).hexdigest()
+    assert record["tools"] == {"system": "FreeBSD 15.1-RELEASE", "poudriere": "3.4.4"}
     assert record["stand_ins"] == ["sets: cross-built"]
     assert "iperf\t2.2.1" in (out / f"{NAME}-packages.txt").read_text()
 
@@ -175,8 +189,24 @@ def test_packing_twice_gives_the_same_descriptor_and_nothing_half_made(
     raw, out = packed
     done = pack(raw, "--out", tmp_path / "again", "--version", "9.8.7", "--epoch", "1700000000")
     assert done.returncode == 0, done.stderr
-    assert not [p for p in (tmp_path / "again").iterdir() if p.suffix in (".partial", ".raw", ".parts")]
-    assert not (out / "disk.raw").exists()
+    assert not [p for p in (tmp_path / "again").iterdir() if not p.name.startswith((NAME, "SHA256SUMS"))]
+    assert not [p for p in out.iterdir() if not p.name.startswith((NAME, "SHA256SUMS"))]
+
+
+@needs_qemu_img
+@pytest.mark.parametrize("words", [["--iso", "/nowhere.iso"], ["--input", "sets=/nowhere"]], ids=["iso", "record"])
+def test_an_artifact_has_its_name_only_when_all_are_whole(
+    packed: tuple[Path, Path], tmp_path: Path, words: list[str]
+) -> None:
+    raw, _ = packed
+    old = tmp_path / f"{NAME}.qcow2"
+    for path in (old, tmp_path / "SHA256SUMS"):
+        path.write_text("of a build before")
+    done = pack(raw, "--out", tmp_path, "--version", "9.8.7", *words)
+    assert done.returncode == 1 and "/nowhere" in done.stderr
+    # What was there is still there, whole, and nothing is beside it.
+    assert {p.name for p in tmp_path.iterdir()} - {"state"} == {old.name, "SHA256SUMS"}
+    assert old.read_text() == (tmp_path / "SHA256SUMS").read_text() == "of a build before"
 
 
 def test_no_disk_or_a_missing_input_is_said(tmp_path: Path) -> None:

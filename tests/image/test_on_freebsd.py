@@ -1,0 +1,113 @@
+"""The stages as they run on FreeBSD, with its programs written down instead of run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from freebsd import TOP, FreeBSD
+
+
+@pytest.fixture
+def source(sets: Path) -> Path:
+    """Sets with the release's source in place of a kernel."""
+    (sets / "kernel-LINKLADDER.txz").rename(sets / "src.txz")
+    text = (sets / "MANIFEST").read_text()
+    (sets / "MANIFEST").write_text(text.replace("kernel-LINKLADDER.txz", "src.txz"))
+    return sets
+
+
+@pytest.fixture
+def ports(tmp_path: Path) -> Path:
+    (tmp_path / "tree").mkdir()
+    return tmp_path / "tree"
+
+
+def test_a_stage_alone_says_which_comes_first_and_touches_nothing(
+    freebsd: FreeBSD, source: Path, ports: Path, packages: Path
+) -> None:
+    given = ["--sets", source, "--ports", ports]
+
+    def refused(stage: str, lacking: str, first: str) -> None:
+        done = freebsd.build("--stage", stage, *given)
+        words = f"there is no {lacking} yet: the stage {first} comes before this one (./build.sh image --stage {first})"
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+
+    for stage in ("kernel", "bulk", "image"):
+        refused(stage, "jail", "jail")
+    refused("pack", "disk", "image")
+    (freebsd.jail / "usr").mkdir(parents=True)
+    refused("bulk", "ports tree", "ports")
+    refused("image", "kernel", "kernel")
+    (freebsd.work / "kernel/boot/kernel").mkdir(parents=True)
+    (freebsd.work / "kernel/boot/kernel/kernel").write_text("x")
+    refused("image", "package repository", "bulk")
+    assert not [line for line in freebsd.called() if not line.startswith("poudriere") or " -i " not in line]
+
+
+def test_a_kernel_needs_the_jails_source(freebsd: FreeBSD, source: Path) -> None:
+    (freebsd.jail / "usr").mkdir(parents=True)
+    done = freebsd.build("--stage", "kernel", "--sets", source)
+    assert done.returncode == 1 and "src.txz was not among its sets" in done.stderr
+    assert not [line for line in freebsd.called() if "mount" in line.split()[0]]
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["good", "failing"])
+def test_a_kernel_is_built_in_the_jail_whose_devices_go_again(freebsd: FreeBSD, source: Path, fails: bool) -> None:
+    configuration = freebsd.jail / "usr/src/sys/amd64/conf"
+    stale = freebsd.jail / "tmp/linkladder-kernel/boot/kernel/stale.ko"
+    for folder in (configuration, stale.parent):
+        folder.mkdir(parents=True)
+    stale.write_text("of a run before")
+    if fails:
+        (freebsd.jail / "fails").touch()
+    done = freebsd.build("--stage", "kernel", "--sets", source)
+    assert (done.returncode == 0) is not fails, done.stderr
+    assert (configuration / "LINKLADDER").read_text() == (TOP / "image/LINKLADDER").read_text()
+    devices = [line for line in freebsd.called() if "mount" in line.split()[0]]
+    assert devices == [f"mount -t devfs devfs {freebsd.jail}/dev", f"umount {freebsd.jail}/dev"]
+    if not fails:
+        assert [file.name for file in (freebsd.work / "kernel/boot/kernel").iterdir()] == ["kernel"]
+
+
+def of_someone(folder: Path, umask: int) -> Path:
+    """This tree as a person with another umask, who is not root, would have checked it out."""
+    for name in ("image", "overlay", "ports", "tui/src"):
+        shutil.copytree(TOP / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("LICENSE", "poudriere.conf", "tui/pyproject.toml"):
+        shutil.copy(TOP / name, folder / name)
+    for path in [folder, *folder.rglob("*")]:
+        wide = 0o777 if path.is_dir() or path.stat().st_mode & 0o100 else 0o666
+        path.chmod(wide & ~umask)
+        if os.geteuid() == 0:
+            os.chown(path, 1000, 1000)
+    return folder
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o077], ids=oct)
+def test_what_is_built_has_not_the_modes_of_the_checkout(
+    freebsd: FreeBSD, sets: Path, packages: Path, tmp_path: Path, umask: int
+) -> None:
+    top = of_someone(tmp_path / "checkout", umask)
+    stages = [word for name in ("jail", "kernel", "ports", "bulk", "image") for word in ("--stage", name)]
+    done = freebsd.build(*stages, "--sets", sets, "--packages", packages, top=top)
+    assert done.returncode == 0, done.stderr
+    seen = [line.split(" ", 3) for line in (freebsd.work / "overlay.seen").read_text().splitlines()]
+    assert {path for *_, path in seen} == {
+        "" if path == TOP / "overlay" else str(path.relative_to(TOP / "overlay"))
+        for path in [TOP / "overlay", *(TOP / "overlay").rglob("*")]
+    }
+    for mode, owner, group, path in seen:
+        mine = TOP / "overlay" / path
+        runs = mine.is_dir() or mine.stat().st_mode & 0o100
+        assert mode == ("755" if runs else "644"), path
+        assert os.geteuid() != 0 or (owner, group) == ("0", "0"), path
+    root = freebsd.work / "own-package/root"
+    assert {oct(path.stat().st_mode & 0o777) for path in root.rglob("*")} == {"0o755", "0o644"}
+    assert (freebsd.work / "tools").read_text() == "system\tFreeBSD 15.1-RELEASE-p1\npoudriere\t3.4.4\n"
+    assert (freebsd.work / "packagesite").read_bytes() == (packages / "packagesite.pkg").read_bytes()
+    created = next(line for line in freebsd.called() if "jail -c" in line)
+    assert created.endswith(f"-m url=file://{sets}")
