@@ -39,8 +39,12 @@ def settings_page(rows: tuple[Setting, ...]) -> Text:
     out.append(f"{'setting':<{wide}}{'shipped':<13}{'now':<13}in force\n", "bold underline")
     for s in rows:
         word, style = WORDS[s.in_force]
-        out.append(f"{s.name:<{wide}}{s.shipped or '-':<13}{s.current or '-':<13}")
+        values = (s.shipped or "-", s.current or "-")
+        narrow = all(len(value) <= 12 for value in values)
+        out.append(f"{s.name:<{wide}}" + "".join(f"{value if narrow else '':<13}" for value in values))
         out.append(f"{word}\n", style)
+        if not narrow:
+            out.append(f"  shipped {values[0]}\n  now     {values[1]}\n")
         told = "; ".join(text for text in (s.why, s.purpose if s.in_force is not True else "") if text)
         if told and s.shipped:
             out.append(f"  {told}\n", "dim" if s.in_force is None else "")
@@ -183,8 +187,9 @@ class SettingsScreen(Reading):
     HELP = """
 Each setting that the image ships: the value it ships, the value in force now,
 whether that is so, and why where it is not ("not on this NIC", "kernel lacks
-it", "refused"). Below stand the offloads of the adapters, which the image
-leaves as the driver has them.
+it", "refused", "needs 4 GB of memory", "this machine's own choice"). TSO, LRO
+and checksums are turned on wherever an adapter can. Last come its other
+offloads, which stay as the driver has them.
 """
 
     def gather(self) -> Text:
