@@ -66,82 +66,6 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size, monkeypatch):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_ladder_live(size):
-    backend = synth.settled()
-    app = LadderApp(backend)
-    async with app.run_test(size=size) as pilot:
-        app.climb(synth.the_plan())
-        await until(pilot, "plan quick running")
-        backend.running.skip_to(9.3)
-        for words in ("41.", "localhost", "measuring", "trial 1 of", "near", "of 4 cores", "retransmits", "round trip",
-                      "left", "2 flows", "█", "░"):  # fmt: skip
-            await until(pilot, words)
-        await pilot.press("c")
-        assert "near: iperf -c" in await until(pilot, "The commands of this trial")
-        await pilot.press("escape")
-        await pilot.resize_terminal(100, 30)
-        assert "measuring" in await until(pilot, "left")
-
-
-async def test_ceiling_line_on_the_link(monkeypatch):
-    monkeypatch.setattr("linkladder.app.screens.ladder.READ_FIRST", 0.0)
-    backend = synth.settled()
-    app = LadderApp(backend)
-    async with app.run_test(size=(120, 40)) as pilot:
-        app.climb(synth.the_plan())
-        await until(pilot, "running")
-        backend.running.skip_to(400)
-        await until(pilot, "Move beta to another host")
-        await pilot.press("enter")
-        began = next(at for at, e in synth.the_log() if getattr(e, "rung", "") == "same-vlan" and hasattr(e, "repeat")
-                     and e.experiment.startswith("tcp"))  # fmt: skip
-        await pilot.pause(0.6)
-        backend.running.skip_to(began + 8)
-        assert "ceiling 9.41 Gb/s" in await until(pilot, "ceiling 9.41")
-
-
-async def test_controls_ask_before_they_destroy():
-    backend = synth.settled()
-    app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
-        app.climb(synth.the_plan())
-        await until(pilot, "measuring")
-        await pilot.press("x")
-        await until(pilot, "Cancel the run?")
-        await pilot.press("enter")  # the safe answer has the focus
-        await pilot.pause(0.2)
-        assert backend.running.said == []
-        await pilot.press("space")
-        await pilot.press("a")
-        await pilot.press("n")
-        await until(pilot, "A note for this run")
-        await pilot.press(*"rack 12", "enter")
-        await pilot.pause(0.2)
-        await pilot.press("x", "left", "enter")
-        text = await until(pilot, "ended early")
-        assert "What was measured is kept" in text
-        assert backend.running.said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
-
-
-async def test_a_second_screen_only_watches_until_it_asks():
-    backend = synth.settled()
-    app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
-        app.climb(synth.the_plan())
-        await until(pilot, "measuring")
-        backend.running.controlling, backend.running.holder = False, "the screen on ttyv0"
-        await until(pilot, "the screen on ttyv0 has the controls")
-        await pilot.press("a")
-        await pilot.pause(0.1)
-        assert backend.running.said == []
-        await pilot.press("t")
-        await until(pilot, "Take the controls?")
-        await pilot.press("enter")
-        await pilot.pause(0.1)
-        assert backend.running.controlling
-
-
-@pytest.mark.parametrize("size", SIZES)
 async def test_results_matrix(size):
     backend = synth.settled()
     backend.stored[synth.RUN] = (synth.summary(), synth.the_document(failed=True))
@@ -314,46 +238,6 @@ async def test_nothing_outside_the_tier_is_drawn(tier):
         for text in texts:
             strange = {c for c in text if ord(c) > 0x7E and c not in allowed}
             assert not strange, (strange, text)
-
-
-async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
-    from linkladder import events
-
-    backend = synth.settled()
-    backend.entries = [
-        *[e for e in synth.the_log() if e[0] < 3],
-        (3.1, events.PeerLost("beta", "the connection broke", 5.0)),
-    ]
-    app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
-        app.climb(synth.the_plan())
-        await until(pilot, "running")
-        backend.running.skip_to(4)
-        await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
-        backend.running._entries.append((4.2, events.PeerBack("beta")))
-        await until(pilot, "beta is back")
-
-
-async def test_a_trial_that_fails_is_said_with_its_reason_and_the_run_goes_on():
-    from dataclasses import replace
-
-    from linkladder import events
-
-    backend = synth.settled()
-    log = synth.the_log()
-    end = next(i for i, (_, e) in enumerate(log) if isinstance(e, events.TrialFinished))
-    at, finished = log[end]
-    refused = replace(finished.result, ok=False, goodput_bps=0.0, reason="iperf: connect failed: Connection refused")
-    backend.entries = [*log[:end], (at, replace(finished, result=refused)), *log[end + 1 :]]
-    app = LadderApp(backend)
-    async with app.run_test(size=(80, 25)) as pilot:
-        app.climb(synth.the_plan())
-        await until(pilot, "running")
-        backend.running.skip_to(at + 0.1)
-        await until(pilot, "A trial failed, the run goes on: tcp-2s-default-forward, repeat 1: iperf: connect failed")
-        assert "1 failed" in await until(pilot, "same-host")
-        backend.running.skip_to(at + 3)
-        await until(pilot, "same-host measuring")
 
 
 @pytest.mark.parametrize("size", [(80, 12), (80, 24), (200, 60)])

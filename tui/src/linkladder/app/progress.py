@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, field
 from enum import StrEnum
+from textwrap import shorten
 
 from linkladder import events, standing, units
 from linkladder.model import (
@@ -22,6 +23,8 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
+
+REASON = 160  # characters of a tool's own words that fit beside the rest; the results have all of them
 
 
 class Stage(StrEnum):
@@ -97,7 +100,8 @@ class Progress:
     instruction: str = ""
     waiting: RungName | None = None
     paused: bool = False
-    lost: str = ""
+    lost: str = ""  # what happened to the peer that is out of reach
+    missing: str = ""  # that peer's name
     state: RunState = RunState.RUNNING
     reason: str = ""
     over: bool = False
@@ -117,6 +121,11 @@ class Progress:
         view = RungView(name)
         self.rungs.append(view)
         return view
+
+    def asked(self, rung: RungName, experiment: str) -> Experiment:
+        """What the plan says of an experiment; a name alone of one that it does not have."""
+        known = (e for r in (self.plan.rungs if self.plan else ()) if r.name == rung for e in r.experiments)
+        return next((e for e in known if e.id == experiment), Experiment(experiment, label=experiment))
 
     def apply(self, event: events.Event, at: float) -> None:
         """Take one event in."""
@@ -145,8 +154,7 @@ class Progress:
                 view = self.rung(event.rung)
                 view.evidence, view.stage = event.evidence, Stage.RUNNING
                 self.waiting, self.instruction = None, ""
-                if event.evidence.contradicts:
-                    self.notices.append("The facts contradict the claim: " + "; ".join(event.evidence.findings))
+                self.notices.append(checked(event.evidence))
             case events.TrialStarted():
                 self._trial_started(event)
             case events.TrialFinished():
@@ -157,10 +165,10 @@ class Progress:
                 self.paused = True
             case events.PeerLost():
                 again = f", trying again in {event.retry_in:.0f} s" if event.retry_in else ", given up"
-                self.lost = f"{event.peer} is out of reach: {event.reason}{again}"
+                self.lost, self.missing = f"{event.peer} is out of reach: {event.reason}{again}", event.peer
                 self.notices.append(self.lost)
             case events.PeerBack():
-                self.lost = ""
+                self.lost = self.missing = ""
                 self.notices.append(f"{event.peer} is back")
             case events.Notice():
                 self.notices.append(event.text)
@@ -174,21 +182,11 @@ class Progress:
                 self._live(event)
 
     def _trial_started(self, event: events.TrialStarted) -> None:
-        experiment = next(
-            (
-                e
-                for rung in (self.plan.rungs if self.plan else ())
-                for e in rung.experiments
-                if e.id == event.experiment
-            ),
-            Experiment(event.experiment),
-        )
         view = self.rung(event.rung)
         view.stage = Stage.RUNNING
         self.waiting, self.instruction, self.paused = None, "", False
-        self.trial = TrialView(
-            event.rung, experiment, event.repeat, event.index, event.seconds, self.at, event.commands
-        )
+        asked = self.asked(event.rung, event.experiment)
+        self.trial = TrialView(event.rung, asked, event.repeat, event.index, event.seconds, self.at, event.commands)
 
     def _trial_finished(self, event: events.TrialFinished) -> None:
         view = self.rung(event.rung)
@@ -200,16 +198,16 @@ class Progress:
             expected = self.trial.seconds if self.trial else event.result.seconds
             view.spent += expected
             self.spent += expected
-        words = describe(self.trial.experiment) if self.trial else event.experiment
+        asked = self.asked(event.rung, event.experiment)
+        words = describe(asked)
         self.history.append(f"{event.rung:<11}{words}: {outcome(event.result)}")
         if event.result.ok:
-            asked = self.trial.experiment if self.trial else Experiment(event.experiment)
             view.best = standing.best((view.best, (standing.weight(asked), standing.one_way(event.result))))
         else:
             view.failed += 1
-            failed = f"{event.experiment}, repeat {event.result.repeat + 1}: {event.result.reason}"
-            self.failures.append(failed)
-            self.notices.append(f"A trial failed, the run goes on: {failed}")
+            reason = shorten(event.result.reason, REASON, placeholder=" ...")
+            self.failures.append(f"{words}, repeat {event.result.repeat + 1}, failed: {reason}")
+            self.notices.append(self.failures[-1])
         self.trial = None
 
     def _rung_finished(self, event: events.RungFinished) -> None:
@@ -260,6 +258,12 @@ def _typical(result: ExperimentResult) -> standing.Standing:
     """The median over the repeats."""
     rates = [standing.one_way(t) for t in result.trials if t.ok]
     return standing.weight(result.parameters), statistics.median(rates) if rates else 0.0
+
+
+def checked(evidence: Evidence) -> str:
+    """What was found of where the machines stand."""
+    word = "The facts contradict the claim" if evidence.contradicts else "Checked"
+    return f"{word}: {'; '.join(evidence.findings)}."
 
 
 def outcome(result: TrialResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 import time
 from typing import ClassVar
@@ -14,16 +15,14 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from linkladder import judge
-from linkladder.app.progress import Progress, TrialView, describe
+from linkladder.app.progress import Progress, TrialView, checked, describe
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question, Words
-from linkladder.app.widgets import bars, rungs, throughput
+from linkladder.app.widgets import bars, rungs, sayings, throughput
 from linkladder.app.widgets.chart import StripChart
-from linkladder.model import Document, End, Protocol, RungName, RunInfo, RunState
-from linkladder.store import CANCELLED
+from linkladder.model import Document, End, Protocol, RungName, RunInfo
 from linkladder.verdicts import RungJudgement
 
-NOTICED = 15.0  # seconds that a notice stays
 READ_FIRST = 1.0  # seconds: an Enter meant for what was asked before must not answer what was not read
 PINGS = (Protocol.ECHO, Protocol.DF)
 SHORT = 20  # lines below which chart and progress need all the room
@@ -140,11 +139,12 @@ All are for one way: of both ways at once the chart shows the slower.
         width = max(40, self.size.width - 2)
         with self.app.batch_update():
             self._put("rungs", rungs.ladder(progress, self._judged, width))
-            self._put("say", self._say(progress))
-            self.query_one("#say").display = bool(self._shown.get("say"))
+            said = self._say(progress)
+            self._put("say", said)
+            self.query_one("#say").display = bool(said)
             self._title(progress)
             if progress.trial:
-                self._trial(progress, progress.trial, width)
+                self._trial(progress, progress.trial, width, said.plain)
             else:
                 self._quiet(progress, width)
             self._so_far(progress)
@@ -182,37 +182,11 @@ All are for one way: of both ways at once the chart shows the slower.
             self.set_title(line)
 
     def _say(self, progress: Progress) -> Text:
-        session = self.ladder_app.session
-        if progress.over:
-            if progress.state is RunState.COMPLETE:
-                return Text("The run is complete. Press Enter to read what it shows.", "bold")
-            why = f": {progress.reason.rstrip('.')}" if progress.reason else ""
-            again = "; Esc leads to Home, where it can be taken up again" if progress.reason != CANCELLED else ""
-            return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it{again}.")
-        if progress.waiting and self._answered == progress.instruction:
-            return Text(f"Looking where things stand for {progress.waiting} ...", "bold")
-        if progress.waiting:
-            text = progress.instruction or f"Make ready for {progress.waiting}."
-            if "press enter" not in text.lower():
-                text += " Then press Enter."
-            if session and not session.controlling:
-                text += f" You are watching; {session.holder} has the controls, t takes them."
-            return Text(text, "bold yellow")
-        if progress.paused:
-            return Text("Paused. Press Space to go on, a to do the last trial again.", "bold yellow")
-        if progress.lost:
-            return Text(f"{progress.lost}. What was measured is kept.", "bold red")
-        if session and not session.controlling:
-            return Text(f"You are watching; {session.holder} has the controls. Press t to take them.")
-        if self._asked[1] and self._asked[0] is progress.trial:
-            return Text(self._asked[1])
-        if progress.notices and progress.at - progress.noticed < NOTICED:
-            return Text("\n".join(progress.notices[-2:]))
-        if progress.failures and progress.trial is None:
-            return Text(f"Last failed trial: {progress.failures[-1]}")
-        return Text("")
+        answered = self._answered == progress.instruction
+        asked = self._asked[1] if self._asked[0] is progress.trial else ""
+        return sayings.say(progress, self.ladder_app.session, answered, asked)
 
-    def _trial(self, progress: Progress, trial: TrialView, width: int) -> None:
+    def _trial(self, progress: Progress, trial: TrialView, width: int, said: str) -> None:
         experiment = trial.experiment
         repeat = f", repeat {trial.repeat + 1} of {experiment.repeats}" if experiment.repeats > 1 else ""
         self._put("trial", Text(f"{trial.rung}: {describe(experiment)}{repeat}"))
@@ -227,8 +201,9 @@ All are for one way: of both ways at once the chart shows the slower.
         else:
             what = {"echo": "Pinging", "df": "Looking for the largest packet that passes"}
             found = progress.rung(trial.rung).evidence
-            facts = rungs.checked(found, width) if found else []
-            chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *facts]))
+            facts = checked(found) if found else ""
+            told = [] if facts in said else textwrap.wrap(facts, width)
+            chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *told]))
         self._put("figures", rungs.figures(trial, width))
         self._ends(progress, trial, width)
 
@@ -366,12 +341,17 @@ All are for one way: of both ways at once the chart shows the slower.
             await session.take_over()
 
     def action_commands(self) -> None:
+        """Those of this trial; and of the one before where that has failed, or where none runs."""
         progress = self.ladder_app.progress
+        parts = []
         if progress and progress.trial and progress.trial.commands:
-            self.app.push_screen(Words("The commands of this trial", "\n\n".join(progress.trial.commands)))
-        elif progress and progress.last:
-            lines = [f"{c.end}: {' '.join(c.argv)}" for c in progress.last.commands]
-            self.app.push_screen(Words("The commands of the last trial", "\n\n".join(lines) or "none"))
+            parts = ["The commands of this trial", *progress.trial.commands]
+        if progress and progress.last and (not parts or not progress.last.ok):
+            lines = [f"{c.end}: {shlex.join(c.argv)}" for c in progress.last.commands]
+            failed = "" if progress.last.ok else f", which failed: {progress.last.reason}"
+            parts += [f"The commands of the last trial{failed}", *(lines or ["none"])]
+        if parts:
+            self.app.push_screen(Words(parts[0], "\n\n".join(parts[1:])))
         else:
             self.notify("Nothing has been started yet")
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from linkladder import units
 from linkladder.app.progress import Progress, RungView, Stage, TrialView
 from linkladder.app.screens.base import verdict
-from linkladder.model import Direction, Evidence, Protocol
+from linkladder.model import Direction, Protocol
 from linkladder.verdicts import RungJudgement
 
 WORDS = {
@@ -111,9 +111,3 @@ def to_do(progress: Progress, width: int) -> list[str]:
         "screen.",
     ]
     return [part for line in lines for part in textwrap.wrap(line, width) or [""]]
-
-
-def checked(evidence: Evidence, width: int) -> list[str]:
-    """What was found, wrapped."""
-    word = "The facts contradict the claim" if evidence.contradicts else "Checked"
-    return textwrap.wrap(f"{word}: {'; '.join(evidence.findings)}.", width)

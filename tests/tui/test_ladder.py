@@ -1,0 +1,215 @@
+"""The Ladder screen: what it shows of a run as it goes on, and what it says when something is the matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import synth
+from helpers import SIZES, seen, until
+from linkladder import events
+from linkladder.app.main import LadderApp
+from linkladder.eventlog import Entry
+from linkladder.model import (
+    Command,
+    End,
+    Evidence,
+    Experiment,
+    Fault,
+    Plan,
+    Protocol,
+    Rung,
+    RungName,
+    RunState,
+)
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_ladder_live(size):
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "plan quick running")
+        backend.running.skip_to(9.3)
+        for words in ("41.", "localhost", "measuring", "trial 1 of", "near", "of 4 cores", "retransmits", "round trip",
+                      "left", "2 flows", "█", "░"):  # fmt: skip
+            await until(pilot, words)
+        await pilot.press("c")
+        assert "near: iperf -c" in await until(pilot, "The commands of this trial")
+        await pilot.press("escape")
+        await pilot.resize_terminal(100, 30)
+        assert "measuring" in await until(pilot, "left")
+
+
+async def test_ceiling_line_on_the_link(monkeypatch):
+    monkeypatch.setattr("linkladder.app.screens.ladder.READ_FIRST", 0.0)
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(400)
+        await until(pilot, "Move beta to another host")
+        await pilot.press("enter")
+        began = next(at for at, e in synth.the_log() if getattr(e, "rung", "") == "same-vlan" and hasattr(e, "repeat")
+                     and e.experiment.startswith("tcp"))  # fmt: skip
+        await pilot.pause(0.6)
+        backend.running.skip_to(began + 8)
+        assert "ceiling 9.41 Gb/s" in await until(pilot, "ceiling 9.41")
+
+
+async def test_controls_ask_before_they_destroy():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "measuring")
+        await pilot.press("x")
+        await until(pilot, "Cancel the run?")
+        await pilot.press("enter")  # the safe answer has the focus
+        await pilot.pause(0.2)
+        assert backend.running.said == []
+        await pilot.press("space")
+        await pilot.press("a")
+        await pilot.press("n")
+        await until(pilot, "A note for this run")
+        await pilot.press(*"rack 12", "enter")
+        await pilot.pause(0.2)
+        await pilot.press("x", "left", "enter")
+        text = await until(pilot, "ended early")
+        assert "What was measured is kept" in text
+        assert backend.running.said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
+
+
+async def test_a_second_screen_only_watches_until_it_asks():
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "measuring")
+        backend.running.controlling, backend.running.holder = False, "the screen on ttyv0"
+        await until(pilot, "the screen on ttyv0 has the controls")
+        await pilot.press("a")
+        await pilot.pause(0.1)
+        assert backend.running.said == []
+        await pilot.press("t")
+        await until(pilot, "Take the controls?")
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert backend.running.controlling
+
+
+async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
+    backend = synth.settled()
+    backend.entries = [
+        *[e for e in synth.the_log() if e[0] < 3],
+        (3.1, events.PeerLost("beta", "the connection broke", 5.0)),
+    ]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(4)
+        await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
+        await until(pilot, "Check its power, its cable and its address")
+        await until(pilot, "if it stays away the run ends, and Home can take it up. x cancels.")
+        backend.running._entries.append((4.2, events.PeerBack("beta")))
+        await until(pilot, "beta is back")
+
+
+async def test_a_peer_that_stays_away_ends_the_run_with_what_to_do():
+    backend = synth.settled()
+    why = "beta cannot be reached: no route to host"
+    backend.entries = [
+        *[e for e in synth.the_log() if e[0] < 3],
+        (3.1, events.PeerLost("beta", "no route to host", 0.0)),
+        (3.2, events.RunFinished(synth.RUN, RunState.INCOMPLETE, 0, why)),
+    ]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(4)
+        await until(pilot, f"The run ended early: {why}. What was measured is kept.")
+        await until(pilot, "Esc leads to Home, where it can be taken up again.")
+        await until(pilot, "Before that check power, cable and address of beta.")
+
+
+def first_fails(reason: str) -> tuple[float, list[Entry]]:
+    """The quick plan, of which the first trial fails; and when."""
+    log = synth.the_log()
+    end = next(i for i, (_, e) in enumerate(log) if isinstance(e, events.TrialFinished))
+    at, finished = log[end]
+    server = Command(End.FAR, "server", ("iperf", "-s", "-p", "5001"), 1)
+    bad = replace(finished.result, ok=False, fault=Fault.TOOL, goodput_bps=0.0, reason=reason, commands=(server,))
+    return at, [*log[:end], (at, replace(finished, result=bad)), *log[end + 1 :]]
+
+
+async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_to_do():
+    backend = synth.settled()
+    at, backend.entries = first_fails("iperf: connect failed: Connection refused")
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(at + 0.1)
+        text = await until(
+            pilot, "TCP, 2 streams, default window, near to far, repeat 1, failed: iperf: connect failed"
+        )
+        assert "tcp-2s" not in text, "an id is for files"
+        await until(pilot, "The run goes on; this and all else is kept. c shows the commands, v the results so far, x")
+        assert "1 failed" in await until(pilot, "same-host")
+        await pilot.press("c")
+        await until(pilot, "The commands of the last trial, which failed: iperf: connect")
+        await until(pilot, "far: iperf -s -p 5001")
+        await pilot.press("escape")
+        backend.running.skip_to(at + 3)
+        await until(pilot, "same-host measuring")
+
+
+async def test_a_long_reason_leaves_room_for_what_to_do():
+    backend = synth.settled()
+    at, backend.entries = first_fails("iperf: " + "what it says goes on and on; " * 10)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(at + 0.1)
+        await until(pilot, "what ... The run goes on; this and all else is kept.")
+
+
+def arrived(found: Evidence, protocol: Protocol) -> list[Entry]:
+    """A rung that begins with what was found of where the machines stand, then with one trial."""
+    asked = Experiment("first", protocol=protocol, streams=2)
+    plan = Plan("quick", contract=synth.CONTRACT, rungs=(Rung(RungName.SAME_VLAN, experiments=(asked,)),))
+    return [
+        (0.0, events.RunStarted("r", plan, 60.0, 1)),
+        (0.0, events.RungStarted(RungName.SAME_VLAN, 60.0, 1, 0)),
+        (1.0, events.EvidenceFound(RungName.SAME_VLAN, found)),
+        (1.1, events.TrialStarted(RungName.SAME_VLAN, "first", 0, 0, 40.0)),
+    ]
+
+
+@pytest.mark.parametrize("protocol", [Protocol.TCP, Protocol.DF])
+@pytest.mark.parametrize("contradicts", [False, True])
+async def test_what_was_found_after_a_move_is_shown_live(protocol, contradicts):
+    found = Evidence("another host", ("same subnet", "answers ARP directly", "0.21 ms, was 0.08 ms"), contradicts)
+    word = "The facts contradict the claim" if contradicts else "Checked"
+    said = f"{word}: same subnet; answers ARP directly; 0.21 ms, was 0.08 ms."
+    backend = synth.settled()
+    backend.entries = arrived(found, protocol)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        backend.running.skip_to(10.0)
+        text = await until(pilot, said)
+        assert " ".join(text.split()).count(said) == 1, "once is enough"
+        backend.running.skip_to(17.0)
+        await pilot.pause(1.2)  # two refreshes
+        later = " ".join(seen(app).split())
+        assert (said in later) == (protocol is Protocol.DF), "a chart needs the room, a ping does not"

@@ -1,0 +1,61 @@
+"""The line of the Ladder screen that speaks to the person: what is asked, what happened, what was kept, what to do."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from linkladder.app.backend import Session
+from linkladder.app.progress import Progress
+from linkladder.model import RunState
+from linkladder.store import CANCELLED
+
+NOTICED = 15.0  # seconds that a notice stays
+FAILED = "The run goes on; this and all else is kept. c shows the commands, v the results so far, x cancels."
+LOST = (
+    "What was measured is kept. Check its power, its cable and its address; "
+    "if it stays away the run ends, and Home can take it up. x cancels."
+)
+
+
+def say(progress: Progress, session: Session | None, answered: bool, asked: str) -> Text:
+    """The most pressing thing there is; `answered`: the instruction was, `asked`: what is to come after this trial."""
+    watching = f"{session.holder} has the controls" if session and not session.controlling else ""
+    if progress.over:
+        return _over(progress)
+    if progress.waiting and answered:
+        return Text(f"Looking where things stand for {progress.waiting} ...", "bold")
+    if progress.waiting:
+        text = progress.instruction or f"Make ready for {progress.waiting}."
+        if "press enter" not in text.lower():
+            text += " Then press Enter."
+        if watching:
+            text += f" You are watching; {watching}, t takes them."
+        return Text(text, "bold yellow")
+    if progress.paused:
+        return Text("Paused. Press Space to go on, a to do the last trial again.", "bold yellow")
+    if progress.lost:
+        return Text(f"{progress.lost}. {LOST}", "bold red")
+    if watching:
+        return Text(f"You are watching; {watching}. Press t to take them.")
+    if asked:
+        return Text(asked)
+    if progress.notices and progress.at - progress.noticed < NOTICED:
+        return _notices(progress, progress.notices[-2:])
+    if progress.failures and progress.trial is None:
+        return _notices(progress, progress.failures[-1:])
+    return Text("")
+
+
+def _over(progress: Progress) -> Text:
+    if progress.state is RunState.COMPLETE:
+        return Text("The run is complete. Press Enter to read what it shows.", "bold")
+    why = f": {progress.reason.rstrip('.')}" if progress.reason else ""
+    again = "; Esc leads to Home, where it can be taken up again" if progress.reason != CANCELLED else ""
+    first = f" Before that check power, cable and address of {progress.missing}." if progress.missing and again else ""
+    return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it{again}.{first}")
+
+
+def _notices(progress: Progress, shown: list[str]) -> Text:
+    """With what to do where one of them is of a trial that failed."""
+    failed = any(notice in progress.failures for notice in shown)
+    return Text("\n".join([*shown, *([FAILED] if failed else [])]))
