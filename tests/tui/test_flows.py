@@ -1,20 +1,23 @@
-"""The main flows by keys through the real program on a terminal that knows little: what is sent is what it can show.
+"""The main flows by keys through the real program on terminals of every kind: what is sent is what they can show.
 
-The terminal is a grid of 80 x 25 with cursor moves, erasing and 16 colours; it has no alternate screen, takes at
-most eight numbers in a colour sequence, and has the characters of code page 437, or seven bits only.
+A serial line of seven bits without colour; the video console as the appliance's launcher makes it, and with the
+characters of code page 437 alone: neither takes more than eight numbers in a colour sequence, or has an alternate
+screen; then a terminal by ssh with 256 colours, and one with all.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import termios
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import synth
-from linkladder.app.glyphs import CP437
+from grid import CODE_PAGE, SEVEN_BITS, TRUECOLOUR, VT_FONT, Grid
 from terminals import Terminal
 
 PROGRAM = f"""
@@ -46,7 +49,8 @@ def backend():
     return made
 
 linkladder.app._backend = backend
-sys.exit(linkladder.app.run())
+from linkladder.cli import main
+sys.exit(main(sys.argv[3:]))
 """
 ENTER, ESC, UP, DOWN, RIGHT, LEFT, END = "\r", "\x1b", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[F"
 # Keys, then words that must come to stand on the screen, or after ~ go from it.
@@ -87,34 +91,71 @@ FLOWS: dict[str, list[tuple[str, str]]] = {
         (LEFT + ENTER, "ended early"), (ESC, "Next step"),
     ],
 }  # fmt: skip
-SEVEN, SIXTEEN = {"TERM": "vt100", "NO_COLOR": "1"}, {"TERM": "xterm", "COLORTERM": "truecolor"}
+SOME = ("pair by comparing the code", "describe the link", "be told of a fault and go on",
+        "climb, move, and see the commands", "read the results")  # fmt: skip
+LAUNCHER = Path(__file__).parents[2] / "overlay/usr/local/libexec/linkladder-console"
 
 
-@pytest.mark.parametrize(("tty", "environ"), [("/dev/ttyu0", SEVEN), ("/dev/ttyv0", SIXTEEN)], ids=["seven", "sixteen"])
-def test_the_main_flows(tty, environ, tmp_path):
-    terminal = Terminal((sys.executable, "-c", PROGRAM, tty, str(tmp_path)), **environ)
-    grid = Grid(seven="NO_COLOR" in environ)
+def launched() -> dict[str, str]:
+    """The environment that the launcher makes on the video console."""
+    text = LAUNCHER.read_text()
+    exports = "\n".join(line for line in text.splitlines() if line.startswith("export "))
+    found = dict(re.findall(r"((?:TEXTUAL|LANG|LC)\w*)=(\S+)", exports))
+    return found | dict(re.findall(r'/dev/ttyv\*\) : "\$\{(LINKLADDER_GLYPHS):=(\w+)\}"', text))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A terminal, how the program is started on it, and what it may be sent."""
+
+    tty: str
+    environ: dict[str, str]
+    characters: frozenset[str] | None
+    colours: int
+    options: tuple[str, ...] = ()
+    flows: tuple[str, ...] = tuple(FLOWS)
+    mouse: bool = False
+
+
+KINDS = {
+    "seven": Kind("/dev/ttyu0", {"TERM": "vt100", "NO_COLOR": "1"}, SEVEN_BITS, 0),
+    "sixteen": Kind("/dev/ttyv0", {"COLORTERM": "truecolor"}, CODE_PAGE, 16, ("--glyphs", "cp437"), SOME),
+    "vt": Kind("/dev/ttyv0", launched(), VT_FONT, 16),
+    "256": Kind("/dev/pts/7", {"TERM": "xterm-256color"}, None, 256, flows=SOME, mouse=True),
+    "truecolor": Kind("/dev/pts/7", {"TERM": "xterm-256color", "COLORTERM": "truecolor"}, None, TRUECOLOUR,
+                      ("--no-mouse",), flows=SOME),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_main_flows(name, tmp_path):
+    kind = KINDS[name]
+    terminal = Terminal((sys.executable, "-c", PROGRAM, kind.tty, str(tmp_path), *kind.options), **kind.environ)
+    grid = Grid(kind.characters, kind.colours)
     try:
-        for name, steps in FLOWS.items():
-            for keys, words in steps:
-                if (
-                    keys == "wait"
-                ):  # what is to be read first must have stood for a second; and a focus takes a moment to move
-                    time.sleep(1.2)
+        for flow in kind.flows:
+            for keys, words in FLOWS[flow]:
+                if keys == "wait":
+                    time.sleep(1.2)  # what is to be read first must have stood for a second; and a focus takes a moment
                 elif keys == "climb":  # from wherever the form stands, to its last button
                     terminal.type(b"\x1bOQ")
                 else:
                     terminal.type(keys.encode())
-                stand(terminal, grid, words, name)
+                stand(terminal, grid, words, flow)
         terminal.type(b"q")
         assert terminal.process.wait(15) == 0
         grid.feed(terminal.read(1))
-        assert grid.text().strip() == "", "the console is left clean"
+        assert grid.left_clean(), grid.modes
+        assert termios.tcgetattr(terminal.far) == terminal.before
+        if "pts" not in kind.tty:
+            assert grid.text().strip() == "", "a console has no other screen to go back to"
     finally:
         terminal.close()
-    assert b"\x1b[?1000h" not in terminal.out, "the mouse is left alone on a console"
+    assert (b"\x1b[?1000h" in terminal.out) is kind.mouse, "the mouse is left alone on a console, and where so asked"
     assert grid.reverse, "what is highlighted is seen by reverse video or a colour"
-    assert (tmp_path / f"{synth.RUN}.html").exists()
+    assert bool(grid.shown - CODE_PAGE) is (kind.characters in (VT_FONT, None)), "what the font has is made use of"
+    if kind.flows == tuple(FLOWS):
+        assert (tmp_path / f"{synth.RUN}.html").exists()
 
 
 def stand(terminal: Terminal, grid: Grid, words: str, flow: str) -> None:
@@ -122,49 +163,3 @@ def stand(terminal: Terminal, grid: Grid, words: str, flow: str) -> None:
     while (words.lstrip("~") in " ".join(grid.text().split())) is words.startswith("~"):
         grid.feed(terminal.read(0.1))
         assert time.monotonic() < last, f"{flow}: never saw {words!r} on\n{grid.text()}"
-
-
-class Grid:
-    """What a plain console makes of it; what it could not show is an error at once."""
-
-    TOKEN = re.compile(r"\x1b\[([0-9;?<>=]*)(\$?[a-zA-Z])|\x1b[()].|\x1b[=>78]|([^\x1b])")
-
-    def __init__(self, seven: bool) -> None:
-        self.seven = seven
-        self.cells = [[" "] * 80 for _ in range(25)]
-        self.row = self.column = 0
-        self.reverse = False
-        self._rest = ""
-
-    def feed(self, data: bytes) -> None:
-        if self.seven:
-            assert max(data, default=0) <= 0x7E, sorted({b for b in data if b > 0x7E})
-        text = self._rest + data.decode(errors="surrogateescape")
-        whole = text.rfind("\x1b") if re.search(r"\x1b[^a-zA-Z]*$", text) else len(text)
-        text, self._rest = text[:whole], text[whole:]
-        for match in self.TOKEN.finditer(text):
-            if match[2]:
-                self.sequence(match[1], match[2])
-            elif match[3] == "\r":
-                self.column = 0
-            elif match[3] == "\n":
-                self.row += 1
-            elif match[3] and match[3] >= " " and self.row < 25 and self.column < 80:
-                assert match[3].isascii() or match[3] in CP437 or "\udc80" <= match[3] <= "\udcff", match[3]
-                self.cells[self.row][self.column] = match[3]
-                self.column += 1
-
-    def sequence(self, numbers: str, kind: str) -> None:
-        parts = [int(p or 0) for p in numbers.split(";")] if re.fullmatch(r"[0-9;]*", numbers) else []
-        if kind == "m" and parts:
-            assert len(parts) <= 8 and not {38, 48} & set(parts), numbers
-            colours = [p for p in parts if 30 <= p <= 37 or 40 <= p <= 47 or 90 <= p <= 107]
-            assert not (self.seven and colours), numbers
-            self.reverse = self.reverse or 7 in parts or any(p >= 40 for p in colours)
-        elif kind in "Hf" and parts:
-            self.row, self.column = max(0, parts[0] - 1), max(0, (parts[1] if len(parts) > 1 else 1) - 1)
-        elif kind == "J" and parts == [2]:
-            self.cells = [[" "] * 80 for _ in range(25)]
-
-    def text(self) -> str:
-        return "\n".join("".join(row).rstrip() for row in self.cells)
