@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
 
-from freebsd import FreeBSD
+from freebsd import FreeBSD, packed
 
 TOP = Path(__file__).resolve().parents[2]
-
-
-def packed(path: Path, files: dict[str, bytes]) -> None:
-    with tarfile.open(path, "w:xz") as tar:
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
 
 
 @pytest.fixture

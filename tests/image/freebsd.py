@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
+import tarfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
@@ -43,6 +45,14 @@ PROGRAMS = {
 }
 # Only written down; a chown of root's is real.
 QUIET = ("mount", "umount", "chflags", "pkg", *(() if os.geteuid() == 0 else ("chown",)))
+
+
+def packed(path: Path, files: dict[str, bytes]) -> None:
+    with tarfile.open(path, "w:xz") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
 
 
 class FreeBSD:

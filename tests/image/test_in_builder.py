@@ -1,0 +1,175 @@
+"""On Linux: the same stages in a virtual machine, which here is a folder and an ssh that runs commands in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from freebsd import TOP, FreeBSD, packed
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="FreeBSD needs no builder")
+
+SSH = """
+while [ "$1" != root@127.0.0.1 ]; do shift; done
+shift
+echo "$*" >>'{room}/said'
+command=$(printf '%s\\n' "$*" | sed -E "s#(^|[ '=>])/(build|root|firstboot|var/cache)#\\\\1{room}/\\\\2#g")
+PATH='{programs}':$PATH exec /bin/sh -c "$command"
+"""
+QEMU = """
+case $* in *-nodefaults*) exit 1 ;; esac
+echo $$ >'{room}/pid'
+exec /bin/sleep 100
+"""
+
+
+class Machine:
+    """The builder: what lies in it, what was said to it, and whether it runs."""
+
+    def __init__(self, folder: Path, freebsd: FreeBSD) -> None:
+        self.freebsd = freebsd
+        self.room = folder / "machine"
+        self.room.mkdir()
+        self.outside = folder / "outside"
+        self.outside.mkdir()
+        words = {"room": self.room, "programs": freebsd.programs}
+        for name, text in (("ssh", SSH), ("qemu-system-x86_64", QEMU), ("sleep", "exec /bin/sleep 0.1\n")):
+            self.program(self.outside / name, text.format(**words))
+        self.program(freebsd.programs / "shutdown", f"kill $(cat '{self.room}/pid')\n")
+
+    def program(self, path: Path, text: str) -> None:
+        path.write_text(f"#!/bin/sh\n{text}")
+        path.chmod(0o755)
+
+    def build(self, *args: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, **settings, "PATH": f"{self.outside}:{os.environ['PATH']}"}
+        words = ["sh", TOP / "image/build-image.sh", *args, "--work", self.freebsd.work]
+        return subprocess.run(list(map(str, words)), capture_output=True, text=True, env=env, timeout=100)
+
+    def said(self) -> list[str]:
+        return (self.room / "said").read_text().splitlines()
+
+    def runs(self) -> bool:
+        pid = (self.room / "pid").read_text().strip()
+        return Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, freebsd: FreeBSD) -> Iterator[Machine]:
+    made = Machine(tmp_path, freebsd)
+    yield made
+    if (made.room / "pid").exists() and made.runs():
+        os.kill(int((made.room / "pid").read_text()), signal.SIGKILL)
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> Path:
+    (tmp_path / "builder.img").write_bytes(bytes(1 << 16))
+    return tmp_path / "builder.img"
+
+
+STAGES = [word for name in ("jail", "kernel", "ports", "bulk", "image") for word in ("--stage", name)]
+
+
+def test_a_build_in_the_builder_leaves_its_disks_logs_and_record_here(
+    machine: Machine, builder: Path, sets: Path, packages: Path
+) -> None:
+    given = ["--sets", sets, "--packages", packages, "--builder", builder]
+    done = machine.build("image", *STAGES, *given)
+    assert done.returncode == 0, done.stderr
+    work = machine.freebsd.work
+    assert {path.name for path in (work / "images").iterdir()} == {"linkladder.img", "linkladder.iso"}
+    assert {path.name for path in (work / "done").iterdir()} == {"jail", "kernel", "ports", "bulk", "image"}
+    assert "poudriere\t3.4.4" in (work / "tools").read_text()
+    assert (work / "packagesite").read_bytes() == (packages / "packagesite.pkg").read_bytes()
+    assert not machine.runs()
+    # All is as it was: nothing is started for that, and what was marked there is understood here.
+    again = machine.build("image", *STAGES, *given)
+    assert again.returncode == 0 and "its stages were done before" in again.stderr, again.stderr
+
+
+def test_the_builders_first_boot_is_waited_for_and_does_not_start_it_anew(
+    machine: Machine, builder: Path, sets: Path, packages: Path
+) -> None:
+    (machine.room / "firstboot").touch()
+    text = (machine.outside / "ssh").read_text()
+    ended = f"[ \"$(grep -c firstboot '{machine.room}/said')\" -lt 3 ] || rm -f '{machine.room}/firstboot'\ncommand="
+    (machine.outside / "ssh").write_text(text.replace("command=", ended))
+    done = machine.build("image", "--stage", "jail", "--sets", sets, "--packages", packages, "--builder", builder)
+    assert done.returncode == 0, done.stderr
+    assert machine.said()[:3] == ["test ! -e /firstboot"] * 3
+    assert "firstboot" not in machine.said()[3]
+    seed = (machine.freebsd.work / "builder/seed/user-data").read_text()
+    assert subprocess.run(["sh", "-n"], input=seed, text=True).returncode == 0
+    # rc has read rc.conf when this runs, but not yet the file of a service that comes later.
+    assert 'firstboot_pkg_upgrade_enable="NO"\' >/etc/rc.conf.d/firstboot_pkg_upgrade\n' in seed
+    assert "rm -f /firstboot-reboot\n" in seed
+
+
+def test_a_failing_build_says_why_even_when_nothing_can_be_carried_out(
+    machine: Machine, builder: Path, sets: Path, packages: Path
+) -> None:
+    machine.program(machine.freebsd.programs / "sh", "echo the real reason >&2\nexit 7\n")
+    done = machine.build("image", *STAGES, "--sets", sets, "--packages", packages, "--builder", builder)
+    assert done.returncode == 3
+    assert "the real reason" in done.stderr and "the build in the builder ended with 7" in done.stderr
+
+
+def test_an_interrupted_build_ends_the_builder(machine: Machine, builder: Path, sets: Path, packages: Path) -> None:
+    machine.program(machine.freebsd.programs / "sh", "exec /bin/sleep 60\n")
+    words = ["--work", machine.freebsd.work, "--sets", sets, "--packages", packages, "--builder", builder]
+    process = subprocess.Popen(
+        ["sh", TOP / "image/build-image.sh", "image", *map(str, words)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PATH": f"{machine.outside}:{os.environ['PATH']}"},
+    )
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "carrying the tree" in line:
+                break
+        deadline = time.monotonic() + 20
+        while not any("--inside" in line for line in machine.said()):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 130
+    finally:
+        process.kill()
+    assert not machine.runs()
+
+
+def test_a_fetched_builder_lets_in_whoever_builds_with_it(
+    machine: Machine, builder: Path, sets: Path, packages: Path, tmp_path: Path
+) -> None:
+    (sets / "kernel-LINKLADDER.txz").rename(sets / "src.txz")
+    manifest = (sets / "MANIFEST").read_text().replace("kernel-LINKLADDER", "src")
+    (sets / "MANIFEST").write_text(manifest)
+    packed(tmp_path / "ports.tar.xz", {"ports/textproc/Makefile": b""})
+    machine.program(machine.freebsd.programs / "make", f"echo x >'{machine.room}/build/fetch/distfiles/one.tar.gz'\n")
+    (machine.room / "root/.ssh").mkdir(parents=True)
+    (machine.room / "var/cache/nuageinit").mkdir(parents=True)
+    settings = {
+        "LL_SETS_URL": f"file://{sets}",
+        "LL_PORTS_URL": f"file://{tmp_path}/ports.tar.xz",
+        "LL_MANIFEST_SHA256": hashlib.sha256(manifest.encode()).hexdigest(),
+    }
+    folder = tmp_path / "offline"
+    done = machine.build("fetch", folder, "--builder", builder, **settings)
+    assert done.returncode == 0, done.stderr
+    assert (machine.room / "firstboot").exists()
+    assert not list((machine.room / "root").iterdir()) and not list((machine.room / "var/cache").iterdir())
+    listed = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
+    assert {"builder.qcow2", "ports.tar.gz", "sets/MANIFEST", "distfiles/one.tar.gz"} <= listed
+    # And a build from it looks no further than the folder.
+    check = machine.build("image", "--check", "--offline", folder)
+    assert check.returncode == 0 and "inputs: good" in check.stderr, check.stderr
