@@ -1,11 +1,15 @@
-"""Ten thousand stored trials: the list of runs, and a run of that size, are on the screen at once."""
+"""Ten thousand stored trials, in many runs or in one: Home, Link, Runs and Results are on the screen at once."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import threading
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,6 +17,9 @@ import synth
 from helpers import seen, until
 from linkladder.app.live import LiveBackend
 from linkladder.app.main import LadderApp
+from linkladder.app.screens.base import Page
+from linkladder.app.screens.home import HomeScreen
+from linkladder.app.screens.link import LinkScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.screens.runs import RunsScreen
 from linkladder.model import Protocol, RunState
@@ -20,7 +27,8 @@ from linkladder.store import Store
 from linkladder.store.database import _dump
 
 TRIALS = 10_000
-AIM, LOADED = 0.2, 2.0  # seconds on a quiet machine; what a loaded one may take
+AIM = 0.2  # seconds, where nothing else is going on
+LOADED = 1.0  # seconds of CPU, of which a busy machine makes about twice what a quiet one needs
 
 
 def filled(folder, runs: int) -> str:
@@ -36,49 +44,94 @@ def filled(folder, runs: int) -> str:
     run = ""
     for _ in range(runs):
         run = store.begin(plan, "beta")
+        store.host(run, "beta", synth.HOST)
         store._db.execute("BEGIN")
         store._db.executemany(
             "INSERT INTO trials (run, rung, experiment, repeat, ok, goodput, result) VALUES (?,?,?,?,1,?,?)",
             [(run, "dc-link", asked.id, n, 9.2e9 + n, blob) for n in range(asked.repeats)],
         )
         store._db.execute("COMMIT")
-        store.finish(run, RunState.COMPLETE, "PASS")
+        store.finish(run, RunState.COMPLETE, "provisional PASS", rungs={"dc-link": "provisional PASS"})
     store.close()
     return run
 
 
-async def opened(pilot, screen, words: str) -> tuple[float, float]:
-    """Seconds, and CPU seconds, until the words stand on the screen."""
+@pytest.fixture
+def backend(monkeypatch):
+    """The real one; its doctor has done with its rounds."""
+    number = itertools.count()  # this many runs in one second would now and then draw the same name
+    monkeypatch.setattr("linkladder.store.database.secrets.token_hex", lambda _: f"{next(number):04x}")
+    made = LiveBackend("this screen")
+    monkeypatch.setattr(made, "findings", tuple)
+    return made
+
+
+async def opened(app: LadderApp, screen: Page, ready: Callable[[Any], bool], words: str) -> tuple[float, float]:
+    """Seconds, and CPU seconds, until the words stand on the screen; they are looked for once they could be there."""
     began, busy = time.perf_counter(), time.process_time()
-    pilot.app.push_screen(screen)
-    while words not in seen(pilot.app):
-        await pilot.pause(0.005)
-        assert time.perf_counter() - began < 30
+    app.push_screen(screen)
+    while app.screen is not screen or not ready(screen) or words not in seen(app):
+        await asyncio.sleep(0.005)
+        assert time.perf_counter() - began < 30, seen(app)
     return time.perf_counter() - began, time.process_time() - busy
 
 
-@pytest.mark.parametrize(("runs", "words"), [(200, "200 runs"), (1, "reading 10000 trials")])
-async def test_ten_thousand_trials_open_at_once(runs, words, monkeypatch, tmp_path):
-    monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
-    backend = LiveBackend("this screen")
-    number = itertools.count()  # this many runs in one second would now and then draw the same name
-    monkeypatch.setattr("linkladder.store.database.secrets.token_hex", lambda _: f"{next(number):04x}")
+async def walked(backend: LiveBackend, runs: int, times: int) -> dict[str, tuple[float, float]]:
+    """The least that each place took."""
     last = filled(backend.folder, runs)
-    monkeypatch.setattr(backend, "home", synth.fresh().home)  # it is Home's business to judge the last run
-    if runs == 1:
-        monkeypatch.setattr(backend, "load", lambda _: time.sleep(0.3))  # the pages follow; a minute of them is no test
-    app = LadderApp(backend)
+    said = f"{last}  plan quick, {TRIALS // runs} trials, 0 failed"
+    first = "reading 10000 trials" if runs == 1 else "Plan quick, begun"
+    places = {
+        "Home": (HomeScreen, lambda home: home.view, said),
+        "Home's menu": (HomeScreen, lambda home: home.view, "> Open pairing"),
+        "Link": (LinkScreen, lambda link: link.query("#climb"), "[ Climb the ladder ]"),
+        "Runs": (RunsScreen, lambda list_of: list_of.found, "provisional"),
+        "Results": (lambda: ResultsScreen(last), lambda results: results.query("#page"), first),
+    }
+    app, took = LadderApp(backend), {}
     async with app.run_test(size=(80, 25)) as pilot:
-        await until(pilot, "Quit")
-        screen = RunsScreen() if runs > 1 else ResultsScreen(last)
-        took, busy = await opened(pilot, screen, words)
-        print(
-            f"10,000 trials in {runs} runs: {words!r} after {took * 1000:.0f} ms, {busy * 1000:.0f} ms CPU; aim 200 ms"
-        )
-        assert busy < LOADED
-        if runs > 1:
-            await pilot.press("end", "up")
-            assert app.screen.query_one("#runs").cursor == runs - 2
-            assert "9.20 Gb/s  PASS" in seen(app)
-        else:
-            assert "9.20 Gb/s   best" in seen(app)
+        assert "9.20 Gb/s  PASS (provisional)" in await until(pilot, "dc-link")
+        for name, (make, ready, words) in places.items():
+            found = []
+            for _ in range(1 if first.startswith("reading") and name == "Results" else times):
+                await pilot.pause(0.2)
+                found.append(await opened(app, make(), ready, words))
+            took[name] = min(wall for wall, _ in found), min(busy for _, busy in found)
+            if name == "Runs" and runs > 1:
+                await pilot.press("end", "up")
+                assert app.screen.query_one("#runs").cursor == runs - 2
+                assert "9.20 Gb/s  PASS (provisional)" in seen(app)
+        for name, (wall, busy) in took.items():
+            print(f"10,000 trials in {runs} runs: {name} after {wall * 1000:.0f} ms, {busy * 1000:.0f} ms of CPU")
+        await until(pilot, "[run]", 120)  # and all of it comes
+    return took
+
+
+@pytest.mark.parametrize("runs", [200, 1])
+async def test_ten_thousand_trials_cost_little(runs, backend):
+    """Reading and judging them all takes seconds; nothing that a person waits for may do that."""
+    for name, (_, busy) in (await walked(backend, runs, 1)).items():
+        assert busy < LOADED, name
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("runs", [200, 1])
+async def test_ten_thousand_trials_open_at_once(runs, backend):
+    took = await walked(backend, runs, 3)
+    for name in ("Home", "Home's menu", "Runs", "Results"):
+        assert took[name][0] < AIM, name
+
+
+async def test_leaving_does_not_wait_for_a_long_run_to_be_read():
+    backend, read = synth.settled(), threading.Event()
+    backend.load = lambda _: read.wait(60) and synth.the_document()
+    app = LadderApp(backend)
+    try:
+        async with app.run_test(size=(80, 25)) as pilot:
+            await until(pilot, "> Read the report")
+            await pilot.press("enter")
+            await until(pilot, "reading ...")
+            await pilot.press("escape")
+        await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), 5)
+    finally:
+        read.set()

@@ -166,6 +166,14 @@ class LadderApp(Sturdy):
             self.complain(error)
             return None
 
+    async def ask_long(self, call: Callable[..., T], *args: Any) -> T | None:
+        """The same of a call that may take long and only reads: leaving the program does not wait for it."""
+        try:
+            return await Aside[T]().ask(partial(call, *args))
+        except Exception as error:
+            self.complain(error)
+            return None
+
     async def run_blocking(self, call: Callable[..., T], *args: Any) -> T:
         """A blocking call in a thread; its errors are the caller's."""
         return await asyncio.to_thread(call, *args)

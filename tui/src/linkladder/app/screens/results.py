@@ -211,9 +211,9 @@ much of the ceiling that is.
         for run in await app.ask(app.backend.runs, self.run_id) or ():
             if run.trials > MANY:
                 self.query_one("#page", Static).update(brief(run))
-        self.document = await app.ask(app.backend.load, self.run_id)
+        self.document = await app.ask_long(app.backend.load, self.run_id)
         if self.document:
-            self.judged = await app.ask(app.backend.judge, self.document)
+            self.judged = await app.ask_long(app.backend.judge, self.document)
             self._show()
 
     def on_resize(self) -> None:
