@@ -29,7 +29,7 @@ usage() {
 		            --single, --shell                  one console instead of two; a shell instead
 		            --unpaired                         leave the pairing to you
 		            --dc-rate R --dc-delay MS --dc-loss PERCENT --dc-mtu N   the DC link
-		            --vm IMAGE                         two copies of a built image instead
+		            --vm [IMAGE] | --vm --down         two copies of a built image instead
 		image takes: see ./build.sh image --help
 	TEXT
 }
@@ -110,10 +110,23 @@ lab_packages() {
 	esac
 }
 
+# Two copies of a built image: --down and --help need nothing installed.
+lab_vm() {
+	case " $* " in
+	*' --help '* | *' -h '*) exec sh "$top/image/lab-vm.sh" --help ;;
+	*' --down '*) ;;
+	*) install_missing qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils ip:iproute2 tmux:tmux socat:socat ;;
+	esac
+	[ "$(id -u)" -ne 0 ] || exec sh "$top/image/lab-vm.sh" "$@"
+	say "the network between the machines needs root: going on through sudo"
+	exec sudo --preserve-env=TERM,LL_VM_MEMORY,LL_VM_CPUS,LL_VM_FIRMWARE sh "$top/image/lab-vm.sh" "$@"
+}
+
 lab() {
 	if [ "${1-}" = --vm ]; then
 		shift
-		exec sh "$top/image/lab-vm.sh" "$@"
+		lab_vm "$@"
+		return
 	fi
 	lab_packages
 	set_up_python "$extras"

@@ -30,6 +30,7 @@ terminals() {
 }
 
 down() {
+	needs_root
 	terminals kill-server 2>/dev/null || true
 	for name in alpha beta; do
 		file=$work/$name.pid
@@ -43,10 +44,18 @@ down() {
 }
 
 needs() {
-	for pair in qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils ip:iproute2 tmux:tmux socat:socat; do
-		command -v "${pair%%:*}" >/dev/null 2>&1 || die "${pair%%:*} is not installed (Debian: ${pair#*:})"
+	for program in qemu-system-x86_64 qemu-img ip tmux socat; do
+		command -v "$program" >/dev/null 2>&1 || die "$program is not installed; ./build.sh lab --vm installs what it needs"
 	done
-	[ "$(id -u)" -eq 0 ] || die "this needs root for the network between the machines: sudo ./build.sh lab --vm"
+}
+
+needs_root() {
+	[ "$(id -u)" -eq 0 ] || die "this needs root for the network between the machines; ./build.sh lab --vm asks sudo"
+}
+
+# The one that was built last: by its name 0.9 would come after 0.10.
+newest() {
+	find "$top/out" -name '*.qcow2' -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2-
 }
 
 # A disk that qemu can read, whatever form the image came in.
@@ -141,12 +150,9 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+needs_root
 needs
-if [ -z "$image" ]; then
-	for file in "$top"/out/*.qcow2; do
-		image=$file
-	done
-fi
+image=${image:-$(newest)}
 [ -s "$image" ] || die "there is no image${image:+ at $image}; ./build.sh image makes one"
 image=$(realpath "$image")
 
