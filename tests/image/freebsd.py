@@ -71,10 +71,13 @@ class FreeBSD:
             program.write_text(f"#!/bin/sh\njail='{self.jail}'\n{note}{PROGRAMS.get(name, '')}\n")
             program.chmod(0o755)
 
-    def build(self, *args: str | Path, top: Path = TOP) -> subprocess.CompletedProcess[str]:
+    def build(self, *args: str | Path, top: Path = TOP, **settings: str) -> subprocess.CompletedProcess[str]:
         """`./build.sh image` there."""
-        words = ["sh", top / "image/build-image.sh", "image", "--work", self.work, *args]
-        env = {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}"}
+        return self.run("image", *args, top=top, **settings)
+
+    def run(self, *args: str | Path, top: Path = TOP, **settings: str) -> subprocess.CompletedProcess[str]:
+        words = ["sh", top / "image/build-image.sh", *args, "--work", self.work]
+        env = {**os.environ, **settings, "PATH": f"{self.programs}:{os.environ['PATH']}"}
         return subprocess.run(list(map(str, words)), capture_output=True, text=True, env=env, timeout=100)
 
     def called(self) -> list[str]:

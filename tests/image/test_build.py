@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from freebsd import packed
+
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = TOP / "image/build-image.sh"
 
@@ -57,6 +59,48 @@ def test_a_set_that_manifest_does_not_name_is_refused(sets: Path) -> None:
     (sets / "MANIFEST").write_text("".join(text[1:]))
     done = build("image", "--check", "--sets", sets)
     assert done.returncode == 3 and "does not name base.txz" in done.stderr
+
+
+def test_every_set_that_is_unpacked_is_vouched_for(sets: Path) -> None:
+    text = (sets / "MANIFEST").read_text().splitlines(keepends=True)
+    (sets / "MANIFEST").write_text("".join([*text[:2], text[2].replace("kernel-LINKLADDER", "src")]))
+    done = build("image", "--check", "--sets", sets)
+    assert done.returncode == 3 and "does not name kernel-LINKLADDER.txz" in done.stderr
+    assert "src.txz is missing: MANIFEST names it" in done.stderr
+
+
+def test_a_package_that_another_needs_and_a_list_that_cannot_be_read_are_faults(
+    sets: Path, packages: Path, tmp_path: Path
+) -> None:
+    words = ["image", "--check", "--sets", sets, "--packages", packages, "--work", tmp_path / "work"]
+    text = subprocess.check_output(["tar", "-xOf", packages / "packagesite.pkg", "packagesite.yaml"], text=True)
+    lines = [line for line in text.splitlines(keepends=True) if '"name": "py312-rich"' not in line]
+    packed(packages / "packagesite.pkg", {"packagesite.yaml": "".join(lines[1:]).encode()})
+    done = build(*words)
+    assert done.returncode == 3 and "has no package py312-rich, which py312-textual needs" in done.stderr
+    packed(packages / "packagesite.pkg", {"packagesite.yaml": "".join(lines[2:]).encode()})
+    assert "has no package of benchmarks/iperf" in build(*words).stderr
+    (packages / "packagesite.pkg").write_text("no archive")
+    assert "packagesite.pkg is damaged" in build(*words).stderr
+
+
+def test_a_package_is_known_by_the_sum_that_pkg_writes(tmp_path: Path) -> None:
+    """SHA-256 in hexadecimal, or BLAKE2b in libpkg's base32 [libpkg/pkg_checksum.c]."""
+    sys.path.insert(0, str(TOP / "image"))
+    try:
+        from repository import intact
+    finally:
+        sys.path.remove(str(TOP / "image"))
+    file = tmp_path / "one.pkg"
+    file.write_bytes(b"")
+    of_nothing = (
+        "2$au4ro5mebesgyd5a7xbmnjj41mr91dbeb8sqwojtgwaxt59dwkgrpxbnt3m7qcpkuenjgnp1qnczrek8e5sebr7siki9gajd69gfq8d"
+    )
+    assert intact(file, of_nothing)
+    assert intact(file, "1$" + hashlib.sha256(b"").hexdigest()) and intact(file, hashlib.sha256(b"").hexdigest())
+    file.write_bytes(b"x")
+    assert not intact(file, of_nothing)
+    assert not intact(file, "1$" + hashlib.sha256(b"").hexdigest())
 
 
 def test_offline_folder_is_checked_against_its_sums(sets: Path, tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from freebsd import TOP, FreeBSD
+from freebsd import TOP, FreeBSD, packed
 
 
 @pytest.fixture
@@ -111,3 +113,61 @@ def test_what_is_built_has_not_the_modes_of_the_checkout(
     assert (freebsd.work / "packagesite").read_bytes() == (packages / "packagesite.pkg").read_bytes()
     created = next(line for line in freebsd.called() if "jail -c" in line)
     assert created.endswith(f"-m url=file://{sets}")
+
+
+def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
+    freebsd: FreeBSD, source: Path, tmp_path: Path
+) -> None:
+    packed(tmp_path / "branch.tar.xz", {"freebsd-ports/net/Makefile": b"all:"})
+    published = hashlib.sha256((source / "MANIFEST").read_bytes()).hexdigest()
+    online = {"LL_SETS_URL": f"file://{source}", "LL_PORTS_URL": f"file://{tmp_path}/branch.tar.xz"}
+    stages = [word for name in ("jail", "ports", "bulk") for word in ("--stage", name)]
+    done = freebsd.build(*stages, **online)
+    assert done.returncode == 3 and "MANIFEST is not the one published" in done.stderr
+    assert not [line for line in freebsd.called() if "-c" in line.split()]
+    done = freebsd.build(*stages, **online, LL_MANIFEST_SHA256=published)
+    assert done.returncode == 0, done.stderr
+    here = freebsd.work / "sets-15.1-RELEASE-amd64"
+    assert {path.name for path in here.iterdir()} == {"MANIFEST", "base.txz", "kernel.txz", "src.txz"}
+    created = [line.split(" -c ")[1] for line in freebsd.called() if " -c " in line]
+    assert created == [
+        f"-j linkladder -v 15.1-RELEASE -a amd64 -m url=file://{here}",
+        f"-p linkladder -m null -M {freebsd.work}/ports",
+        f"-p linkladder-overlay -m null -M {freebsd.work}/overlay-ports",
+    ]
+    assert (freebsd.work / "ports/net/Makefile").is_file()
+    # Each input is in the record, by its digest.
+    (freebsd.work / "images").mkdir()
+    (freebsd.work / "images/linkladder.img").write_bytes(bytes(1 << 20))
+    (freebsd.programs / "python3").write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >'{tmp_path}/packed'\n")
+    (freebsd.programs / "python3").chmod(0o755)
+    assert freebsd.build("--stage", "pack", **online, LL_MANIFEST_SHA256=published).returncode == 0
+    given = (tmp_path / "packed").read_text().splitlines()
+    options = itertools.pairwise(given)
+    inputs = dict(value.split("=", 1) for option, value in options if option == "--input")
+    assert set(inputs) == {
+        *(f"sets/{name}" for name in ("MANIFEST", "base.txz", "kernel.txz", "src.txz")),
+        "bulk/packagesite",
+        "ports",
+    }
+    assert all(Path(place).is_file() for place in inputs.values())
+    # The branch as it is now, when it is asked for again.
+    packed(tmp_path / "branch.tar.xz", {"freebsd-ports/net/Makefile": b"later:"})
+    assert freebsd.build(*stages, "--again", "ports", **online, LL_MANIFEST_SHA256=published).returncode == 0
+    assert (freebsd.work / "ports/net/Makefile").read_text() == "later:"
+
+
+def test_what_this_machine_lacks_is_said_before_any_work(freebsd: FreeBSD, sets: Path, tmp_path: Path) -> None:
+    """A FreeBSD without poudriere, without root, and a release that nobody vouches for."""
+    for name in ("id", "poudriere"):
+        (freebsd.programs / name).unlink()
+    (freebsd.programs / "id").write_text("#!/bin/sh\necho 1001\n")
+    (freebsd.programs / "id").chmod(0o755)
+    for args in (["image", "--check"], ["fetch", tmp_path / "offline"]):
+        done = freebsd.run(*args, LL_RELEASE="14.5-RELEASE")
+        assert done.returncode == 3
+        for words in ("poudriere is not installed", "run this as root", "set LL_MANIFEST_SHA256"):
+            assert words in done.stderr
+    assert not (tmp_path / "offline").exists()
+    # Packing wants neither.
+    assert "as root" not in freebsd.run("image", "--check", "--stage", "pack").stderr
