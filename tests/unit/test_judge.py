@@ -18,7 +18,7 @@ from linkladder.model import CpuUse, Document, Fault, PathMtu, Rtt, RungName, Ru
 def test_a_good_link_passes() -> None:
     judged = judge_document(ladder(GOOD))
     assert judged.verdict is Verdict.PASS and not judged.provisional
-    assert "950 Mb/s forward" in judged.sentence and "99.3 % of the ceiling" in judged.sentence
+    assert "950 Mb/s near to far" in judged.sentence and "99.3 % of the ceiling" in judged.sentence
 
 
 def test_a_single_repeat_is_provisional_everywhere() -> None:
@@ -28,7 +28,7 @@ def test_a_single_repeat_is_provisional_everywhere() -> None:
 
 def test_one_bad_direction_fails() -> None:
     judged = judge_document(ladder(GOOD, 500e6))
-    assert judged.verdict is Verdict.FAIL and "500 Mb/s reverse" in judged.sentence
+    assert judged.verdict is Verdict.FAIL and "500 Mb/s far to near" in judged.sentence
 
 
 def test_short_with_a_saturated_core_cannot_be_judged() -> None:
@@ -139,7 +139,7 @@ def test_udp_lost_by_a_busy_receiver_is_not_the_links_fault() -> None:
     judged = judge_rung(held, document(both(RungName.SAME_HOST, 4e9), held))
     of_udp = next(e for e in judged.experiments if e.protocol == "udp")
     assert of_udp.judgement.verdict is Verdict.CANNOT_JUDGE
-    assert judged.verdict is Verdict.PASS and any("UDP forward" in f for f in judged.judgement.findings)
+    assert judged.verdict is Verdict.PASS and any("UDP near to far" in f for f in judged.judgement.findings)
 
 
 def test_udp_alone_never_passes() -> None:
@@ -152,7 +152,7 @@ def test_a_black_hole_never_passes() -> None:
     hole = PathMtu(passed=(576, 1280), failed=(1500,), mtu=1280, black_hole=True)
     holed = dataclasses.replace(good, experiments=(df(R, hole), *good.experiments))
     judged = judge_document(document(both(RungName.SAME_HOST, 4e9), holed))
-    assert judged.verdict is Verdict.FAIL and "reverse" in judged.sentence and "1280" in judged.sentence
+    assert judged.verdict is Verdict.FAIL and "far to near" in judged.sentence and "1280" in judged.sentence
 
 
 def test_rfc6349_figures() -> None:

@@ -88,7 +88,7 @@ def test_seed_passes_at_9000_provisionally() -> None:
     assert judged.verdict is Verdict.PASS and judged.provisional
     link = judged.rungs[-1]
     assert link.experiments[0].percent_of_ceiling == pytest.approx(98.4, abs=0.05)
-    assert any("Only forward" in f for f in link.judgement.findings)
+    assert any("Only near to far" in f for f in link.judgement.findings)
 
 
 def test_seed_judged_again_under_other_assumptions() -> None:

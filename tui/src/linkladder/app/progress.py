@@ -8,6 +8,7 @@ from enum import StrEnum
 from textwrap import shorten
 
 from linkladder import events, standing, units
+from linkladder.directions import WAYS
 from linkladder.model import (
     Contract,
     Direction,
@@ -289,12 +290,7 @@ def series(intervals: list[Interval], direction: Direction) -> list[tuple[float,
 
 def describe(experiment: Experiment) -> str:
     """'TCP, 4 streams, 8.00 MB window, near to far' in words for the person."""
-    way = {
-        Direction.FORWARD: "near to far",
-        Direction.REVERSE: "far to near",
-        Direction.BOTH: "each way in turn",
-        Direction.DUPLEX: "both ways at once",
-    }[experiment.direction]
+    way = WAYS[experiment.direction]
     if experiment.label:
         return experiment.label
     match experiment.protocol:

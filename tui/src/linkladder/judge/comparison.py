@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from linkladder import units
+from linkladder.directions import told
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Document, Experiment, ExperimentResult, HostFacts, Protocol, Rung
@@ -27,7 +28,7 @@ def compare(a: Document, b: Document) -> Comparison:
         said = "One repeat each: whether the runs differ beyond the noise cannot be told."
     else:
         seen = max(d.detectable_percent or 0.0 for d in differences)
-        said = f"No difference beyond the noise in {len(both)} settings; {seen:.1f} % or more would have been seen."
+        said = f"No difference beyond the noise in {len(both)} settings; {seen:.1f} % of the rate would have been seen."
     alone = [_label(k, "first") for k in left if k not in right] + [_label(k, "second") for k in right if k not in left]
     return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone))
 
@@ -55,6 +56,11 @@ def describe(p: Experiment) -> str:
     return text + (", both ways at once" if p.direction == "duplex" else "")
 
 
+def named(p: Experiment) -> str:
+    """The setting with its way."""
+    return describe(p) + ("" if p.direction == "duplex" else f", {told(p.direction)}")
+
+
 def _difference(
     key: _Key, left: tuple[ExperimentResult, list[float]], right: tuple[ExperimentResult, list[float]]
 ) -> Difference:
@@ -65,11 +71,12 @@ def _difference(
     percent = 100 * change / base if base else 0.0
     detectable = None if noise is None else 100 * noise / base if base else 0.0
     beyond = noise is not None and abs(change) > noise
-    text = f"{rung}, {label}, {way}: {units.rate(base)} to {units.rate(base + change)} ({percent:+.1f} %)"
+    text = f"{rung}, {label}, {told(way)}: {units.rate(base)} to {units.rate(base + change)}"
+    text += f" ({percent:+.1f} % of the first)"
     if noise is None:
         text += ", one repeat each: the noise is not known."
     else:
-        text += ", beyond the noise." if beyond else f", within the noise (±{detectable:.1f} %)."
+        text += ", beyond the noise." if beyond else f", within the noise of ±{detectable:.1f} % of the first."
     return Difference(rung, label, way, base, base + change, percent, beyond, detectable, text)
 
 

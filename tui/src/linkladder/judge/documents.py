@@ -130,12 +130,12 @@ def _step(
     if b >= a:
         return f"{names}: {figures}, nothing is lost ({sure})."
     if 1 - b / a < NOTICEABLE:
-        return f"{names}: {figures}, {1 - b / a:.0%} less ({sure})."
+        return f"{names}: {figures}, less by {1 - b / a:.0%} of it ({sure})."
     if high[1].ceiling is not None and b >= 0.97 * high[1].ceiling.bps:
         return f"{names}: {figures}, as much as the link's ceiling of {units.rate(high[1].ceiling.bps)} allows."
     if high[1].ceiling is not None and a > high[1].ceiling.bps:
         best = high[1].ceiling.bps
-        lost = f"of the {units.rate(best)} that the link can carry {1 - b / best:.0%} is lost"
+        lost = f"{1 - b / best:.0%} of the {units.rate(best)} that the link can carry is lost"
         return f"{names}: {figures}; {lost} to {suspect}."
     enough = ", which still is enough" if b >= needed else ""
     return f"{names}: {figures}, {1 - b / a:.0%} of it is lost to {suspect} ({sure}){enough}."

@@ -148,7 +148,7 @@ def _judge(
         figures["cv_percent"] = 100 * seen.cv
         if seen.cv > SCATTERED:
             what = "seconds" if seen.basis == "intervals" else "repeats"
-            findings.append(f"Scattered: the {what} vary by {seen.cv:.0%} (coefficient of variation).")
+            findings.append(f"Scattered: the {what} vary by {seen.cv:.0%} of their mean.")
     silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
     if silent:
         known = limits is not None and limits.kind is not LimiterKind.UNKNOWN
@@ -163,8 +163,8 @@ def _judge(
     if seen.maximum > best * (1 + error):
         which = f"with {units.rate(seen.maximum)} " if seen.count > 1 else ""
         said = (
-            f"{_carried(seen)}, {which}above the ceiling of {units.rate(best)} by more "
-            f"than the measurement error of {error:.2%}: the link, its rate or its MTU is not what was entered."
+            f"{_carried(seen)}, {which}above the ceiling of {units.rate(best)} by more than "
+            f"the measurement error, {error:.2%} of the result: the link, its rate or its MTU is not what was entered."
         )
         ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)
         return Judgement(Verdict.IMPOSSIBLE, provisional, said, (said,), ways_out, tuple(findings), figures)

@@ -7,6 +7,8 @@ import statistics
 from datetime import datetime
 
 from linkladder import units
+from linkladder.directions import told
+from linkladder.judge.comparison import describe
 from linkladder.judge.evidence import ways
 from linkladder.model import Contract, Interval, Protocol, RungResult
 
@@ -24,7 +26,9 @@ def history(rung: RungResult, deal: Contract) -> list[str]:
     if pause := _pause(rung):
         found.append(pause)
     if deal.pass_ratio < USUAL:
-        found.append(f"Only {100 * deal.pass_ratio:.4g}% of the ceiling was asked for, where {USUAL:.0%} is usual.")
+        found.append(
+            f"Only {100 * deal.pass_ratio:.4g}% of the ceiling was asked for, where {USUAL:.0%} of it is usual."
+        )
     return found
 
 
@@ -37,7 +41,7 @@ def _dips(rung: RungResult) -> list[str]:
             for way in ways(e.parameters) if t.ok else ():
                 counted = [i for i in t.intervals if i.counted and i.direction is way and i.end - i.start > 0.5]
                 if said := _dip(counted):
-                    found.append(f"{e.parameters.id}, repeat {t.repeat + 1}: {said}")
+                    found.append(f"{describe(e.parameters)}, {told(way)}, repeat {t.repeat + 1}: {said}")
     return found
 
 

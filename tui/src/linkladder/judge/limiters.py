@@ -182,7 +182,7 @@ def _lossy(e: Evidence) -> Limiter | None:
     random = loss_signs(e)
     if not (policed or random or _loss_explains(e)):
         return None
-    figures = (f"{e.retransmits} segments sent again, {e.loss:.3%}", *policed, *random)
+    figures = (f"{e.retransmits} segments sent again, {e.loss:.3%} of all", *policed, *random)
     calm = "the round trip rose only in bursts" if _rising(e) else "the round trip stayed flat"
     again = f"{e.loss:.2%} of the segments had to be sent again while {calm}"
     if policed and not random:
@@ -224,7 +224,7 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
         flat = [p.delivered_bps for p in offers if p.loss > 0.01]
         if low.loss < 0.2 * high.loss and not _lost_alike(e, low, high):
             signs.append(
-                f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.1%} at "
+                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.1%} of "
                 f"{units.rate(high.offered_bps)}"
             )
         elif len(flat) > 1 and max(flat) < 1.25 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:
@@ -236,8 +236,8 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
     calm = next((p for p in reversed(offers) if p.offered_bps <= 1.05 * e.goodput), None)
     if calm and e.loss and calm.datagrams * e.loss > 20 and calm.loss * 10 < e.loss:
         signs.append(
-            f"{units.rate(calm.offered_bps)} of paced UDP lose {calm.loss:.3%} where TCP, which sends in bursts, loses "
-            f"{e.loss:.2%}"
+            f"paced UDP loses {calm.loss:.3%} of {units.rate(calm.offered_bps)} where TCP, which sends in bursts, "
+            f"loses {e.loss:.2%} of its segments"
         )
     others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
     if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
@@ -257,11 +257,11 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
         alike = alike and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
         if low.loss > 1e-4 and alike and proportional:
             signs.append(
-                f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)} and {high.loss:.2%} at "
+                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.2%} of "
                 f"{units.rate(high.offered_bps)} alike"
             )
         elif _lost_alike(e, low, high):
-            signs.append(f"paced UDP loses {low.loss:.2%} at {units.rate(low.offered_bps)}, about as TCP does")
+            signs.append(f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)}, about as TCP does")
     for streams, bps in e.by_streams:
         if streams >= 2 * e.streams and bps > 1.4 * e.goodput:
             signs.append(f"{streams} streams carry {units.rate(bps)} where {e.streams} carry {units.rate(e.goodput)}")
@@ -300,12 +300,12 @@ def _busy(e: Evidence) -> Limiter | None:
     also = "; " + ", ".join(signs) if signs else ""
     text = f"The {kind} ({end} end): {core} at {units.rate(e.goodput)}{also}."
     if both:
-        text = f"Sender or receiver: a core of each is saturated ({sender:.0f} % and {receiver:.0f} %)."
+        text = f"Sender or receiver: a core of each is saturated ({sender:.0f} % and {receiver:.0f} % busy)."
     return Limiter(
         kind,
         text,
         candidates,
-        (f"busiest core {sender:.0f} % at the sender, {receiver:.0f} % at the receiver", *signs),
+        (f"busiest core {sender:.0f} % busy at the sender, {receiver:.0f} % busy at the receiver", *signs),
         "More streams or vCPUs at one end, then at the other." if both else "",
     )
 
@@ -313,7 +313,7 @@ def _busy(e: Evidence) -> Limiter | None:
 def _unknown(e: Evidence) -> Limiter:
     known = []
     if e.sender_busy is not None and e.receiver_busy is not None:
-        known.append(f"busiest cores {e.sender_busy:.0f} % and {e.receiver_busy:.0f} %")
+        known.append(f"busiest cores {e.sender_busy:.0f} % and {e.receiver_busy:.0f} % busy")
     if e.loss is not None:
         known.append(f"{e.loss:.3%} of the segments sent again")
     if e.idle_ms is not None and e.loaded_ms is not None:

@@ -27,7 +27,7 @@ def judge_udp(
     loss = max(t.loss for t in trials)
     offered = p.udp_rate_bps or 0.0
     figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
-    said = f"Of {units.rate(offered)} of paced UDP {units.rate(seen.median)} arrived, {loss:.2%} lost."
+    said = f"Of {units.rate(offered)} of paced UDP {units.rate(seen.median)} arrived, {loss:.2%} of it was lost."
     if loss > 0 and above_contract(p, contract):
         said += " More was offered than the contract carries, so loss is expected."
     if above_contract(p, contract):
@@ -38,7 +38,7 @@ def judge_udp(
     if loss > 0 and len(away) < len(usable):
         held = saturated(usable) or _dropped(usable, receiver) or _lost_inside(usable, direction)
     though = f", though {held}" if held else ""
-    lost = (f"UDP loses {loss:.3%} at {units.rate(offered)}, at or below the contract{though}.",) if loss > 0 else ()
+    lost = (f"UDP loses {loss:.3%} of {units.rate(offered)}, at or below the contract{though}.",) if loss > 0 else ()
     if 1 - loss >= contract.pass_ratio and seen.low >= contract.pass_ratio * min(offered or best, best):
         return Judgement(Verdict.PASS, provisional, said, findings=(*findings, *lost), figures=figures)
     if held or (loss == 0 and (held := saturated(usable))):

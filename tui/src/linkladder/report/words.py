@@ -60,7 +60,7 @@ def between(hosts: dict[str, HostFacts]) -> str:
     if not far:
         return near
     others = ", ".join(far)
-    return f"{near} (near) and {others} (far); forward is from {near} to the far end, reverse is back"
+    return f"{near} (near) and {others} (far); near to far is called forward, far to near reverse"
 
 
 def css(verdict: Verdict) -> str:

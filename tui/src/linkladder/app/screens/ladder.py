@@ -46,7 +46,8 @@ Four rungs; each adds one part of the path. The chart is throughput per second:
 dotted columns are the warm-up, shown and not counted. Lines mark the contract, the
 ceiling (the most this port and MTU can carry) and, inside one host, what is needed:
 half as much again as was bought, so that the machine is not the limit further up.
-All are for one way: of both ways at once the chart shows the slower.
+All are for one way: of both ways at once the chart shows the slower. Below it
+stands how busy each core of either end is (c0, c1, ...), in % of that core.
 
   Enter  the machine has been moved: go on
   s      skip this rung

@@ -30,9 +30,13 @@ def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
         out.append("  no figures yet", "dim")
         return out
     used = sum(core.busy for core in sample.cores) / 100
-    cores = "core" if len(sample.cores) == 1 else "cores"
-    tail = f"  {used:.1f} of {len(sample.cores)} {cores}  memory {units.size(sample.memory_used)}"
-    out.append(name if len(name) + len(tail) <= width else name.partition(",")[0], "bold")
+    word = "core" if len(sample.cores) == 1 else "cores"
+    busy, memory = f"{used:.1f} of {len(sample.cores)} {word} busy", units.size(sample.memory_used)
+    short = name.partition(",")[0]
+    heads = [(who, f"  {busy}  {m}{memory}") for who, m in ((name, "memory "), (short, "memory "), (short, "mem "))]
+    fitting = (head for head in heads if sum(map(len, head)) <= width)
+    who, tail = next(fitting, (short, f"  {busy}  {memory}"))
+    out.append(who, "bold")
     out.append(tail)
     each = 13  # "c12 ███░ 100%"
     per_row = max(1, width // (each + 1))

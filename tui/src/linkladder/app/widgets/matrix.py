@@ -8,10 +8,10 @@ from rich.text import Text
 
 from linkladder import units
 from linkladder.app.widgets.bars import bar
+from linkladder.directions import WAYS
 from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult
 from linkladder.verdicts import RungJudgement
 
-WAYS = {Direction.FORWARD: "near to far", Direction.REVERSE: "far to near", Direction.DUPLEX: "both ways at once"}
 HEADS = {**WAYS, Direction.DUPLEX: "both ways, added"}
 ROOMY = 112  # columns from which the share of the ceiling fits beside the rest
 HEAT, ROOMY_HEAT = 3, 8  # cells of the heat bar
