@@ -114,7 +114,7 @@ family_of() {
 		END {
 			for (pid in parent) {
 				depth = 0
-				for (up = pid; up != first && up + 0 > 1 && up in parent; up = parent[up]) depth++
+				for (up = pid; up != first && up + 0 > 1 && (up in parent); up = parent[up]) depth++
 				if (up == first) print depth, pid
 			}
 		}' | sort -n | cut -d ' ' -f 2
