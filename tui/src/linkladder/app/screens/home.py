@@ -182,7 +182,9 @@ the link, climb the ladder, read the report.
         self._mark()
 
     def _offered(self, view: HomeView) -> list[str]:
-        return offered(view, self._measuring(), self.ladder_app.backend.pairing().waits)
+        waits = self.ladder_app.backend.pairing().waits
+        self._code_waits = self._code_waits or waits
+        return offered(view, self._measuring(), waits)
 
     def on_option_list_option_highlighted(self) -> None:
         self._mark()

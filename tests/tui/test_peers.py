@@ -1,0 +1,141 @@
+"""Home's peers: asked again and again while nothing else is going on, and never while something is measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import synth
+from helpers import seen, until
+from linkladder.app.backend import PeerView
+from linkladder.app.main import TICK, LadderApp
+from linkladder.app.screens import home
+from linkladder.app.screens.homelines import peer_line, peer_lines
+
+pytestmark = pytest.mark.asyncio
+UNASKED = PeerView("beta", ("10.7.0.2",))
+SILENT = "answers ping, but linkladder does not answer"
+
+
+class Asked:
+    """Every question that the peers were asked, and what they answer now."""
+
+    def __init__(self, backend) -> None:
+        self.names: list[str] = []
+        self.change = {"reachable": True, "rtt_ms": 0.214}
+        backend.probe = self
+
+    async def __call__(self, peer: PeerView) -> PeerView:
+        self.names.append(peer.name)
+        return replace(peer, **self.change)
+
+
+@pytest.fixture
+def backend(monkeypatch):
+    monkeypatch.setattr(home, "SPARE", 0.0)
+    made = synth.settled()
+    made.peers = (UNASKED,)
+    return made
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """A tick apart."""
+    monkeypatch.setattr(home, "PEEK", 1)
+    monkeypatch.setattr(home, "ASK", 1)
+
+
+async def test_one_that_stops_answering_is_seen_without_a_key(backend, often):
+    asked = Asked(backend)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "reachable, round trip 0.214 ms")
+        asked.change = {"reachable": False, "reason": SILENT, "rtt_ms": 0.3}
+        text = await until(pilot, f"10.7.0.2 {SILENT}")
+        assert "asking ..." not in text
+        asked.change = {"reachable": True, "reason": "", "rtt_ms": None}
+        await until(pilot, "10.7.0.2 reachable")
+
+
+async def test_nobody_is_asked_behind_another_place(backend, often):
+    asked = Asked(backend)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "reachable, round trip")
+        await pilot.press("r")
+        await until(pilot, "1 run")
+        before = len(asked.names)
+        await pilot.pause(3 * TICK)
+        assert len(asked.names) == before
+        await pilot.press("escape")
+        await until(pilot, "Next step")
+        await pilot.pause(2 * TICK)
+        assert len(asked.names) > before
+
+
+async def test_nobody_is_asked_while_a_run_goes_on(backend, often):
+    """Not even on the way in: packets of our own are no part of what is measured."""
+    asked = Asked(backend)
+    await backend.start(synth.the_plan())
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Watch the run")
+        await until(pilot, "10.7.0.2 not asked while a run goes on")
+        await pilot.pause(3 * TICK)
+        assert asked.names == []
+        await backend.running.control("cancel")
+        await until(pilot, "reachable, round trip 0.214 ms")
+
+
+async def test_a_run_that_another_screen_began_is_seen_before_anybody_is_asked(backend, often):
+    asked = Asked(backend)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "reachable, round trip")
+        await backend.start(synth.the_plan())
+        before = len(asked.names)
+        await until(pilot, "not asked while a run goes on")
+        await pilot.pause(2 * TICK)
+        assert len(asked.names) <= before + 1, "at most the one that was on its way"
+
+
+async def test_coming_back_at_once_does_not_ask_at_once(backend, monkeypatch):
+    """The far sshd counts those that call and do not log in."""
+    monkeypatch.setattr(home, "SPARE", 60.0)
+    asked = Asked(backend)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "reachable, round trip")
+        for _ in range(3):
+            await pilot.press("r")
+            await until(pilot, "1 run")
+            await pilot.press("escape")
+            await until(pilot, "reachable, round trip")
+        assert asked.names == ["beta"]
+        backend.peers = (UNASKED, replace(UNASKED, name="gamma"))
+        app.screen.look()
+        await until(pilot, "gamma 10.7.0.2 reachable")
+
+
+async def test_they_are_asked_every_ten_seconds():
+    assert home.ASK * TICK == 10.0 and home.ASK % home.PEEK == 0
+    assert home.SPARE < 10.0
+
+
+@pytest.mark.parametrize(("count", "names", "rest"), [(4, 4, ""), (5, 3, "and 2 more"), (12, 3, "and 9 more")])
+async def test_none_vanishes_without_a_word(backend, count, names, rest):
+    backend.peers = tuple(replace(UNASKED, name=f"beta-{n}") for n in range(count))
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        text = await until(pilot, "beta-2")
+        text = seen(app)
+        assert [f"beta-{n} " in text for n in range(count)] == [n < names for n in range(count)]
+        assert rest in text and "> Read the report" in text
+
+
+async def test_what_is_said_of_a_peer_fits():
+    for change in ({"reachable": False, "reason": SILENT, "rtt_ms": 0.3}, {"reachable": False, "reason": "no answer"}):
+        assert len(peer_line(replace(UNASKED, **change)).plain) <= 78
+    assert peer_line(replace(UNASKED, reachable=False, reason="no answer")).plain.endswith("out of reach: no answer")
+    assert peer_lines((), False)[0].plain == "none yet: pair with the appliance at the other end"
