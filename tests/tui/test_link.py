@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from helpers import until
+import pytest
+from textual.widgets import Input
+
+import synth
+from helpers import seen, until
+from linkladder.app.backend import PeerView
 from linkladder.app.live import LiveBackend
 from linkladder.app.main import LadderApp
-from linkladder.model import Path, RungName
+from linkladder.model import Path, RungName, RunState
 from linkladder.plan import load_link
+from linkladder.store import Store
 
 pytestmark = pytest.mark.asyncio
 
@@ -51,3 +57,99 @@ async def test_what_has_no_field_survives_saving(own_state, monkeypatch):
     assert (kept.encap_bytes, kept.pass_ratio, kept.dscp, kept.timestamps) == (50, 0.95, 46, False)
     assert (kept.port_bps, kept.circuit) == (before.contract.port_bps, "C-7")
     assert after.paths == before.paths and after.paths[RungName.LOCALHOST] == Path("127.0.0.2", "127.0.0.2")
+
+
+GIGABIT = replace(synth.NICS[1], speed_bps=1e9, mtu=9000)
+FAST = replace(synth.NICS[1], name="vmx1", speed_bps=25e9, addresses=("10.8.0.1",))
+GAMMA = PeerView("gamma", ("10.8.0.2",), True, 0.3)
+
+
+@pytest.fixture
+def newcomer():
+    """Two peers, each behind an interface of its own, and nothing described."""
+    made = synth.fresh()
+    made.host = replace(made.host, nics=(GIGABIT, FAST))
+    made.peers = (synth.BETA, GAMMA)
+    return made
+
+
+def fields(app: LadderApp) -> tuple[str, str, str, str]:
+    return tuple(app.screen.query_one(f"#{key}", Input).value for key in ("port", "rate", "mtu", "local-dc-link"))
+
+
+async def test_the_first_contract_is_that_of_the_interface_on_the_way(newcomer):
+    """On gigabit a newcomer must not be judged against ten that nobody sold."""
+    app = LadderApp(newcomer)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Describe the link")
+        await pilot.press("enter")
+        await until(pilot, "Port rate and MTU are those of vmx0; put in what was bought.")
+        assert fields(app) == ("1G", "", "9000", "10.7.0.1")
+        app.screen.query_one("#peer-dc-link").focus()
+        await pilot.press("right")
+        await until(pilot, "those of vmx1")
+        assert fields(app) == ("25G", "", "1500", "10.8.0.1")
+        app.screen.query_one("#port").focus()
+        await pilot.press("ctrl+u", *"2G")
+        await until(pilot, "At most 1.88 Gb/s of TCP fits into the port's 2.00 Gb/s")
+        assert "those of" not in seen(app), "it is the person's own now"
+        app.screen.query_one("#peer-dc-link").focus()
+        await pilot.press("left")
+        await until(pilot, "10.7.0.1")
+        assert fields(app)[0] == "2G", "what was typed stays"
+        await pilot.press("f3")
+        await until(pilot, "Next step")
+    assert newcomer.described.contract.port_bps == 2e9
+
+
+async def test_the_way_is_the_systems_word(newcomer):
+    """10.7.0.2 looks like vmx0's network; the route to it may be another."""
+    newcomer.way = {"10.7.0.2": "vmx1"}.get
+    app = LadderApp(newcomer)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Describe the link")
+        await pilot.press("enter")
+        await until(pilot, "those of vmx1")
+        assert fields(app) == ("25G", "", "1500", "10.8.0.1")
+
+
+async def test_what_was_saved_is_kept_whatever_the_interface(newcomer):
+    newcomer.described = synth.LINK
+    app = LadderApp(newcomer)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Climb the ladder")
+        await pilot.press("e")
+        text = await until(pilot, "vmx0 runs at 1.00 Gb/s, less than was bought.")
+        assert "those of" not in text
+        assert fields(app)[:3] == ("10G", "", "1500")
+        app.screen.query_one("#peer-same-host").focus()
+        await pilot.press("right")
+        await pilot.pause(0.2)
+        assert fields(app)[:3] == ("10G", "", "1500")
+
+
+async def test_an_interface_that_does_not_tell_its_speed_leaves_ten(newcomer):
+    newcomer.host = replace(newcomer.host, nics=(replace(GIGABIT, speed_bps=None),))
+    app = LadderApp(newcomer)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Describe the link")
+        await pilot.press("enter")
+        await until(pilot, "vmx0 does not tell its speed, so the port rate is a guess")
+        assert fields(app)[:3] == ("10G", "", "9000")
+
+
+async def test_a_far_end_that_was_too_weak_is_said(own_state, monkeypatch):
+    """It is known from the last run, which is where the real backend has it from."""
+    (own_state / "link.toml").write_text(WRITTEN)
+    backend = LiveBackend("this screen")
+    monkeypatch.setattr(backend, "findings", tuple)
+    store = Store(own_state)
+    run = store.begin(synth.the_plan(), "beta")
+    store.host(run, "beta", replace(synth.HOST, name="b", cores=1))
+    store.finish(run, RunState.COMPLETE, "PASS")
+    store.close()
+    app = LadderApp(backend)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, "1 vCPU at beta")
