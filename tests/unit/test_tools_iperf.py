@@ -174,7 +174,7 @@ def test_a_server_that_died_is_named(captures: Path, folder: str) -> None:
 def test_a_short_outage_is_a_result_with_a_warning(captures: Path, folder: str) -> None:
     outcome = trial(captures / folder, "flap")
     assert outcome.ok, outcome.reason
-    assert "nothing arrived in 1 of 4 counted seconds (forward)" in outcome.warnings
+    assert "nothing arrived in 1 of 4 counted seconds (near to far)" in outcome.warnings
 
 
 @pytest.mark.parametrize("folder", BOTH)
