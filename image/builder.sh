@@ -118,7 +118,7 @@ carry_in() {
 }
 
 builder_tree() {
-	(cd "$top" && tar -cf - --exclude=__pycache__ LICENSE build.sh poudriere.conf image overlay ports tui) |
+	(cd "$top" && tar -cf - --exclude=__pycache__ LICENSE build.sh poudriere.conf image overlay ports tui/pyproject.toml tui/src) |
 		builder_run 'rm -rf /build/tree && mkdir -p /build/tree && tar -xf - -C /build/tree'
 }
 

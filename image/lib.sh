@@ -43,7 +43,14 @@ download() {
 	if command -v fetch >/dev/null 2>&1; then
 		fetch -q -r -o "$2.part" "$1" || die "$1 could not be downloaded"
 	else
-		curl -fsSL -C - -o "$2.part" "$1" || die "$1 could not be downloaded"
+		status=0
+		curl -fsSL -C - -o "$2.part" "$1" || status=$?
+		if [ "$status" -eq 33 ]; then # the server cannot go on where it stopped: from the beginning
+			rm -f "$2.part"
+			status=0
+			curl -fsSL -o "$2.part" "$1" || status=$?
+		fi
+		[ "$status" -eq 0 ] || die "$1 could not be downloaded"
 	fi
 	mv "$2.part" "$2"
 }

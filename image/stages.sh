@@ -214,6 +214,8 @@ stage_bulk() {
 bulk_build() {
 	jail_root >/dev/null
 	[ -d "$work/overlay-ports/net-mgmt/linkladder" ] || not_yet 'ports tree' ports
+	# Under the same version poudriere would keep the package of before, whatever this tree has become.
+	rm -f "$work/poudriere/data/packages/$jail-$tree"/All/linkladder-[0-9]*.pkg
 	own_source "$work/overlay-ports/net-mgmt/linkladder/source.tar"
 	poudriere_here bulk -j "$jail" -p "$tree" -O linkladder-overlay -f "$top/ports/pkglist"
 }

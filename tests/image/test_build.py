@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import http.server
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -228,3 +231,23 @@ own_package '{packages}'
     listed = (tmp_path / "own-package/plist").read_text()
     assert "/usr/local/bin/linkladder-priv\n" in listed
     assert [line.split()[1] for line in (tmp_path / "trace").read_text().splitlines()] == ["create", "repo"]
+
+
+def test_a_download_goes_on_or_begins_anew_and_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "served").write_bytes(b"the whole file")
+    (tmp_path / "file.part").write_bytes(b"the whole")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))  # it knows no ranges
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        place = f"http://127.0.0.1:{server.server_port}"
+
+        def get(name: str) -> subprocess.CompletedProcess[str]:
+            script = f". '{TOP}/image/lib.sh'; download {place}/{name} '{tmp_path}/file'"
+            return subprocess.run(["sh", "-euc", script], capture_output=True, text=True, timeout=50)
+
+        gone = get("gone")
+        assert gone.returncode == 3 and "could not be downloaded" in gone.stderr and not (tmp_path / "file").exists()
+        done = get("served")
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "file").read_bytes() == b"the whole file" and not (tmp_path / "file.part").exists()

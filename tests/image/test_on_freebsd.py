@@ -151,10 +151,14 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
         "ports",
     }
     assert all(Path(place).is_file() for place in inputs.values())
-    # The branch as it is now, when it is asked for again.
+    # The branch as it is now, when it is asked for again; and linkladder as it is in this tree now.
+    before = freebsd.work / "poudriere/data/packages/linkladder-linkladder/All/linkladder-0.1.0.pkg"
+    before.parent.mkdir()
+    before.write_text("of another tree")
     packed(tmp_path / "branch.tar.xz", {"freebsd-ports/net/Makefile": b"later:"})
     assert freebsd.build(*stages, "--again", "ports", **online, LL_MANIFEST_SHA256=published).returncode == 0
     assert (freebsd.work / "ports/net/Makefile").read_text() == "later:"
+    assert not before.exists()
 
 
 def test_what_this_machine_lacks_is_said_before_any_work(freebsd: FreeBSD, sets: Path, tmp_path: Path) -> None:
