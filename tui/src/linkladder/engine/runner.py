@@ -128,7 +128,8 @@ class Engine:
                 if best:
                     totals[rung.name.value] = max(best)
             if state == RunState.COMPLETE:
-                judged = judge.judge_document(document)
+                over = replace(document, run=replace(document.run, state=state))  # what still runs is provisional
+                judged = judge.judge_document(over)
                 rungs = {r.rung: _words(r.judgement) for r in judged.rungs}
                 self.store.finish(self.run_id, state, _words(judged.judgement), reason, rungs)
             else:
