@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,7 @@ from helpers import seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.live import LiveBackend
 from linkladder.app.main import LadderApp
+from linkladder.errors import EnvironmentFault
 from linkladder.model import Path, RungName, RunState
 from linkladder.plan import load_link
 from linkladder.store import Store
@@ -153,3 +156,55 @@ async def test_a_far_end_that_was_too_weak_is_said(own_state, monkeypatch):
         await until(pilot, "Next step")
         await pilot.press("e")
         await until(pilot, "1 vCPU at beta")
+
+
+async def test_more_enters_while_a_run_comes_up_start_no_second():
+    """The second would only be told that a run is going on already, which a newcomer's next Enter would ask again."""
+    backend, ready, begun = synth.settled(), asyncio.Event(), []
+    start, save = backend.start, backend.save_link
+
+    async def slowly(plan, resume=""):
+        begun.append(plan.name)
+        await ready.wait()
+        return await start(plan, resume)
+
+    def save_slowly(link):
+        begun.append("saved")
+        time.sleep(0.3)
+        save(link)
+
+    backend.start, backend.save_link = slowly, save_slowly
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, "[ Climb the ladder ]")
+        await until(pilot, "At most")
+        for _ in range(3):
+            await pilot.press("enter")
+            await pilot.pause(0.05)
+        await until(pilot, "The run is being started ...")
+        await pilot.press("enter", "enter")
+        ready.set()
+        await until(pilot, "plan quick running")
+    assert begun == ["saved", "quick"]
+
+
+async def test_a_start_that_fails_is_told_and_can_be_tried_again():
+    backend, tried = synth.settled(), []
+
+    async def fails(plan, resume=""):
+        tried.append(plan.name)
+        raise EnvironmentFault("the disk is full", "No space left on device", "delete old runs")
+
+    backend.start = fails
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        for times in (1, 2):
+            await until(pilot, "At most")
+            await pilot.press("f2")
+            await until(pilot, "The disk is full")
+            assert len(tried) == times
+            await pilot.press("enter")

@@ -60,6 +60,7 @@ class LadderApp(Sturdy):
             self.loaded.set()
         self.session: Session | None = None
         self.progress: Progress | None = None
+        self.starting = False  # a run that is not there yet
         self._unreadable = False
         self._doctor: Aside[tuple[Finding, ...]] = Aside()
 
@@ -134,9 +135,14 @@ class LadderApp(Sturdy):
         self.progress = Progress()
         return self.progress
 
-    @work(exclusive=True, group="start")
-    async def climb(self, plan: Plan, resume: str = "") -> None:
-        """Start a run and open the Ladder on it."""
+    def climb(self, plan: Plan, resume: str = "") -> None:
+        """Start a run and open the Ladder on it; one more Enter while it comes up does not start another."""
+        if not self.starting:
+            self.starting = True
+            self._climb(plan, resume)
+
+    @work(group="start")
+    async def _climb(self, plan: Plan, resume: str) -> None:
         from linkladder.app.screens.ladder import LadderScreen
 
         try:
@@ -144,6 +150,8 @@ class LadderApp(Sturdy):
         except Exception as error:
             self.complain(error)
             return
+        finally:
+            self.starting = False
         self.watch_run(session)
         self.back_home()
         self.push_screen(LadderScreen())

@@ -74,6 +74,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.view: HomeView | None = None
         self.choices: dict[str, PlanChoice] = {}
         self.ways: dict[str, str] = {}  # address -> own interface
+        self._keeping = False
         self.carrier: Nic | None = None  # of the link's traffic; what it could carry is the first contract
 
     def body(self) -> ComposeResult:
@@ -81,6 +82,10 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     def on_mount(self) -> None:
         self.load()
+
+    def on_screen_resume(self) -> None:
+        """A run that could not be started was told of; what is proven is said again."""
+        self.changed()
 
     @work(exclusive=True, group="link")
     async def load(self) -> None:
@@ -263,11 +268,21 @@ stand for several rungs when you move it between hosts: linkladder asks before e
     def action_climb(self) -> None:
         self.keep(True)
 
-    @work(exclusive=True, group="keep")
-    async def keep(self, climb: bool) -> None:
+    def keep(self, climb: bool) -> None:
+        """Another Enter meanwhile changes nothing: on a slow machine it would begin it all anew, each time."""
+        if self.view is not None and not self._keeping and not self.ladder_app.starting:
+            self._keeping = True
+            self._keep(climb)
+
+    @work(group="keep")
+    async def _keep(self, climb: bool) -> None:
+        try:
+            await self._save(climb)
+        finally:
+            self._keeping = False
+
+    async def _save(self, climb: bool) -> None:
         app = self.ladder_app
-        if self.view is None:
-            return
         try:
             link = self.described()
         except UsageError as error:
@@ -281,6 +296,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         if climb:
             plan = await app.ask(app.backend.plan, self.query_one("#plan", Choice).value, link)
             if plan:
+                self.query_one("#note", Static).update("The run is being started ...")
                 app.climb(plan)
         else:
             self.notify("The link is saved")
