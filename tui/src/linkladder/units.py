@@ -72,6 +72,11 @@ def three(number: float) -> str:
     return f"{rounded:.{max(digits, 0)}f}"
 
 
+def sentence(text: str) -> str:
+    """With its full stop, unless it ends as a question."""
+    return text if text.endswith("?") else f"{text.rstrip('.')}."
+
+
 def duration(seconds: float) -> str:
     """'45 s', '3 min 20 s', '2 h 5 min'."""
     whole = max(0, round(seconds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -165,8 +166,9 @@ class Progress:
             case events.Paused():
                 self.paused = True
             case events.PeerLost():
-                again = f", trying again in {event.retry_in:.0f} s" if event.retry_in else ", given up"
-                self.lost, self.missing = f"{event.peer} is out of reach: {event.reason}{again}", event.peer
+                again = f", trying again in {math.ceil(event.retry_in)} s" if event.retry_in else ", given up"
+                why = event.reason.rstrip(".?")  # a hint may be a question, and the sentence goes on
+                self.lost, self.missing = f"{event.peer} is out of reach: {why}{again}", event.peer
                 self.notices.append(self.lost)
             case events.PeerBack():
                 self.lost = self.missing = ""

@@ -370,7 +370,7 @@ class Engine:
         """It went in the middle of something, which is done again once it is back."""
         self._lost.add(peer)
         await self._drop(peer)
-        self._emit(ev.Notice(f"{error}; the trial will be done again"))
+        self._emit(ev.Notice(f"{str(error).rstrip('.')}; the trial will be done again"))
 
     async def _drop(self, peer: str) -> None:
         far = self._far.pop(peer, None)

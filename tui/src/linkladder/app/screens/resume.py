@@ -20,7 +20,8 @@ async def offer(app: LadderApp, run: RunSummary, title: str, no: str) -> bool:
     if document is None:
         return True
     why = f", because {run.reason}" if run.reason else ""
-    text = f"Run {run.id} (plan {run.plan}) ended early{why}. {rest(document)} Go on where it stopped?"
+    ended = units.sentence(f"Run {run.id} (plan {run.plan}) ended early{why}")
+    text = f"{ended} {rest(document)} Go on where it stopped?"
     if not await app.push_screen_wait(Question(title, text, "Go on", no)):
         return False
     app.climb(document.run.plan, run.id)

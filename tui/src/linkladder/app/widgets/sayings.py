@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from linkladder import units
 from linkladder.app.backend import Session
 from linkladder.app.progress import Progress
 from linkladder.model import RunState
@@ -49,10 +50,10 @@ def say(progress: Progress, session: Session | None, answered: bool, asked: str)
 def _over(progress: Progress) -> Text:
     if progress.state is RunState.COMPLETE:
         return Text("The run is complete. Press Enter to read what it shows.", "bold")
-    why = f": {progress.reason.rstrip('.')}" if progress.reason else ""
+    ended = units.sentence(f"The run ended early{f': {progress.reason}' if progress.reason else ''}")
     again = "; Esc leads to Home, where it can be taken up again" if progress.reason != CANCELLED else ""
     first = f" Before that check power, cable and address of {progress.missing}." if progress.missing and again else ""
-    return Text(f"The run ended early{why}. What was measured is kept. Press Enter to read it{again}.{first}")
+    return Text(f"{ended} What was measured is kept. Press Enter to read it{again}.{first}")
 
 
 def _notices(progress: Progress, shown: list[str]) -> Text:
