@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-import synth
+import recordings
 from linkladder import eventlog
 from linkladder.app.progress import Progress, Stage
 from linkladder.codec import CodecError
 from linkladder.model import RunState
 
-
-def test_every_event_comes_back():
-    for at, event in synth.the_log():
-        assert eventlog.parse(eventlog.dump(event, at)) == (round(at, 3), event)
+LOG = recordings.load("quick").entries
 
 
 def test_tail_sees_lines_as_they_are_finished(tmp_path):
     path = tmp_path / "log.jsonl"
     tail = eventlog.Tail(path)
     assert tail.poll() == []
-    lines = [eventlog.dump(event, at) for at, event in synth.the_log()[:3]]
+    lines = [eventlog.dump(event, at) for at, event in LOG[:3]]
     path.write_text(lines[0] + "\n" + lines[1][:20], encoding="utf-8")
     assert len(tail.poll()) == 1
     with path.open("a") as file:
         file.write(lines[1][20:] + "\n" + lines[2][:-1])
-    assert [at for at, _ in tail.poll()] == [synth.the_log()[1][0]]
+    assert [at for at, _ in tail.poll()] == [LOG[1][0]]
     assert len(list(eventlog.read(path))) == 2  # the third line was cut short
 
 
@@ -37,19 +34,20 @@ def test_foreign_lines_are_named(line):
 
 def test_progress_at_the_end_of_a_run():
     progress = Progress()
-    for at, event in synth.the_log():
+    for at, event in LOG:
         progress.apply(event, at)
     assert progress.over and progress.state is RunState.COMPLETE
     assert [r.stage for r in progress.rungs] == [Stage.DONE] * 4
     assert progress.done == progress.trials
     assert progress.whole_left() == pytest.approx(0.0, abs=1.0)
-    assert progress.rung("dc-link").best_bps == pytest.approx(9.21e9)
+    told = recordings.load("quick").verdict("dc-link")
+    assert progress.rung("dc-link").best_bps == pytest.approx(told.best_bps)
 
 
 def test_time_left_only_falls_within_a_trial():
     progress = Progress()
     left = []
-    for at, event in synth.the_log()[:20]:
+    for at, event in LOG[:20]:
         progress.apply(event, at)
         left.append(progress.whole_left())
     assert left == sorted(left, reverse=True)
@@ -58,9 +56,9 @@ def test_time_left_only_falls_within_a_trial():
 
 def test_a_spoilt_line_does_not_take_the_others_along(tmp_path):
     path = tmp_path / "log.jsonl"
-    lines = [eventlog.dump(event, at) for at, event in synth.the_log()[:3]]
+    lines = [eventlog.dump(event, at) for at, event in LOG[:3]]
     path.write_text(f"{lines[0]}\n{lines[1][:30]}\n{lines[2]}\n", encoding="utf-8")
-    assert [at for at, _ in eventlog.read(path)] == [synth.the_log()[n][0] for n in (0, 2)]
+    assert [at for at, _ in eventlog.read(path)] == [LOG[n][0] for n in (0, 2)]
 
 
 def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path):
@@ -76,9 +74,9 @@ def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path):
         real()
 
     log._file.flush = flush
-    log.write(synth.the_log()[0][1])
+    log.write(LOG[0][1])
     assert log.full and not path.with_suffix(".spare").exists()
     log._file.flush = real
-    log.write(synth.the_log()[-1][1])
+    log.write(LOG[-1][1])
     log.close()
     assert [type(event).__name__ for _, event in eventlog.read(path)] == ["RunStarted", "RunFinished"]

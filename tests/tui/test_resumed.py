@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 
 import pytest
 
+import recordings
 import synth
-from helpers import until
-from linkladder import events, plan
+from helpers import SIZES, seen, until
+from linkladder import events, plan, units
 from linkladder.app.main import LadderApp
 from linkladder.app.progress import Progress
-from linkladder.app.screens.resume import rest
-from linkladder.model import RunState
 
 
 def test_what_is_left_of_whole_rung_and_trial():
@@ -28,20 +27,22 @@ def test_what_is_left_of_whole_rung_and_trial():
 
 
 @pytest.mark.asyncio
-async def test_the_question_says_how_long_the_rest_takes():
-    document = synth.the_document()
-    kept = replace(document, rungs=document.rungs[:2])
-    asked = synth.the_plan()
-    left = plan.seconds(asked) - sum(plan.seconds(rung) for rung in asked.rungs[:2])
-    backend = synth.settled()
-    backend.stored = {"20261122": (synth.summary("20261122", RunState.INCOMPLETE), kept)}
-    app = LadderApp(backend)
-    done = sum(plan.trials(rung) for rung in asked.rungs[:2])
-    assert rest(kept).startswith(f"{done} of its {plan.trials(asked)} trials are kept; the rest takes about ")
-    async with app.run_test(size=(80, 25)) as pilot:
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_question_says_how_long_the_rest_takes(size):
+    """Of a run that lost its peer on the last rung."""
+    run = recordings.load("lost")
+    asked = run.document.run.plan
+    stored = {(rung.name, one.parameters.id, trial.repeat) for rung, one, trial in run.trials()}
+    left = [
+        one for rung in asked.rungs for one, repeat in plan.order(rung) if (rung.name, one.id, repeat) not in stored
+    ]
+    assert 0 < len(left) < plan.trials(asked)
+    takes = units.duration(sum(map(plan.trial_seconds, left)))
+    app = LadderApp(recordings.settled("lost"))
+    async with app.run_test(size=size) as pilot:
         await until(pilot, "> Go on with the last run")
         await pilot.press("enter")
-        from linkladder import units
-
-        text = " ".join((await until(pilot, "Go on where it stopped?")).split())
-        assert f"the rest takes about {units.duration(left)}" in text.replace("│ ", "").replace(" │", ""), text
+        await until(pilot, "[ Go on ]")
+        text = " ".join(" ".join(re.findall("│([^│]*)│", seen(app))).split())
+        assert f"{len(stored)} of its {plan.trials(asked)} trials are kept; the rest takes about {takes}." in text
+        assert f"because {run.summary.reason} {len(stored)} of" in text and "Go on where it stopped?" in text
