@@ -5,7 +5,13 @@ top=$1
 shift
 bin=$top/.venv/bin
 cd "$top" || exit 3
-mkdir -p .work
+# What the tests keep to be looked at: screens as text, pictures.  A whole run starts with none.
+if [ -z "${LINKLADDER_ARTIFACTS-}" ]; then
+	LINKLADDER_ARTIFACTS=$top/.work/artifacts
+	[ $# -gt 0 ] || rm -rf "$LINKLADDER_ARTIFACTS"
+fi
+export LINKLADDER_ARTIFACTS
+mkdir -p .work "$LINKLADDER_ARTIFACTS"
 failed=''
 
 step() {
@@ -42,7 +48,7 @@ shell_lint() {
 pytest() {
 	lane=$1
 	shift
-	"$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q --junitxml=".work/tests-$lane.xml" "$@"
+	"$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q -o junit_family=xunit1 --junitxml=".work/tests-$lane.xml" "$@"
 }
 
 # Everything, or what the arguments choose. The tests that measure have the machine to themselves; those that mostly wait
@@ -73,6 +79,7 @@ step shell shell_lint
 step tests tests "$@"
 
 "$bin/python" tests/summary.py .work/tests-*.xml
+printf 'the screens that were seen are kept in %s\n' "$LINKLADDER_ARTIFACTS"
 if [ -n "$failed" ]; then
 	printf 'FAILED:%s\n' "$failed"
 	exit 1

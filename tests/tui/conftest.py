@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,25 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from linkladder.app import terminal
+from terminals import LINKLADDER, Terminal
 
 os.environ.pop("NO_COLOR", None)
 terminal.prepare(os.environ, terminal.survey({"TERM": "xterm", "LANG": "C.UTF-8"}))  # before textual is imported
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """The program on a terminal of its own, once its first frame is there; ended after the test."""
+    made: list[Terminal] = []
+
+    def make(argv: Sequence[str] = LINKLADDER, **environ: str) -> Terminal:
+        made.append(Terminal(argv, LINKLADDER_STATE=str(tmp_path), **environ))
+        made[-1].read(30, until=b"Next step")
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
 
 
 @pytest.fixture

