@@ -6,6 +6,7 @@ import statistics
 from datetime import UTC, datetime
 
 from linkladder import units
+from linkladder.directions import told
 from linkladder.model import Experiment, ExperimentResult, HostFacts, RungName, TrialResult
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
@@ -54,13 +55,13 @@ def sentence(judged: RungJudgement | DocumentJudgement) -> str:
 
 
 def between(hosts: dict[str, HostFacts]) -> str:
-    """The near end first, and which way is forward."""
+    """The near end first."""
     near = hosts["near"].name if "near" in hosts else "the near end"
     far = [f"{h.name} (known as {name})" if h.name != name else name for name, h in hosts.items() if name != "near"]
     if not far:
         return near
     others = ", ".join(far)
-    return f"{near} (near) and {others} (far); near to far is called forward, far to near reverse"
+    return f"{near} (near) and {others} (far)"
 
 
 def css(verdict: Verdict) -> str:
@@ -90,17 +91,17 @@ def window(size: int | None) -> str:
 
 
 def setting(p: Experiment) -> str:
-    """'TCP, 4 streams, window 800k, forward'."""
+    """'TCP, 4 streams, window 800k, near to far'."""
     if p.protocol == "rr":
         return f"TCP request/response, {p.sessions} sessions, {p.request}/{p.response} bytes"
     if p.protocol == "echo":
         return "round trip"
     if p.protocol == "df":
-        return f"path MTU, {p.direction}"
+        return f"path MTU, {told(p.direction)}"
     text = f"{str(p.protocol).upper()}, {p.streams} stream{'s' if p.streams > 1 else ''}"
     text += f", {units.rate(p.udp_rate_bps)} offered" if p.udp_rate_bps else f", window {window(p.window)}"
     text += ", incompressible payload" if p.incompressible else ""
-    return text + f", {p.direction}"
+    return text + f", {told(p.direction)}"
 
 
 def cpu(result: ExperimentResult, end: str) -> str:
