@@ -90,7 +90,10 @@ def test_enter_alone_leads_from_boot_to_a_verdict(unpaired, tmp_path, record_pro
         took = time.monotonic() - began
         (run,) = json.loads(unpaired.linkladder("alpha", "runs", "--json").stdout)
         judged = json.loads(unpaired.linkladder("alpha", "judge", "last", "--json").stdout)
-        print(f"from two unpaired consoles to {run['verdict']} of plan {run['plan']} by Enter alone: {took:.0f} s")
+        record_property(
+            "figure",
+            f"from two unpaired consoles to {run['verdict']} of plan {run['plan']} by Enter alone: {took:.0f} s",
+        )
         assert run["state"] == "complete" and run["verdict"] == words(judged["judgement"]), run
         document = json.loads(unpaired.linkladder("alpha", "show", "last", "--json").stdout)
         assert {rung["name"] for rung in document["rungs"]} == {"localhost", "same-host", "same-vlan", "dc-link"}
