@@ -61,6 +61,12 @@ RATES = {
     RungName.SAME_VLAN: 9.38e9,
     RungName.DC_LINK: 9.21e9,
 }
+ROUND_TRIPS = {
+    RungName.LOCALHOST: 0.02,
+    RungName.SAME_HOST: 0.19,
+    RungName.SAME_VLAN: 0.214,
+    RungName.DC_LINK: 1.21,
+}  # ms
 
 
 def the_plan() -> Plan:
@@ -82,12 +88,20 @@ def sample(second: int, busy: float, used: int) -> HostSample:
 def trial_result(exp, rung: RungName, repeat: int, number: int) -> TrialResult:
     base = TrialResult(f"t{number}", repeat, True, "2026-11-21T10:15:00Z", 14.0)
     if exp.protocol == Protocol.ECHO:
-        return replace(base, rtt=Rtt(20, 20, 0.19, 0.214, 0.31))
+        least = ROUND_TRIPS[rung]
+        return replace(base, rtt=Rtt(20, 20, least, round(least * 1.12, 3), round(least * 1.6, 3)))
     if exp.protocol == Protocol.DF:
         return replace(base, path_mtu=PathMtu((1500,), (), 1500))
-    rate = RATES[rung]
+    rate, length, steady = RATES[rung], int(exp.warmup + exp.duration), exp.protocol == Protocol.UDP
+    if steady:  # it is paced
+        rate = exp.udp_rate_bps
+        sent = int(rate * exp.duration / 8 / 1470)
+        base = replace(base, lost=0, datagrams=sent, jitter_ms=0.01, offered_bps=rate)
     intervals = tuple(
-        Interval(float(s), s + 1.0, int(wobble(rate, s, number) / 8), exp.direction, s >= 3) for s in range(13)
+        Interval(
+            float(s), s + 1.0, int((rate if steady else wobble(rate, s, number)) / 8), exp.direction, s >= exp.warmup
+        )
+        for s in range(length)
     )
     return replace(
         base,
@@ -124,7 +138,9 @@ def the_log() -> list[Entry]:
                 log.append((at + second + 1, events.IntervalSeen(interval)))
                 log.append((at + second + 1, events.Sampled(End.NEAR, sample(second, 41, 1 << 30))))
                 log.append((at + second + 1, events.Sampled(End.FAR, sample(second, 52, 900 << 20))))
-                log.append((at + second + 1, events.RoundTripSeen(float(second), 0.214 + second / 100)))
+                if exp.ping_under_load:
+                    trip = ROUND_TRIPS[rung.name] + second / 100
+                    log.append((at + second + 1, events.RoundTripSeen(float(second), trip)))
             at += seconds
             log.append((at, events.TrialFinished(rung.name, exp.id, result)))
             number += 1
@@ -155,7 +171,7 @@ def the_document(failed: bool = False) -> Document:
     return Document(info, tuple(rungs))
 
 
-def summary(run: str = RUN, state: RunState = RunState.COMPLETE, verdict: str = "PASS") -> RunSummary:
+def summary(run: str = RUN, state: RunState = RunState.COMPLETE, verdict: str = "provisional PASS") -> RunSummary:
     best = {r.value: v for r, v in RATES.items()}
     return RunSummary(run, "2026-11-21T10:15:00+00:00", "", state, "quick", "beta", 14, 0, verdict, best)
 
