@@ -144,3 +144,18 @@ async def test_an_answer_to_a_place_that_was_left_is_no_error(errors):
         await pilot.press("escape")
         await pilot.pause(1.5)
         assert "Next step" in await until(pilot, "Read the report") and not errors
+
+
+async def test_a_message_that_comes_when_its_place_was_left_asks_nothing(errors):
+    """Fields tell of their first values a moment after they are there; Esc may come in between."""
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        place = Asking()
+        await app.push_screen(place)
+        await until(pilot, "asking ...")
+        app.pop_screen()
+        await asyncio.sleep(0.1)
+        place.ask()
+        await pilot.pause(1.5)
+        assert "Next step" in await until(pilot, "Read the report") and not errors

@@ -10,6 +10,7 @@ from textual.await_remove import AwaitRemove
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, Static
+from textual.worker import Worker
 
 from linkladder.app.sturdy import Guarded
 
@@ -65,10 +66,20 @@ class Page(Guarded, Screen[Any]):
     def set_title(self, text: str) -> None:
         self.query_one(TitleBar).update(text)
 
+    _left = False
+
     def remove(self) -> AwaitRemove:
         """What was still being asked goes first: the answer would find a place that is half gone."""
+        self._left = True
         self.workers.cancel_node(self)
         return super().remove()
+
+    def run_worker(self, *args: Any, **options: Any) -> Worker[Any]:
+        """A message that was on its way when the place was left asks nothing any more."""
+        worker = super().run_worker(*args, **options)
+        if self._left:
+            worker.cancel()
+        return worker
 
     def action_back(self) -> None:
         if len(self.app.screen_stack) > 2:
