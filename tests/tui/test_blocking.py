@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import threading
 import time
@@ -42,10 +43,13 @@ def held(monkeypatch) -> Iterator[list[tuple[float, str]]]:
         began = time.thread_time()
         run(handle)
         took = time.thread_time() - began
-        found.append((took, repr(handle) if took > LIMIT else ""))
+        found.append((took, repr(handle) if took > LIMIT else ""))  # its words are costly
 
     monkeypatch.setattr(asyncio.Handle, "_run", timed)
-    return found
+    gc.collect()
+    gc.freeze()  # what the tests before have left is not gone through again and again
+    yield found
+    gc.unfreeze()
 
 
 async def test_no_screen_calls_what_may_block_on_the_event_loop(held):
