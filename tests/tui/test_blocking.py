@@ -7,7 +7,7 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -31,6 +31,7 @@ from test_many_trials import filled
 BLOCKING = """home facts findings settings appliance log_lines link save_link plans plan ceiling runs load judge compare
     delete export reach sticks current paired disks""".split()
 LIMIT = 0.25  # seconds of the loop's own CPU time, which other programs take nothing of
+RUNS = 20
 
 
 @pytest.fixture
@@ -52,22 +53,28 @@ def held(monkeypatch) -> Iterator[list[tuple[float, str]]]:
     gc.unfreeze()
 
 
-async def test_no_screen_calls_what_may_block_on_the_event_loop(held):
-    """Files, store and sysctl are asked in threads, whichever screen asks."""
-    backend = synth.settled()
-    backend.log = ["something was written down"]
+def asked_on_the_loop(backend: Any) -> list[str]:
+    """The blocking methods that were called in this thread, which is the event loop's."""
     loop_thread, wrong = threading.get_ident(), []
 
-    def watched(name, call):
-        def answers(*args):
+    def watched(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def answers(*args: Any) -> Any:
             if threading.get_ident() == loop_thread:
-                wrong.append((name, app.screen))
+                wrong.append(name)
             return call(*args)
 
         return answers
 
     for name in BLOCKING:
         setattr(backend, name, watched(name, getattr(backend, name)))
+    return wrong
+
+
+async def test_no_screen_calls_what_may_block_on_the_event_loop(held):
+    """Files, store and sysctl are asked in threads, whichever screen asks."""
+    backend = synth.settled()
+    backend.log = ["something was written down"]
+    wrong = asked_on_the_loop(backend)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
@@ -92,9 +99,9 @@ async def test_no_screen_calls_what_may_block_on_the_event_loop(held):
 
 @pytest.fixture
 def real(unused_tcp_port) -> tuple[LiveBackend, str]:
-    """The real backend with two hundred runs, a long log, and a pairing window on this machine alone; the last run."""
+    """The real backend with runs of five hundred trials, a long log, a pairing window on this machine; the last run."""
     backend = LiveBackend("this screen")
-    last = filled(backend.folder, 200)
+    last = filled(backend.folder, RUNS)
     (backend.folder / "linkladder.log").write_text("".join(f"this is line {n}\n" for n in range(5000)))
     service = PairingService(name="alpha", port=unused_tcp_port, bind="127.0.0.1", discover=False)
     backend._pairing = PairingAdapter(service)
@@ -104,9 +111,10 @@ def real(unused_tcp_port) -> tuple[LiveBackend, str]:
 async def test_the_real_backend_never_holds_the_event_loop(real, held, record_property):
     """Every place on a store that is full, and a run that is joined late, with all its log to be read."""
     backend, last = real
+    wrong = asked_on_the_loop(backend)
     app = LadderApp(backend)
     words = {
-        "Pair": "Heard on this segment", "Runs": "200 runs", "Tunables": "in force", "Doctor": "iperf",
+        "Pair": "Heard on this segment", "Runs": f"{RUNS} runs", "Tunables": "in force", "Doctor": "iperf",
         "Log": "this is line 4999", "Machine": "memory", "Trusted": "none yet",
     }  # fmt: skip
     kept = [(name, make, words.get(name, said)) for name, make, said in places() if name not in ("Compare", "Help")]
@@ -122,13 +130,14 @@ async def test_the_real_backend_never_holds_the_event_loop(real, held, record_pr
                 await until(pilot, "Written:", 20)
             await home(pilot)
         app.push_screen(RunsScreen())
-        await until(pilot, "200 runs")
+        await until(pilot, f"{RUNS} runs")
         await pilot.press("space", "down", "space", "c")
         await until(pilot, "linkladder Compare", 20)
         await home(pilot)
         await joined_late(pilot, backend)
     longest = max(took for took, _ in held)
     record_property("figure", f"longest hold of the event loop, of {len(held)}: {longest * 1000:.0f} ms of CPU")
+    assert wrong == []
     assert not [one for one in held if one[0] > LIMIT]
 
 
