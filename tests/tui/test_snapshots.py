@@ -1,54 +1,21 @@
-"""Ten pictures of the main screens; look at the report when one differs, then --snapshot-update."""
+"""Ten pictures of the main screens, of runs recorded in the lab; look at the report when one differs, then
+--snapshot-update."""
 
 from __future__ import annotations
 
 import pytest
 
-import synth
+import recordings
 from helpers import settled, until
-from linkladder.app.backend import Heard
+from linkladder import events, units
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.link import LinkScreen
 from linkladder.app.screens.pair import PairScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
 
 CONSOLE, ROOMY = (80, 25), (120, 40)
-
-
-class Still:
-    """A clock that moves only when told: pictures must not depend on how fast the machine is."""
-
-    def __call__(self) -> float:
-        return 0.0
-
-
-async def ladder(app: LadderApp, at: float, moves: int = 0) -> None:
-    """The Ladder screen as it is `at` seconds into the recorded run."""
-    from linkladder.app.replay import ReplaySession
-
-    session = ReplaySession(app.backend.entries, clock=Still())
-    app.backend.running = session
-    app.watch_run(session)
-    for _ in range(moves):
-        session.skip_to(10_000)
-        await session.poll_into(app.progress)
-        session._held = False
-    session.skip_to(at)
-    await session.poll_into(app.progress)
-    app.push_screen(LadderScreen())
-
-
-@pytest.fixture(autouse=True)
-def poll_into(monkeypatch):
-    from linkladder.app.replay import ReplaySession
-
-    async def take(self, progress):
-        for at, event in await self.poll():
-            progress.apply(event, at)
-
-    monkeypatch.setattr(ReplaySession, "poll_into", take, raising=False)
+RUN = recordings.load("quick")
 
 
 @pytest.fixture(autouse=True)
@@ -68,33 +35,34 @@ def test_home(snap_compare, size):
     async def ready(pilot):
         await until(pilot, "PASS")
         await until(pilot, "Quit")
+        await until(pilot, "of 9 checks")
         await settled(pilot)
 
-    assert snap_compare(LadderApp(synth.settled()), terminal_size=size, run_before=ready)
+    assert snap_compare(LadderApp(recordings.settled("quick")), terminal_size=size, run_before=ready)
 
 
 def test_home_out_of_the_box_ascii(snap_compare):
     async def ready(pilot):
         await until(pilot, "Quit")
         await until(pilot, "Open pairing")
+        await until(pilot, "of 9 checks")
         await settled(pilot)
 
-    assert snap_compare(LadderApp(synth.fresh(), Glyphs.ASCII), terminal_size=CONSOLE, run_before=ready)
+    assert snap_compare(LadderApp(recordings.fresh(), Glyphs.ASCII), terminal_size=CONSOLE, run_before=ready)
 
 
 def test_pair_code(snap_compare):
-    backend = synth.fresh()
-    backend.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
+    heard, compared, _ = recordings.pairing()
 
     async def ready(pilot):
         pilot.app.push_screen(PairScreen())
-        await until(pilot, "heard 2 s ago")
+        await until(pilot, heard.heard[0].address)
         await pilot.press("enter")
-        await until(pilot, "402 917")
+        await until(pilot, " ".join(compared.words))
         await until(pilot, "Do it")
         await settled(pilot)
 
-    assert snap_compare(LadderApp(backend), terminal_size=CONSOLE, run_before=ready)
+    assert snap_compare(LadderApp(recordings.fresh()), terminal_size=CONSOLE, run_before=ready)
 
 
 def test_link(snap_compare):
@@ -103,39 +71,41 @@ def test_link(snap_compare):
         await until(pilot, "circuit repeats.")
         await settled(pilot)
 
-    assert snap_compare(LadderApp(synth.settled()), terminal_size=CONSOLE, run_before=ready)
+    assert snap_compare(LadderApp(recordings.settled("quick")), terminal_size=CONSOLE, run_before=ready)
 
 
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
 def test_ladder_live(snap_compare, size):
-    began = max(at for at, e in synth.the_log() if type(e).__name__ == "TrialStarted" and e.rung == "same-vlan")
-
     async def ready(pilot):
         await until(pilot, "Quit")
-        await ladder(pilot.app, began + 9.5, moves=1)
-        await until(pilot, "ceiling 9.41")
+        await recordings.watch(pilot.app, RUN, RUN.trial_began("dc-link", "tcp") + 9.5)
+        await until(pilot, f"contract {units.rate(RUN.verdict('dc-link').ceiling.bps)}")
         await settled(pilot)
 
-    assert snap_compare(LadderApp(synth.settled()), terminal_size=size, run_before=ready)
+    assert snap_compare(LadderApp(recordings.settled("quick")), terminal_size=size, run_before=ready)
 
 
 def test_ladder_asks_for_a_move(snap_compare):
+    run = recordings.load("contradicted")
+
     async def ready(pilot):
         await until(pilot, "Quit")
-        await ladder(pilot.app, 10_000)
-        await until(pilot, "Move beta to another host")
+        await recordings.watch(pilot.app, run, run.when(events.WaitingForOperator))
+        await until(pilot, "same-vlan needs you")
         await settled(pilot)
 
-    assert snap_compare(LadderApp(synth.settled()), terminal_size=CONSOLE, run_before=ready)
+    assert snap_compare(LadderApp(recordings.settled("contradicted")), terminal_size=CONSOLE, run_before=ready)
 
 
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
 def test_results_of_the_link(snap_compare, size):
+    run = recordings.load("matrix")
+
     async def ready(pilot):
-        pilot.app.push_screen(ResultsScreen(synth.RUN))
-        await until(pilot, "Circuit")
+        pilot.app.push_screen(ResultsScreen(run.id))
+        await until(pilot, "[run]")
         await pilot.press("left")
-        await until(pilot, "* best setting")
+        await until(pilot, "best setting")
         await settled(pilot)
 
-    assert snap_compare(LadderApp(synth.settled()), terminal_size=size, run_before=ready)
+    assert snap_compare(LadderApp(recordings.settled("matrix")), terminal_size=size, run_before=ready)
