@@ -69,6 +69,7 @@ async def test_the_code_on_the_pair_screen_is_the_one_that_was_compared(size, mo
         await pilot.press("enter")
         text = await until(pilot, f"{compared.code[:3]} {compared.code[-3:]} {' '.join(compared.words)}")
         assert "██" in text, "in large figures"
+        assert text.rstrip().endswith("Help"), "the footer is whole"
         await pilot.press("enter")
         await until(pilot, paired.message)
 

@@ -1,9 +1,10 @@
 """Real lab runs, kept for tests and pictures to replay: `sudo .venv/bin/python tests/tui/recorded/record.py [NAME]`.
 
 It sets the lab up (two network namespaces, alpha and beta), pairs the two as two people would, and measures what
-RECORDINGS lists through the process that the console uses.  Of each run it keeps the event log as it was written
-(NAME.jsonl.xz) and what the store then has of it (NAME.json.xz); of alpha, what it says of itself and of its pairing
-(alpha.json).  Where linkladder lies on the machine that recorded, and what that machine is, is left out.
+RECORDINGS lists through the process that the console uses; that takes ten minutes, in which other work on the machine
+would show in the figures.  Of each run it keeps the event log as it was written (NAME.jsonl.xz) and what the store
+then has of it (NAME.json.xz); of alpha, what it says of itself and of its pairing (alpha.json).  Where linkladder lies
+on the machine that recorded, and what that machine is, is left out.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ shown to wait for you: Confirm the code, on Home, comes back to it.
 F4 lists whom this appliance trusts already, to rename or remove them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "address", "Type an address"),
+        Binding("a", "address", "Address"),
         Binding("o", "open", "Open again"),
         Binding("f4,t", "trusted", "Trusted", key_display="F4"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
