@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from textual.pilot import Pilot
 
 import synth
-from helpers import until
+from helpers import seen, until
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Dialog, Question, Trouble, Words
@@ -42,12 +43,16 @@ def places() -> list[tuple[str, object, str]]:
     ]
 
 
-def footer(app: LadderApp, text: str) -> list[str]:
-    """What the footer offers: six keys at most, and all of them to be read on the last line."""
-    shown = [b.description for _, b, on, _ in app.screen.active_bindings.values() if b.show and on]
-    assert 1 <= len(shown) <= 6, shown
-    assert all(words in text.splitlines()[-1] for words in shown), (shown, text)
-    return shown
+async def footer(pilot: Pilot) -> list[str]:
+    """What the footer offers: six keys at most, and all of them to be read on the last line once it is drawn."""
+    for _ in range(60):
+        shown = [b.description for _, b, on, _ in pilot.app.screen.active_bindings.values() if b.show and on]
+        text = seen(pilot.app)
+        if all(words in text.splitlines()[-1] for words in shown):
+            assert 1 <= len(shown) <= 6, shown
+            return shown
+        await pilot.pause(0.05)
+    raise AssertionError(f"the footer has not all of {shown}:\n{text}")
 
 
 async def test_every_screen_reflows_and_explains_itself():
@@ -68,7 +73,7 @@ async def test_every_screen_reflows_and_explains_itself():
                 assert len(lines) <= height and max(map(len, lines)) <= width, (name, width, height)
                 assert lines[0].split()[0] == "linkladder", (name, text)
                 assert "Esc" in lines[-1] or "?" in lines[-1], (name, text)
-                footer(app, text)
+                await footer(pilot)
             if name == "Help":
                 await home(pilot)
                 continue
@@ -137,18 +142,19 @@ async def test_the_footer_of_a_run_says_what_helps_now(size):
     app = LadderApp(backend)
     async with app.run_test(size=size) as pilot:
         app.climb(synth.the_plan())
-        live = footer(app, await until(pilot, "localhost measuring"))
+        await until(pilot, "localhost measuring")
+        live = await footer(pilot)
         assert live == ["Pause", "Skip", "Commands", "Cancel", "Help"]
         backend.running.skip_to(10_000)
         text = await until(pilot, "Enter Go on")
         assert "Move beta to another host" in " ".join(text.split())
-        assert footer(app, text) == ["Go on", *live]
+        assert await footer(pilot) == ["Go on", *live]
         backend.running.controlling = False
-        footer(app, await until(pilot, "only watching"))
+        await until(pilot, "only watching")
+        await footer(pilot)
         await backend.running.control("cancel")
         await until(pilot, "The run ended early")
-        text = await until(pilot, "Go on c Commands ? Help")  # the footer is drawn a moment later
-        assert footer(app, text) == ["Go on", "Commands", "Help"]
+        assert await footer(pilot) == ["Go on", "Commands", "Help"]
 
 
 async def home(pilot) -> None:
