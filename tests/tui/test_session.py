@@ -120,7 +120,7 @@ async def test_the_next_run_waits_until_the_last_has_cleared_up(process):
 
 async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(tmp_path, monkeypatch):
     from linkladder.app.live import LiveBackend
-    from linkladder.app.screens.home import next_step
+    from linkladder.app.steps import next_step
     from linkladder.store import CANCELLED, Store
 
     monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))

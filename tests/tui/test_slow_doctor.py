@@ -11,7 +11,7 @@ import synth
 from helpers import seen, until
 from linkladder.app.backend import Finding, Health
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.home import health_line
+from linkladder.app.screens.homelines import health_line
 from terminals import Terminal
 
 pytestmark = pytest.mark.asyncio

@@ -18,13 +18,11 @@ from linkladder import __version__
 from linkladder.app.backend import Finding, Health, HomeView, PairStage, PeerView
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.homelines import health_line, host_lines, last_lines, peer_lines
-from linkladder.app.steps import STEPS, next_step, offered
+from linkladder.app.steps import STEPS, offered
 from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
     from linkladder.app.backend import PairingState, Session
-
-__all__ = ["HomeScreen", "health_line", "host_lines", "next_step"]
 
 PEEK = 4  # ticks between two looks for a run that was started elsewhere
 ASK = 5 * PEEK  # ticks between two questions to the peers

@@ -108,7 +108,7 @@ brings the old one back.
 
     @work(exclusive=True, group="read")
     async def load(self) -> None:
-        from linkladder.app.screens.home import host_lines
+        from linkladder.app.screens.homelines import host_lines
 
         app = self.ladder_app
         self.host = await app.ask(app.backend.facts)
