@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def figures(name: str) -> list[str]:
             return [
                 f"{recordings.load(one).id} {recordings.load(one).document.run.plan.name}" for one in recordings.NAMES
             ]
-    return ["alpha", "Host name"]
+    return ["alpha", "Host name", f"{datetime.fromisoformat(run.document.run.ended):%d %b %H:%M}"]
 
 
 @pytest.mark.parametrize("name", MAIN)
