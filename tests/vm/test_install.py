@@ -37,6 +37,7 @@ def boots_alone(machine: Machine, firmware: str) -> str:
         shell = machine.root()
         said = shell.run("mount -p | awk '{ print $1, $2, $3 }'; gpart show -l; cat /etc/fstab", 120)[1]
         assert "/dev/gpt/llroot / ufs" in said and " /state ufs" in said, said
+        assert shell.run("ls /state/old 2>&1")[0] != 0, "all was to be lost"
         assert shell.run("sysctl -n kern.ident kern.bootfile")[1].split() == ["LINKLADDER", "/boot/kernel/kernel"]
         for key in ("/state/linkladder/keys/host_ed25519", "/state/system/ssh/ssh_host_ed25519_key"):
             assert shell.run(f"stat -f %Lp {key}")[1].strip() == "600"
@@ -74,6 +75,13 @@ def test_the_iso_installs_onto_an_empty_disk_that_boots(tmp_path: Path, empty: P
         )
         # The medium is not among the disks; where the empty one hangs depends on the firmware.
         (disk,) = [n for n in shell.run("sysctl -n kern.disks")[1].split() if not n.startswith("cd")]
+        # The state of an installation that was here before must not come back to life.
+        status, said = shell.run(
+            f"gpart create -s gpt {disk} && gpart add -t freebsd-ufs -b 4g {disk} && newfs -U -L llstate {disk}p1 && "
+            f"mount /dev/{disk}p1 /mnt && touch /mnt/old && umount /mnt && gpart destroy -F {disk}",
+            300,
+        )
+        assert status == 0, said
         listed = shell.run("linkladder system install", 120)[1]
         assert f"{disk}, 8.00 GB" in listed and "no partitions" in listed and "cd0" not in listed, listed
         for wrong in ("cd0", "da77"):
