@@ -8,7 +8,7 @@ import pytest
 
 from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial
 from linkladder.judge import compare, judge_document
-from linkladder.model import RungName
+from linkladder.model import Evidence, RungName
 
 
 def test_comparison_says_what_would_have_been_seen() -> None:
@@ -42,3 +42,13 @@ def test_the_diagnosis_looks_at_the_weaker_direction() -> None:
         "300 Mb/s" in said[0] and "69% of the 956 Mb/s that the link can carry is lost to the interconnect" in said[0]
     )
     assert "dc-link: look at the interconnect" in said[-1]
+
+
+def test_what_a_rung_claims_is_not_blamed_for_traffic_that_went_elsewhere() -> None:
+    run = ladder(GOOD, 300e6)
+    elsewhere = Evidence("the link lies between", ("one hop",), contradicts=True)
+    rungs = tuple(dataclasses.replace(r, evidence=elsewhere) if r.name is RungName.DC_LINK else r for r in run.rungs)
+    said = judge_document(dataclasses.replace(run, rungs=rungs)).diagnosis
+    assert "lost to a way that the rung does not claim" in said[0]
+    assert "dc-link: its traffic went another way than the rung claims" in said[-1]
+    assert "interconnect" not in " ".join(said)

@@ -100,7 +100,7 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
     needed = deal.pass_ratio * ceiling(deal).bps
     said = []
     for low, high in itertools.pairwise(climbed):
-        said.append(_step(by_name[low], by_name[high], SUSPECT[high], needed))
+        said.append(_step(by_name[low], by_name[high], _suspect(by_name[high][0]), needed))
     culprit = next((n for n in climbed if min(by_name[n][1].by_direction.values()) < needed), None)
     if culprit is not None:
         weak = by_name[culprit][1]
@@ -108,10 +108,21 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
         look = "an end, not the path, may be what holds it: see its remedies" if held else f"look at {SUSPECT[culprit]}"
         if held and "too scattered" in weak.sentence:
             look = "its repeats are too scattered to say more"
+        if _elsewhere(by_name[culprit][0]):
+            look = "its traffic went another way than the rung claims, see its evidence"
         said.append(f"The first rung below the {units.rate(needed)} that is needed is {culprit}: {look}.")
     elif len(climbed) > 1:
         said.append(f"Every rung measured carries the {units.rate(needed)} that is needed.")
     return tuple(said)
+
+
+def _elsewhere(rung: RungResult) -> bool:
+    """What was measured is another path than the claim names: nothing that the claim names can be blamed."""
+    return rung.evidence is not None and rung.evidence.contradicts
+
+
+def _suspect(rung: RungResult) -> str:
+    return "a way that the rung does not claim (see its evidence)" if _elsewhere(rung) else SUSPECT[rung.name]
 
 
 def _step(
