@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import slowness
 from terminals import Terminal
 
 pytestmark = pytest.mark.alone
@@ -31,7 +32,8 @@ def test_the_first_frame_comes_within_a_second(opened, record_property: Record) 
             break
     own, clock, cpu = min(found)
     record_property("figure", f"first frame after {clock:.2f} s, of which {cpu:.2f} s CPU (promised: 1 s)")
-    assert own < FIRST_FRAME and cpu < FIRST_FRAME, found
+    limit = FIRST_FRAME * slowness()
+    assert own < limit and cpu < limit, found
 
 
 LIVE = f"""
