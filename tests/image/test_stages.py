@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -182,7 +183,9 @@ fingerprint() {{ echo same; }}
 stage_try() {{ sh -c "{inner}"; }}
 run_stage try stage_try
 """
-    process = subprocess.Popen(["sh", "-c", script], stderr=subprocess.PIPE, text=True)
+    # As from a terminal: what a shell started beside itself would have inherited that it ignores INT.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(["sh", "-c", script], stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     try:
         deadline = time.monotonic() + 30
         while len([line for line in running(f"sleep {word}") if "sh -c" not in line]) < 2:
