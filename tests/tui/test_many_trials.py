@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import threading
 import time
@@ -56,6 +57,15 @@ def filled(folder, runs: int) -> str:
         store.finish(run, RunState.COMPLETE, "provisional PASS", rungs={"dc-link": "provisional PASS"})
     store.close()
     return run
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_earlier_tests():
+    """What they have left in memory is not gone through while this one's time is taken; a console has none of it."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
