@@ -52,7 +52,7 @@ pytest() {
 }
 
 # Everything, or what the arguments choose. The tests that measure have the machine to themselves; those that mostly wait
-# for a lab then share it with those that need no lab.
+# for a lab then share it with those of the screens, which mostly wait too, and with all others.
 tests() {
 	rm -f .work/tests-*.xml
 	if [ $# -gt 0 ]; then
@@ -61,13 +61,16 @@ tests() {
 	fi
 	pytest alone -m alone
 	good=$?
-	pytest other -m 'not alone and not lab' >.work/other.txt 2>&1 &
+	pytest screens tests/tui -m 'not alone and not lab' >.work/screens.txt 2>&1 &
+	screens=$!
+	pytest other --ignore tests/tui -m 'not alone and not lab' >.work/other.txt 2>&1 &
 	other=$!
-	trap 'kill "$other" 2>/dev/null' EXIT
+	trap 'kill "$screens" "$other" 2>/dev/null' EXIT
 	pytest lab -m 'lab and not alone' || good=1
+	wait "$screens" || good=1
 	wait "$other" || good=1
 	trap - EXIT
-	cat .work/other.txt
+	cat .work/screens.txt .work/other.txt
 	return "$good"
 }
 
