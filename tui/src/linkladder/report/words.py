@@ -55,13 +55,13 @@ def sentence(judged: RungJudgement | DocumentJudgement) -> str:
 
 
 def between(hosts: dict[str, HostFacts]) -> str:
-    """The near end first."""
+    """The near end first, and how files call the two directions."""
     near = hosts["near"].name if "near" in hosts else "the near end"
     far = [f"{h.name} (known as {name})" if h.name != name else name for name, h in hosts.items() if name != "near"]
     if not far:
         return near
     others = ", ".join(far)
-    return f"{near} (near) and {others} (far)"
+    return f"{near} (near) and {others} (far); in files near to far is called forward, far to near reverse"
 
 
 def css(verdict: Verdict) -> str:
