@@ -159,3 +159,15 @@ async def test_a_message_that_comes_when_its_place_was_left_asks_nothing(errors)
         place.ask()
         await pilot.pause(1.5)
         assert "Next step" in await until(pilot, "Read the report") and not errors
+
+
+async def test_a_tick_while_the_console_is_left_is_no_error(errors, monkeypatch):
+    """The last places are gone before the clock stops."""
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "measuring")
+        with monkeypatch.context() as leaving:
+            leaving.setattr(LadderApp, "_screen_stack", property(lambda _: []))
+            await app._tick()
+    assert errors == []

@@ -100,6 +100,8 @@ class LadderApp(Sturdy):
 
     async def _tick(self) -> None:
         """Take in what the run said since the last look, then let the screen on top redraw."""
+        if not self.screen_stack:  # the console is being left
+            return
         if self.session is not None and self.progress is not None and not self.progress.over:
             try:
                 await self._take(self.session, self.progress)
@@ -107,7 +109,7 @@ class LadderApp(Sturdy):
                 if not self._unreadable:
                     self.complain(error)
                 self._unreadable = True
-        top = self.screen
+        top = next(reversed(self.screen_stack), None)
         if refresh := getattr(top, "on_tick", None):
             with contextlib.suppress(NoMatches):  # of a screen that is being put up or taken down
                 refresh()
