@@ -6,10 +6,13 @@ import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 TESTS = Path(__file__).parent
 sys.path[:0] = [str(TESTS / "lab"), str(TESTS / "seeds")]
+hypothesis.settings.register_profile("shared", deadline=None)  # the machine may be busy with other tests
+hypothesis.settings.load_profile("shared")
 
 
 @pytest.fixture

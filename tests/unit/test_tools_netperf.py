@@ -84,6 +84,22 @@ def test_captured_streams_and_their_window(captures: Path) -> None:
     assert refused.fault == Fault.TOOL and "8388608 bytes were asked, 300000 granted" in refused.reason
 
 
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("NETPERF_INTERVAL[0]=1.000\nNETPERF_INTERVAL[0]=0.000", "given twice"),
+        ("NETPERF_INTERVAL[0]=0.000", "not whole"),
+    ],
+)
+def test_an_interim_result_without_time_is_only_ever_the_last(captures: Path, damage: str, said: str) -> None:
+    outs = [(captures / "netperf-2.7.0-linux" / f"rr-3-{n}.txt").read_text() for n in (1, 2, 3)]
+    assert verdict(RR, tuple(outs)).ok
+    whole = next(line for line in outs[2].splitlines() if line.startswith("NETPERF_INTERVAL[0]="))
+    outs[2] = outs[2].replace(whole, damage)
+    outcome = verdict(RR, tuple(outs))
+    assert not outcome.ok and said in outcome.reason
+
+
 @pytest.mark.parametrize("name", ["maerts-stalled.txt", "rr-stalled.txt"])
 def test_a_link_that_goes_down_is_the_paths_fault(captures: Path, name: str) -> None:
     text = (captures / "netperf-2.7.0-linux" / name).read_text()

@@ -49,6 +49,9 @@ class Session:
         return float(text) if VALUE.match(text) else None
 
 
+PARTS = {"INTERIM_RESULT": "rate", "INTERVAL": "interval", "ENDING": "ending"}
+
+
 @dataclass
 class _Interim:
     rate: float | None = None
@@ -76,13 +79,10 @@ def parse(text: str) -> Session:
         line = line.strip()
         if match := INTERIM.match(line):
             one = seen.setdefault(int(match[2]), _Interim())
-            value = float(match[3])
-            if match[1] == "INTERIM_RESULT":
-                one.rate = value
-            elif match[1] == "INTERVAL":
-                one.interval = value
-            else:
-                one.ending = value
+            part, value = PARTS[match[1]], float(match[3])
+            if getattr(one, part) not in (None, value):
+                session.conflict = session.conflict or f"interim result {match[2]} is given twice"
+            setattr(one, part, value)
         elif match := UNITS.match(line):
             seen.setdefault(int(match[1]), _Interim()).units = match[2]
         elif match := SELECTOR.match(line):
@@ -101,7 +101,7 @@ def _join(session: Session, seen: dict[int, _Interim]) -> None:
             session.conflict = session.conflict or f"interim result {place} is missing"
         piece = seen[number].piece()
         last = session.pieces[-1].end if session.pieces else None
-        if seen[number].too_short():
+        if seen[number].too_short() and number == max(seen):
             continue
         if piece is None:
             session.conflict = session.conflict or f"interim result {number} is not whole"
