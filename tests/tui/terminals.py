@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -19,6 +20,14 @@ import psutil
 
 CLEAN = ("TEXTUAL", "ESCDELAY", "NO_COLOR", "COLORTERM", "LC_", "LANG", "LINKLADDER", "COLUMNS", "LINES")
 LINKLADDER = (sys.executable, "-m", "linkladder")
+
+
+def kept_waiting(pid: int | str = "self") -> float:
+    """Seconds for which a process could have gone on, and the system let others run; unknown is none."""
+    with contextlib.suppress(OSError, IndexError):
+        tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[1]) for task in tasks) / 1e9
+    return 0.0
 
 
 class Terminal:
@@ -59,11 +68,8 @@ class Terminal:
         return sum(psutil.Process(self.process.pid).cpu_times()[:2])
 
     def waited(self) -> float:
-        """Seconds for which it could have gone on, and the system let others run; unknown is none."""
-        try:
-            return int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1]) / 1e9
-        except (OSError, IndexError):
-            return 0.0
+        """Seconds for which it could have gone on, and the system let others run."""
+        return kept_waiting(self.process.pid)
 
     def hang_up(self) -> None:
         os.close(self.far)

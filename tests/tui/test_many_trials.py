@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import itertools
 import threading
@@ -11,7 +10,6 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +26,7 @@ from linkladder.app.screens.runs import RunsScreen
 from linkladder.model import Protocol, RunState
 from linkladder.store import Store
 from linkladder.store.database import _dump
+from terminals import kept_waiting
 
 TRIALS = 10_000
 AIM = 0.2  # seconds, where nothing else is going on
@@ -76,14 +75,6 @@ def backend(monkeypatch):
     made = LiveBackend("this screen")
     monkeypatch.setattr(made, "findings", tuple)
     return made
-
-
-def kept_waiting() -> float:
-    """Seconds for which this process could have gone on, and the system let others run; unknown is none."""
-    with contextlib.suppress(OSError, IndexError):
-        tasks = Path("/proc/self/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[1]) for task in tasks) / 1e9
-    return 0.0
 
 
 async def opened(app: LadderApp, screen: Page, ready: Callable[[Any], bool], words: str) -> tuple[float, float]:

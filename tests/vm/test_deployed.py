@@ -42,16 +42,24 @@ def tool(given: dict[str, str]) -> str:
     return TOOL.format(properties="\n".join(lines))
 
 
+def given(machine: Machine) -> None:
+    """Powered on, told what a deployment gives, and off again with no memory of having booted."""
+    machine.start()
+    machine.await_tui()
+    shell = machine.root()
+    assert shell.run("sysctl -n kern.vm_guest")[1].strip() == "vmware"
+    own = f"linkladder-1b{machine.number:02x}00"
+    assert shell.run("hostname")[1].strip() == own, "without properties, a name of its own"
+    put(shell, "/usr/local/bin/vmtoolsd", tool(GIVEN))
+    shell.run(f"chmod 755 /usr/local/bin/vmtoolsd; {FORGET}", 120)
+    machine.cut()
+
+
 def test_a_first_boot_that_is_cut_off_is_done_again(image: Path, tmp_path: Path) -> None:
     """Wherever the plug is pulled: what was given at deployment is all there in the end, and identity is whole."""
     machine = Machine(tmp_path, image, "cut-off", 13, vmware=True)
     try:
-        machine.start()
-        machine.await_tui()
-        shell = machine.root()
-        put(shell, "/usr/local/bin/vmtoolsd", tool(GIVEN))
-        shell.run(f"chmod 755 /usr/local/bin/vmtoolsd; {FORGET}", 120)
-        machine.cut()
+        given(machine)
         chance = random.Random(3)
         for part in range(4):  # of the time between the kernel's last word and the adapters' first
             machine.start().expect("Dual Console", 300)
@@ -76,14 +84,7 @@ def test_a_first_boot_that_is_cut_off_is_done_again(image: Path, tmp_path: Path)
 def test_the_first_boot_applies_what_was_given_at_deployment(image: Path, tmp_path: Path) -> None:
     machine = Machine(tmp_path, image, "deployed", 10, vmware=True)
     try:
-        machine.start()
-        machine.await_tui()
-        shell = machine.root()
-        assert shell.run("sysctl -n kern.vm_guest")[1].strip() == "vmware"
-        assert shell.run("hostname")[1].strip() == "linkladder-1b0a00", "without properties, a name of its own"
-        put(shell, "/usr/local/bin/vmtoolsd", tool(GIVEN))
-        shell.run(f"chmod 755 /usr/local/bin/vmtoolsd; {FORGET}", 120)
-        machine.cut()
+        given(machine)
         seen = []
         for _ in range(2):
             machine.start()

@@ -31,6 +31,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 PREFIX = "linkladder-priv: "
 LAST_WAIT = 2.0  # seconds for it to end what it started, and itself
+NAMES = {"kernel": "kernel-next", "mtu": "frames"}  # verbs that people know by a shorter name
 _class = "operator"
 
 

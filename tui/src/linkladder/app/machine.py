@@ -8,14 +8,13 @@ import os
 import shutil
 from pathlib import Path
 
-from linkladder import host, privilege
+from linkladder import host, privilege, state
 from linkladder.app.backend import Reach, Setting
 from linkladder.errors import EnvironmentFault
 from linkladder.host import Appliance, Disk, Stick
-from linkladder.host.switches import EXPORT, OPERATOR, STICK
+from linkladder.host.switches import EXPORT, STICK
 
 FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
-VERBS = {"kernel": "kernel-next", "mtu": "frames"}
 INSTALLATION = 3600.0  # seconds for a slow stick
 
 
@@ -52,7 +51,7 @@ class Machine:
         way = host.route_interface(FAR)
         own = [a for n in sorted(nics, key=lambda n: n.name != way) for a in n.addresses if not a.startswith("fe80")]
         plain = sorted(own, key=lambda a: ":" in a)
-        user = OPERATOR if EXPORT.is_dir() else getpass.getuser()
+        user = state.OPERATOR if EXPORT.is_dir() else getpass.getuser()
         return Reach(user, plain[0] if plain else "", host.appliance().ssh)
 
     def export_folder(self, own: Path) -> Path:
@@ -83,7 +82,7 @@ class Machine:
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """One of the operator's verbs through the privileged helper; what it said."""
         limit = INSTALLATION if verb == "install" else 120.0
-        done = await privilege.run(VERBS.get(verb, verb), *words, timeout=limit, said=said)
+        done = await privilege.run(privilege.NAMES.get(verb, verb), *words, timeout=limit, said=said)
         if not done.ok:
             raise EnvironmentFault(f"{verb} was not done", done.reason, "the doctor says whether the helper is there")
         return done.output.strip()

@@ -23,7 +23,6 @@ VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("reboot", "", "start anew", "Reboot now?"),
     ("shutdown", "", "power off", "Power off now?"),
 )
-HELPER_NAMES = {"kernel": "kernel-next", "mtu": "frames"}
 NOTHING_TO_INSTALL = (
     "there is nothing to install from here",
     "this system carries no installation set",
@@ -51,7 +50,7 @@ def _handler(args: argparse.Namespace) -> int:
     elif args.question and not args.yes:
         _ask(args.question)
     said = _password() if (args.verb, *words) == ("ssh", "password") else ""
-    done = asyncio.run(privilege.run(HELPER_NAMES.get(args.verb, args.verb), *words, timeout=3600.0, said=said))
+    done = asyncio.run(privilege.run(privilege.NAMES.get(args.verb, args.verb), *words, timeout=3600.0, said=said))
     if done.ok:
         print(done.output.strip() or "done")
         return 0

@@ -14,7 +14,6 @@ from linkladder.host.system import backend
 SYSTEM = Path("/state/system")
 EXPORT = Path("/state/export")  # the operator reads there what linkladder writes
 STICK = Path("/media/usb")  # where the privileged helper mounts one
-OPERATOR = "admin"
 FAT = ("ms-basic-data", "efi", "!1", "!4", "!6", "!11", "!12", "!14")  # as gpart names such partitions, besides fat*
 
 
