@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -93,8 +94,9 @@ class LadderApp(Sturdy):
             self.failed = LinkladderError("linkladder cannot start", f"{type(error).__name__}: {error}")
         if self.failed:
             self.exit(return_code=self.failed.exit_code)
-        else:
-            self.loaded.set()
+            return
+        gc.freeze()  # what the start made stays: looking for garbage in it would hold the screen up to 50 ms
+        self.loaded.set()
 
     # --- the run ----------------------------------------------------------------------
 
