@@ -53,7 +53,7 @@ def filled(folder, runs: int) -> str:
             [(run, "dc-link", asked.id, n, 9.2e9 + n, blob) for n in range(asked.repeats)],
         )
         store._db.execute("COMMIT")
-        store.finish(run, RunState.COMPLETE, "provisional PASS", rungs={"dc-link": "provisional PASS"})
+        store.finish(run, RunState.COMPLETE, "provisional PASS", rungs={"dc-link": ("provisional PASS", 9.2e9)})
     store.close()
     return run
 

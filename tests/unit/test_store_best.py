@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import standing
-from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, TrialResult
+from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, RunState, TrialResult
 from linkladder.store import Store
 from linkladder.store import schema as tables
 
@@ -70,3 +70,16 @@ def test_the_trials_of_an_older_database_are_told_apart_by_name(tmp_path: Path) 
     old.close()
     best = {run.id: run.best_bps["dc-link"] for run in Store(tmp_path).runs()}
     assert best == {"a": 9.38e9, "b": 9.4e9, "c": 9.56e9}
+
+
+def test_what_was_judged_speaks_until_the_run_is_taken_up_again(tmp_path: Path) -> None:
+    """The best setting's median, where one lucky trial says more."""
+    store = Store(tmp_path)
+    run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(TCP,)),)))
+    store.rung(run, RungName.DC_LINK)
+    store.trial(run, RungName.DC_LINK, TCP.id, CARRIED[TCP])
+    store.finish(run, RunState.INCOMPLETE, rungs={"dc-link": ("", 9.1e9)})
+    found = store.runs()[0]
+    assert (found.best_bps, found.verdicts) == ({"dc-link": 9.1e9}, {})
+    store.resume(run)
+    assert store.runs()[0].best_bps == {"dc-link": 9.38e9}

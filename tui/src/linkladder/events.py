@@ -129,7 +129,7 @@ class RunFinished:
     state: RunState
     failed_trials: int
     reason: str = ""  # why it is incomplete
-    totals: dict[str, float] = field(default_factory=dict)  # rung -> best median bps
+    totals: dict[str, float] = field(default_factory=dict)  # rung -> median of its best setting, one way, b/s
 
 
 Event = (

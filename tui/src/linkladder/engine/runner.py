@@ -123,17 +123,12 @@ class Engine:
         try:
             self._keep_notes()
             document = self.store.load(self.run_id, output=False)
-            for rung in document.rungs:
-                best = [e.median_bps for e in rung.experiments if e.median_bps]
-                if best:
-                    totals[rung.name.value] = max(best)
-            if state == RunState.COMPLETE:
-                over = replace(document, run=replace(document.run, state=state))  # what still runs is provisional
-                judged = judge.judge_document(over)
-                rungs = {r.rung: _words(r.judgement) for r in judged.rungs}
-                self.store.finish(self.run_id, state, _words(judged.judgement), reason, rungs)
-            else:
-                self.store.finish(self.run_id, state, "INCOMPLETE", reason)
+            over = replace(document, run=replace(document.run, state=state))  # what still runs is provisional
+            judged = judge.judge_document(over)
+            totals = {r.rung: r.best_bps for r in judged.rungs if r.best_bps}
+            whole = state == RunState.COMPLETE
+            rungs = {r.rung: (_words(r.judgement) if whole else "", r.best_bps) for r in judged.rungs}
+            self.store.finish(self.run_id, state, _words(judged.judgement) if whole else "INCOMPLETE", reason, rungs)
         except StoreFault as error:
             state, reason = RunState.INCOMPLETE, reason or in_a_line(error)
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))

@@ -57,7 +57,7 @@ class RunSummary:
     trials: int
     failed: int
     verdict: str = ""
-    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> what its best trial carried one way
+    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> one way: its best setting, or trial until judged
     reason: str = ""  # why it ended early
     verdicts: dict[str, str] = field(default_factory=dict)  # rung -> its verdict, in the words of the run's
 
@@ -177,12 +177,19 @@ class Store:
             db.execute("UPDATE runs SET notes = ? WHERE id = ?", (json.dumps(notes), run_id))
 
     def finish(
-        self, run_id: str, state: RunState, verdict: str = "", reason: str = "", rungs: Mapping[str, str] | None = None
+        self,
+        run_id: str,
+        state: RunState,
+        verdict: str = "",
+        reason: str = "",
+        rungs: Mapping[str, tuple[str, float | None]] | None = None,
     ) -> None:
-        """The run is over; its verdict and those of its rungs are kept, since judging anew takes its time."""
+        """The run is over; its verdict, and those and the best rates of its rungs, are kept: judging takes its time."""
         with self._transaction() as db:
-            for rung, word in (rungs or {}).items():
-                db.execute("UPDATE rungs SET verdict = ? WHERE run = ? AND name = ?", (word, run_id, rung))
+            for rung, (word, best) in (rungs or {}).items():
+                db.execute(
+                    "UPDATE rungs SET verdict = ?, best = ? WHERE run = ? AND name = ?", (word, best, run_id, rung)
+                )
             ended = datetime.now(UTC).isoformat(timespec="seconds")
             db.execute(
                 "UPDATE runs SET state = ?, ended = ?, verdict = ?, reason = ?, pid = 0 WHERE id = ?",
@@ -193,6 +200,7 @@ class Store:
         """Take an incomplete run up again in this process."""
         with self._transaction() as db:
             db.execute("UPDATE runs SET state = ?, pid = ? WHERE id = ?", (RunState.RUNNING, os.getpid(), run_id))
+            db.execute("UPDATE rungs SET best = NULL WHERE run = ?", (run_id,))
 
     def replan(self, run_id: str, plan: Plan) -> None:
         """Another plan for a run, of which nothing that was measured may be missing."""
@@ -241,12 +249,16 @@ class Store:
             best = standing.best((rungs.get(rung, standing.NONE), (weight, most)))
             counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
         verdicts: dict[str, dict[str, str]] = {}
-        for run, rung, word in self._db.execute("SELECT run, name, verdict FROM rungs WHERE verdict <> ''"):
-            verdicts.setdefault(run, {})[rung] = word
+        typical: dict[str, dict[str, float]] = {}
+        for run, rung, word, best in self._db.execute("SELECT run, name, verdict, best FROM rungs"):
+            if word:
+                verdicts.setdefault(run, {})[rung] = word
+            if best:
+                typical.setdefault(run, {})[rung] = best
         found = []
         for run, started, ended, state, plan, peer, verdict, reason in rows:
             trials, failed, rungs = counts.get(run, (0, 0, {}))
-            carried = {rung: bps for rung, (_, bps) in rungs.items() if bps}
+            carried = {rung: bps for rung, (_, bps) in rungs.items() if bps} | typical.get(run, {})
             one = RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, carried, reason)
             found.append(replace(one, verdicts=verdicts.get(run, {})))
         return found

@@ -45,6 +45,9 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE rungs ADD COLUMN verdict TEXT NOT NULL DEFAULT '';
     """,
+    """
+    ALTER TABLE rungs ADD COLUMN best REAL;
+    """,
 )
 
 

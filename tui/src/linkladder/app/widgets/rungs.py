@@ -35,7 +35,9 @@ def ladder(progress: Progress, judged: dict[str, RungJudgement], width: int) -> 
     states = [_state(view, progress.paused, judged.get(view.name)) for view in progress.rungs]
     wide = max((len(state.plain) for state in states), default=0) + 2
     numbered = list(enumerate(zip(progress.rungs, states, strict=True), 1))
-    return Text("\n").join(_line(view, state, number, wide, width) for number, (view, state) in reversed(numbered))
+    return Text("\n").join(
+        _line(view, state, judged.get(view.name), number, wide, width) for number, (view, state) in reversed(numbered)
+    )
 
 
 def _state(view: RungView, paused: bool, judged: RungJudgement | None) -> Text:
@@ -46,12 +48,13 @@ def _state(view: RungView, paused: bool, judged: RungJudgement | None) -> Text:
     return Text(*WORDS[view.stage])
 
 
-def _line(view: RungView, state: Text, number: int, wide: int, width: int) -> Text:
+def _line(view: RungView, state: Text, judged: RungJudgement | None, number: int, wide: int, width: int) -> Text:
     """'|-2-| same-host   PASS (provisional)   best 9.41 Gb/s  5 trials'."""
     out = Text(f"|-{number}-| {view.name:<11}", no_wrap=True, overflow="ellipsis")
     out.append_text(state)
     out.append(" " * (wide - len(state.plain)))
-    parts = [Text(f"best {units.rate(view.best_bps)}", "bold")] if view.best_bps else []
+    best = judged.best_bps if judged else view.best_bps  # the setting that counts may not be the fastest
+    parts = [Text(f"best {units.rate(best)}", "bold")] if best else []
     if view.evidence and view.evidence.contradicts:
         parts.append(Text("! facts contradict", "bold red"))
     if view.stage is Stage.RUNNING and view.trials:
