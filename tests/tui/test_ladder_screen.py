@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -116,6 +117,8 @@ async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
         backend.running.skip_to(4)
         await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
         await until(pilot, "Check its power, its cable and its address")
+        assert "|-1-| localhost  waiting  trial 1 of 1" in seen(app)
+        assert not re.search(r"^ *trial ", seen(app), re.M), "the trial that broke off begins anew"
         await until(pilot, "if it stays away the run ends, and Home can take it up. x cancels.")
         backend.running._entries.append((4.2, events.PeerBack("beta")))
         await until(pilot, "beta is back")

@@ -7,6 +7,7 @@ from linkladder.app.progress import Progress
 from linkladder.model import (
     Contract,
     Direction,
+    Evidence,
     Experiment,
     ExperimentResult,
     Path,
@@ -55,6 +56,18 @@ def test_the_best_of_a_rung_is_one_way_of_tcp_while_it_runs_and_when_it_is_over(
         progress = climbed(*asked)
         assert progress.rung(RungName.DC_LINK).best_bps == best
         assert over(progress).rung(RungName.DC_LINK).best_bps == best
+
+
+def test_what_was_found_on_an_earlier_rung_is_no_news_on_the_next():
+    progress = climbed(TCP)
+    below, here = Evidence("claim", ("one subnet",), False), Evidence("claim", ("two routers between",), False)
+    progress.apply(events.EvidenceFound(RungName.SAME_VLAN, below), 1.0)
+    progress.apply(events.Notice("the clock was set"), 2.0)
+    assert progress.news[-2:] == ["Checked: one subnet.", "the clock was set"]
+    progress.apply(events.EvidenceFound(RungName.DC_LINK, here), 3.0)
+    assert progress.news[-2:] == ["the clock was set", "Checked: two routers between."]
+    progress.apply(events.EvidenceFound(RungName.DC_LINK, here), 4.0)
+    assert progress.news[-1] == "Checked: two routers between."
 
 
 def test_a_trial_of_both_ways_is_told_with_both_rates():

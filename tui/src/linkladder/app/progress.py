@@ -110,7 +110,14 @@ class Progress:
     failures: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)  # a line a trial that is over
     notices: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)  # those of where the machines stand
     noticed: float = 0.0  # when the last notice came
+
+    @property
+    def news(self) -> list[str]:
+        """What was told, without what was found of where the machines stood before."""
+        stale = {*self.found[:-1]} - {*self.found[-1:]}
+        return [notice for notice in self.notices if notice not in stale]
 
     @property
     def contract(self) -> Contract:
@@ -156,7 +163,8 @@ class Progress:
                 view = self.rung(event.rung)
                 view.evidence, view.stage = event.evidence, Stage.RUNNING
                 self.waiting, self.instruction = None, ""
-                self.notices.append(checked(event.evidence))
+                self.found.append(checked(event.evidence))
+                self.notices.append(self.found[-1])
             case events.TrialStarted():
                 self._trial_started(event)
             case events.TrialFinished():
@@ -169,6 +177,7 @@ class Progress:
                 again = f", trying again in {math.ceil(event.retry_in)} s" if event.retry_in else ", given up"
                 why = event.reason.rstrip(".?")  # a hint may be a question, and the sentence goes on
                 self.lost, self.missing = f"{event.peer} is out of reach: {why}{again}", event.peer
+                self.trial = None  # it will be done from its beginning
                 self.notices.append(self.lost)
             case events.PeerBack():
                 self.lost = self.missing = ""

@@ -32,7 +32,8 @@ def plural(count: int, word: str) -> str:
 
 def ladder(progress: Progress, judged: dict[str, RungJudgement], width: int) -> Text:
     """The rungs, the highest on top."""
-    states = [_state(view, progress.paused, judged.get(view.name)) for view in progress.rungs]
+    held = "paused" if progress.paused else "waiting" if progress.lost else ""
+    states = [_state(view, held, judged.get(view.name)) for view in progress.rungs]
     wide = max((len(state.plain) for state in states), default=0) + 2
     numbered = list(enumerate(zip(progress.rungs, states, strict=True), 1))
     return Text("\n").join(
@@ -40,11 +41,11 @@ def ladder(progress: Progress, judged: dict[str, RungJudgement], width: int) -> 
     )
 
 
-def _state(view: RungView, paused: bool, judged: RungJudgement | None) -> Text:
+def _state(view: RungView, held: str, judged: RungJudgement | None) -> Text:
     if view.stage is Stage.DONE and judged:
         return verdict(str(judged.verdict), judged.provisional)
-    if view.stage is Stage.RUNNING and paused:
-        return Text("paused", "bold yellow")
+    if view.stage is Stage.RUNNING and held:
+        return Text(held, "bold yellow")
     return Text(*WORDS[view.stage])
 
 

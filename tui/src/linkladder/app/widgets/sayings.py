@@ -41,7 +41,7 @@ def say(progress: Progress, session: Session | None, answered: bool, asked: str)
     if asked:
         return Text(asked)
     if progress.notices and progress.at - progress.noticed < NOTICED:
-        return _notices(progress, progress.notices[-2:])
+        return _notices(progress, progress.news[-2:])
     if progress.failures and progress.trial is None:
         return _notices(progress, progress.failures[-1:])
     return Text("")
