@@ -46,6 +46,21 @@ def often(monkeypatch):
     monkeypatch.setattr(home, "ASK", 1)
 
 
+async def test_the_far_end_of_anothers_run_says_so_and_disturbs_it_by_nothing(backend, often, monkeypatch):
+    asked, examined = Asked(backend), []
+    monkeypatch.setattr(backend, "findings", lambda anew=False: examined.append(1) or ())
+    backend.user = "gamma"
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "alpha gamma measures with this machine")
+        await until(pilot, "10.7.0.2 not asked while a run goes on")
+        await pilot.pause(3 * TICK)
+        assert not asked.names and not examined
+        backend.user = ""
+        text = await until(pilot, "reachable, round trip 0.214 ms")
+        assert "measures with" not in text and examined
+
+
 async def test_one_that_stops_answering_is_seen_without_a_key(backend, often):
     asked = Asked(backend)
     app = LadderApp(backend)

@@ -13,10 +13,10 @@ from typing import Any
 
 from linkladder import __version__, host, privilege, settings, tools
 from linkladder.agent import requests as ask
-from linkladder.agent.lock import TrialLock
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Children, search_path
 from linkladder.model import HostFacts, Tool
+from linkladder.reservation import Reservation
 
 SHORTEST = 0.1  # seconds that a last sample must span: the system counts CPU in hundredths
 LISTEN_WAIT = 3.0  # seconds in which a server must listen
@@ -38,7 +38,7 @@ class Service:
         self.announce = announce
         self.peer = peer
         self.children = Children(say)
-        self.lock = TrialLock()
+        self.lock = Reservation()
         self.listener: ProbeListener | None = None
         self.sampling: asyncio.Task[None] | None = None
         self.sampler = host.Sampler()

@@ -220,6 +220,9 @@ class Backend(Protocol):
 
     def current(self) -> Session | None: ...
 
+    def used_by(self) -> str:
+        """Who measures with this appliance now, be it from here or from the other end; '' for nobody."""
+
     # --- pairing
 
     async def open_pairing(self, minutes: float = 10) -> None: ...

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, codec, host, judge, plan, state
+from linkladder import __version__, codec, host, judge, plan, reservation, state
 from linkladder.app.archive import Archive, finding, opened
 from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.machine import Machine
@@ -194,6 +194,9 @@ class LiveBackend(Machine, Archive):
     def current(self) -> LiveSession | None:
         found = where(self.folder)
         return LiveSession(self.folder, found, self._who) if found and alive(found.pid) else None
+
+    def used_by(self) -> str:
+        return reservation.holder().split(",")[0]  # its name, without the run's
 
     # --- pairing
 

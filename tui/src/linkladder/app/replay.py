@@ -111,6 +111,7 @@ class ReplayBackend:
     plugged: tuple[Stick, ...] = ()
     drives: tuple[Disk, ...] = ()
     export_folder: str = "/tmp"
+    user: str = ""
 
     def home(self) -> HomeView:
         runs = self.runs()
@@ -220,6 +221,9 @@ class ReplayBackend:
 
     def current(self) -> ReplaySession | None:
         return self.running
+
+    def used_by(self) -> str:
+        return self.user
 
     async def open_pairing(self, minutes: float = 10) -> None:
         self.state = PairingState(PairStage.LISTENING, minutes * 60, self.nearby)

@@ -62,6 +62,7 @@ the link, climb the ladder, read the report.
         self._asking = False
         self._code_waits = False
         self._said = ""  # the last complaint
+        self._user = ""  # who measures with this machine
 
     def title_line(self) -> str:
         return f"linkladder {__version__}"
@@ -98,6 +99,7 @@ the link, climb the ladder, read the report.
         await app.loaded.wait()
         if not self._measuring() and (found := await app.ask(app.backend.current)) and not self._known(found):
             app.watch_run(found)
+        self._user = await app.ask(app.backend.used_by) or ""
         try:
             view = await app.run_blocking(app.backend.home)
         except Exception as error:
@@ -113,7 +115,7 @@ the link, climb the ladder, read the report.
     @work(exclusive=True, group="examine")
     async def examine(self) -> None:
         """The doctor takes its time on a small machine, and while a run goes on that time is the run's."""
-        if self._measuring():
+        if self._in_use():
             return
         try:
             self.found = await self.ladder_app.examined()
@@ -127,7 +129,7 @@ the link, climb the ladder, read the report.
         peers = self.view.peers if self.view else ()
         now = time.monotonic()
         fresh = now - self._asked < SPARE and all(p.name in self._answered for p in peers)
-        if self._asking or self._measuring() or fresh:
+        if self._asking or self._in_use() or fresh:
             return
         self._asking, self._asked = True, now
         try:
@@ -145,10 +147,11 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="peek")
     async def peek(self, ask: bool) -> None:
-        """A run that another screen or a command has started is seen here too; without one the peers may be asked."""
+        """A run that another screen, a command or the far end has started is seen; without one peers may be asked."""
         app = self.ladder_app
-        found = await app.ask(app.backend.current)
-        if found and not self._known(found):
+        found, user = await app.ask(app.backend.current), self._user
+        self._user = await app.ask(app.backend.used_by) or ""
+        if (found and not self._known(found)) or user != self._user:
             self.look()
         elif ask:
             self.ask_peers()
@@ -157,11 +160,16 @@ the link, climb the ladder, read the report.
         app = self.ladder_app
         return app.session is not None and not (app.progress and app.progress.over)
 
+    def _in_use(self) -> bool:
+        """A run goes on that others have part in, too: nothing may disturb it."""
+        return self._measuring() or bool(self._user)
+
     def _show(self) -> None:
         view = self.view
         if view is None:
             return
-        self.set_title(f"linkladder {__version__}   {view.host.name}")
+        used = f"   {self._user} measures with this machine" if self._user and not self._measuring() else ""
+        self.set_title(f"linkladder {__version__}   {view.host.name}{used}")
         steps = self._offered(view)
         self._show_health()
         peers, last = self._show_peers(), self._show_last()
@@ -204,13 +212,13 @@ the link, climb the ladder, read the report.
 
     def _show_health(self) -> None:
         if self.view:
-            text = health_line(self.view.troubles, self.found, self._measuring())
+            text = health_line(self.view.troubles, self.found, self._in_use())
             self.query_one("#health", Static).update(text)
 
     def _show_peers(self) -> int:
         """With what they answered last, unless a run goes on; how many lines that takes."""
         assert self.view
-        measuring = self._measuring()
+        measuring = self._in_use()
         peers = [p if measuring else self._answered.get(p.name, p) for p in self.view.peers]
         lines = peer_lines(peers, measuring)
         self.query_one("#peers", Static).update(Text("\n").join(lines))

@@ -1,0 +1,64 @@
+"""One run at a time on an appliance; who looks at it does not take it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from linkladder.reservation import Reservation, holder
+
+HOLDS = """
+import time
+from linkladder.reservation import Reservation
+mine = Reservation()
+print(mine.take("alpha, run 1"), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
+    return tmp_path
+
+
+def test_the_second_is_told_who_holds_it_and_a_look_costs_nobody_anything():
+    first, second = Reservation(), Reservation()
+    assert holder() == ""
+    assert first.take("alpha, run 1") is None
+    assert holder() == "alpha, run 1"
+    assert second.take("gamma, run 2") == "alpha, run 1"
+    first.release()
+    assert holder() == ""
+    assert second.take("gamma, run 2") is None
+    second.release()
+
+
+def test_it_dies_with_its_holder():
+    other = subprocess.Popen([sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout.readline() == "None\n"
+        assert holder() == "alpha, run 1"
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        assert holder() == ""
+    finally:
+        other.kill()
+        other.stdout.close()
+        other.wait()
+
+
+def test_somebody_who_looks_at_that_moment_does_not_make_it_busy(folder, monkeypatch):
+    mine = Reservation()
+    mine.take("x")
+    mine.release()
+    looking = os.open(folder / "run" / "trial.lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    monkeypatch.setattr("linkladder.reservation.time.sleep", lambda _: os.close(looking))
+    assert mine.take("alpha, run 1") is None
+    mine.release()
