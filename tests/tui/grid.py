@@ -68,6 +68,8 @@ class Grid:
             self.row, self.column = max(0, parts[0] - 1), max(0, (parts[1] if len(parts) > 1 else 1) - 1)
         elif kind == "J" and parts == [2]:
             self.cells = [[" "] * 80 for _ in range(25)]
+        elif kind == "K" and not numbers and self.row < 25:
+            self.cells[self.row][self.column :] = [" "] * (80 - self.column)
         elif kind in "hl" and numbers.startswith("?"):
             self.modes.update(dict.fromkeys(numbers[1:].split(";"), kind == "h"))
 

@@ -17,6 +17,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from linkladder.app.aside import Aside
+from linkladder.app.frugal import Frugal
 from linkladder.app.glyphs import GlyphFilter, MonoFilter
 from linkladder.app.sturdy import Sturdy
 from linkladder.app.terminal import Glyphs
@@ -31,7 +32,7 @@ T = TypeVar("T")
 TICK = 0.5  # seconds: at most two updates a second, so that a serial line keeps up
 
 
-class LadderApp(Sturdy):
+class LadderApp(Frugal, Sturdy):
     """linkladder on a terminal."""
 
     TITLE = "linkladder"
@@ -42,6 +43,7 @@ class LadderApp(Sturdy):
         Binding("question_mark,f1", "help", "Help", show=False, id="help"),
         Binding("q", "leave", "Quit", show=False, id="quit"),
         Binding("ctrl+q", "leave", "Quit", show=False, priority=True),
+        Binding("ctrl+l", "redraw", "Draw anew", show=False, priority=True),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # short: half a window, as two consoles share one
 

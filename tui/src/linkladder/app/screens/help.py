@@ -16,6 +16,7 @@ Everywhere
   Esc           back
   ? or F1       this help
   Ctrl+P        every command by name
+  Ctrl+L        draw the screen anew
   q             leave linkladder; a run goes on without the screen
 
 The ladder
