@@ -13,6 +13,7 @@ from collections import deque
 from typing import Any
 
 from textual.app import App
+from textual.css.query import NoMatches
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.worker import WorkerFailed
@@ -48,14 +49,13 @@ class Sturdy(Guarded, App[int]):
 
     def survive(self, error: Exception) -> bool:
         """Write it down and say it; False where going on makes no sense."""
-        if isinstance(error, WorkerFailed):
-            error = error.error if isinstance(error.error, Exception) else error
+        error = _cause(error)
         log.error("unexpected: %s: %s", type(error).__name__, error, exc_info=error)
         now = time.monotonic()
         self._errors.append(now)
         if len(self._errors) == MOST and now - self._errors[0] < SPAN:
             return False
-        if not self.is_running or self._exit:  # on the way out nothing is left that could show it
+        if self._leaving:  # nothing is left that could show it
             return True
         if len(self.screen_stack) < 2:  # it happened before the first place was there
             return False
@@ -65,6 +65,16 @@ class Sturdy(Guarded, App[int]):
             self.complain(error)
         return True
 
+    @property
+    def _leaving(self) -> bool:
+        return not self.is_running or bool(self._exit)
+
     def _handle_exception(self, error: Exception) -> None:
-        if not self.survive(error):
+        late = self._leaving and isinstance(_cause(error), NoMatches)  # for a place that is taken down
+        if not late and not self.survive(error):
             super()._handle_exception(error)
+
+
+def _cause(error: Exception) -> Exception:
+    inner = error.error if isinstance(error, WorkerFailed) else None
+    return inner if isinstance(inner, Exception) else error
