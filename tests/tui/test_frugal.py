@@ -120,12 +120,11 @@ import recordings
 LadderApp(recordings.settled(*recordings.NAMES), surface.glyphs).run(mouse=False)
 """
 PLACES = {
-    "Runs": (b"r", b"Filter"),
-    "Results": (b"\r", b"[run]"),
-    "Link": (b"e", b"Climb"),
-    "System": (b"s", b"Host"),
-    "This machine": (b"m", b"MTU"),
-    "Pair": (b"p", b"Address"),
+    "Runs": (b"r", "Filter"),
+    "Results": (b"\r", "[run]"),
+    "Link": (b"e", "Climb the ladder ]"),
+    "System": (b"s", "Host name"),
+    "This machine": (b"m", "offloads"),
 }
 
 
@@ -137,19 +136,21 @@ def on_screen(grid: Grid) -> str:
 def serial(opened):
     """linkladder on a serial line, its runs those that were recorded; what its terminal shows, kept up."""
     terminal = opened((sys.executable, "-c", REPLAYED, "cp437"), TERM="vt100")
-    grid, fed = Grid(CODE_PAGE, 16), [0]
+    grid = Grid(CODE_PAGE, 16)
+    grid.feed(terminal.out)
 
-    def follow(keys: bytes = b"") -> int:
-        """Bytes that came for these keys."""
+    def follow(keys: bytes, words: str) -> int:
+        """How many bytes come for these keys until the words are there and nothing more comes."""
+        before = len(terminal.out)
         terminal.type(keys)
-        terminal.read(1.5)
-        new = terminal.out[fed[0] :]
-        fed[0] += len(new)
-        grid.feed(new)
-        return len(new)
+        for _ in range(40):
+            new = terminal.read(1.0)
+            grid.feed(new)
+            if not new and words in on_screen(grid):
+                return len(terminal.out) - before
+        raise AssertionError(f"never saw {words!r} on:\n{on_screen(grid)}")
 
-    terminal.read(20, until=b"Read the report")
-    follow()
+    follow(b"", "> Read the report")
     return grid, follow
 
 
@@ -157,14 +158,14 @@ def test_opening_a_place_over_a_serial_line_takes_less_than_half_a_second(serial
     grid, follow = serial
     took = {}
     for name, (key, words) in PLACES.items():
-        took[name] = follow(key)
+        took[name] = follow(key, words)
         text = on_screen(grid)
-        assert words.decode() in text, text
-        follow(b"\x0c")  # all of it anew
+        assert follow(b"\x0c", words) > 500, "all of it anew"
         assert on_screen(grid) == text
+        if name == "Results":
+            took["Runs after Results"] = follow(b"\x1b", "Filter")
         if name != "Runs":
-            took[f"Home after {name}"] = follow(b"\x1b\x1b" if name == "Results" else b"\x1b")
-            assert "Next step" in on_screen(grid)
+            took[f"Home after {name}"] = follow(b"\x1b", "Next step")
     most = max(took, key=lambda name: took[name])
     said = f"opening a place on a serial line: at most {took[most]} bytes ({most})"
     record_property("figure", f"{said}, {took[most] * 10 / 115200:.2f} s at 115200 baud")
@@ -176,5 +177,5 @@ def test_what_somebody_else_wrote_goes_with_a_key(serial):
     text = on_screen(grid)
     grid.feed(b"\x1b[3;1Hvmx0: link state changed to DOWN\x1b[2J")
     assert on_screen(grid) != text
-    follow(b"\x0c")
+    follow(b"\x0c", "Next step")
     assert on_screen(grid) == text
