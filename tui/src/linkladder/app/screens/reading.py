@@ -100,7 +100,7 @@ def machine_page(host: HostFacts) -> Table:
 def nic_words(nic: Nic) -> str:
     """'up, vmxnet3, 10.0 Gb/s, MTU 1500, 4 receive and 4 send queues, 00:50:56:...'."""
     queues = [f"{n} {way}" for n, way in ((nic.rx_queues, "receive"), (nic.tx_queues, "send")) if n]
-    plural = "" if sum(n or 0 for n in (nic.rx_queues, nic.tx_queues)) == 1 else "s"
+    plural = "" if (nic.tx_queues or nic.rx_queues) == 1 else "s"  # as the last number has it
     parts = [
         "up" if nic.up else "down",
         nic.driver,
