@@ -35,3 +35,19 @@ def test_figures_and_reasons_are_in_the_summary(tmp_path: Path) -> None:
     assert summary.stdout.splitlines() == [
         "measured: first frame after 0.70 s", "skipped 1: no such machine", "1 passed, 0 failed, 1 skipped",
     ]  # fmt: skip
+
+
+def test_what_was_tried_again_counts_once_and_is_named(tmp_path: Path) -> None:
+    """The second result counts, be it good or bad."""
+    case = '<testcase classname="lab" name="{}">{}</testcase>'
+    bad, figure = "<failure/>", '<properties><property name="figure" value="{}"/></properties>'
+    first = case.format("test_fast", bad + figure.format("2 s")) + case.format("test_right", bad)
+    second = case.format("test_fast", figure.format("1 s")) + case.format("test_right", bad)
+    for lane, cases in (("alone", first + case.format("test_else", "")), ("alone2", second)):
+        (tmp_path / f"tests-{lane}.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    files = sorted(map(str, tmp_path.glob("*.xml")))
+    summary = subprocess.run([sys.executable, str(TESTS / "summary.py"), *files], capture_output=True, text=True)
+    assert summary.stdout.splitlines() == [
+        "measured: 1 s", "tried a second time: test_fast", "tried a second time: test_right",
+        "2 passed, 1 failed, 0 skipped",
+    ]  # fmt: skip
