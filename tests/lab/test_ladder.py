@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,10 +58,11 @@ def test_every_rung_is_measured(quick: dict[str, Any]) -> None:
 def test_the_link_s_goodput_is_the_token_bucket_s(quick: dict[str, Any]) -> None:
     both = trials(quick, "dc-link", "tcp")
     assert {w for t in both for w in t["by_direction"]} == {"forward", "reverse"}
-    # Each was measured once: a machine that has to wait for its core carries less for a moment, and never more.
-    assert max(t["goodput_bps"] for t in both) == pytest.approx(L2_CEILING, rel=0.03)
     for trial in both:
-        assert 0.9 < trial["goodput_bps"] / L2_CEILING < 1.03
+        # A machine that has to wait for its core carries less in some of the seconds, and never more.
+        seconds = [8 * i["bytes"] / (i["end"] - i["start"]) for i in trial["intervals"] if i["counted"]]
+        assert statistics.median(seconds) == pytest.approx(L2_CEILING, rel=0.03), seconds
+        assert 0.7 < trial["goodput_bps"] / L2_CEILING < 1.03
         assert trial["flows"] and sum(f["bps"] for f in trial["flows"]) == pytest.approx(trial["goodput_bps"], rel=0.01)
 
 
