@@ -40,6 +40,7 @@ duration = 2
 warmup = 1
 """
 BOUGHT = Link(rate=1e8, burst=1 << 20)  # which a machine that is busy with other tests can show too
+VETH = 10e9 * 1448 / 1538  # of TCP over what a veth says of itself
 PATIENCE = 600.0 if FULL else 180.0
 
 
@@ -99,7 +100,12 @@ def test_enter_alone_leads_from_boot_to_a_verdict(unpaired, tmp_path, record_pro
         assert {rung["name"] for rung in document["rungs"]} == {"localhost", "same-host", "same-vlan", "dc-link"}
         assert all(rung["experiments"] for rung in document["rungs"]), "every rung was measured"
         if FULL:
-            assert judged["judgement"]["verdict"] in ("PASS", "FAIL", "CANNOT JUDGE"), judged["judgement"]
+            # A veth says that it is a port of 10 Gb/s, and a quick machine carries more: then that was wrongly entered.
+            figures = judged["judgement"]["figures"]
+            more = max(figures["forward_bps"], figures["reverse_bps"]) > VETH
+            assert judged["judgement"]["verdict"] in (("IMPOSSIBLE",) if more else ("PASS", "FAIL", "CANNOT JUDGE")), (
+                judged["judgement"]
+            )
         else:
             assert run["verdict"] == "provisional PASS", judged["judgement"]
         alpha.keys("Escape")
