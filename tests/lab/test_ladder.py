@@ -62,7 +62,8 @@ def test_the_link_s_goodput_is_the_token_bucket_s(quick: dict[str, Any]) -> None
         # A machine that has to wait for its core carries less in some of the seconds, and never more.
         seconds = [8 * i["bytes"] / (i["end"] - i["start"]) for i in trial["intervals"] if i["counted"]]
         assert statistics.median(seconds) == pytest.approx(L2_CEILING, rel=0.03), seconds
-        assert 0.7 < trial["goodput_bps"] / L2_CEILING < 1.03
+        assert trial["goodput_bps"] == pytest.approx(statistics.mean(seconds), rel=0.01)
+        assert trial["goodput_bps"] < 1.03 * L2_CEILING
         assert trial["flows"] and sum(f["bps"] for f in trial["flows"]) == pytest.approx(trial["goodput_bps"], rel=0.01)
 
 

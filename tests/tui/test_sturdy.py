@@ -8,7 +8,9 @@ import logging
 import pytest
 from textual import work
 from textual.containers import Vertical
+from textual.css.query import NoMatches
 from textual.widgets import Static
+from textual.worker import WorkerFailed
 
 import synth
 from helpers import until
@@ -159,6 +161,16 @@ async def test_a_message_that_comes_when_its_place_was_left_asks_nothing(errors)
         place.ask()
         await pilot.pause(1.5)
         assert "Next step" in await until(pilot, "Read the report") and not errors
+
+
+async def test_what_comes_too_late_for_a_place_is_no_error_and_all_else_is(errors):
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Read the report")
+    broken = ValueError("broken")
+    for error in (NoMatches("#health"), WorkerFailed(NoMatches("#health")), broken):
+        app._handle_exception(error)
+    assert errors == [broken]
 
 
 async def test_a_tick_while_the_console_is_left_is_no_error(errors, monkeypatch):

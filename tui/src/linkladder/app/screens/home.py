@@ -161,7 +161,7 @@ the link, climb the ladder, read the report.
         return app.session is not None and not (app.progress and app.progress.over)
 
     def _in_use(self) -> bool:
-        """A run goes on that others have part in, too: nothing may disturb it."""
+        """A run goes on, begun here or at the far end: nothing may disturb it."""
         return self._measuring() or bool(self._user)
 
     def _show(self) -> None:
