@@ -51,3 +51,43 @@ def test_what_was_tried_again_counts_once_and_is_named(tmp_path: Path) -> None:
         "measured: 1 s", "tried a second time: test_fast", "tried a second time: test_right",
         "2 passed, 1 failed, 0 skipped",
     ]  # fmt: skip
+
+
+FLAKY = """
+import pathlib, pytest
+
+@pytest.mark.{lane}
+def test_once_slow():
+    seen = pathlib.Path("seen-{lane}")
+    first = not seen.exists()
+    seen.touch()
+    assert not first
+
+@pytest.mark.{lane}
+def test_fine():
+    pass
+"""
+
+
+def test_what_fails_once_gets_a_second_try_and_what_is_broken_fails(tmp_path: Path) -> None:
+    tools, tests = tmp_path / ".venv/bin", tmp_path / "tests"
+    for folder in (tools, tests / "tui", tmp_path / "tui"):
+        folder.mkdir(parents=True)
+    for name in ("ruff", "mypy", "lint-imports", "shellcheck"):
+        (tools / name).write_text("#!/bin/sh\n")
+        (tools / name).chmod(0o755)
+    (tools / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (tools / "python").chmod(0o755)
+    (tmp_path / "tui/pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['alone', 'lab', 'other']\n")
+    (tests / "summary.py").write_text((TESTS / "summary.py").read_text())
+    (tests / "tui/test_screen.py").write_text("def test_screen():\n    pass\n")
+    for lane in ("alone", "lab", "other"):
+        (tests / f"test_{lane}.py").write_text(FLAKY.format(lane=lane).replace("test_", f"test_{lane}_"))
+    (tests / "test_broken.py").write_text("import pytest\n@pytest.mark.lab\ndef test_broken():\n    assert 1 == 2\n")
+    run = ["sh", str(TESTS / "run.sh"), str(tmp_path)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    tried = [line.split(": ")[1] for line in done.stdout.splitlines() if "tried a second time" in line]
+    first = [f"test_{lane}_once_slow" for lane in ("alone", "lab", "other")]
+    assert sorted(tried) == sorted(["test_broken", *first]), done.stdout + done.stderr
+    assert "\n7 passed, 1 failed, 0 skipped\n" in done.stdout, done.stdout
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "FAILED: tests")
