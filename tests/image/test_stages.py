@@ -183,8 +183,8 @@ fingerprint() {{ echo same; }}
 stage_try() {{ sh -c "{inner}"; }}
 run_stage try stage_try
 """
-    # As from a terminal: what a shell started beside itself would have inherited that it ignores INT.
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    # As from a terminal: what a shell started beside itself, or nohup, would have inherited that it ignores the signal.
+    heed = partial(signal.signal, signal.Signals[f"SIG{name}"], signal.SIG_DFL)
     process = subprocess.Popen(["sh", "-c", script], stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     try:
         deadline = time.monotonic() + 30

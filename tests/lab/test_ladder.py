@@ -7,7 +7,7 @@ import re
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 from linkladder.codec import from_json
+from linkladder.judge.evidence import STARVED
 from linkladder.model import Document
 from linkladder.schema import document_schema
 from world import TOP, Lab, Link
@@ -55,16 +56,25 @@ def test_every_rung_is_measured(quick: dict[str, Any]) -> None:
             assert [t["ok"] for t in experiment["trials"]] == [True] * experiment["parameters"]["repeats"], experiment
 
 
-def test_the_link_s_goodput_is_the_token_bucket_s(quick: dict[str, Any]) -> None:
+def test_the_link_s_goodput_is_the_token_bucket_s(
+    quick: dict[str, Any], record_property: Callable[[str, object], None]
+) -> None:
+    """Where less arrived, the document says that cores were withheld here, and the judge that it cannot judge."""
     both = trials(quick, "dc-link", "tcp")
     assert {w for t in both for w in t["by_direction"]} == {"forward", "reverse"}
+    judged = next(r for r in quick["judgement"]["rungs"] if r["rung"] == "dc-link")["experiments"]
     for trial in both:
-        # A machine that has to wait for its core carries less in some of the seconds, and never more.
         seconds = [8 * i["bytes"] / (i["end"] - i["start"]) for i in trial["intervals"] if i["counted"]]
-        assert statistics.median(seconds) == pytest.approx(L2_CEILING, rel=0.03), seconds
         assert trial["goodput_bps"] == pytest.approx(statistics.mean(seconds), rel=0.01)
         assert trial["goodput_bps"] < 1.03 * L2_CEILING
         assert trial["flows"] and sum(f["bps"] for f in trial["flows"]) == pytest.approx(trial["goodput_bps"], rel=0.01)
+        withheld = max(trial["cpu"][end]["starved"] for end in ("near", "far"))
+        carried = f"{statistics.median(seconds) / 1e6:.0f} Mb/s through a token bucket for {L2_CEILING / 1e6:.0f}"
+        record_property("figure", f"{carried}, {withheld:.0%} of an end's CPU withheld")
+        if statistics.median(seconds) != pytest.approx(L2_CEILING, rel=0.03):
+            own = next(e for e in judged if e["protocol"] == "tcp" and e["direction"] in trial["by_direction"])
+            assert withheld >= STARVED, seconds
+            assert "withheld" in own["judgement"]["sentence"] and own["judgement"]["verdict"] == "CANNOT JUDGE", own
 
 
 def test_both_ends_were_watched(quick: dict[str, Any]) -> None:
