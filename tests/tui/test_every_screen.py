@@ -154,7 +154,9 @@ async def test_the_footer_of_a_run_says_what_helps_now(size):
         await footer(pilot)
         await backend.running.control("cancel")
         await until(pilot, "The run ended early")
-        assert await footer(pilot) == ["Go on", "Commands", "Help"]
+        assert await footer(pilot) == ["Results", "Commands", "Help"]
+        await pilot.press("enter")
+        await until(pilot, "linkladder Results")
 
 
 async def home(pilot) -> None:

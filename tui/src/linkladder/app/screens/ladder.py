@@ -61,6 +61,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
   Esc    back; the run goes on
 """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "read", "Results", key_display="Enter"),
         Binding("enter", "proceed", "Go on", key_display="Enter"),
         Binding("space", "pause", "Pause", key_display="Space"),
         Binding("s", "skip", "Skip"),
@@ -114,10 +115,10 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """The footer has only what would do something now."""
         progress = self.ladder_app.progress
+        if action == "read":
+            return progress is not None and progress.over
         if progress is None or progress.over:
-            return action not in ("pause", "skip", "cancel", "again", "note", "take") and (
-                progress is not None or action != "proceed"
-            )
+            return action not in ("proceed", "pause", "skip", "cancel", "again", "note", "take")
         return action != "proceed" or bool(progress.waiting or progress.paused)
 
     def on_resize(self) -> None:
@@ -279,9 +280,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         progress = self.ladder_app.progress
         if progress is None:
             return
-        if progress.over:
-            self.action_results()
-        elif progress.waiting:
+        if progress.waiting:
             session = self.ladder_app.session
             read = time.monotonic() - self._instructed[1] > READ_FIRST
             if session and not session.controlling:
@@ -362,6 +361,9 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         progress = self.ladder_app.progress
         if progress and progress.run_id:
             self.app.push_screen(ResultsScreen(progress.run_id))
+
+    def action_read(self) -> None:
+        self.action_results()
 
     def action_noop(self) -> None:
         """l is no direction here."""
