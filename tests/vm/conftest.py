@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def image() -> Path:
     return Path(IMAGE).resolve()
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """The raw image as it is written to a disk or a stick; the other forms of it are as large as their whole disk."""
+    named = os.environ.get("LINKLADDER_RAW", "")
+    if not named:
+        pytest.skip("LINKLADDER_RAW names no raw image")
+    if not named.endswith(".xz"):
+        return Path(named).resolve()
+    unpacked = tmp_path / "written.img"
+    with unpacked.open("wb") as file:
+        subprocess.run(["xz", "-dcT0", named], stdout=file, check=True)
+    return unpacked
 
 
 @pytest.fixture(scope="session")

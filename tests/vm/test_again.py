@@ -51,8 +51,8 @@ def test_frames_a_kernel_for_one_boot_and_another_machines_adapter(image: Path, 
         machine.cut()
 
 
-def test_a_replaced_system_finds_the_state_of_the_old_one(image: Path, tmp_path: Path) -> None:
-    """A new image written over the disk, its partition table with it: the state lies behind it and is found again."""
+def test_a_replaced_system_finds_the_state_of_the_old_one(image: Path, raw: Path, tmp_path: Path) -> None:
+    """A raw image written over the disk, its partition table with it: the state lies behind it and is found again."""
     machine = Machine(tmp_path, image, "replaced", 12)
     try:
         machine.start()
@@ -64,10 +64,9 @@ def test_a_replaced_system_finds_the_state_of_the_old_one(image: Path, tmp_path:
         shell.run(WRITTEN, 120)
         machine.cut()
 
-        disk, new = tmp_path / "disk.raw", tmp_path / "new.raw"
-        for source, target in ((machine.disk, disk), (image, new)):
-            subprocess.run(["qemu-img", "convert", "-O", "raw", str(source), str(target)], check=True)
-        subprocess.run(["dd", f"if={new}", f"of={disk}", "bs=4M", "conv=notrunc", "status=none"], check=True)
+        disk = tmp_path / "disk.raw"
+        subprocess.run(["qemu-img", "convert", "-O", "raw", str(machine.disk), str(disk)], check=True)
+        subprocess.run(["dd", f"if={raw}", f"of={disk}", "bs=4M", "conv=notrunc", "status=none"], check=True)
         subprocess.run(["qemu-img", "convert", "-O", "qcow2", str(disk), str(machine.disk)], check=True)
         machine.start()
         machine.await_tui()
