@@ -1,4 +1,7 @@
-"""What outlives a boot: settings, a kernel that was asked for once, a change of machine, a replaced system."""
+"""What outlives a boot: settings, a kernel that was asked for once, a change of machine, a replaced system.
+
+For the last LINKLADDER_RAW names the raw image, packed or not.
+"""
 
 from __future__ import annotations
 
