@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkladder.agent import RequestError, Service, wire
-from linkladder.agent import requests as ask
+from linkladder import wire
+from linkladder.agent import Service
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Children
 from linkladder.codec import to_json
@@ -63,14 +64,14 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("verb", "args", "named"), HOSTILE)
 def test_hostile_values_are_refused_by_name(verb: Any, args: Any, named: str) -> None:
-    with pytest.raises(RequestError, match=named.replace(".", r"\.")):
-        ask.decode(verb, args)
+    with pytest.raises(wire.Refused, match=named.replace(".", r"\.")):
+        wire.request_of(verb, args)
 
 
 @given(st.binary(max_size=200))
 def test_no_line_breaks_the_decoder(line: bytes) -> None:
     with contextlib.suppress(wire.WireError):
-        assert isinstance(wire.decode(line), dict)
+        assert isinstance(wire.read_question(line), wire.Question)
 
 
 @pytest.mark.parametrize(
@@ -78,33 +79,33 @@ def test_no_line_breaks_the_decoder(line: bytes) -> None:
 )
 def test_lines_that_are_none(line: bytes) -> None:
     with pytest.raises(wire.WireError):
-        wire.decode(line)
+        wire.read_question(line)
 
 
 async def test_a_line_above_the_limit_is_passed_over() -> None:
     reader = asyncio.StreamReader(limit=1024)
     reader.feed_data(b"x" * 10_000 + b"\n" + b'{"id":1}\n')
     reader.feed_eof()
-    assert [line async for line in wire.lines(reader, 1024)] == [None, b'{"id":1}\n']
+    assert [line async for line in wire.read_lines(reader, 1024)] == [None, b'{"id":1}\n']
 
 
 async def test_test_traffic_goes_only_where_a_peer_announced() -> None:
     service = Service(lambda event: None, lambda: ("192.0.2.7",))
-    await service.do("reserve", ask.Reserve("test"))
-    with pytest.raises(RequestError, match=r"192\.0\.2\.8 is not an address that a paired peer has announced"):
-        await service.do("probe", ask.Probe("127.0.0.1", "192.0.2.8", 5301))
-    with pytest.raises(RequestError, match="not an address of this appliance"):
-        await service.do("listen", ask.Listen("192.0.2.9", 5301))
+    await service.do(wire.Reserve("test"))
+    with pytest.raises(wire.Refused, match=r"192\.0\.2\.8 is not an address that a paired peer has announced"):
+        await service.do(wire.Probe("127.0.0.1", "192.0.2.8", 5301))
+    with pytest.raises(wire.Refused, match="not an address of this appliance"):
+        await service.do(wire.Listen("192.0.2.9", 5301))
     await service.close()
 
 
 async def test_one_run_at_a_time_and_busy_names_the_holder() -> None:
     first, second = (Service(lambda event: None, lambda: ()) for _ in range(2))
-    await first.do("reserve", ask.Reserve("alpha, run 1"))
-    with pytest.raises(RequestError, match="busy: alpha, run 1"):
-        await second.do("reserve", ask.Reserve("gamma"))
-    await first.do("release", ask.Nothing())
-    await second.do("reserve", ask.Reserve("gamma"))
+    await first.do(wire.Reserve("alpha, run 1"))
+    with pytest.raises(wire.Refused, match="busy: alpha, run 1"):
+        await second.do(wire.Reserve("gamma"))
+    await first.do(wire.Release())
+    await second.do(wire.Reserve("gamma"))
     await first.close()
     await second.close()
 
@@ -122,8 +123,8 @@ async def test_open_and_refused_are_told_apart(udp: bool) -> None:
 async def test_a_server_on_a_taken_port_says_so() -> None:
     listener = await ProbeListener.open("127.0.0.1", 5398, False)
     service = Service(lambda event: None, lambda: ())
-    with pytest.raises(RequestError, match=r"port 5398 of 127\.0\.0\.1 cannot be opened"):
-        await service.do("listen", ask.Listen("127.0.0.1", 5398))
+    with pytest.raises(wire.Refused, match=r"port 5398 of 127\.0\.0\.1 cannot be opened"):
+        await service.do(wire.Listen("127.0.0.1", 5398))
     await listener.close()
     await service.close()
 
@@ -212,13 +213,21 @@ def test_kill_9_of_the_owner_leaves_no_orphan() -> None:
 
 
 def test_output_is_capped_and_foreign_bytes_survive() -> None:
-    async def go() -> ask.Finished:
+    async def go() -> wire.Finished:
         children = Children(lambda event: None)
         child = await children.start([sys.executable, "-c", "import os; os.write(1, b'\\xff\\x00ok\\n' * 3)"])
-        finished = await children.collect(child.number)
+        await child.done
+        finished = await children.stop(child.number)
         await children.close()
         return finished
 
     finished = asyncio.run(go())
     assert finished.output.count("ok") == 3
     json.dumps(to_json(finished))
+
+
+@pytest.mark.parametrize("request_type", wire.VERBS.values(), ids=wire.VERBS)
+def test_every_request_has_a_method_that_takes_it_and_returns_its_reply(request_type: type[wire.Request[Any]]) -> None:
+    hints = typing.get_type_hints(getattr(Service, f"do_{request_type.verb}"))
+    promised = hints.pop("return")
+    assert promised is request_type.reply and list(hints.values()) == [request_type]

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from linkladder.agent import requests as ask
+from linkladder import wire
 from linkladder.codec import to_json
 from linkladder.model import End, Experiment
 from linkladder.pairing import peers
@@ -32,7 +32,7 @@ GENUINE: dict[str, dict[str, Any]] = {
     "serve": {"experiment": EXP, "bind": HERE, "port": 5301},
     "client": {"experiment": EXP, "layout": to_json(Layout(End.FAR, End.NEAR, protocol_port="tcp")), "local": HERE,
                "remote": HERE, "port": 5301, "index": 0},
-    "stop": {"process": 7}, "collect": {"process": 7}, "sampling": {"on": False},
+    "stop": {"process": 7}, "sampling": {"on": False},
     "counters": {"address": HERE, "interface": "lo"},
     "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {}, "cancel": {},
 }  # fmt: skip
@@ -134,8 +134,8 @@ def agent(own_state: Path) -> Iterator[Agent]:
 
 
 def test_every_request_is_among_those_tried() -> None:
-    assert set(GENUINE) == set(ask.VERBS)
-    assert ask.SPOKEN == fields.PROTOCOLS  # what an agent takes is what a plan can ask
+    assert set(GENUINE) == set(wire.VERBS)
+    assert wire.SPOKEN == fields.PROTOCOLS  # what an agent takes is what a plan can ask
 
 
 def test_every_field_with_hostile_values(agent: Agent) -> None:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from linkladder.agent import requests as ask
+from linkladder import wire
 from linkladder.errors import EnvironmentFault
 from linkladder.pairing import peers
 from linkladder.peer import ends
@@ -42,6 +42,6 @@ async def test_what_the_peer_said_wins_over_addresses_that_are_shut(
     peer = peers.Peer("beta", order, "", "")
     monkeypatch.setattr(ends.peers, "find", lambda name: peer)
     monkeypatch.setattr(ends.peers, "ssh_command", command)
-    near = ask.HelloReply(ask.PROTOCOL, "", "alpha", "", {}, (), None, 1)
+    near = wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)
     with pytest.raises(EnvironmentFault, match="does not know this appliance"):
         await ends.connect("beta", near)

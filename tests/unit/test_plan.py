@@ -7,12 +7,12 @@ import pytest
 
 from linkladder import host
 from linkladder import plan as plans
-from linkladder.agent.requests import HelloReply
 from linkladder.engine.commands import planned
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.model import Contract, Direction, End, Layer, Protocol, RungName
 from linkladder.model import Path as RungPath
 from linkladder.tools import ToolVersions
+from linkladder.wire import HelloReply
 
 MINIMAL = 'name = "p"\n[[experiment]]\nstreams = 2\n'
 

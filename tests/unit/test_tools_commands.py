@@ -207,8 +207,8 @@ def test_a_dry_run_may_not_know_the_addresses_yet() -> None:
 
 
 def test_netperf_data_ports_stay_in_the_documented_range() -> None:
-    from linkladder.agent.requests import PORTS
     from linkladder.tools.commands import TEST_PORTS, data_port
+    from linkladder.wire import PORTS
 
     assert TEST_PORTS == PORTS
     for control in (5301, 5390, 5400):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from linkladder import host
 from linkladder.agent import reaper
-from linkladder.agent.requests import Exited, Finished, Line
+from linkladder.wire import Exited, Finished, Line
 
 OUTPUT_LIMIT = 32 << 20  # characters kept of one stream of one process
 GRACE = 1.0  # seconds between asking a process to end and killing it
@@ -149,13 +149,6 @@ class Children:
     async def stop(self, number: int, at_once: bool = False) -> Finished:
         child = self._running[number]
         finished = await child.stop(at_once)
-        self._forget(child)
-        return finished
-
-    async def collect(self, number: int) -> Finished:
-        """Wait for its own end."""
-        child = self._running[number]
-        finished = await child.finished()
         self._forget(child)
         return finished
 

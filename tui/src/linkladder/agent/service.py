@@ -1,4 +1,4 @@
-"""One end's work: every verb of `requests.VERBS` is a method here, for the near end and the far one alike."""
+"""One end's work: every request of `wire.VERBS` has a method here, for the near end and the far one alike."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import ipaddress
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
-from linkladder import __version__, host, privilege, settings, tools
-from linkladder.agent import requests as ask
+from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.probing import ProbeListener, probe
-from linkladder.agent.processes import Children, search_path
+from linkladder.agent.processes import Child, Children, search_path
 from linkladder.model import HostFacts, Tool
 from linkladder.reservation import Reservation
 
+R = TypeVar("R")
 SHORTEST = 0.1  # seconds that a last sample must span: the system counts CPU in hundredths
 LISTEN_WAIT = 3.0  # seconds in which a server must listen
 MISSING = "not found; install it (linkladder doctor says how)"
@@ -28,7 +28,7 @@ class Service:
 
     def __init__(
         self,
-        say: Callable[[ask.Event], None],
+        say: Callable[[wire.Event], None],
         allowed: Callable[[], Iterable[str]],
         announce: Callable[[tuple[str, ...]], None] = lambda addresses: None,
         peer: str = "",
@@ -45,29 +45,29 @@ class Service:
         self.sampled = 0.0
         self.versions: dict[str, str] | None = None
 
-    async def do(self, verb: str, request: Any) -> Any:
-        """Carry out a checked request; RequestError says why not."""
-        method: Callable[[Any], Any] = getattr(self, f"do_{verb}")
+    async def do(self, request: wire.Request[R]) -> R:
+        """Carry out a checked request; Refused says why not."""
+        method: Callable[[wire.Request[R]], Awaitable[R]] = getattr(self, f"do_{request.verb}")
         return await method(request)
 
     async def close(self) -> None:
         """Leave nothing behind: tools, listeners, the reservation."""
-        await self.do_cancel(ask.Nothing())
+        await self.do_cancel(wire.Cancel())
         await self.children.close()
         self.lock.release()
 
     # --- who this is
 
-    async def do_hello(self, request: ask.Hello) -> ask.HelloReply:
+    async def do_hello(self, request: wire.Hello) -> wire.HelloReply:
         facts = await asyncio.to_thread(host.facts)
         self.announce(tuple(a for a in request.addresses if _usable(a)))
         found = await self._versions()
         mine = tuple(a for nic in facts.nics for a in nic.addresses if _usable(a))
-        return ask.HelloReply(
-            ask.PROTOCOL, __version__, facts.name, facts.os, found, mine, facts.window_limit, facts.cores
+        return wire.HelloReply(
+            wire.PROTOCOL, __version__, facts.name, facts.os, found, mine, facts.window_limit, facts.cores
         )
 
-    async def do_facts(self, _: ask.Nothing) -> HostFacts:
+    async def do_facts(self, _: wire.Facts) -> HostFacts:
         facts = await asyncio.to_thread(host.facts)
         return _with_tools(facts, await self._versions())
 
@@ -77,51 +77,45 @@ class Service:
             self.versions = {tool.value: version for tool, version in zip(Tool, found, strict=True) if version}
         return self.versions
 
-    async def do_clock(self, _: ask.Nothing) -> ask.ClockReply:
-        return ask.ClockReply(time.monotonic())
+    async def do_clock(self, _: wire.Clock) -> wire.ClockReply:
+        return wire.ClockReply(time.monotonic())
 
     # --- one run at a time
 
-    async def do_reserve(self, request: ask.Reserve) -> ask.Nothing:
+    async def do_reserve(self, request: wire.Reserve) -> None:
         holder = self.lock.take(request.holder)
         if holder is not None:
-            raise ask.RequestError(f"busy: {holder} is measuring with this appliance")
+            raise wire.Refused(f"busy: {holder} is measuring with this appliance")
         if settings.left_behind():  # a crash left borrowed settings in force; nobody else can be using them now
             await settings.recover()
-        return ask.Nothing()
 
-    async def do_release(self, _: ask.Nothing) -> ask.Nothing:
+    async def do_release(self, _: wire.Release) -> None:
         self.lock.release()
-        return ask.Nothing()
 
     # --- is the port reachable
 
-    async def do_listen(self, request: ask.Listen) -> ask.Nothing:
+    async def do_listen(self, request: wire.Listen) -> None:
         self._own(request.address)
-        await self.do_unlisten(ask.Nothing())
+        await self.do_unlisten(wire.Unlisten())
         try:
             self.listener = await ProbeListener.open(request.address, request.port, request.udp)
         except OSError as error:
-            raise ask.RequestError(
-                f"port {request.port} of {request.address} cannot be opened: {error.strerror}"
-            ) from None
-        return ask.Nothing()
+            raise wire.Refused(f"port {request.port} of {request.address} cannot be opened: {error.strerror}") from None
 
-    async def do_unlisten(self, _: ask.Nothing) -> ask.Nothing:
+    async def do_unlisten(self, _: wire.Unlisten) -> None:
         if self.listener:
             await self.listener.close()
             self.listener = None
-        return ask.Nothing()
 
-    async def do_probe(self, request: ask.Probe) -> ask.ProbeReply:
+    async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
         self._own(request.local)
         self._permitted(request.remote)
         state, detail = await probe(request.local, request.remote, request.port, request.udp)
-        return ask.ProbeReply(state, detail)
+        return wire.ProbeReply(state, detail)
 
     # --- tools
 
-    async def do_serve(self, request: ask.Serve) -> ask.Started:
+    async def do_serve(self, request: wire.Serve) -> wire.Started:
         self._own(request.bind)
         self._held()
         exp = request.experiment
@@ -134,11 +128,11 @@ class Service:
                 ended = await self.children.stop(child.number)
                 words = (ended.errors + ended.output).strip()[-300:] or "it printed nothing"
                 how = "ended at once" if not ended.hung and time.monotonic() < deadline else "did not listen within 3 s"
-                raise ask.RequestError(f"the server {how}: {words}")
+                raise wire.Refused(f"the server {how}: {words}")
             await asyncio.sleep(0.02)
-        return ask.Started(child.number, tuple(argv))
+        return wire.Started(child.number, tuple(argv))
 
-    async def do_client(self, request: ask.RunClient) -> ask.Started:
+    async def do_client(self, request: wire.RunClient) -> wire.Started:
         self._own(request.local)
         self._permitted(request.remote)
         self._held()
@@ -148,34 +142,29 @@ class Service:
                 request.experiment, versions, request.layout, request.local, request.remote, request.port, request.index
             )
         except IndexError:
-            raise ask.RequestError(f"index: the experiment has no process {request.index}") from None
+            raise wire.Refused(f"index: the experiment has no process {request.index}") from None
         privileged = request.layout.privileged
         child = await self._start(privilege.wrap(argv) if privileged else argv, privileged)
-        return ask.Started(child.number, tuple(argv))
+        return wire.Started(child.number, tuple(argv))
 
-    async def do_stop(self, request: ask.Stop) -> ask.Finished:
+    async def do_stop(self, request: wire.Stop) -> wire.Finished:
         self._known(request.process)
         return await self.children.stop(request.process, request.at_once)
 
-    async def do_collect(self, request: ask.Stop) -> ask.Finished:
-        self._known(request.process)
-        return await self.children.collect(request.process)
-
-    async def do_cancel(self, _: ask.Nothing) -> ask.Nothing:
-        await self.do_sampling(ask.Sampling(False))
-        await self.do_unlisten(ask.Nothing())
+    async def do_cancel(self, _: wire.Cancel) -> None:
+        await self.do_sampling(wire.Sampling(False))
+        await self.do_unlisten(wire.Unlisten())
         await self.children.stop_all()
-        return ask.Nothing()
 
-    async def _start(self, argv: Iterable[str], privileged: bool = False) -> Any:
+    async def _start(self, argv: Iterable[str], privileged: bool = False) -> Child:
         command = list(argv)
         found = shutil.which(command[0], path=search_path())
         if not found:
-            raise ask.RequestError(f"{command[0]}: {MISSING}")
+            raise wire.Refused(f"{command[0]}: {MISSING}")
         try:
             return await self.children.start([found, *command[1:]], privileged)
         except OSError as error:
-            raise ask.RequestError(f"{command[0]}: {error.strerror}") from None
+            raise wire.Refused(f"{command[0]}: {error.strerror}") from None
 
     async def _tool_versions(self) -> tools.ToolVersions:
         facts_os = await asyncio.to_thread(host.system)
@@ -183,7 +172,7 @@ class Service:
 
     # --- watching
 
-    async def do_sampling(self, request: ask.Sampling) -> ask.Nothing:
+    async def do_sampling(self, request: wire.Sampling) -> None:
         if self.sampling:
             self.sampling.cancel()
             self.sampling = None
@@ -194,7 +183,6 @@ class Service:
             self.sampler.start()
             self.sampled = time.monotonic()
             self.sampling = asyncio.create_task(self._sample())
-        return ask.Nothing()
 
     async def _sample(self) -> None:
         due = time.monotonic()
@@ -205,28 +193,28 @@ class Service:
 
     def _say_sample(self) -> None:
         seen, self.sampled = self.sampler.sample(), time.monotonic()
-        self.say(ask.RawSample(self.sampled, seen.cores, seen.memory_used, seen.nics, seen.retransmits))
+        self.say(wire.RawSample(self.sampled, seen.cores, seen.memory_used, seen.nics, seen.retransmits))
 
-    async def do_counters(self, request: ask.Counters) -> ask.CountersReply:
+    async def do_counters(self, request: wire.Counters) -> wire.CountersReply:
         return await asyncio.to_thread(self._counters, request)
 
-    def _counters(self, request: ask.Counters) -> ask.CountersReply:
+    def _counters(self, request: wire.Counters) -> wire.CountersReply:
         name = request.interface or host.interface_of(request.address)
         total, _ = host.memory()
-        return ask.CountersReply(
+        return wire.CountersReply(
             name, host.nic_counters(detail=True).get(name), host.tcp_counters(), host.starvation(), total
         )
 
-    async def do_sockets(self, _: ask.Nothing) -> ask.SocketsReply:
-        found = await asyncio.to_thread(host.sockets, ask.PORTS.start, ask.PORTS.stop - 1)
-        return ask.SocketsReply(host.sockets_source(), found)
+    async def do_sockets(self, _: wire.Sockets) -> wire.SocketsReply:
+        found = await asyncio.to_thread(host.sockets, wire.PORTS.start, wire.PORTS.stop - 1)
+        return wire.SocketsReply(host.sockets_source(), found)
 
     # --- what is not allowed
 
     def _own(self, address: str) -> None:
         if ipaddress.ip_address(address).is_loopback or host.interface_of(address):
             return
-        raise ask.RequestError(f"{address} is not an address of this appliance")
+        raise wire.Refused(f"{address} is not an address of this appliance")
 
     def _permitted(self, address: str) -> None:
         wanted = ipaddress.ip_address(address)
@@ -234,15 +222,15 @@ class Service:
             return
         if host.interface_of(address):  # one of our own: the localhost rung by another name
             return
-        raise ask.RequestError(f"{address} is not an address that a paired peer has announced")
+        raise wire.Refused(f"{address} is not an address that a paired peer has announced")
 
     def _held(self) -> None:
         if not self.lock.held:
-            raise ask.RequestError("reserve this appliance first")
+            raise wire.Refused("reserve this appliance first")
 
     def _known(self, process: int) -> None:
         if process not in self.children:
-            raise ask.RequestError(f"no process {process} runs here")
+            raise wire.Refused(f"no process {process} runs here")
 
 
 def tool_version(tool: Tool) -> str:

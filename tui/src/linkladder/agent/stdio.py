@@ -10,11 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from linkladder import privilege
-from linkladder.agent import requests as ask
-from linkladder.agent import wire
+from linkladder import privilege, wire
 from linkladder.agent.service import Service
-from linkladder.codec import to_json
 from linkladder.pairing import peers
 from linkladder.pairing.sshd import register_session
 
@@ -40,7 +37,7 @@ class Agent:
 
     async def serve(self, stdin: Any, stdout: Any) -> None:
         loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(limit=ask.REQUEST_LIMIT)
+        reader = asyncio.StreamReader(limit=wire.REQUEST_LIMIT)
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, stdout)
         self._writer = asyncio.StreamWriter(transport, protocol, None, loop)
@@ -58,7 +55,7 @@ class Agent:
             await self._service.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        lines = wire.lines(reader)
+        lines = wire.read_lines(reader)
         while True:
             try:
                 if self._writer:  # who does not take the answers may ask no more
@@ -67,36 +64,33 @@ class Agent:
             except (StopAsyncIteration, TimeoutError, OSError):
                 return
             if line is None:
-                self._send({"id": None, "error": f"a request is at most {ask.REQUEST_LIMIT} bytes long"})
+                self._send(wire.refusal(None, f"a request is at most {wire.REQUEST_LIMIT} bytes long"))
                 continue
             task = asyncio.create_task(self._answer(line))
             self._busy.add(task)
             task.add_done_callback(self._busy.discard)
 
     async def _answer(self, line: bytes) -> None:
-        number: Any = None
+        number: int | None = None
         try:
-            message = wire.decode(line)
-            given = message.get("id")
-            number = given if isinstance(given, int) and not isinstance(given, bool) else None
+            question = wire.read_question(line)
+            number = question.number
             if len(self._busy) > AT_ONCE:
-                raise ask.RequestError("too many requests at once")
-            verb = message.get("verb")
-            request = ask.decode(verb, message.get("args"))
-            reply = await self._service.do(str(verb), request)
-            self._send({"id": number, "ok": to_json(reply)})
-        except (ask.RequestError, wire.WireError, ValueError) as error:
-            self._send({"id": number, "error": str(error)[:2000]})
+                raise wire.Refused("too many requests at once")
+            reply = await self._service.do(question.request())
+            self._send(wire.answer(number, reply))
+        except (wire.Refused, wire.WireError, ValueError) as error:
+            self._send(wire.refusal(number, str(error)[:2000]))
         except Exception as error:  # a defect of ours must reach the operator, not silence
-            self._send({"id": number, "error": f"{type(error).__name__}: {str(error)[:1000]}"})
+            self._send(wire.refusal(number, f"{type(error).__name__}: {str(error)[:1000]}"))
 
-    def _say(self, event: ask.Event) -> None:
+    def _say(self, event: wire.Event) -> None:
         self._send(wire.event(event))
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, line: bytes) -> None:
         if self._writer:
             with contextlib.suppress(OSError, RuntimeError):
-                self._writer.write(wire.encode(message))
+                self._writer.write(line)
 
     def _allowed(self) -> tuple[str, ...]:
         return tuple(a for peer in peers.load() for a in peer.announced)

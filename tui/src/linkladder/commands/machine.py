@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__, host, tools, units
+from linkladder import __version__, host, tools, units, wire
 from linkladder.agent.service import tool_version
 from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError
@@ -83,8 +83,7 @@ async def _ask_peer(name: str) -> HostFacts:
     try:
         far = await connect(name, near.hello)
         try:
-            found: HostFacts = await far.ask("facts")
-            return found
+            return await far.ask(wire.Facts())
         finally:
             await far.close()
     except PeerLost as error:

@@ -11,7 +11,6 @@ from typing import Any
 
 from linkladder import host, state, units
 from linkladder import plan as plans
-from linkladder.agent.requests import PORTS, HelloReply
 from linkladder.agent.service import tool_version
 from linkladder.commands.documents import read_document
 from linkladder.engine.commands import planned
@@ -21,6 +20,7 @@ from linkladder.judge import judge_document
 from linkladder.model import Document, End, Plan, Rung, Tool
 from linkladder.peer import NearEnd, PeerLost, connect
 from linkladder.tools import ToolVersions, versions_of
+from linkladder.wire import PORTS, HelloReply
 
 
 def add_parsers(commands: Any) -> None:

@@ -6,7 +6,6 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from linkladder import host, tools
-from linkladder.agent.requests import CountersReply, Finished
 from linkladder.model import (
     Direction,
     End,
@@ -22,6 +21,7 @@ from linkladder.model import (
     Tool,
     TrialResult,
 )
+from linkladder.wire import CountersReply, Finished
 
 Record = TypeVar("Record", TcpCounters, NicCounters)
 COPIED = (

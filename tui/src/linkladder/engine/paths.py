@@ -7,8 +7,8 @@ import socket
 from dataclasses import replace
 
 from linkladder import host
-from linkladder.agent.requests import HelloReply
 from linkladder.model import Path, Plan, Rung, RungName
+from linkladder.wire import HelloReply
 
 
 class PathUnknown(Exception):

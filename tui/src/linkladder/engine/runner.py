@@ -10,9 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import events as ev
-from linkladder import judge
+from linkladder import judge, wire
 from linkladder import plan as plans
-from linkladder.agent import requests as ask
 from linkladder.engine.commands import commands_of
 from linkladder.engine.controls import Controls
 from linkladder.engine.evidence import SURVEY, evidence, survey
@@ -36,7 +35,7 @@ from linkladder.peer import EndPoint, FarEnd, NearEnd, PeerLost, Refused
 from linkladder.store import Store, StoreFault
 from linkladder.verdicts import Judgement
 
-Connect = Callable[[str, ask.HelloReply], Awaitable[FarEnd]]
+Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
 RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
 LONG_WAY_MS = 20.0  # round trip above which the warm-up is 5 s
 LONG_WARMUP = 5.0
@@ -106,8 +105,8 @@ class Engine:
         self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials, *self._before(self.plan)))
         state, reason = RunState.COMPLETE, ""
         try:
-            await self.near.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
-            keep_host(self.store, self.run_id, "near", await self.near.ask("facts"))
+            await self.near.ask(wire.Reserve(f"{self.near.name}, run {self.run_id}"))
+            keep_host(self.store, self.run_id, "near", await self.near.ask(wire.Facts()))
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
         except (Stop, Refused, PeerLost, LinkladderError) as error:
@@ -139,8 +138,8 @@ class Engine:
                 await far.close()
         self._far.clear()
         with contextlib.suppress(Refused):
-            await self.near.ask("cancel")
-            await self.near.ask("release")
+            await self.near.ask(wire.Cancel())
+            await self.near.ask(wire.Release())
 
     # --- one rung
 
@@ -222,7 +221,7 @@ class Engine:
         while True:
             far = await self._reach(rung.path.peer)
             path = resolve(rung, self.near.hello, far.hello)
-            port = ask.PORTS[self._port % len(ask.PORTS)]
+            port = wire.PORTS[self._port % len(wire.PORTS)]
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: far}
             seen = await self._attempt(Trial(ends, path, SURVEY, 0, port, lambda _: None), rung.path.peer)
             if seen is not None:
@@ -270,7 +269,7 @@ class Engine:
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: self.near}
             if rung.name != RungName.LOCALHOST:
                 ends[End.FAR] = await self._reach(path.peer)
-            port = ask.PORTS[self._port % len(ask.PORTS)]
+            port = wire.PORTS[self._port % len(wire.PORTS)]
             self._port += 1
             commands = commands_of(exp, path, ends, port)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
@@ -321,7 +320,7 @@ class Engine:
                 if not await self._reserved(far, last=pause == 0.0):
                     await self._nap(pause)
                     continue
-                facts = await far.ask("facts")
+                facts = await far.ask(wire.Facts())
             except (PeerLost, LinkladderError) as error:
                 permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
                 if pause == 0.0 or permanent or not self._far_known(peer):
@@ -344,7 +343,7 @@ class Engine:
     async def _reserved(self, far: FarEnd, last: bool) -> bool:
         """Is it ours?  Not yet while the agent of this run's connection before has not quite gone."""
         try:
-            await far.ask("reserve", ask.Reserve(f"{self.near.name}, run {self.run_id}"))
+            await far.ask(wire.Reserve(f"{self.near.name}, run {self.run_id}"))
         except Refused as error:
             await far.close()
             if last or self.run_id not in str(error):

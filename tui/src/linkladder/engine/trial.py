@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from linkladder import tools
-from linkladder.agent import requests as ask
+from linkladder import tools, wire
 from linkladder.engine import account
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
 from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, Tool, TrialResult
@@ -46,7 +45,7 @@ class Process:
     news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
     told: bool = False  # it was told to end
     exited_alone: bool = False  # it ended before that
-    finished: ask.Finished | None = None
+    finished: wire.Finished | None = None
 
     @property
     def complete(self) -> bool:
@@ -123,10 +122,10 @@ class Trial:
         if where.server is not None:
             await self._knock(where)
         await asyncio.gather(*(self._synchronise(end) for end in self._sides()))
-        before: dict[End, ask.CountersReply] = {}
+        before: dict[End, wire.CountersReply] = {}
         if throughput:
             before = await self._counters()
-            await asyncio.gather(*(self.ends[e].ask("sampling", ask.Sampling(True)) for e in self._sides()))
+            await asyncio.gather(*(self.ends[e].ask(wire.Sampling(True)) for e in self._sides()))
         server = await self._serve(where) if where.server is not None else None
         self.begun = time.monotonic()
         clients = await self._clients(where)
@@ -137,9 +136,9 @@ class Trial:
         finally:
             look.cancel()
         await self._end(clients, server, ping)
-        after: dict[End, ask.CountersReply] = {}
+        after: dict[End, wire.CountersReply] = {}
         if throughput:
-            await asyncio.gather(*(self.ends[e].ask("sampling", ask.Sampling(False)) for e in self._sides()))
+            await asyncio.gather(*(self.ends[e].ask(wire.Sampling(False)) for e in self._sides()))
             after = await self._counters()
         outcome = tools.finish(
             self.exp,
@@ -162,7 +161,7 @@ class Trial:
         async def look(end: End) -> None:
             t = round(time.monotonic() - self.begun, 3)
             with contextlib.suppress(Refused, PeerLost):
-                seen = await self.ends[end].ask("sockets")
+                seen = await self.ends[end].ask(wire.Sockets())
                 self.sockets[end.value] = SocketsSeen(t, seen.source, account.of_trial(seen.sockets, ports))
 
         await asyncio.sleep(self.begun + tools.expected_seconds(self.exp) - LOOK - time.monotonic())
@@ -175,12 +174,12 @@ class Trial:
         udp = where.protocol_port == "udp"
         server, client = self.ends[where.server], self.ends[where.client]
         address, source = self.address[where.server], self.address[where.client]
-        await server.ask("listen", ask.Listen(address, self.port, udp))
+        await server.ask(wire.Listen(address, self.port, udp))
         try:
-            seen = await client.ask("probe", ask.Probe(source, address, self.port, udp))
+            seen = await client.ask(wire.Probe(source, address, self.port, udp))
         finally:
             with contextlib.suppress(Refused):
-                await server.ask("unlisten")
+                await server.ask(wire.Unlisten())
         if seen.state == "open":
             return
         words = {
@@ -196,22 +195,22 @@ class Trial:
         best = 1e9
         for _ in range(3):
             sent = time.monotonic()
-            reply = await self.ends[end].ask("clock")
+            reply = await self.ends[end].ask(wire.Clock())
             took = time.monotonic() - sent
             if took < best:
                 best = took
                 self.offset[end] = 0.0 if end == End.NEAR else reply.now - (sent + took / 2)
 
-    async def _counters(self) -> dict[End, ask.CountersReply]:
+    async def _counters(self) -> dict[End, wire.CountersReply]:
         named = {End.NEAR: self.path.local_interface, End.FAR: self.path.remote_interface}
         sides = self._sides()
-        asked = (self.ends[e].ask("counters", ask.Counters(self.address[e], named[e])) for e in sides)
+        asked = (self.ends[e].ask(wire.Counters(self.address[e], named[e])) for e in sides)
         return dict(zip(sides, await asyncio.gather(*asked), strict=True))
 
     async def _serve(self, where: tools.Layout) -> Process:
         assert where.server is not None
-        request = ask.Serve(self.exp, self.address[where.server], self.port)
-        started = await self.ends[where.server].ask("serve", request)
+        request = wire.Serve(self.exp, self.address[where.server], self.port)
+        started = await self.ends[where.server].ask(request)
         return self._keep(where, where.server, "server", started)
 
     async def _clients(self, where: tools.Layout) -> list[Process]:
@@ -220,8 +219,8 @@ class Trial:
 
         async def start(index: int) -> Process:
             port = self.port if where.server is not None else 0
-            request = ask.RunClient(self.exp, where, self.address[end], self.address[other], port, index)
-            return self._keep(where, end, "client", await self.ends[end].ask("client", request))
+            request = wire.RunClient(self.exp, where, self.address[end], self.address[other], port, index)
+            return self._keep(where, end, "client", await self.ends[end].ask(request))
 
         if where.together:
             return list(await asyncio.gather(*(start(i) for i in range(where.clients))))
@@ -238,15 +237,15 @@ class Trial:
         versions = self.ends[End.NEAR].hello.versions
         try:
             where = tools.layout(exp, versions, versions)
-            request = ask.RunClient(exp, where, self.path.local, self.path.remote, 0)
-            started = await self.ends[End.NEAR].ask("client", request)
+            request = wire.RunClient(exp, where, self.path.local, self.path.remote, 0)
+            started = await self.ends[End.NEAR].ask(request)
         except (Refused, tools.Unavailable):
             return None
         process = Process(End.NEAR, "ping", started.process, started.argv, tools.LiveParser(exp, where, End.NEAR))
         self.processes.append(process)
         return process
 
-    def _keep(self, where: tools.Layout, end: End, role: str, started: ask.Started) -> Process:
+    def _keep(self, where: tools.Layout, end: End, role: str, started: wire.Started) -> Process:
         live = tools.LiveParser(self.exp, where, end)
         process = Process(end, role, started.process, started.argv, live)
         self.processes.append(process)
@@ -282,8 +281,8 @@ class Trial:
     async def _finish(self, process: Process) -> None:
         if process.finished is None:
             process.told = True
-            stop = ask.Stop(process.number, process.complete)
-            process.finished = await self.ends[process.end].ask("stop", stop)
+            stop = wire.Stop(process.number, process.complete)
+            process.finished = await self.ends[process.end].ask(stop)
 
     async def _stop_everything(self) -> None:
         """After a fault: nothing of this trial may run on; what its tools said is kept if it still can be had."""
@@ -292,7 +291,7 @@ class Trial:
                 await asyncio.wait_for(self._finish(process), 2.0)
         for end in self._sides():
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(self.ends[end].ask("cancel"), 2.0)
+                await asyncio.wait_for(self.ends[end].ask(wire.Cancel()), 2.0)
 
     def _expectation(self, clients: list[Process], server: Process | None) -> tools.Expectation:
         near, far = self.ends[End.NEAR].hello, self.ends[End.FAR].hello
@@ -317,8 +316,8 @@ class Trial:
         while True:
             self._take(end, await queue.get())
 
-    def _take(self, end: End, event: ask.Event) -> None:
-        if isinstance(event, ask.RawSample):
+    def _take(self, end: End, event: wire.Event) -> None:
+        if isinstance(event, wire.RawSample):
             t = event.t - self.offset[end] - self.begun
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
             self.samples.setdefault(end.value, []).append(sample)
@@ -328,7 +327,7 @@ class Trial:
         if process is None:
             return
         process.news.set()
-        if isinstance(event, ask.Exited):
+        if isinstance(event, wire.Exited):
             process.exited.set()
             process.exited_alone = not process.told
             return

@@ -6,23 +6,19 @@ import asyncio
 import contextlib
 import subprocess
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
-from linkladder import __version__, host
-from linkladder.agent import PROTOCOL, RequestError, Service, wire
-from linkladder.agent import requests as ask
-from linkladder.codec import CodecError, from_json, to_json
+from linkladder import __version__, host, wire
+from linkladder.agent import Service
+from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import peers
 from linkladder.pairing.channel import UNREACHED
+from linkladder.wire import PROTOCOL, Refused
 
 HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
 ASK_TIMEOUT = 12.0
-UNTIMED = ("collect", "hello")  # as long as a tool lasts; as long as HELLO_TIMEOUT
-
-
-class Refused(Exception):
-    """The end understood and said no."""
+R = TypeVar("R")
 
 
 class PeerLost(Exception):
@@ -31,10 +27,10 @@ class PeerLost(Exception):
 
 class EndPoint(Protocol):
     name: str
-    hello: ask.HelloReply
-    events: asyncio.Queue[ask.Event]
+    hello: wire.HelloReply
+    events: asyncio.Queue[wire.Event]
 
-    async def ask(self, verb: str, request: Any = ...) -> Any: ...
+    async def ask(self, request: wire.Request[R]) -> R: ...
 
     async def close(self) -> None: ...
 
@@ -42,27 +38,24 @@ class EndPoint(Protocol):
 class NearEnd:
     """This appliance."""
 
-    hello: ask.HelloReply
+    hello: wire.HelloReply
 
     def __init__(self) -> None:
         self.name = "near"
-        self.events: asyncio.Queue[ask.Event] = asyncio.Queue()
+        self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
         self.far_addresses: tuple[str, ...] = ()  # what the far end announced in this run
         self._service = Service(self.events.put_nowait, lambda: self.far_addresses)
 
     @classmethod
     async def open(cls) -> NearEnd:
         end = cls()
-        end.hello = await end.ask("hello", ask.Hello(PROTOCOL, __version__, "near"))
+        end.hello = await end.ask(wire.Hello(PROTOCOL, __version__, "near"))
         end.name = end.hello.name
         return end
 
-    async def ask(self, verb: str, request: Any = ask.Nothing()) -> Any:  # noqa: B008
-        try:
-            request.check()
-            return await self._service.do(verb, request)
-        except RequestError as error:
-            raise Refused(str(error)) from None
+    async def ask(self, request: wire.Request[R]) -> R:
+        request.check()
+        return await self._service.do(request)
 
     async def close(self) -> None:
         await self._service.close()
@@ -71,13 +64,13 @@ class NearEnd:
 class FarEnd:
     """A paired appliance; `argv` opens its agent's stdio."""
 
-    hello: ask.HelloReply
+    hello: wire.HelloReply
 
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
-        self.events: asyncio.Queue[ask.Event] = asyncio.Queue()
+        self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
         self._process = process
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._waiting: dict[int, asyncio.Future[wire.Answer]] = {}
         self._next = 1
         self._lost: str | None = None
         self._errors: list[bytes] = []
@@ -92,8 +85,8 @@ class FarEnd:
         )  # fmt: skip
         end = cls(name, process)
         try:
-            hello = ask.Hello(PROTOCOL, __version__, own_name or "near", tuple(addresses))
-            end.hello = await asyncio.wait_for(end.ask("hello", hello), HELLO_TIMEOUT)
+            hello = wire.Hello(PROTOCOL, __version__, own_name or "near", tuple(addresses))
+            end.hello = await end.ask(hello)
             end._tasks.append(asyncio.create_task(end._keep_alive()))
             if end.hello.protocol != PROTOCOL:
                 raise EnvironmentFault(
@@ -101,9 +94,6 @@ class FarEnd:
                     f"it has linkladder {end.hello.version}, this is {__version__}",
                     "put the same version on both appliances",
                 )
-        except TimeoutError:
-            await end.close()
-            raise PeerLost(f"{name} did not answer within {HELLO_TIMEOUT:g} s") from None
         except BaseException:
             await end.close()
             raise
@@ -117,20 +107,24 @@ class FarEnd:
     def errors(self) -> str:
         return b"".join(self._errors).decode("utf-8", "replace")
 
-    async def ask(self, verb: str, request: Any = ask.Nothing()) -> Any:  # noqa: B008
+    async def ask(self, request: wire.Request[R]) -> R:
         if self._lost is not None:
             raise PeerLost(self._lost)
         number, self._next = self._next, self._next + 1
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         assert self._process.stdin
+        limit = HELLO_TIMEOUT if request.slow else ASK_TIMEOUT
         try:
-            self._process.stdin.write(wire.encode({"id": number, "verb": verb, "args": to_json(request)}))
+            self._process.stdin.write(wire.question(number, request))
             await self._process.stdin.drain()
-            reply = await asyncio.wait_for(future, None if verb in UNTIMED else ASK_TIMEOUT)
-            return from_json(ask.VERBS[verb][1], reply, f"{self.name}: {verb}")
+            answer = await asyncio.wait_for(future, limit)
+            if answer.refused is not None:
+                raise Refused(f"{self.name}: {answer.refused}")
+            reply: R = answer.reply_to(request)
+            return reply
         except TimeoutError:
-            self._fail(f"{self.name} did not answer for {ASK_TIMEOUT:g} s")
+            self._fail(f"{self.name} did not answer within {limit:g} s")
             raise PeerLost(self._lost or "") from None
         except (OSError, CodecError) as error:
             self._fail(f"the channel to {self.name} broke: {error}")
@@ -140,29 +134,24 @@ class FarEnd:
 
     async def _read(self) -> None:
         assert self._process.stdout
-        async for line in wire.lines(self._process.stdout, wire.REPLY_LIMIT):
+        async for line in wire.read_lines(self._process.stdout, wire.REPLY_LIMIT):
             if line is None:
                 continue
-            with contextlib.suppress(wire.WireError, CodecError):
-                self._take(wire.decode(line))
+            with contextlib.suppress(wire.WireError):
+                self._take(wire.read_answer(line))
         await self._process.wait()
         words = self.errors.strip()
         said = words.rfind("linkladder: ")  # all that the far linkladder says of itself; of ssh's words the last line
         words = words[said:] if said >= 0 else words.splitlines()[-1] if words else ""
         self._fail(f"the channel to {self.name} closed" + (f": {words}" if words else ""))
 
-    def _take(self, message: dict[str, Any]) -> None:
-        if "event" in message:
-            kind = ask.EVENTS.get(str(message["event"]))
-            if kind:
-                self.events.put_nowait(from_json(kind, message.get("data")))
+    def _take(self, said: wire.Answer | wire.Event) -> None:
+        if not isinstance(said, wire.Answer):
+            self.events.put_nowait(said)
             return
-        future = self._waiting.get(message.get("id") or 0)
+        future = self._waiting.get(said.number or 0)
         if future and not future.done():
-            if "error" in message:
-                future.set_exception(Refused(f"{self.name}: {message['error']}"))
-            else:
-                future.set_result(message.get("ok"))
+            future.set_result(said)
 
     async def _read_errors(self) -> None:
         assert self._process.stderr
@@ -175,7 +164,7 @@ class FarEnd:
         while self._lost is None:
             await asyncio.sleep(wire.KEEPALIVE)
             with contextlib.suppress(PeerLost, Refused):
-                await self.ask("clock")
+                await self.ask(wire.Clock())
 
     def _fail(self, reason: str) -> None:
         if self._lost is None:
@@ -201,7 +190,7 @@ class FarEnd:
         self._fail(self._lost)
 
 
-async def connect(name: str, near: ask.HelloReply) -> FarEnd:
+async def connect(name: str, near: wire.HelloReply) -> FarEnd:
     """The paired appliance `name`; a LinkladderError that a person can act on, or PeerLost."""
     peer = peers.find(name)
     failures: list[LinkladderError] = []

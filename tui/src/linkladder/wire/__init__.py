@@ -1,0 +1,111 @@
+"""What two ends say to each other: requests, their replies, events, and the lines that carry them.
+
+A request is a frozen record whose base names its reply: `class Probe(Request[ProbeReply], verb="probe")`.  Each
+checks its own fields, so an end never acts on what it has not looked at; `Refused` says what is wrong.  Nothing
+outside of this package knows what a line looks like.
+"""
+
+from __future__ import annotations
+
+from linkladder.wire.limits import PORTS, SPOKEN, Refused
+from linkladder.wire.lines import (
+    IDLE_LIMIT,
+    KEEPALIVE,
+    REPLY_LIMIT,
+    REQUEST_LIMIT,
+    Answer,
+    Question,
+    WireError,
+    answer,
+    event,
+    question,
+    read_answer,
+    read_lines,
+    read_question,
+    refusal,
+)
+from linkladder.wire.replies import (
+    ClockReply,
+    CountersReply,
+    Event,
+    Exited,
+    Finished,
+    HelloReply,
+    Line,
+    ProbeReply,
+    RawSample,
+    SocketsReply,
+    Started,
+)
+from linkladder.wire.requests import (
+    VERBS,
+    Cancel,
+    Clock,
+    Counters,
+    Facts,
+    Hello,
+    Listen,
+    Probe,
+    Release,
+    Request,
+    Reserve,
+    RunClient,
+    Sampling,
+    Serve,
+    Sockets,
+    Stop,
+    Unlisten,
+    request_of,
+)
+
+PROTOCOL = 3  # both ends must speak the same
+
+__all__ = [
+    "IDLE_LIMIT",
+    "KEEPALIVE",
+    "PORTS",
+    "PROTOCOL",
+    "REPLY_LIMIT",
+    "REQUEST_LIMIT",
+    "SPOKEN",
+    "VERBS",
+    "Answer",
+    "Cancel",
+    "Clock",
+    "ClockReply",
+    "Counters",
+    "CountersReply",
+    "Event",
+    "Exited",
+    "Facts",
+    "Finished",
+    "Hello",
+    "HelloReply",
+    "Line",
+    "Listen",
+    "Probe",
+    "ProbeReply",
+    "Question",
+    "RawSample",
+    "Refused",
+    "Release",
+    "Request",
+    "Reserve",
+    "RunClient",
+    "Sampling",
+    "Serve",
+    "Sockets",
+    "SocketsReply",
+    "Started",
+    "Stop",
+    "Unlisten",
+    "WireError",
+    "answer",
+    "event",
+    "question",
+    "read_answer",
+    "read_lines",
+    "read_question",
+    "refusal",
+    "request_of",
+]

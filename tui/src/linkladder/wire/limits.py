@@ -1,0 +1,78 @@
+"""What a field of a request may hold; whatever else comes is refused with the field's name."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from linkladder.model import Experiment, Protocol, Tool
+
+PORTS = range(5301, 5401)  # test ports, documented; one is open only while a trial runs
+SPOKEN = {
+    Tool.IPERF: (Protocol.TCP, Protocol.UDP),
+    Tool.NETPERF: (Protocol.TCP, Protocol.RR),
+    Tool.PING: (Protocol.ECHO, Protocol.DF),
+}
+INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
+
+
+class Refused(Exception):
+    """The end that was asked understood and said no, and why."""
+
+
+def check_experiment(exp: Experiment) -> None:
+    """Numbers in range, so that no peer can make this end run for ever or eat its memory."""
+    check_text(exp.id, "experiment.id", 120)
+    check_text(exp.label, "experiment.label", 120)
+    if exp.protocol not in SPOKEN[exp.tool]:
+        raise Refused(f"experiment.protocol: {exp.tool} does not measure {exp.protocol}")
+    check_range(exp.streams, "streams", 1, 128)
+    check_range(exp.duration, "duration", 1, 7 * 86400)
+    check_range(exp.warmup, "warmup", 0, 60)
+    check_range(exp.repeats, "repeats", 1, 100)
+    check_range(exp.request, "request", 1, 65536)
+    check_range(exp.response, "response", 1, 65536)
+    check_range(exp.sessions, "sessions", 1, 128)
+    check_range(exp.count, "count", 1, 10_000_000)
+    check_range(exp.interval, "interval", 0.01, 10)
+    check_range(exp.dscp, "dscp", 0, 63)
+    if exp.window is not None:
+        check_range(exp.window, "window", 1024, 1 << 30)
+    if exp.write_size is not None:
+        check_range(exp.write_size, "write_size", 1, 1 << 26)
+    if exp.udp_rate_bps is not None:
+        check_range(exp.udp_rate_bps, "udp_rate_bps", 1e3, 1e13)
+    if len(exp.sizes) > 32:
+        raise Refused("sizes: at most 32")
+    for one in exp.sizes:
+        check_range(one, "sizes", 68, 65535)
+
+
+def check_text(value: str, name: str, limit: int) -> None:
+    if len(value) > limit or any(ord(c) < 32 or ord(c) == 127 for c in value):
+        raise Refused(f"{name}: expected one line of at most {limit} characters")
+
+
+def check_address(value: str, name: str) -> None:
+    try:
+        one = ipaddress.ip_address(value) if len(value) <= 64 else None
+    except ValueError:
+        one = None
+    zone = value.partition("%")[2]  # of which Python's reader takes any text
+    if one is None or one.is_multicast or one.is_unspecified or ("%" in value and not INTERFACE.fullmatch(zone)):
+        raise Refused(f"{name}: expected an IP address, got {value[:60]!r}")
+
+
+def check_interface(value: str, name: str) -> None:
+    if not INTERFACE.fullmatch(value):
+        raise Refused(f"{name}: expected an interface name")
+
+
+def check_port(value: int) -> None:
+    if value not in PORTS:
+        raise Refused(f"port: expected one from {PORTS.start} to {PORTS.stop - 1}, got {value}")
+
+
+def check_range(value: float, name: str, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise Refused(f"{name}: expected from {low:g} to {high:g}, got {str(value)[:40]}")

@@ -1,0 +1,131 @@
+"""JSON lines: `{"id", "verb", "args"}` one way; `{"id", "ok"}`, `{"id", "error"}` and `{"event", "data"}` the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from linkladder.codec import CodecError, from_json, to_json
+from linkladder.wire.replies import EVENTS, Event
+from linkladder.wire.requests import Request, request_of
+
+REQUEST_LIMIT = 64 * 1024
+REPLY_LIMIT = 96 << 20  # a collected tool output, escaped; the near end reads no longer line
+IDLE_LIMIT = 30.0  # seconds without a word from the near end after which the agent gives up
+KEEPALIVE = 5.0  # the near end's word, when it has nothing else to say
+
+
+class WireError(ValueError):
+    """A line that is none of ours."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request as it came: its number is known even where the rest is refused."""
+
+    number: int | None
+    verb: Any
+    arguments: Any
+
+    def request(self) -> Request[Any]:
+        """Refused with the name of what is wrong."""
+        return request_of(self.verb, self.arguments)
+
+
+@dataclass(frozen=True)
+class Answer:
+    number: int
+    value: Any = None
+    refused: str | None = None
+
+    def reply_to(self, request: Request[Any]) -> Any:
+        """What the request promises; CodecError where it is not that."""
+        return None if request.reply is type(None) else from_json(request.reply, self.value, request.verb)
+
+
+def question(number: int, request: Request[Any]) -> bytes:
+    return _line({"id": number, "verb": request.verb, "args": to_json(request)})
+
+
+def answer(number: int | None, reply: Any) -> bytes:
+    return _line({"id": number, "ok": to_json(reply)})
+
+
+def refusal(number: int | None, why: str) -> bytes:
+    return _line({"id": number, "error": why})
+
+
+def event(value: Event) -> bytes:
+    name = next(n for n, kind in EVENTS.items() if isinstance(value, kind))
+    return _line({"event": name, "data": to_json(value)})
+
+
+def read_question(line: bytes) -> Question:
+    message = _object(line)
+    return Question(_number(message), message.get("verb"), message.get("args"))
+
+
+def read_answer(line: bytes) -> Answer | Event:
+    message = _object(line)
+    if "event" in message:
+        kind = EVENTS.get(str(message["event"]))
+        if kind is None:
+            raise WireError(f"unknown event {str(message['event'])[:40]!r}")
+        try:
+            return from_json(kind, message.get("data"))
+        except CodecError as error:
+            raise WireError(str(error)) from None
+    return Answer(_number(message) or 0, message.get("ok"), str(message["error"]) if "error" in message else None)
+
+
+async def read_lines(reader: asyncio.StreamReader, limit: int = REQUEST_LIMIT) -> AsyncIterator[bytes | None]:
+    """Lines of at most `limit` bytes; of a longer one None is yielded and the rest is passed over unread."""
+    while True:
+        try:
+            line = await reader.readuntil(b"\n")
+        except asyncio.IncompleteReadError:
+            return
+        except asyncio.LimitOverrunError as error:
+            await _skip(reader, error.consumed)
+            yield None
+            continue
+        yield line if len(line) <= limit else None
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """The object in a line; WireError for anything else, however it is broken."""
+    try:
+        message = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not a JSON line: {str(error)[:100]}") from None
+    if not isinstance(message, dict):
+        raise WireError("expected an object")
+    return message
+
+
+def _number(message: dict[str, Any]) -> int | None:
+    given = message.get("id")
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+async def _skip(reader: asyncio.StreamReader, consumed: int) -> None:
+    while True:
+        await reader.readexactly(consumed)
+        try:
+            await reader.readuntil(b"\n")
+            return
+        except asyncio.LimitOverrunError as error:
+            consumed = error.consumed
+        except asyncio.IncompleteReadError:
+            return

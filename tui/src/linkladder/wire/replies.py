@@ -1,0 +1,98 @@
+"""What an end answers, and the events that it sends unasked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkladder.model import CoreLoad, NicCounters, SocketStat, TcpCounters
+from linkladder.tools import ToolVersions, versions_of
+
+
+@dataclass(frozen=True)
+class HelloReply:
+    protocol: int
+    version: str
+    name: str
+    os: str
+    tools: dict[str, str]
+    addresses: tuple[str, ...]
+    window_limit: int | None
+    cores: int
+
+    @property
+    def versions(self) -> ToolVersions:
+        return versions_of(self.tools, self.os)
+
+
+@dataclass(frozen=True)
+class ClockReply:
+    now: float
+
+
+@dataclass(frozen=True)
+class ProbeReply:
+    state: str  # "open" | "refused" | "filtered" | "unreachable"
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Started:
+    process: int
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finished:
+    process: int
+    exit_code: int | None
+    output: str
+    errors: str
+    hung: bool = False  # it had to be ended
+
+
+@dataclass(frozen=True)
+class CountersReply:
+    interface: str
+    nic: NicCounters | None
+    tcp: TcpCounters
+    starved: float | None
+    memory_total: int
+
+
+@dataclass(frozen=True)
+class SocketsReply:
+    """The TCP connections on test ports."""
+
+    source: str
+    sockets: tuple[SocketStat, ...]
+
+
+# --- unasked
+
+
+@dataclass(frozen=True)
+class RawSample:
+    """A second of this end on its own monotonic clock."""
+
+    t: float
+    cores: tuple[CoreLoad, ...]
+    memory_used: int
+    nics: tuple[NicCounters, ...] = ()
+    retransmits: int | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """Lines a process printed, in batches."""
+
+    process: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Exited:
+    process: int
+
+
+Event = RawSample | Line | Exited
+EVENTS: dict[str, type[Event]] = {"sample": RawSample, "lines": Line, "exited": Exited}

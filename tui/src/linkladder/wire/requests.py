@@ -1,0 +1,206 @@
+"""What an end can be asked.  A request names its reply's type, so `ask(request)` returns just that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar, get_args
+
+from linkladder.codec import CodecError, from_json
+from linkladder.model import Experiment, HostFacts
+from linkladder.tools import Layout
+from linkladder.wire.limits import (
+    Refused,
+    check_address,
+    check_experiment,
+    check_interface,
+    check_port,
+    check_range,
+    check_text,
+)
+from linkladder.wire.replies import ClockReply, CountersReply, Finished, HelloReply, ProbeReply, SocketsReply, Started
+
+R = TypeVar("R")
+VERBS: dict[str, type[Request[Any]]] = {}  # what is not here does not exist
+
+
+class Request(Generic[R]):
+    """`class Probe(Request[ProbeReply], verb="probe")` is all that it takes for a request to exist."""
+
+    verb: ClassVar[str]
+    reply: ClassVar[type[Any]]
+    slow: ClassVar[bool]  # an end may take long over its answer
+
+    def __init_subclass__(cls, verb: str, slow: bool = False) -> None:
+        cls.verb, cls.slow = verb, slow
+        cls.reply = get_args(cls.__orig_bases__[0])[0]  # type: ignore[attr-defined]
+        VERBS[verb] = cls
+
+    def check(self) -> None:
+        """Refused, with the field's name, where a field holds what it may not."""
+
+
+def request_of(verb: Any, arguments: Any) -> Request[Any]:
+    """A checked request, or Refused with the name of what is wrong."""
+    if not isinstance(verb, str) or verb not in VERBS:
+        raise Refused(f"unknown verb {str(verb)[:40]!r}")
+    try:
+        request = from_json(VERBS[verb], arguments if arguments is not None else {}, verb)
+    except CodecError as error:
+        raise Refused(str(error)) from None
+    request.check()
+    return request
+
+
+# --- who this is
+
+
+@dataclass(frozen=True)
+class Hello(Request[HelloReply], verb="hello", slow=True):
+    protocol: int
+    version: str
+    name: str
+    addresses: tuple[str, ...] = ()  # where the asking end may be sent test traffic
+
+    def check(self) -> None:
+        check_text(self.name, "name", 64)
+        check_text(self.version, "version", 40)
+        if len(self.addresses) > 256:
+            raise Refused("addresses: at most 256")
+        for one in self.addresses:
+            check_address(one, "addresses")
+
+
+@dataclass(frozen=True)
+class Facts(Request[HostFacts], verb="facts"):
+    pass
+
+
+@dataclass(frozen=True)
+class Clock(Request[ClockReply], verb="clock"):
+    pass
+
+
+# --- one run at a time
+
+
+@dataclass(frozen=True)
+class Reserve(Request[None], verb="reserve"):
+    """Hold this end for one run; refused with the holder's name while another holds it."""
+
+    holder: str
+
+    def check(self) -> None:
+        check_text(self.holder, "holder", 120)
+
+
+@dataclass(frozen=True)
+class Release(Request[None], verb="release"):
+    pass
+
+
+# --- is the port reachable
+
+
+@dataclass(frozen=True)
+class Listen(Request[None], verb="listen"):
+    """Open a bare probe listener, so that the other end can tell open, refused and filtered apart."""
+
+    address: str
+    port: int
+    udp: bool = False
+
+    def check(self) -> None:
+        check_address(self.address, "address")
+        check_port(self.port)
+
+
+@dataclass(frozen=True)
+class Unlisten(Request[None], verb="unlisten"):
+    pass
+
+
+@dataclass(frozen=True)
+class Probe(Request[ProbeReply], verb="probe"):
+    local: str
+    remote: str
+    port: int
+    udp: bool = False
+
+    def check(self) -> None:
+        check_address(self.local, "local")
+        check_address(self.remote, "remote")
+        check_port(self.port)
+
+
+# --- tools
+
+
+@dataclass(frozen=True)
+class Serve(Request[Started], verb="serve"):
+    experiment: Experiment
+    bind: str
+    port: int
+
+    def check(self) -> None:
+        check_experiment(self.experiment)
+        check_address(self.bind, "bind")
+        check_port(self.port)
+
+
+@dataclass(frozen=True)
+class RunClient(Request[Started], verb="client"):
+    """Run one client process of a layout; for ping, which has no server, `port` is 0 and `index` picks the probe."""
+
+    experiment: Experiment
+    layout: Layout
+    local: str
+    remote: str
+    port: int
+    index: int = 0
+
+    def check(self) -> None:
+        check_experiment(self.experiment)
+        check_address(self.local, "local")
+        check_address(self.remote, "remote")
+        if self.port or self.layout.server is not None:
+            check_port(self.port)
+        check_range(self.index, "index", 0, 127)
+        check_range(self.layout.clients, "layout.clients", 1, 128)
+
+
+@dataclass(frozen=True)
+class Stop(Request[Finished], verb="stop"):
+    process: int
+    at_once: bool = False  # it has said all that it will: do not wait for what it does in its own time
+
+    def check(self) -> None:
+        check_range(self.process, "process", 1, 1 << 31)
+
+
+@dataclass(frozen=True)
+class Cancel(Request[None], verb="cancel"):
+    """End whatever runs."""
+
+
+# --- watching
+
+
+@dataclass(frozen=True)
+class Sampling(Request[None], verb="sampling"):
+    on: bool
+
+
+@dataclass(frozen=True)
+class Counters(Request[CountersReply], verb="counters"):
+    address: str  # counters of the interface that owns this address
+    interface: str = ""
+
+    def check(self) -> None:
+        check_address(self.address, "address")
+        if self.interface:
+            check_interface(self.interface, "interface")
+
+
+@dataclass(frozen=True)
+class Sockets(Request[SocketsReply], verb="sockets"):
+    pass
