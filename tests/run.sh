@@ -49,16 +49,10 @@ pytest() {
 	lane=$1
 	shift
 	"$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q -o junit_family=xunit1 --junitxml=".work/tests-$lane.xml" \
-		-o cache_dir="$top/.work/cache-${lane%2}" "$@"
+		-o cache_dir="$top/.work/cache-$lane" "$@"
 }
 
-# Others on this machine, and on its host, may slow it down for a moment: what failed of a lane gets a second try with
-# the machine to itself, and the summary names it; what is broken fails twice.
-again() {
-	pytest "${1}2" --last-failed --last-failed-no-failures none --maxfail 3
-}
-
-# Everything, or what the arguments choose. The tests that measure have the machine to themselves; those that mostly wait
+# Everything, or what the arguments choose. No test gets a second try: what failed once is broken. The tests that measure have the machine to themselves; those that mostly wait
 # for a lab then share it with those of the screens, which mostly wait too, and with all others; the flows of the screens
 # go with these, so that all three take about as long.
 tests() {
@@ -67,22 +61,18 @@ tests() {
 		pytest chosen "$@"
 		return
 	fi
-	pytest alone -m alone || again alone
-	good=$?
+	good=0
+	pytest alone -m alone || good=1
 	pytest screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not alone and not lab' >.work/screens.txt 2>&1 &
 	screens=$!
 	pytest other --ignore-glob 'tests/tui/test_[!f]*' -m 'not alone and not lab' >.work/other.txt 2>&1 &
 	other=$!
 	trap 'kill "$screens" "$other" 2>/dev/null' EXIT
-	failed_lanes=''
-	pytest lab -m 'lab and not alone' || failed_lanes=lab
-	wait "$screens" || failed_lanes="$failed_lanes screens"
-	wait "$other" || failed_lanes="$failed_lanes other"
+	pytest lab -m 'lab and not alone' || good=1
+	wait "$screens" || good=1
+	wait "$other" || good=1
 	trap - EXIT
 	cat .work/screens.txt .work/other.txt
-	for one in $failed_lanes; do
-		again "$one" || good=1
-	done
 	return "$good"
 }
 

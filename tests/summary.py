@@ -7,13 +7,7 @@ from collections import Counter
 counts: Counter[str] = Counter()
 skipped: Counter[str] = Counter()
 figures: list[str] = []
-cases: dict[tuple[str, str], ElementTree.Element] = {}
-again: list[str] = []
 for case in (case for file in sys.argv[1:] for case in ElementTree.parse(file).getroot().iter("testcase")):
-    name = case.get("classname", ""), case.get("name", "")
-    again += [name[1]] if name in cases and case.find("skipped") is None else []
-    cases[name] = case  # of one that was tried again the second result
-for case in cases.values():
     skip = case.find("skipped")
     bad = case.find("failure") is not None or case.find("error") is not None
     counts["skipped" if skip is not None else "failed" if bad else "passed"] += 1
@@ -22,8 +16,6 @@ for case in cases.values():
         skipped[skip.get("message", "no reason given")] += 1
 for figure in figures:
     print(f"measured: {figure}")
-for one in again:
-    print(f"tried a second time: {one}")
 for reason, number in skipped.items():
     print(f"skipped {number}: {reason}")
 print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

