@@ -142,7 +142,7 @@ lab() {
 
 check() {
 	install_missing ip:iproute2 iperf:iperf sshd:openssh-server ping:iputils-ping tc:iproute2 nft:nftables tmux:tmux \
-		ethtool:ethtool qemu-img:qemu-utils chromium:chromium pdftotext:poppler-utils xorriso:xorriso
+		ethtool:ethtool doas:opendoas qemu-img:qemu-utils chromium:chromium pdftotext:poppler-utils xorriso:xorriso
 	set_up_python '[dev]'
 	set_up_netperf
 	exec sh "$top/tests/run.sh" "$top" "$@"

@@ -11,7 +11,8 @@ ll_packages=$ll_work/packages.tsv
 
 # The overlay was copied with the builder's owners.
 ll_owners() {
-	for ll_path in boot/loader.conf boot/lua/local.lua etc usr/local/etc usr/local/libexec usr/local/share/linkladder; do
+	for ll_path in boot/loader.conf boot/lua/local.lua etc usr/local/etc usr/local/libexec usr/local/share/linkladder \
+		var/at var/cron; do
 		chown -R 0:0 "$ll_world/$ll_path"
 	done
 	chmod 0600 "$ll_world/usr/local/etc/doas.conf"
@@ -19,13 +20,28 @@ ll_owners() {
 	chmod 0600 "$ll_world/etc/master.passwd" "$ll_world/etc/spwd.db"
 }
 
-# linkladder runs the consoles and the agent; admin is the operator who may come by ssh once that is switched on.
+# linkladder runs the consoles and keeps the state; llmeasure runs the agent and the tools, and owns nothing; admin is the
+# operator who may come by ssh once that is switched on.  None of them is in wheel.
 ll_users() {
 	pw -R "$ll_world" usershow linkladder >/dev/null 2>&1 ||
 		pw -R "$ll_world" useradd linkladder -u 862 -c linkladder -d /var/db/linkladder -s /usr/local/libexec/linkladder-console -h -
 	pw -R "$ll_world" groupmod dialer -m linkladder 2>/dev/null || true
 	pw -R "$ll_world" usershow admin >/dev/null 2>&1 ||
-		pw -R "$ll_world" useradd admin -u 863 -c operator -d /home/admin -m -s /bin/sh -G wheel -h -
+		pw -R "$ll_world" useradd admin -u 863 -c operator -d /home/admin -m -s /bin/sh -h -
+	pw -R "$ll_world" usershow llmeasure >/dev/null 2>&1 ||
+		pw -R "$ll_world" useradd llmeasure -u 864 -c measuring -d /var/empty -s /bin/sh -h -
+}
+
+# Root has no password, for the local consoles, so that nothing else may lead to him: of all programs that run as somebody
+# other than who starts them two remain.  getty starts login as root, and root needs no other.
+ll_setuid() {
+	find "$ll_world" -xdev -type f \( -perm -4000 -o -perm -2000 \) | while read -r ll_path; do
+		case ${ll_path#"$ll_world/"} in
+		usr/local/bin/doas | sbin/ping) continue ;;
+		esac
+		chflags noschg "$ll_path" 2>/dev/null || true
+		chmod ug-s "$ll_path"
+	done
 }
 
 # The state partition is mounted on /state; linkladder looks for its folder where every system has it.
@@ -99,6 +115,7 @@ ll_manifest() {
 
 ll_users
 ll_owners
+ll_setuid
 ll_state
 ll_console
 ll_kernels

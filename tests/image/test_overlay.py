@@ -113,20 +113,6 @@ def test_consoles_start_the_ladder_and_keep_ordinary_logins() -> None:
         assert re.search(rf"^{re.escape(kind)}:\\\n\t:al=linkladder:tc=", entries, re.M), kind
 
 
-def test_root_is_reached_through_the_helper_alone() -> None:
-    rules = [r for r in (OVERLAY / "usr/local/etc/doas.conf").read_text().splitlines() if r and not r.startswith("#")]
-    *helpers, operator = rules
-    assert all(
-        re.fullmatch(r"permit nopass linkladder as root cmd /usr/local/libexec/linkladder-(priv|measure)", r)
-        for r in helpers
-    )
-    his_own = r"permit nopass setenv \{[A-Z_ ]+\} admin as linkladder cmd /usr/local/bin/linkladder"
-    assert re.fullmatch(his_own, operator)
-    for name in ("priv", "measure"):
-        text = (OVERLAY / f"usr/local/libexec/linkladder-{name}").read_text()
-        assert "python3 -I -m linkladder.priv" in text
-
-
 def test_no_secret_key_or_machine_is_in_the_tree() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "overlay", "image", "ports", "poudriere.conf"], cwd=TOP, capture_output=True

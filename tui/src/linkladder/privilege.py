@@ -1,11 +1,11 @@
 """How the privileged helper is reached; what it may do is decided in `linkladder.priv`, as root.
 
-As root it is run directly.  Else FreeBSD's doas or Linux's sudo starts it, without asking:
-  doas.conf   permit nopass USER as root cmd /usr/local/libexec/linkladder-priv
-  sudoers     USER ALL=(root) NOPASSWD: /usr/local/libexec/linkladder-priv
-The class goes first: `measure` (all that a far peer may cause) or `operator` (the console's own).  For a
-user that only ever serves peers, give /usr/local/libexec/linkladder-measure instead: it takes no class and
-knows the measuring verbs alone.
+Who asks decides what may be asked, by the program that FreeBSD's doas or Linux's sudo lets that user start:
+  doas.conf   permit nopass CONSOLE as root cmd /usr/local/libexec/linkladder-priv
+              permit nopass MEASURER as root cmd /usr/local/libexec/linkladder-measure
+  sudoers     CONSOLE ALL=(root) NOPASSWD: /usr/local/libexec/linkladder-priv
+The first knows every verb, the second the measuring verbs alone; a process that serves measurements asks the
+second, whoever it runs as.  As root the same is run directly.
 
 A privileged child cannot be signalled by an unprivileged parent.  It therefore ends when the pipe on its
 standard input closes: start it with stdin=PIPE and close that to stop it (stdin=DEVNULL is never watched).
@@ -57,7 +57,7 @@ class Completed:
 
 
 def restrict() -> None:
-    """From now on this process asks for measuring verbs only; an agent that serves a peer calls it first."""
+    """From now on this process asks for measuring verbs only; an agent calls it first."""
     global _class
     _class = "measure"
 
@@ -79,9 +79,7 @@ def command(verb: str, *args: str) -> list[str]:
     if path is None:
         why = f"{_door()} is not installed"
         raise EnvironmentFault(f"{verb} needs root", why, "run linkladder as root, or install it")
-    if _installed() == NARROW:
-        return [path, "-n", NARROW, verb, *args]
-    return [path, "-n", HELPER, _class, verb, *args]
+    return [path, "-n", _installed(), verb, *args]
 
 
 def wrap(argv: Sequence[str]) -> list[str]:
@@ -129,7 +127,7 @@ def _door() -> str:
 
 
 def _installed() -> str:
-    return NARROW if _class == "measure" and os.access(NARROW, os.X_OK) else HELPER
+    return NARROW if _class == "measure" else HELPER
 
 
 async def _read(stream: asyncio.StreamReader | None) -> str:

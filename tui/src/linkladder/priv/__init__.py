@@ -1,7 +1,8 @@
-"""The one program that runs as root: `linkladder-priv CLASS VERB ARGUMENT...`, with each argument checked.
+"""The one program that runs as root, by two doors: `linkladder-priv VERB ARGUMENT...`, the console user's, and
+`linkladder-measure VERB ARGUMENT...`, the measuring user's.
 
-CLASS is `measure`, all that a far peer's measurement may cause here, or `operator`, the console's own.  The
-same program started as `linkladder-measure` takes no class and knows the measuring verbs alone.  A verb is
+The second knows all that a measurement may cause here, and no more.  Which of them a user may open stands in
+doas.conf; no word that the caller chooses makes one into the other.  Each argument is checked.  A verb is
 a line of `verbs.VERBS`: its class, and the function that turns checked arguments into command lines.  No
 shell is ever run, programs are named by absolute path, the environment is made anew, and every use leaves a
 line in syslog and in the audit file.  Exit status: 0 done, 1 tried and failed, 2 refused with nothing done.

@@ -8,7 +8,7 @@ import sys
 from linkladder.priv import audit
 from linkladder.priv.checks import Refused
 from linkladder.priv.running import Failed, run
-from linkladder.priv.verbs import MEASURE, build
+from linkladder.priv.verbs import MEASURE, OPERATOR, build
 
 DONE, FAILED, REFUSED = 0, 1, 2
 TRANSPARENT = ("ping",)  # a measuring tool: its words and its exit status are the result, ours would spoil it
@@ -16,12 +16,17 @@ HIGHEST_DESCRIPTOR = 1024
 
 
 def main() -> int:
-    """linkladder-priv CLASS VERB ARGUMENT..."""
+    """python -m linkladder.priv CLASS VERB ARGUMENT..., which only root's own scripts and root itself start."""
     return serve(sys.argv[1:])
 
 
+def operator() -> int:
+    """linkladder-priv VERB ARGUMENT..., the console user's"""
+    return serve([OPERATOR, *sys.argv[1:]])
+
+
 def measure() -> int:
-    """linkladder-measure VERB ARGUMENT..."""
+    """linkladder-measure VERB ARGUMENT..., the measuring user's"""
     return serve([MEASURE, *sys.argv[1:]])
 
 
