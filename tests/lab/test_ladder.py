@@ -15,9 +15,9 @@ import jsonschema
 import pytest
 
 from linkladder.codec import from_json
+from linkladder.formats.published import document_schema
 from linkladder.judge.evidence import STARVED
 from linkladder.model import Document
-from linkladder.schema import document_schema
 from world import TOP, Lab, Link
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(280)]

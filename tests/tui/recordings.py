@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from linkladder import codec, eventlog, events, report
+from linkladder import codec, eventlog, events, formats, report
 from linkladder.app.backend import Finding, PairingState, PeerView, Setting
 from linkladder.app.main import LadderApp
 from linkladder.app.progress import Progress
@@ -84,7 +84,7 @@ def load(name: str) -> Recorded:
         entries = [eventlog.parse(line) for line in lines]
     with lzma.open(FOLDER / f"{name}.json.xz", "rt", encoding="utf-8") as file:
         stored = json.load(file)
-    document = codec.from_json(Document, stored["document"])
+    document = formats.document(stored["document"])
     return Recorded(entries, document, codec.from_json(RunSummary, stored["summary"]))
 
 

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from linkladder.codec import to_json
-from linkladder.schema import document_schema
+from linkladder.formats.published import document_schema
 from test_codec import sample
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "document.schema.json"

@@ -1,4 +1,8 @@
-"""Frozen dataclasses to JSON values and back, strictly: unknown keys, wrong types, non-finite numbers are refused."""
+"""Frozen dataclasses to JSON values and back: wrong types and non-finite numbers are refused, and so are unknown keys.
+
+Only what outlives the code that wrote it (documents, databases) is read with `extra`: what a later linkladder of the
+same schema has added to a record is passed over.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +42,10 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def from_json(kind: type[T], value: Any, where: str = "") -> T:
+def from_json(kind: type[T], value: Any, where: str = "", extra: bool = False) -> T:
     """A record of `kind` from a JSON value; raises CodecError naming where it does not fit."""
     known: Any = kind
-    return typing.cast(T, _decoder(known)(value, (None, where or kind.__name__)))
+    return typing.cast(T, _decoder(known, extra)(value, (None, where or kind.__name__)))
 
 
 @cache
@@ -65,28 +69,28 @@ def _wrong(place: _Place, what: str) -> CodecError:
 
 
 @cache
-def _decoder(kind: Any) -> _Decoder:
+def _decoder(kind: Any, extra: bool) -> _Decoder:
     """What decodes this type, put together once: a run's document has thousands of the same few records."""
     if kind is Any:
         return lambda value, place: value
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType or origin is typing.Union:
-        return _optional(args)
+        return _optional(args, extra)
     if origin is typing.Literal:
         return _literal(args)
     if origin is tuple:
-        return _tuple(args[0])
+        return _tuple(_decoder(args[0], extra))
     if origin is dict:
-        return _dict(args[1])
+        return _dict(_decoder(args[1], extra))
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _record(kind)
+        return _record(kind, extra)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _enum(kind)
     return {float: _float, int: _int, str: _text, bool: _bool}.get(kind, _never(kind))
 
 
-def _optional(args: tuple[Any, ...]) -> _Decoder:
-    inner = _decoder(next(k for k in args if k is not type(None)))
+def _optional(args: tuple[Any, ...], extra: bool) -> _Decoder:
+    inner = _decoder(next(k for k in args if k is not type(None)), extra)
     if type(None) not in args:
         return inner
     return lambda value, place: None if value is None else inner(value, place)
@@ -101,9 +105,7 @@ def _literal(args: tuple[Any, ...]) -> _Decoder:
     return decode
 
 
-def _tuple(item: Any) -> _Decoder:
-    inner = _decoder(item)
-
+def _tuple(inner: _Decoder) -> _Decoder:
     def decode(value: Any, place: _Place) -> Any:
         if not isinstance(value, list):
             raise _wrong(place, f"expected a list, got {_name(value)}")
@@ -112,9 +114,7 @@ def _tuple(item: Any) -> _Decoder:
     return decode
 
 
-def _dict(item: Any) -> _Decoder:
-    inner = _decoder(item)
-
+def _dict(inner: _Decoder) -> _Decoder:
     def decode(value: Any, place: _Place) -> Any:
         if not isinstance(value, dict):
             raise _wrong(place, f"expected an object, got {_name(value)}")
@@ -123,8 +123,8 @@ def _dict(item: Any) -> _Decoder:
     return decode
 
 
-def _record(kind: type) -> _Decoder:
-    fields = {name: (_decoder(hint), f".{name}") for name, hint in _hints(kind).items()}
+def _record(kind: type, extra: bool) -> _Decoder:
+    fields = {name: (_decoder(hint, extra), f".{name}") for name, hint in _hints(kind).items()}
     needed = [
         f.name
         for f in dataclasses.fields(kind)
@@ -137,6 +137,8 @@ def _record(kind: type) -> _Decoder:
         given = {}
         for key, part in value.items():
             if key not in fields:
+                if extra:
+                    continue
                 raise _wrong(place, f"unknown key {str(key)[:60]!r}")
             inner, step = fields[key]
             given[key] = inner(part, (place, step))

@@ -7,8 +7,8 @@ import math
 import os
 from pathlib import Path
 
-from linkladder import state
-from linkladder.codec import CodecError, from_json
+from linkladder import formats, state
+from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import flaws
 from linkladder.model import Document
@@ -28,7 +28,7 @@ def read_document(name: str) -> Document:
         raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
     try:
         source = verify.embedded(text) if text.lstrip().startswith("<") else text
-        document = from_json(Document, json.loads(source, parse_float=_finite, parse_constant=_finite))
+        document = formats.document(json.loads(source, parse_float=_finite, parse_constant=_finite))
     except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no linkladder document", _plain(str(error)[:200])) from None
     if found := flaws(document):

@@ -9,8 +9,10 @@ from typing import Any
 
 from linkladder import state, units
 from linkladder.codec import to_json
+from linkladder.commands.documents import read_document
 from linkladder.judge import with_judgement
 from linkladder.model import Document, Protocol, Tool, TrialResult
+from linkladder.report.text import clean
 from linkladder.store import Store
 
 
@@ -24,7 +26,7 @@ def add_parsers(commands: Any) -> None:
     runs.add_argument("--yes", action="store_true", help="do not ask")
     runs.set_defaults(handler=_runs)
     show = commands.add_parser("show", help="show a stored run")
-    show.add_argument("run", help="a run's id, the beginning of one, or 'last'")
+    show.add_argument("run", help="a run's id, the beginning of one, 'last', or a document's file")
     show.add_argument("--json", action="store_true", help="the whole document")
     show.add_argument("--raw", action="store_true", help="with every command and what it printed")
     show.set_defaults(handler=_show)
@@ -64,19 +66,19 @@ def _delete(store: Store, args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    document = Store(state.folder()).load(args.run)
+    document = read_document(args.run)
     if args.json:
         write_json(document, "-")
         return 0
-    print(f"run {document.run.id}: plan {document.run.plan.name}, {document.run.state}, started {document.run.started}")
+    _say(f"run {document.run.id}: plan {document.run.plan.name}, {document.run.state}, started {document.run.started}")
     for note in document.run.notes:
-        print(f"  note: {note}")
+        _say(f"  note: {note}")
     for rung in document.rungs:
         where = f"{rung.path.local} to {rung.path.remote} {rung.path.peer}".rstrip()
-        print(f"\n{rung.name}: {rung.unavailable or where}")
+        _say(f"\n{rung.name}: {rung.unavailable or where}")
         for exp in rung.experiments:
             for trial in exp.trials:
-                print(f"  {exp.parameters.id:34} {outcome(exp.parameters.tool, exp.parameters.protocol, trial)}")
+                _say(f"  {exp.parameters.id:34} {outcome(exp.parameters.tool, exp.parameters.protocol, trial)}")
                 if args.raw:
                     _raw(trial)
     return 0
@@ -84,15 +86,20 @@ def _show(args: argparse.Namespace) -> int:
 
 def _raw(trial: TrialResult) -> None:
     for command in trial.commands:
-        print(f"    {command.end} {command.role}: {' '.join(command.argv)}  [{command.exit_code}]")
+        _say(f"    {command.end} {command.role}: {' '.join(command.argv)}  [{command.exit_code}]")
         for line in (command.output + command.errors).splitlines():
-            print(f"      {line}")
+            _say(f"      {line}")
     for end, seen in trial.sockets.items():
-        print(f"    {end}: {seen.source} at {seen.t:.1f} s")
+        _say(f"    {end}: {seen.source} at {seen.t:.1f} s")
         for s in seen.sockets:
             counts = {"retransmits": s.retransmits, "out of order": s.out_of_order, "zero windows": s.zero_window}
             told = ", ".join(f"{n} {what}" for what, n in counts.items() if n is not None)
-            print(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {s.congestion} {told}")
+            _say(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {s.congestion} {told}")
+
+
+def _say(text: str) -> None:
+    """A line on the terminal, which a stranger's document must not steer."""
+    print(clean(text))
 
 
 def outcome(tool: Tool, protocol: Protocol, trial: TrialResult) -> str:

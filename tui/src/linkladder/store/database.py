@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__, standing
-from linkladder.codec import CodecError, from_json, to_json
+from linkladder import __version__, formats, standing
+from linkladder.codec import CodecError, to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import (
+    SCHEMA,
     Document,
     Evidence,
     Experiment,
@@ -113,7 +114,8 @@ class Store:
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         with self._transaction() as db:
             db.execute(
-                "INSERT INTO runs (id, started, state, version, plan_name, peer, plan, pid) VALUES (?,?,?,?,?,?,?,?)",
+                "INSERT INTO runs (id, started, state, version, plan_name, peer, plan, pid, schema)"
+                " VALUES (?,?,?,?,?,?,?,?,?)",
                 (
                     run_id,
                     now.isoformat(timespec="seconds"),
@@ -123,6 +125,7 @@ class Store:
                     peer,
                     _dump(plan),
                     os.getpid(),
+                    SCHEMA,
                 ),
             )
             for rung in plan.rungs:
@@ -165,10 +168,10 @@ class Store:
 
     def _asked(self, run_id: str, rung: RungName, experiment: str) -> Experiment:
         """What the run's plan says of an experiment; of the others of the plan nothing is decoded."""
-        (plan,) = self._db.execute("SELECT plan FROM runs WHERE id = ?", (run_id,)).fetchone()
+        plan, schema = self._db.execute("SELECT plan, schema FROM runs WHERE id = ?", (run_id,)).fetchone()
         found = (e for r in json.loads(plan)["rungs"] if r["name"] == rung for e in r["experiments"])
         one = next((e for e in found if e["id"] == experiment), None)
-        return from_json(Experiment, one) if one else Experiment(experiment)
+        return formats.record(Experiment, one, schema) if one else Experiment(experiment)
 
     def note(self, run_id: str, text: str) -> None:
         with self._transaction() as db:
@@ -265,9 +268,9 @@ class Store:
 
     def hosts(self) -> dict[str, HostFacts]:
         """Each host as it last told of itself, by the name it had in that run."""
-        query = "SELECT name, facts, MAX(started) FROM hosts JOIN runs ON runs.id = run GROUP BY name"
+        query = "SELECT name, facts, schema, MAX(started) FROM hosts JOIN runs ON runs.id = run GROUP BY name"
         with _explained(self.folder):
-            return {name: _load(HostFacts, facts) for name, facts, _ in self._db.execute(query)}
+            return {name: _load(HostFacts, facts, schema) for name, facts, schema, _ in self._db.execute(query)}
 
     def find(self, run_id: str) -> str:
         """The full id for an id, an unambiguous beginning of one, or 'last'."""
@@ -293,17 +296,16 @@ class Store:
         return {(r, e, n) for r, e, n in self._db.execute(query, (run_id,))}
 
     def _document(self, run: str, output: bool) -> Document:
-        query = "SELECT started, ended, state, version, plan, notes FROM runs WHERE id = ?"
-        started, ended, state, version, plan_text, notes = self._db.execute(query, (run,)).fetchone()
-        plan = _load(Plan, plan_text)
-        hosts = {
-            n: _load(HostFacts, f) for n, f in self._db.execute("SELECT name, facts FROM hosts WHERE run = ?", (run,))
-        }
+        query = "SELECT started, ended, state, version, plan, notes, schema FROM runs WHERE id = ?"
+        started, ended, state, version, plan_text, notes, schema = self._db.execute(query, (run,)).fetchone()
+        plan = _load(Plan, plan_text, schema)
+        told = self._db.execute("SELECT name, facts FROM hosts WHERE run = ?", (run,))
+        hosts = {name: _load(HostFacts, facts, schema) for name, facts in told}
         info = RunInfo(run, started, plan, RunState(state), ended, version, hosts, tuple(json.loads(notes)))
         trials: dict[tuple[str, str], list[TrialResult]] = {}
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
         for rung, experiment, blob in self._db.execute(query, (run,)):
-            result = _load(TrialResult, zlib.decompress(blob).decode())
+            result = _load(TrialResult, zlib.decompress(blob).decode(), schema)
             if output:
                 result = replace(result, commands=raw.read(self.folder, run, result.id, result.commands))
             trials.setdefault((rung, experiment), []).append(result)
@@ -313,8 +315,8 @@ class Store:
         for asked in plan.rungs:
             path, evidence, unavailable = stored[asked.name]
             experiments = tuple(summed(e, trials.get((asked.name, e.id), [])) for e in asked.experiments)
-            seen = _load(Evidence, evidence) if evidence else None
-            rungs.append(RungResult(asked.name, _load(Path, path), experiments, seen, unavailable))
+            seen = _load(Evidence, evidence, schema) if evidence else None
+            rungs.append(RungResult(asked.name, _load(Path, path, schema), experiments, seen, unavailable))
         return Document(info, tuple(rungs))
 
     @contextmanager
@@ -347,8 +349,9 @@ def _dump(record: Any) -> str:
     return json.dumps(to_json(record), separators=(",", ":"))
 
 
-def _load(kind: type[Any], text: str) -> Any:
-    return from_json(kind, json.loads(text))
+def _load(kind: type[Any], text: str, schema: str) -> Any:
+    """A record as the linkladder that measured the run wrote it, which may be an older one."""
+    return formats.record(kind, json.loads(text), schema)
 
 
 def _alive(pid: int) -> bool:

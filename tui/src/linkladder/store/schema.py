@@ -48,6 +48,10 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE rungs ADD COLUMN best REAL;
     """,
+    # The form of a run's records: see linkladder.formats.
+    """
+    ALTER TABLE runs ADD COLUMN schema TEXT NOT NULL DEFAULT 'linkladder/1';
+    """,
 )
 
 

@@ -1,0 +1,57 @@
+"""The published forms of what outlives the code that wrote it: documents, and what a database keeps of a run.
+
+A form has a name, `schema` ("linkladder/1"), and is readable for good: what a linkladder of then wrote is brought up to
+today's form as JSON, one pure step a version, and only then made into records.  A key that a later linkladder of the
+same schema has added is passed over; a schema that is not known here is refused by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from linkladder.codec import CodecError, from_json
+from linkladder.errors import EnvironmentFault
+from linkladder.model import SCHEMA, Document
+
+T = TypeVar("T")
+Step = Callable[[type[Any], Any], Any]  # of a record's kind, JSON in one form -> JSON in the next
+STEPS: dict[str, Step] = {}  # schema -> what brings it to the schema after it
+
+
+class NewerSchema(EnvironmentFault):
+    """What is to be read has a form that only a later linkladder knows."""
+
+    def __init__(self, schema: str) -> None:
+        known = ", ".join((*STEPS, SCHEMA))
+        super().__init__(
+            f"this was written by a newer linkladder, in the form {schema}",
+            f"this linkladder reads {known}",
+            "update linkladder, or read it with the linkladder that wrote it",
+        )
+
+
+def document(value: Any) -> Document:
+    """A run's document from JSON of any published form; CodecError where it is none, NewerSchema where it is later."""
+    if not isinstance(value, dict):
+        raise CodecError("Document: expected an object")
+    return record(Document, value, value.get("schema"))
+
+
+def record(kind: type[T], value: Any, schema: Any) -> T:
+    """A document, or a part of one as a database keeps it, from JSON in the form `schema`."""
+    version = _version(schema)
+    for name, step in STEPS.items():
+        if version <= _version(name):
+            value = step(kind, value)
+    return from_json(kind, value, extra=True)
+
+
+def _version(schema: Any) -> int:
+    """The number of a form that is known here."""
+    if schema in (SCHEMA, *STEPS):
+        return int(schema.partition("/")[2])
+    if isinstance(schema, str) and (later := re.fullmatch(r"linkladder/([1-9][0-9]{0,3})", schema)):
+        raise NewerSchema(later[0])
+    raise CodecError(f"Document.schema: expected {SCHEMA}, got {str(schema)[:60]!r}")
