@@ -79,5 +79,5 @@ def kill_tui(console: Console) -> None:
     """kill -9 of the TUI alone, as a crash would."""
     for pid in descendants(console.pid()):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
-        if "linkladder" in words and "-m" in words and "runner" not in " ".join(words):
+        if "linkladder" in words and "-m" in words:
             os.kill(pid, signal.SIGKILL)

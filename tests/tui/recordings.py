@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from linkladder import codec, eventlog, events, formats, report
+from linkladder import codec, events, formats, report
 from linkladder.app.backend import Finding, PairingState, PeerView, Setting
 from linkladder.app.main import LadderApp
-from linkladder.app.progress import Progress
 from linkladder.app.replay import ReplayBackend, ReplaySession
 from linkladder.app.screens.ladder import LadderScreen
-from linkladder.eventlog import Entry
 from linkladder.host import Appliance
 from linkladder.judge import judge_document
 from linkladder.model import Document, ExperimentResult, HostFacts, RungResult, TrialResult
 from linkladder.plan import Link
+from linkladder.run import eventlog
+from linkladder.run.eventlog import Entry
+from linkladder.run.progress import Progress
 from linkladder.store import RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from linkladder import events, plan
 from linkladder.app.backend import Finding, Health, PeerView, Setting
 from linkladder.app.replay import ReplayBackend
-from linkladder.eventlog import Entry
 from linkladder.model import (
     Contract,
     CoreLoad,
@@ -32,6 +31,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.plan import Link
+from linkladder.run.eventlog import Entry
 from linkladder.store import RunSummary
 
 RUN = "20261121-101500-ab12"

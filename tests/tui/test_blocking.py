@@ -15,8 +15,7 @@ from textual.pilot import Pilot
 
 import synth
 from helpers import until
-from linkladder import eventlog, events
-from linkladder.app import runner
+from linkladder import events
 from linkladder.app.live import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.pairing import PairingAdapter
@@ -25,6 +24,7 @@ from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.screens.runs import RunsScreen
 from linkladder.pairing.service import PairingService
+from linkladder.run import eventlog, lock
 from test_every_screen import home, places
 from test_many_trials import filled
 
@@ -151,8 +151,9 @@ async def joined_late(pilot: Pilot[None], backend: LiveBackend) -> None:
         lines.append(eventlog.dump(event, at))
         said = at
     log.write_text("\n".join(lines) + "\n")
-    what = {"pid": os.getpid(), "log": str(log), "socket": "", "began": time.monotonic() - said}
-    await asyncio.to_thread(runner.announce, backend.folder, what)
+    measures = lock.RunLock(backend.folder)
+    measures.take()
+    measures.announce(pid=os.getpid(), log=str(log), began=time.monotonic() - said)
     app = pilot.app
     assert isinstance(app, LadderApp)
     session = await asyncio.to_thread(backend.current)

@@ -101,8 +101,8 @@ def console(lab, keep):
 def _end_runs(lab) -> None:
     """No run of one test goes on into the next, whatever became of the test."""
     with contextlib.suppress(OSError, ValueError, KeyError):
-        found = json.loads((lab.state("alpha") / "run.json").read_text())
-        if b"linkladder.app.runner" in Path(f"/proc/{found['pid']}/cmdline").read_bytes():
+        found = json.loads((lab.state("alpha") / "run.lock").read_text())
+        if b"linkladder.run.process" in Path(f"/proc/{found['pid']}/cmdline").read_bytes():
             os.kill(found["pid"], signal.SIGTERM)
             for _ in range(100):
                 os.kill(found["pid"], 0)
@@ -190,7 +190,7 @@ def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):
     kill(running(paired.space("beta"), "linkladder", "agent"))
     alpha.until("beta is back")
     alpha.until("Gb/s to far")
-    kill(running(paired.space("alpha"), "linkladder.app.runner"))
+    kill(running(paired.space("alpha"), "linkladder.run.process"))
     text = alpha.until("the measuring process is gone")
     assert "What was measured is kept" in " ".join(text.split())
     go_on(alpha)

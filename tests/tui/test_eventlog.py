@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import recordings
-from linkladder import eventlog
-from linkladder.app.progress import Progress, Stage
 from linkladder.codec import CodecError
 from linkladder.model import RunState
+from linkladder.run import eventlog
+from linkladder.run.progress import Progress, Stage
 
 LOG = recordings.load("quick").entries
 

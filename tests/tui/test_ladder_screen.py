@@ -11,7 +11,6 @@ import synth
 from helpers import SIZES, seen, until
 from linkladder import events
 from linkladder.app.main import LadderApp
-from linkladder.eventlog import Entry
 from linkladder.model import (
     Command,
     End,
@@ -24,6 +23,7 @@ from linkladder.model import (
     RungName,
     RunState,
 )
+from linkladder.run.eventlog import Entry
 
 pytestmark = pytest.mark.asyncio
 

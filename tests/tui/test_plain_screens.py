@@ -6,11 +6,11 @@ import pytest
 
 import synth
 from linkladder import events
-from linkladder.app.progress import Progress, describe
 from linkladder.app.screens.results import brief, rung_page, summary_page
 from linkladder.app.widgets import bars, rungs, sayings, throughput
 from linkladder.judge import judge_document
 from linkladder.model import CoreLoad, Direction, Experiment, HostSample, Protocol
+from linkladder.run.progress import Progress, describe
 from plain import faults
 
 

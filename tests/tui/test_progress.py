@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from linkladder import events
-from linkladder.app.progress import Progress
 from linkladder.model import (
     Contract,
     Direction,
@@ -18,6 +17,7 @@ from linkladder.model import (
     RungResult,
     TrialResult,
 )
+from linkladder.run.progress import Progress
 
 TCP = Experiment("tcp-2s-default-forward", streams=2)
 DUPLEX = Experiment("tcp-2s-default-duplex", streams=2, direction=Direction.DUPLEX)

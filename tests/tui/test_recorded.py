@@ -9,11 +9,12 @@ import pytest
 
 import recordings
 import synth
-from linkladder import eventlog, events
-from linkladder.app.progress import Stage
+from linkladder import events
 from linkladder.engine import Engine
 from linkladder.judge import judge_document
 from linkladder.model import Direction, Protocol, RunState
+from linkladder.run import eventlog
+from linkladder.run.progress import Stage
 from linkladder.store import Store
 
 every = pytest.mark.parametrize("name", recordings.NAMES)

@@ -11,7 +11,7 @@ import synth
 from helpers import SIZES, seen, until
 from linkladder import events, plan, units
 from linkladder.app.main import LadderApp
-from linkladder.app.progress import Progress
+from linkladder.run.progress import Progress
 
 
 def test_what_is_left_of_whole_rung_and_trial():

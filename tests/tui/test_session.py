@@ -3,39 +3,77 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
+import signal
 import subprocess
-import time
+import sys
+from pathlib import Path
 
 import pytest
 
 import synth
-from linkladder import eventlog, events
-from linkladder.app import runner
-from linkladder.app.session import LiveSession, alive, where
+from linkladder import events
 from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault
 from linkladder.model import RunState
+from linkladder.run import eventlog, launch, lock, orders
+from linkladder.run.lock import RunLock, announced, locked, measuring
+from linkladder.run.session import LiveSession, current
+from linkladder.run.steering import Seat
+
+MEASURES = """
+import os, sys, time
+from pathlib import Path
+from linkladder.run.lock import RunLock
+mine = RunLock(Path(sys.argv[1]))
+mine.take()
+folder, socket, run = sys.argv[1:]
+mine.announce(pid=os.getpid(), log=folder + "/log.jsonl", socket=socket, began=time.monotonic(), run=run)
+print("measuring", flush=True)
+time.sleep(60)
+"""
+
+
+class Process:
+    """One that holds the lock and measures nothing."""
+
+    def __init__(self, folder: Path, socket: str = "", run: str = "") -> None:
+        argv = [sys.executable, "-c", MEASURES, str(folder), socket, run]
+        self.popen = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        self.pid = self.popen.pid
+        assert self.popen.stdout and self.popen.stdout.readline() == "measuring\n"
+
+    def kill(self) -> None:
+        self.popen.send_signal(signal.SIGKILL)
+        self.popen.wait()
+        assert self.popen.stdout
+        self.popen.stdout.close()
 
 
 @pytest.fixture
-def process():
-    made = subprocess.Popen(["sleep", "60"])
-    yield made
-    made.kill()
-    made.wait()
+def measures(tmp_path):
+    made: list[Process] = []
+
+    def start(folder=tmp_path, **options) -> Process:
+        made.append(Process(folder, **options))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.kill()
 
 
-def announce(folder, pid, socket="") -> None:
-    runner.announce(folder, {"pid": pid, "log": str(folder / "log.jsonl"), "socket": socket, "began": time.monotonic()})
+def watch(folder, who: str = "this") -> LiveSession:
+    found = announced(folder)
+    assert found
+    return LiveSession(folder, found, Seat(folder, who))
 
 
-async def test_controls_arrive_and_wrong_ones_are_refused(tmp_path, process):
+async def test_controls_arrive_and_wrong_ones_are_refused(tmp_path, measures):
     controls = Controls()
-    async with runner.listening(tmp_path, controls) as address:
-        announce(tmp_path, process.pid, address)
-        session = LiveSession(tmp_path, where(tmp_path), "the screen on ttyv0")
+    async with orders.listening(tmp_path, controls) as address:
+        measures(socket=address)
+        session = watch(tmp_path, "the screen on ttyv0")
         await session.control("pause")
         await session.control("note", "rack 12")
         assert controls.pause_asked and controls.notes == ["rack 12"]
@@ -50,72 +88,151 @@ async def test_controls_arrive_and_wrong_ones_are_refused(tmp_path, process):
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"do": 3}', b'{"do": "_interrupt"}', b"\xff\xfe"])
 def test_an_order_is_one_of_the_known(line):
-    assert runner.obey(Controls(), line) is False
+    assert orders.obey(Controls(), line) is False
 
 
-async def test_the_second_screen_watches_and_takes_over(tmp_path, process):
-    announce(tmp_path, process.pid)
-    (tmp_path / "controller.json").write_text(json.dumps({"pid": process.pid, "who": "the screen on ttyv0"}))
-    second = LiveSession(tmp_path, where(tmp_path), "the screen on pts/1")
+async def test_the_second_screen_watches_and_takes_over(tmp_path, measures):
+    measures()
+    first = watch(tmp_path, "the screen on ttyv0")
+    second = watch(tmp_path, "the screen on pts/1")
+    assert first.controlling and first.holder == "this screen"
     assert not second.controlling and second.holder == "the screen on ttyv0"
     await second.take_over()
     assert second.controlling
-    (tmp_path / "controller.json").write_text(json.dumps({"pid": process.pid, "who": "the screen on ttyv0"}))
+    await first.poll()
+    assert not first.controlling and first.holder == "the screen on pts/1"
+    await first.take_over()
     await second.poll()
     assert not second.controlling  # and loses it when the other asks
 
 
-async def test_controls_of_a_dead_screen_are_free(tmp_path, process):
-    announce(tmp_path, process.pid)
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    (tmp_path / "controller.json").write_text(json.dumps({"pid": gone.pid, "who": "a screen that died"}))
-    assert LiveSession(tmp_path, where(tmp_path), "this").controlling
+SITS = """
+import sys, time
+from pathlib import Path
+from linkladder.run.steering import Seat
+seat = Seat(Path(sys.argv[1]), "a screen that dies")
+seat.take_over()
+print(seat.steers, flush=True)
+time.sleep(60)
+"""
 
 
-async def test_a_process_that_dies_is_an_incomplete_run(tmp_path, process):
-    announce(tmp_path, process.pid)
+def test_controls_of_a_dead_screen_are_free(tmp_path):
+    screen = subprocess.Popen([sys.executable, "-c", SITS, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert screen.stdout and screen.stdout.readline() == "True\n"
+        mine = Seat(tmp_path, "this")
+        mine.take_if_free()
+        assert not mine.steers and mine.holder == "a screen that dies"
+    finally:
+        screen.kill()
+        screen.communicate()
+    mine.take_if_free()
+    assert mine.steers
+    assert len(list((tmp_path / "seats").iterdir())) == 1, "the dead one's file is gone"
+
+
+async def test_a_process_that_dies_is_an_incomplete_run(tmp_path, measures):
+    process = measures()
     log = eventlog.Recorder(tmp_path / "log.jsonl")
     first = synth.the_log()[0][1]
     log.write(first)
-    session = LiveSession(tmp_path, where(tmp_path), "this")
+    session = watch(tmp_path)
     assert [e for _, e in await session.poll()] == [first]
     assert session.run_id == synth.RUN
     process.kill()
-    process.wait()
     ((_, last),) = await session.poll()
     assert isinstance(last, events.RunFinished) and last.state is RunState.INCOMPLETE
     assert "gone" in last.reason
     log.close()
 
 
+def test_a_run_is_not_going_on_because_another_process_has_its_number(tmp_path):
+    """After a power cut the number that stands in the record is soon somebody's: here it is that of the test itself."""
+    from linkladder.app.archive import Archive
+    from linkladder.store import Store
+
+    store = Store(tmp_path)
+    run = store.begin(synth.the_plan(), "beta")
+    with locked(tmp_path) as mine:
+        mine.announce(pid=os.getpid(), log=str(tmp_path / "log.jsonl"), run=run)
+        assert current(tmp_path, Seat(tmp_path, "this")) is not None
+    store.close()
+    assert not measuring(tmp_path)
+    assert current(tmp_path, Seat(tmp_path, "this")) is None
+    archive = Archive()
+    archive.folder = tmp_path
+    (found,) = archive.glance().runs
+    assert (found.id, found.state) == (run, RunState.INCOMPLETE)
+
+
+async def test_a_run_that_goes_on_is_one_whoever_began_it_and_the_next_run_is_another(tmp_path, measures):
+    process = measures(run="one")
+    assert [lock.going(tmp_path)(run) for run in ("one", "two")] == [True, False]
+    watched = watch(tmp_path)
+    process.kill()
+    assert not lock.going(tmp_path)("one")
+    with locked(tmp_path) as mine:
+        assert lock.going(tmp_path)("two"), "it has not said yet which it is"
+        mine.announce(log=str(tmp_path / "other.jsonl"), run="two")
+        assert await watched.ended(), "that the lock is held again does not bring the first back"
+
+
 def test_one_run_at_a_time(tmp_path):
-    with runner.locked(tmp_path), pytest.raises(EnvironmentFault, match="already"), runner.locked(tmp_path):
+    with locked(tmp_path), pytest.raises(EnvironmentFault, match="already"), locked(tmp_path):
         pass
-    with runner.locked(tmp_path):
+    with locked(tmp_path):
         pass
 
 
-def test_a_torn_announcement_is_none(tmp_path):
-    assert where(tmp_path) is None
-    (tmp_path / "run.json").write_text('{"pid": ')
-    assert where(tmp_path) is None
+def test_somebody_who_looks_all_the_time_does_not_keep_a_run_from_beginning(tmp_path):
+    looks = "import sys; from pathlib import Path; from linkladder.run.lock import measuring\n"
+    looks += "print('looks', flush=True)\nwhile True: measuring(Path(sys.argv[1]))"
+    looking = subprocess.Popen([sys.executable, "-c", looks, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    try:
+        with locked(tmp_path):
+            pass
+        assert looking.stdout and looking.stdout.readline() == "looks\n"
+        for _ in range(100):
+            with locked(tmp_path):
+                pass
+    finally:
+        looking.kill()
+        looking.communicate()
 
 
-async def test_the_next_run_waits_until_the_last_has_cleared_up(process):
-    from linkladder.app.live import LiveBackend
+@pytest.mark.parametrize(
+    "text", ['{"pid": ', "[]", "{}", '{"pid": 3, "log": "x", "what": 1}', '{"pid": "x", "log": "y"}']
+)
+def test_a_record_that_cannot_be_read_is_none(tmp_path, text):
+    assert announced(tmp_path) is None
+    (tmp_path / "run.lock").write_text(text)
+    assert announced(tmp_path) is None
 
-    backend = LiveBackend("this screen")
-    announce(backend.folder, process.pid)
-    log = eventlog.Recorder(backend.folder / "log.jsonl")
+
+def test_what_is_said_later_replaces_what_was_said_before_however_long_it_was(tmp_path):
+    mine = RunLock(tmp_path)
+    mine.take()
+    mine.announce(pid=1, log="x" * 300, socket="s")
+    size = (tmp_path / "run.lock").stat().st_size
+    mine.announce(log="y", socket="", ended="the disk is full")
+    found = announced(tmp_path)
+    assert found and (found.pid, found.log, found.socket, found.ended) == (1, "y", "", "the disk is full")
+    assert (tmp_path / "run.lock").stat().st_size == size, "no more room than before, on a disk that has none"
+    mine.release()
+
+
+async def test_the_next_run_waits_until_the_last_has_cleared_up(tmp_path, measures):
+    process, seat = measures(), Seat(tmp_path, "this screen")
+    log = eventlog.Recorder(tmp_path / "log.jsonl")
     log.write(synth.the_log()[0][1])
     with pytest.raises(EnvironmentFault, match="going on already"):
-        await backend._last_run_gone()
+        await launch.last_run_gone(tmp_path, seat)
     log.write(events.RunFinished(synth.RUN, RunState.INCOMPLETE, 0, "cancelled"))
     log.close()
     asyncio.get_running_loop().call_later(0.5, process.kill)
-    await asyncio.wait_for(backend._last_run_gone(), 5)
-    assert not alive(process.pid)
+    await asyncio.wait_for(launch.last_run_gone(tmp_path, seat), 5)
+    assert not measuring(tmp_path)
 
 
 async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(tmp_path, monkeypatch):
@@ -140,28 +257,24 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
     assert offered["the measuring process was gone"] == offered["the system ended it"] == (run, "resume")
 
 
-async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(process, monkeypatch):
+async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(measures, monkeypatch):
     """A disk that takes its time must not stop the screen."""
     import threading
 
-    from linkladder.app import live, session
+    from linkladder import locks
+    from linkladder.app.live import LiveBackend
 
-    backend = live.LiveBackend("this screen")
+    backend = LiveBackend("this screen")
     here, loop_thread = [], threading.get_ident()
-    for name in ("_read", "alive"):
-        real = getattr(session, name)
+    for name in ("written", "held"):
+        real = getattr(locks, name)
 
         def noted(*args, real=real):
             here.append(threading.get_ident() == loop_thread)
             return real(*args)
 
-        monkeypatch.setattr(session, name, noted)
-
-    def spawn(argv):
-        announce(backend.folder, process.pid)
-        return process
-
-    monkeypatch.setattr(backend, "_spawn", spawn)
+        monkeypatch.setattr(locks, name, noted)
+    monkeypatch.setattr(launch, "spawn", lambda folder, argv: measures(folder).popen)
     started = await backend.start(synth.the_plan())
     assert started.controlling and started.holder == "this screen"
     assert here and not any(here)

@@ -8,10 +8,10 @@ import synth
 from helpers import until
 from linkladder import events
 from linkladder.app.main import LadderApp
-from linkladder.app.progress import Progress, TrialView
 from linkladder.app.widgets import throughput
 from linkladder.app.widgets.chart import draw
 from linkladder.model import Contract, Direction, Experiment, Interval, Layer, Plan, Rung, RungName
+from linkladder.run.progress import Progress, TrialView
 
 ONE_WAY = Experiment("tcp-2s-default-forward", streams=2)
 DUPLEX = Experiment("tcp-2s-default-duplex", streams=2, direction=Direction.DUPLEX)

@@ -10,7 +10,7 @@ import pytest
 from linkladder import cli, state
 from linkladder import events as ev
 from linkladder import plan as plans
-from linkladder.commands.measuring import Progress
+from linkladder.commands.lines import Lines
 from linkladder.model import Path, RungName, RungResult, RunState, TrialResult
 from linkladder.store import Store
 
@@ -43,16 +43,16 @@ def test_the_live_line_counts_what_is_left_down(capsys: pytest.CaptureFixture[st
     """Skipped, repeated, and measured before: nothing of it is counted twice."""
     plan = plans.read_plan(PLAN + PLAN.split("\n", 1)[1].replace("localhost", "same-host"))
     ids = [e.id for e in plan.rungs[0].experiments]
-    shown = Progress(quiet=False, terminal=True)
-    shown.show(ev.RunStarted("r", plan, 100.0, 6, 2, 30.0))
-    shown.show(ev.RungStarted(RungName.LOCALHOST, 50.0, 3, 0, 2, 30.0))
-    shown.show(ev.TrialStarted(RungName.LOCALHOST, ids[2], 0, 2, 20.0))
+    shown = Lines(quiet=False, terminal=True)
+    shown.show(ev.RunStarted("r", plan, 100.0, 6, 2, 30.0), 0.0)
+    shown.show(ev.RungStarted(RungName.LOCALHOST, 50.0, 3, 0, 2, 30.0), 0.0)
+    shown.show(ev.TrialStarted(RungName.LOCALHOST, ids[2], 0, 2, 20.0), 0.0)
     assert "1 min 10 s left in all" in capsys.readouterr().err
     for _ in range(2):  # once more, because the operator wished so
-        shown.show(ev.TrialFinished(RungName.LOCALHOST, ids[2], TrialResult("t", 0, True, goodput_bps=1e9)))
-    shown.show(ev.RungFinished(RungName.LOCALHOST, RungResult(RungName.LOCALHOST, Path())))
-    shown.show(ev.RungStarted(RungName.SAME_HOST, 50.0, 3, 1))
-    shown.show(ev.TrialStarted(RungName.SAME_HOST, ids[0], 0, 3, 20.0))
+        shown.show(ev.TrialFinished(RungName.LOCALHOST, ids[2], TrialResult("t", 0, True, goodput_bps=1e9)), 0.0)
+    shown.show(ev.RungFinished(RungName.LOCALHOST, RungResult(RungName.LOCALHOST, Path())), 0.0)
+    shown.show(ev.RungStarted(RungName.SAME_HOST, 50.0, 3, 1), 0.0)
+    shown.show(ev.TrialStarted(RungName.SAME_HOST, ids[0], 0, 3, 20.0), 0.0)
     assert "50 s left in all" in capsys.readouterr().err
-    shown.show(ev.RungFinished(RungName.SAME_HOST, RungResult(RungName.SAME_HOST, Path())))  # skipped
-    assert shown.left == 0
+    shown.show(ev.RungFinished(RungName.SAME_HOST, RungResult(RungName.SAME_HOST, Path())), 0.0)  # skipped
+    assert shown.progress.whole_left() == 0

@@ -59,6 +59,6 @@ def test_somebody_who_looks_at_that_moment_does_not_make_it_busy(folder, monkeyp
     mine.release()
     looking = os.open(folder / "run" / "trial.lock", os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    monkeypatch.setattr("linkladder.reservation.time.sleep", lambda _: os.close(looking))
+    monkeypatch.setattr("linkladder.locks.time.sleep", lambda _: os.close(looking))
     assert mine.take("alpha, run 1") is None
     mine.release()

@@ -30,8 +30,10 @@ TOP = HERE.parents[2]
 sys.path[:0] = [str(TOP / "tests" / "lab"), str(TOP / "tui" / "src")]
 
 import spaces  # noqa: E402
-from linkladder.app.progress import Progress  # noqa: E402
-from linkladder.app.session import LiveSession, where  # noqa: E402
+from linkladder.run.lock import announced  # noqa: E402
+from linkladder.run.progress import Progress  # noqa: E402
+from linkladder.run.session import LiveSession  # noqa: E402
+from linkladder.run.steering import Seat  # noqa: E402
 from world import Lab, Link  # noqa: E402
 
 SOLD = 4e8  # a rate which machines that others use as well still fill
@@ -174,7 +176,7 @@ def record(lab: Lab, name: str, recording: Recording) -> None:
         plan = re.findall('^name = "(.*)"', plan, re.M)[0]
         (lab.state("alpha") / "plans" / f"{plan}.toml").write_text(recording.plan)
     told(lab, "alpha", "plan", plan)
-    runner = [sys.executable, "-m", "linkladder.app.runner", str(lab.state("alpha") / "next-plan.json")]
+    runner = [sys.executable, "-m", "linkladder.run.process", str(lab.state("alpha") / "next-plan.json")]
     process = subprocess.Popen(lab.command("alpha", runner))
     seen = asyncio.run(steer(lab, process, recording.meddling))
     log = max((lab.state("alpha") / "live").glob("*.jsonl"))
@@ -199,11 +201,11 @@ def describe(lab: Lab, recording: Recording) -> None:
 async def steer(lab: Lab, process: subprocess.Popen[bytes], meddling: Meddling) -> Progress:
     """The operator: goes on wherever asked, after a moment; and what befalls the run meanwhile."""
     state = lab.state("alpha")
-    while (found := where(state)) is None or found.pid not in spaces.processes(lab.space("alpha")):
+    while (found := announced(state)) is None or found.pid not in spaces.processes(lab.space("alpha")):
         if process.poll() is not None:
             raise SystemExit((state / "linkladder.log").read_text())
         await asyncio.sleep(0.1)
-    session, seen, asked = LiveSession(state, found, "recording"), Progress(), ""
+    session, seen, asked = LiveSession(state, found, Seat(state, "recording")), Progress(), ""
     befalls = meddling(lab, seen)
     while not seen.over:
         for at, event in await session.poll():

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from linkladder import judge
 from linkladder.app.backend import Finding, Health
-from linkladder.app.session import alive, where
 from linkladder.model import Document, HostFacts, RunState
+from linkladder.run import lock
 from linkladder.store import RunSummary, Store, StoreFault
 from linkladder.verdicts import Comparison, DocumentJudgement
 
@@ -51,7 +51,7 @@ class Archive:
         try:
             with opened(self.folder) as store:
                 try:
-                    store.settle()
+                    store.settle(lock.going(self.folder))
                 except StoreFault as error:  # what is stored can be read all the same
                     trouble = error
                 return Glance(tuple(store.runs(limit=NEWEST)), store.hosts(), trouble)
@@ -97,9 +97,8 @@ def _made_room(folder: Path) -> bool:
     """On a full disk give up the event logs of runs that are over: without room nobody could delete anything."""
     if shutil.disk_usage(folder).free > ROOM:
         return False
-    found = where(folder)
-    going = found.log if found and alive(found.pid) else None
-    old = [path for path in (folder / "live").glob("*") if path != going]
+    said = lock.announced(folder) if lock.measuring(folder) else None
+    old = [path for path in (folder / "live").glob("*") if not said or path != Path(said.log)]
     for path in old:
         path.unlink(missing_ok=True)
     return bool(old)

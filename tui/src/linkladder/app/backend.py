@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
-    from linkladder.eventlog import Entry
     from linkladder.host import Appliance, Disk, Stick
     from linkladder.model import Document, HostFacts, Plan
     from linkladder.plan import Link
+    from linkladder.run.eventlog import Entry
     from linkladder.store import RunSummary
     from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 

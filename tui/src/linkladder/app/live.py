@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-import os
-import subprocess
-import sys
 import time
-from collections import deque
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, codec, host, judge, plan, reservation, state
+from linkladder import __version__, host, judge, plan, reservation, state
 from linkladder.app.archive import Archive, finding, opened
 from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.machine import Machine
 from linkladder.app.probe import probe
-from linkladder.app.session import LiveSession, alive, where
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.errors import UsageError
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.pairing import peers as pinned
 from linkladder.plan import Link
+from linkladder.run.launch import launch, log_lines
+from linkladder.run.session import LiveSession, current
+from linkladder.run.steering import Seat, terminal
 from linkladder.verdicts import Ceiling
 
 HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's word stands at least,
 STANDS = 10.0  # and times as long as it took
-START_WAIT = 45.0  # a small machine takes its time over a start; one that fails is known at once
-CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
 if TYPE_CHECKING:
     from linkladder.app.pairing import PairingAdapter
 
@@ -40,7 +34,7 @@ class LiveBackend(Machine, Archive):
 
     def __init__(self, who: str = "") -> None:
         self.folder = state.ensure(state.folder())
-        self._who = who or _terminal()
+        self._seat = Seat(self.folder, who or f"the screen on {terminal()}")
         self._examined: tuple[float, tuple[Finding, ...]] = (-1.0, ())  # until when they stand
         self._pairing: PairingAdapter | None = None
         _write_down(self.folder)
@@ -82,11 +76,7 @@ class LiveBackend(Machine, Archive):
         return found
 
     def log_lines(self, count: int) -> list[str]:
-        try:
-            with (self.folder / "linkladder.log").open(encoding="utf-8", errors="replace") as file:
-                return [line.rstrip("\n") for line in deque(file, count)]
-        except FileNotFoundError:
-            return []
+        return log_lines(self.folder, count)
 
     # --- peers
 
@@ -156,44 +146,10 @@ class LiveBackend(Machine, Archive):
     # --- the measuring process
 
     async def start(self, plan: Plan, resume: str = "") -> LiveSession:
-        """Start it apart from this terminal, so that it outlives the screen, and wait for its first word."""
-        draft = self.folder / "next-plan.json"
-        await self._last_run_gone()
-        await asyncio.to_thread(draft.write_text, json.dumps(codec.to_json(plan)))
-        argv = [sys.executable, "-m", "linkladder.app.runner", str(draft), *(["--resume", resume] if resume else [])]
-        process = await asyncio.to_thread(self._spawn, argv)
-        until = time.monotonic() + START_WAIT
-        while time.monotonic() < until:
-            found = await asyncio.to_thread(where, self.folder)
-            if found and found.pid == process.pid:
-                session = await asyncio.to_thread(LiveSession, self.folder, found, self._who)
-                await session.take_over()
-                return session
-            if process.poll() is not None:
-                break
-            await asyncio.sleep(0.05)
-        lines = await asyncio.to_thread(self.log_lines, 1)
-        raise EnvironmentFault(
-            "the measuring process did not start", lines[0] if lines else "", "the log screen has more"
-        )
-
-    async def _last_run_gone(self) -> None:
-        """A run that has ended clears up for a moment still; one that goes on is not waited for."""
-        until = time.monotonic() + CLEAR_WAIT
-        while running := await asyncio.to_thread(self.current):
-            if time.monotonic() > until or not await running.ended():
-                raise EnvironmentFault("a run is going on already", hint="watch it from Home, or cancel it first")
-            await asyncio.sleep(0.1)
-
-    def _spawn(self, argv: list[str]) -> subprocess.Popen[bytes]:
-        with (self.folder / "linkladder.log").open("ab") as errors:
-            return subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
-            )
+        return await launch(self.folder, plan, resume, self._seat)
 
     def current(self) -> LiveSession | None:
-        found = where(self.folder)
-        return LiveSession(self.folder, found, self._who) if found and alive(found.pid) else None
+        return current(self.folder, self._seat)
 
     def used_by(self) -> str:
         return reservation.holder().split(",")[0]  # its name, without the run's
@@ -244,13 +200,3 @@ def _write_down(folder: FilePath) -> None:
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     top.addHandler(handler)
-
-
-def _terminal() -> str:
-    """Which screen this is, in words that help to find it."""
-    try:
-        tty = os.ttyname(sys.stdin.fileno()).removeprefix("/dev/")
-    except (OSError, ValueError):
-        tty = "another screen"
-    far = os.environ.get("SSH_CONNECTION", "").split()
-    return f"the screen on {tty}" + (f" (ssh from {far[0]})" if far else "")

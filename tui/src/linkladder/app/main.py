@@ -25,8 +25,8 @@ from linkladder.errors import LinkladderError
 
 if TYPE_CHECKING:  # the first frame waits for Textual alone; the rest of linkladder is loaded behind it
     from linkladder.app.backend import Backend, Finding, Session
-    from linkladder.app.progress import Progress
     from linkladder.model import Plan
+    from linkladder.run.progress import Progress
 
 T = TypeVar("T")
 TICK = 0.5  # seconds: at most two updates a second, so that a serial line keeps up
@@ -134,7 +134,7 @@ class LadderApp(Frugal, Sturdy):
 
     def watch_run(self, session: Session) -> Progress:
         """Follow a run from its beginning."""
-        from linkladder.app.progress import Progress
+        from linkladder.run.progress import Progress
 
         self._unreadable = False
         self.session = session

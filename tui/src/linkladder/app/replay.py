@@ -20,11 +20,11 @@ from linkladder.app.backend import (
     Setting,
 )
 from linkladder.errors import LinkladderError
-from linkladder.eventlog import Entry
 from linkladder.host import Appliance, Disk, Stick
 from linkladder.judge import ceiling
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
+from linkladder.run.eventlog import Entry
 from linkladder.store import RunSummary
 from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 

@@ -1,30 +1,32 @@
-"""`linkladder run`: climb the ladder without the console."""
+"""`linkladder run` and `watch`: climb the ladder without the console, or follow who does."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
-import signal
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder import events as ev
-from linkladder import state, units
+from linkladder import state
+from linkladder.commands.lines import Lines
 from linkladder.commands.planning import asked, describe, follow_up, load
-from linkladder.commands.stored import outcome, write_json
-from linkladder.engine import Engine
+from linkladder.commands.stored import write_json
+from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
-from linkladder.model import Experiment, Plan, RungName, RunState
+from linkladder.model import Plan, RungName, RunState
 from linkladder.pairing import peers
-from linkladder.peer import NearEnd, connect
 from linkladder.report.text import clean
+from linkladder.run import lock, process
+from linkladder.run.session import LiveSession
+from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
+
+LOOK = 0.25  # seconds between two looks at the log
 
 
 def add_parsers(commands: Any) -> None:
@@ -41,11 +43,13 @@ def add_parsers(commands: Any) -> None:
     )
     run.add_argument("--note", default="", help="a note to keep with the run")
     run.set_defaults(handler=_run)
+    watch = commands.add_parser("watch", help="follow the run that goes on here, whoever began it")
+    watch.set_defaults(handler=_watch)
 
 
 def _run(args: argparse.Namespace) -> int:
     store = Store(state.folder())
-    store.settle()
+    store.settle(lock.going(store.folder))
     named = args.resume or args.follow_up
     resume = store.find(named) if named else None
     before = store.load(resume, output=False) if resume else None
@@ -69,8 +73,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.dry_run:
         describe(*asyncio.run(asked(plan)))
         return 0
-    shown = Progress(args.quiet or args.json == "-", sys.stderr.isatty())
-    return asyncio.run(_measure(args, plan, store, shown, resume))
+    store.close()
+    return _measure(args, plan, resume)
 
 
 def _with_peer(plan: Plan) -> Plan:
@@ -85,125 +89,76 @@ def _with_peer(plan: Plan) -> Plan:
     return replace(plan, rungs=rungs)
 
 
-async def _measure(args: argparse.Namespace, plan: Plan, store: Store, shown: Progress, resume: str | None) -> int:
-    near = await NearEnd.open()
-    engine = Engine(plan, store, near, connect, operator=sys.stdin.isatty(), resume=resume)
-    if args.note:
-        engine.controls.note(args.note)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, engine.controls.cancel)
-    ended: ev.RunFinished | None = None
-    try:
-        async for event in engine.run():
-            shown.show(event)
+def _measure(args: argparse.Namespace, plan: Plan, resume: str | None) -> int:
+    folder = state.folder()
+    shown = Lines(args.quiet or args.json == "-", sys.stderr.isatty())
+    with lock.locked(folder) as mine, seated(folder, f"linkladder run on {terminal()}") as seat:
+        if sys.stdin.isatty():
+            seat.take_over()
+
+        def tell(event: ev.Event, at: float, controls: Controls) -> None:
+            shown.show(event, at)
             if isinstance(event, ev.WaitingForOperator):
-                loop.add_reader(sys.stdin, _answer, engine, loop)
-            if isinstance(event, ev.RunFinished):
-                ended = event
-    finally:
-        await near.close()
+                loop = asyncio.get_running_loop()
+                loop.add_reader(sys.stdin, _answer, seat, controls, loop)
+
+        asked = process.measure(
+            mine, plan, resume, note=args.note, operator=sys.stdin.isatty(), ends=process.BY_PERSON, tell=tell
+        )
+        ended = asyncio.run(asked)
     assert ended
-    if args.json:
+    return _result(ended, shown.quiet, args.json)
+
+
+def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
+    """Write the document, say the verdict, and how a script is told what came out."""
+    store = Store(state.folder())
+    if file:
         try:
-            write_json(store.load(ended.run_id), args.json)
+            write_json(store.load(ended.run_id), file)
         except OSError as error:
-            raise EnvironmentFault(f"{args.json} cannot be written", str(error), "the run itself is stored") from None
+            raise EnvironmentFault(f"{file} cannot be written", str(error), "the run itself is stored") from None
     if ended.state != RunState.COMPLETE:
         print(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}", file=sys.stderr)
         return 3
     document = store.load(ended.run_id, output=False)
-    if not shown.quiet:
+    if not quiet:
         print(f"\n{clean(judge_document(document).sentence)}", file=sys.stderr)
     if any(r.unavailable for r in document.rungs):
         return 3
     return 1 if ended.failed_trials else 0
 
 
-def _answer(engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
-    loop.remove_reader(sys.stdin)
-    if sys.stdin.readline().strip().lower().startswith("s"):
-        engine.controls.skip()
+def _answer(seat: Seat, controls: Controls, loop: asyncio.AbstractEventLoop) -> None:
+    """What the person typed, unless another screen has taken the controls."""
+    line = sys.stdin.readline()
+    if not line:  # nobody is there any more
+        loop.remove_reader(sys.stdin)
+    elif not seat.steers:
+        print(f"  {seat.holder} has the controls", file=sys.stderr)
+    elif line.strip().lower().startswith("s"):
+        loop.remove_reader(sys.stdin)
+        controls.skip()
     else:
-        engine.controls.proceed()
+        loop.remove_reader(sys.stdin)
+        controls.proceed()
 
 
-def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
-    """'14 trials, about 2 min 48 s', and of a run that is taken up again what is left of them."""
-    trials = f"{event.trials} trial{'' if event.trials == 1 else 's'}"
-    if event.done >= event.trials:
-        return f"{trials}, measured already"
-    before = f", {event.done} measured already" if event.done else ""
-    rest = " for the rest" if event.done else ""
-    return f"{trials}{before}, about {units.duration(event.seconds - event.spent)}{rest}"
+def _watch(args: argparse.Namespace) -> int:
+    """Only watching: Ctrl-C ends that, and not the run."""
+    folder = state.folder()
+    said = lock.announced(folder) if lock.measuring(folder) else None
+    if said is None:
+        raise EnvironmentFault("no run is going on", hint="linkladder run begins one, linkladder runs lists the others")
+    ended = asyncio.run(_follow(LiveSession(folder, said, None), Lines(False, sys.stderr.isatty())))
+    return _result(ended, False)
 
 
-class Progress:
-    """Events as plain lines, with a live line where stderr is a terminal."""
-
-    def __init__(self, quiet: bool, terminal: bool) -> None:
-        self.quiet, self.terminal = quiet, terminal
-        self.experiments: dict[str, Experiment] = {}
-        self.left, self.rung_left, self.began = 0.0, 0.0, 0.0  # seconds expected: whole, rung; the trial's beginning
-        self.trial: ev.TrialStarted | None = None
-
-    def show(self, event: ev.Event) -> None:
-        if isinstance(event, ev.RunStarted):
-            self.experiments = {f"{r.name}/{e.id}": e for r in event.plan.rungs for e in r.experiments}
-            self.left = event.seconds - event.spent
-        if self.quiet:
-            return
-        words = self._words(event)
-        if words:
-            self._line(words)
-
-    def _words(self, event: ev.Event) -> str:
-        match event:
-            case ev.RunStarted():
-                return f"run {event.run_id}: plan {event.plan.name}, {_asked(event)}"
-            case ev.RungStarted():
-                self.rung_left = event.seconds - event.spent
-                return f"{event.rung}: {_asked(event)}"
-            case ev.WaitingForOperator():
-                return f"  {event.instruction} (or type s to skip {event.rung})"
-            case ev.EvidenceFound() if event.evidence.contradicts:
-                found = event.evidence
-                return f"  this looks unlike {event.rung}: " + "; ".join(found.against or found.findings)
-            case ev.TrialStarted():
-                self.trial, self.began = event, time.monotonic()
-                self._live("started")
-            case ev.IntervalSeen():
-                self._live(units.rate(event.interval.bps))
-            case ev.TrialFinished():
-                self._pass(self.trial.seconds if self.trial else 0.0)
-                exp = self.experiments[f"{event.rung}/{event.experiment}"]
-                return f"  {event.experiment:34} {outcome(exp.tool, exp.protocol, event.result)}"
-            case ev.RungFinished():
-                self._pass(self.rung_left)  # what was skipped of it takes no time
-            case ev.PeerLost():
-                again = f"; trying again in {event.retry_in:g} s" if event.retry_in else "; given up"
-                return f"  {event.peer} is lost: {event.reason}{again}"
-            case ev.PeerBack():
-                return f"  {event.peer} is back"
-            case ev.Notice():
-                return f"  {event.text}"
-            case ev.RunFinished():
-                failed = f", {event.failed_trials} trials failed" if event.failed_trials else ""
-                return f"run {event.run_id}: {event.state}{failed}; linkladder judge {event.run_id} says why"
-        return ""
-
-    def _pass(self, seconds: float) -> None:
-        self.left, self.rung_left = self.left - seconds, self.rung_left - seconds
-
-    def _live(self, what: str) -> None:
-        if not self.terminal or self.trial is None:
-            return
-        left = max(0.0, self.left - min(self.trial.seconds, time.monotonic() - self.began))
-        text = f"  {self.trial.rung} {self.trial.experiment}: {what}, {units.duration(left)} left in all"
-        with contextlib.suppress(OSError):
-            sys.stderr.write("\r" + text[:78].ljust(78))
-            sys.stderr.flush()
-
-    def _line(self, text: str) -> None:
-        start = "\r" + " " * 78 + "\r" if self.terminal else ""
-        print(start + text, file=sys.stderr, flush=True)
+async def _follow(session: LiveSession, shown: Lines) -> ev.RunFinished:
+    while True:
+        for at, event in await session.poll():
+            shown.show(event, at)
+            if isinstance(event, ev.RunFinished):
+                return event
+        shown.passed(await session.now())
+        await asyncio.sleep(LOOK)

@@ -13,6 +13,7 @@ from linkladder.commands.documents import read_document
 from linkladder.judge import with_judgement
 from linkladder.model import Document, Protocol, Tool, TrialResult
 from linkladder.report.text import clean
+from linkladder.run import lock
 from linkladder.store import Store
 
 
@@ -34,7 +35,7 @@ def add_parsers(commands: Any) -> None:
 
 def _runs(args: argparse.Namespace) -> int:
     store = Store(state.folder())
-    store.settle()
+    store.settle(lock.going(store.folder))
     if args.delete:
         return _delete(store, args)
     wanted = " ".join(args.filter)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
 import sqlite3
 import statistics
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -114,8 +113,8 @@ class Store:
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         with self._transaction() as db:
             db.execute(
-                "INSERT INTO runs (id, started, state, version, plan_name, peer, plan, pid, schema)"
-                " VALUES (?,?,?,?,?,?,?,?,?)",
+                "INSERT INTO runs (id, started, state, version, plan_name, peer, plan, schema)"
+                " VALUES (?,?,?,?,?,?,?,?)",
                 (
                     run_id,
                     now.isoformat(timespec="seconds"),
@@ -124,7 +123,6 @@ class Store:
                     plan.name,
                     peer,
                     _dump(plan),
-                    os.getpid(),
                     SCHEMA,
                 ),
             )
@@ -195,14 +193,14 @@ class Store:
                 )
             ended = datetime.now(UTC).isoformat(timespec="seconds")
             db.execute(
-                "UPDATE runs SET state = ?, ended = ?, verdict = ?, reason = ?, pid = 0 WHERE id = ?",
+                "UPDATE runs SET state = ?, ended = ?, verdict = ?, reason = ? WHERE id = ?",
                 (state, ended, verdict, reason, run_id),
             )
 
     def resume(self, run_id: str) -> None:
-        """Take an incomplete run up again in this process."""
+        """Take an incomplete run up again."""
         with self._transaction() as db:
-            db.execute("UPDATE runs SET state = ?, pid = ? WHERE id = ?", (RunState.RUNNING, os.getpid(), run_id))
+            db.execute("UPDATE runs SET state = ? WHERE id = ?", (RunState.RUNNING, run_id))
             db.execute("UPDATE rungs SET best = NULL WHERE run = ?", (run_id,))
 
     def replan(self, run_id: str, plan: Plan) -> None:
@@ -215,10 +213,10 @@ class Store:
                     (run_id, rung.name, _dump(rung.path)),
                 )
 
-    def settle(self) -> list[str]:
-        """Mark runs whose process is gone as incomplete; the ids of those that were."""
-        rows = self._db.execute("SELECT id, pid FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()
-        dead = [str(run) for run, pid in rows if not _alive(int(pid))]
+    def settle(self, going: Callable[[str], bool]) -> list[str]:
+        """Mark runs that nobody measures any more as incomplete; the ids of those that were."""
+        rows = self._db.execute("SELECT id FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()
+        dead = [str(run) for (run,) in rows if not going(str(run))]
         for run in dead:
             self.finish(run, RunState.INCOMPLETE, reason="the measuring process was gone")
         return dead
@@ -352,16 +350,6 @@ def _dump(record: Any) -> str:
 def _load(kind: type[Any], text: str, schema: str) -> Any:
     """A record as the linkladder that measured the run wrote it, which may be an older one."""
     return formats.record(kind, json.loads(text), schema)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return pid > 0
 
 
 @contextmanager

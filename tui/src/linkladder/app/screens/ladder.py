@@ -15,12 +15,12 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from linkladder import judge
-from linkladder.app.progress import Progress, TrialView, checked, describe
 from linkladder.app.screens.base import Page
 from linkladder.app.screens.dialogs import Ask, Question, Words
 from linkladder.app.widgets import bars, rungs, sayings, throughput
 from linkladder.app.widgets.chart import StripChart
 from linkladder.model import Document, End, Protocol, RungName, RunInfo
+from linkladder.run.progress import Progress, TrialView, checked, describe
 from linkladder.verdicts import RungJudgement
 
 READ_FIRST = 1.0  # seconds: an Enter meant for what was asked before must not answer what was not read

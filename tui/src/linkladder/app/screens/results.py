@@ -12,12 +12,12 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from linkladder import units
-from linkladder.app.progress import describe
 from linkladder.app.screens.base import Page, verdict
 from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.rungs import plural
 from linkladder.directions import WAYS
 from linkladder.model import Direction, Document, Evidence, Protocol, RungName, RungResult, RunState
+from linkladder.run.progress import describe
 from linkladder.store import RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
 

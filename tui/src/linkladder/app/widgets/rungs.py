@@ -7,9 +7,9 @@ import textwrap
 from rich.text import Text
 
 from linkladder import units
-from linkladder.app.progress import Progress, RungView, Stage, TrialView
 from linkladder.app.screens.base import verdict
 from linkladder.model import Direction, Protocol
+from linkladder.run.progress import Progress, RungView, Stage, TrialView
 from linkladder.verdicts import RungJudgement
 
 WORDS = {

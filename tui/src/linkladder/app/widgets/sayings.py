@@ -6,8 +6,8 @@ from rich.text import Text
 
 from linkladder import units
 from linkladder.app.backend import Session
-from linkladder.app.progress import Progress
 from linkladder.model import RunState
+from linkladder.run.progress import Progress
 from linkladder.store import CANCELLED
 
 NOTICED = 15.0  # seconds that a notice stays

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from linkladder import judge, units
-from linkladder.app.progress import Progress, TrialView, series
 from linkladder.app.widgets.chart import Point
 from linkladder.judge.rungs import HEADROOM
 from linkladder.model import Direction, RungName
+from linkladder.run.progress import Progress, TrialView, series
 
 FLAT = 2.0  # times the contract: a ceiling further up would flatten all that is below it
 

@@ -1,0 +1,109 @@
+"""One run, seen from everywhere: what a shell began is watched on the console, and the other way round."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from helpers import seen, until
+from linkladder import plan as plans
+from linkladder.app.live import LiveBackend
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.ladder import LadderScreen
+from linkladder.model import RunState
+from linkladder.run import lock
+
+pytestmark = pytest.mark.skipif(not shutil.which("iperf"), reason="no iperf here")
+PLAN = """name = "brief"
+[[experiment]]
+rungs = ["localhost"]
+repeats = 40
+duration = 1
+warmup = 0
+"""
+LINKLADDER = [sys.executable, "-m", "linkladder"]
+
+
+@pytest.fixture
+def backend(monkeypatch):
+    made = LiveBackend("the screen on ttyv0")
+    monkeypatch.setattr(made, "findings", tuple)
+    return made
+
+
+async def test_a_run_begun_in_a_shell_is_watched_and_ended_on_the_console(backend, tmp_path):
+    file = tmp_path / "brief.toml"
+    file.write_text(PLAN)
+    shell = subprocess.Popen(
+        [*LINKLADDER, "run", "--plan", str(file)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        app = LadderApp(backend)
+        async with app.run_test(size=(80, 25)) as pilot:
+            await until(pilot, "> Watch the run", 30)
+            assert "measures with this machine" not in seen(app)
+            await pilot.press("enter")
+            await until(pilot, "Ladder plan brief running", 10)
+            await until(pilot, "b/s to far", 20)
+            await pilot.press("x")
+            await until(pilot, "Cancel the run?")
+            await pilot.press("left", "enter")
+            await until(pilot, "ended early: it was cancelled", 20)
+        said = (await asyncio.to_thread(shell.communicate, None, 30))[1]
+    finally:
+        shell.kill()
+        await asyncio.to_thread(shell.wait)
+    assert shell.returncode == 3 and "is incomplete: it was cancelled" in said, said
+    (run,) = backend.runs()
+    assert run.state is RunState.INCOMPLETE and run.id in said
+
+
+async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend):
+    session = await backend.start(plans.with_link(plans.read_plan(PLAN), plans.Link()))
+    shell = subprocess.Popen([*LINKLADDER, "watch"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    refused = subprocess.run([*LINKLADDER, "run"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    try:
+        while not (entries := await session.poll()) or "TrialFinished" not in str(entries):
+            await asyncio.sleep(0.1)
+        left = subprocess.Popen([*LINKLADDER, "watch"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert left.stderr and await asyncio.to_thread(left.stderr.readline) != ""
+        left.send_signal(signal.SIGINT)
+        await asyncio.to_thread(left.communicate)
+        assert lock.measuring(backend.folder), "whoever only watches ends nothing by leaving"
+        await session.control("cancel")
+        said = (await asyncio.to_thread(shell.communicate, None, 30))[1]
+    finally:
+        shell.kill()
+        await asyncio.to_thread(shell.wait)
+    assert refused.returncode == 3 and "linkladder watch follows it" in refused.stderr, refused.stderr
+    assert "plan brief, 40 trials" in said and "  tcp-" in said and "is incomplete: it was cancelled" in said, said
+    assert shell.returncode == 3
+
+
+def test_where_nothing_goes_on_there_is_nothing_to_watch():
+    done = subprocess.run([*LINKLADDER, "watch"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "no run is going on" in done.stderr
+
+
+async def test_who_holds_the_controls_in_the_shell_is_told_on_the_console(backend):
+    """The person at the shell answers there; the console only watches until its own person takes over."""
+    from linkladder.run.steering import seated
+
+    with lock.locked(backend.folder) as mine, seated(backend.folder, "linkladder run on pts/3") as seat:
+        seat.take_over()
+        mine.announce(log=str(backend.folder / "log.jsonl"), run="one")
+        app = LadderApp(backend)
+        async with app.run_test(size=(80, 25)) as pilot:
+            await until(pilot, "> Watch the run", 30)
+            app.push_screen(LadderScreen())
+            await until(pilot, "You are watching; linkladder run on pts/3 has the controls. Press t to take them.")
+            await pilot.press("t")
+            await until(pilot, "Take the controls?")
+            await pilot.press("enter")
+            await until(pilot, "Ladder plan running")
+            assert not seat.steers and seat.holder == "the screen on ttyv0"

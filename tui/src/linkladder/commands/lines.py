@@ -1,0 +1,85 @@
+"""A run as plain lines, for a shell: what happens, and on a terminal what is going on now."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+from linkladder import events as ev
+from linkladder import units
+from linkladder.commands.stored import outcome
+from linkladder.run.progress import Progress
+
+
+class Lines:
+    """Events as lines on standard error, with a live one below where that is a terminal."""
+
+    def __init__(self, quiet: bool, terminal: bool) -> None:
+        self.quiet, self.terminal = quiet, terminal
+        self.progress = Progress()
+        self._now = ""  # what the trial that runs does
+
+    def show(self, event: ev.Event, at: float) -> None:
+        self.progress.apply(event, at)
+        if self.quiet:
+            return
+        if words := self._words(event):
+            self._line(words)
+        if isinstance(event, ev.TrialStarted):
+            self._live("started")
+        elif isinstance(event, ev.IntervalSeen):
+            self._live(units.rate(event.interval.bps))
+
+    def passed(self, at: float) -> None:
+        """It is so late; nothing need have happened."""
+        self.progress.at = max(self.progress.at, at)
+
+    def _words(self, event: ev.Event) -> str:
+        match event:
+            case ev.RunStarted():
+                return f"run {event.run_id}: plan {event.plan.name}, {_asked(event)}"
+            case ev.RungStarted():
+                return f"{event.rung}: {_asked(event)}"
+            case ev.WaitingForOperator():
+                return f"  {event.instruction} (or type s to skip {event.rung})"
+            case ev.EvidenceFound() if event.evidence.contradicts:
+                found = event.evidence
+                return f"  this looks unlike {event.rung}: " + "; ".join(found.against or found.findings)
+            case ev.TrialFinished():
+                exp = self.progress.asked(event.rung, event.experiment)
+                return f"  {event.experiment:34} {outcome(exp.tool, exp.protocol, event.result)}"
+            case ev.PeerLost():
+                again = f"; trying again in {event.retry_in:g} s" if event.retry_in else "; given up"
+                return f"  {event.peer} is lost: {event.reason}{again}"
+            case ev.PeerBack():
+                return f"  {event.peer} is back"
+            case ev.Notice():
+                return f"  {event.text}"
+            case ev.RunFinished():
+                failed = f", {event.failed_trials} trials failed" if event.failed_trials else ""
+                return f"run {event.run_id}: {event.state}{failed}; linkladder judge {event.run_id} says why"
+        return ""
+
+    def _live(self, what: str) -> None:
+        trial = self.progress.trial
+        if not self.terminal or trial is None:
+            return
+        left = units.duration(self.progress.whole_left())
+        text = f"  {trial.rung} {trial.experiment.id}: {what}, {left} left in all"
+        with contextlib.suppress(OSError):
+            sys.stderr.write("\r" + text[:78].ljust(78))
+            sys.stderr.flush()
+
+    def _line(self, text: str) -> None:
+        start = "\r" + " " * 78 + "\r" if self.terminal else ""
+        print(start + text, file=sys.stderr, flush=True)
+
+
+def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
+    """'14 trials, about 2 min 48 s', and of a run that is taken up again what is left of them."""
+    trials = f"{event.trials} trial{'' if event.trials == 1 else 's'}"
+    if event.done >= event.trials:
+        return f"{trials}, measured already"
+    before = f", {event.done} measured already" if event.done else ""
+    rest = " for the rest" if event.done else ""
+    return f"{trials}{before}, about {units.duration(event.seconds - event.spent)}{rest}"

@@ -1,0 +1,68 @@
+"""Begin a run in a process of its own, apart from this terminal, so that it outlives the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections import deque
+from pathlib import Path
+
+from linkladder import codec
+from linkladder.errors import EnvironmentFault
+from linkladder.model import Plan
+from linkladder.run import lock
+from linkladder.run.session import LiveSession, current
+from linkladder.run.steering import Seat
+
+START_WAIT = 45.0  # a small machine takes its time over a start; one that fails is known at once
+CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
+LOG = "linkladder.log"
+
+
+async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSession:
+    """Begin it, wait for its first word, and take the controls."""
+    draft = folder / "next-plan.json"
+    await last_run_gone(folder, seat)
+    await asyncio.to_thread(draft.write_text, json.dumps(codec.to_json(plan)))
+    argv = [sys.executable, "-m", "linkladder.run.process", str(draft), *(["--resume", resume] if resume else [])]
+    process = await asyncio.to_thread(spawn, folder, argv)
+    until = time.monotonic() + START_WAIT
+    while time.monotonic() < until:
+        said = await asyncio.to_thread(lock.announced, folder)
+        if said and said.pid == process.pid and await asyncio.to_thread(lock.measuring, folder):
+            session = await asyncio.to_thread(LiveSession, folder, said, seat)
+            await session.take_over()
+            return session
+        if process.poll() is not None:
+            break
+        await asyncio.sleep(0.05)
+    lines = await asyncio.to_thread(log_lines, folder, 1)
+    raise EnvironmentFault("the measuring process did not start", lines[0] if lines else "", "the log screen has more")
+
+
+async def last_run_gone(folder: Path, seat: Seat) -> None:
+    """A run that has ended clears up for a moment still; one that goes on is not waited for."""
+    until = time.monotonic() + CLEAR_WAIT
+    while running := await asyncio.to_thread(current, folder, seat):
+        if time.monotonic() > until or not await running.ended():
+            raise EnvironmentFault("a run is going on already", hint="watch it from Home, or cancel it first")
+        await asyncio.sleep(0.1)
+
+
+def spawn(folder: Path, argv: list[str]) -> subprocess.Popen[bytes]:
+    with (folder / LOG).open("ab") as errors:
+        return subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+        )
+
+
+def log_lines(folder: Path, count: int) -> list[str]:
+    """The last that was written down."""
+    try:
+        with (folder / LOG).open(encoding="utf-8", errors="replace") as file:
+            return [line.rstrip("\n") for line in deque(file, count)]
+    except FileNotFoundError:
+        return []

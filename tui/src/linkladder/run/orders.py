@@ -1,0 +1,76 @@
+"""Orders to the process that measures: JSON lines over a socket of its own, {"do": "skip"} for one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from linkladder.engine import Controls
+from linkladder.errors import EnvironmentFault
+
+VERBS = ("skip", "repeat", "pause", "resume", "cancel", "proceed")
+PATIENCE = 5.0  # seconds for an answer
+
+
+@contextlib.asynccontextmanager
+async def listening(folder: Path, controls: Controls) -> AsyncIterator[str]:
+    """A socket that takes the orders; its path, kept short enough for the system."""
+    path = folder / "run.sock"
+    if len(os.fsencode(path)) > 90:
+        path = Path(tempfile.mkdtemp(prefix="linkladder-")) / "run.sock"
+    path.unlink(missing_ok=True)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, ValueError):
+            while line := await reader.readline():
+                writer.write(json.dumps({"ok": obey(controls, line)}).encode() + b"\n")
+                await writer.drain()
+        writer.close()
+
+    mask = os.umask(0o177)
+    try:
+        server = await asyncio.start_unix_server(serve, path)
+    finally:
+        os.umask(mask)
+    try:
+        yield str(path)
+    finally:
+        server.close()
+        path.unlink(missing_ok=True)
+
+
+def obey(controls: Controls, line: bytes) -> bool:
+    """One order; False where it is none."""
+    try:
+        order = json.loads(line)
+        verb, text = order["do"], str(order.get("text", ""))
+    except (ValueError, TypeError, KeyError):
+        return False
+    if verb == "note":
+        controls.note(text)
+    elif verb in VERBS:
+        getattr(controls, verb)()
+    else:
+        return False
+    return True
+
+
+async def send(address: str, verb: str, text: str = "") -> None:
+    """Have an order obeyed; EnvironmentFault where it was not."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_unix_connection(address)
+            writer.write(json.dumps({"do": verb, "text": text}).encode() + b"\n")
+            answer = json.loads(await reader.readline())
+            writer.close()
+    except (OSError, TimeoutError, ValueError) as error:
+        raise EnvironmentFault(
+            "the measuring process does not answer", str(error), "what it measured is kept"
+        ) from error
+    if not answer.get("ok"):
+        raise EnvironmentFault(f"the measuring process refused {verb}")

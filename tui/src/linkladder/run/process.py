@@ -1,0 +1,137 @@
+"""The process that measures: it outlives the screen that began it, and anybody here may watch it.
+
+`python -m linkladder.run.process PLAN.json [--resume RUN]` measures apart from any terminal; `linkladder run` calls
+`measure` in its own process.  Both hold run.lock, say in it where event log and socket are, and end with the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import errno
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from linkladder import codec, state
+from linkladder.engine import Controls, Engine
+from linkladder.errors import LinkladderError, in_a_line
+from linkladder.events import Event, RunFinished
+from linkladder.model import Plan, RunState
+from linkladder.peer import NearEnd, connect
+from linkladder.run import eventlog, orders
+from linkladder.run.lock import RunLock, locked
+from linkladder.store import CANCELLED, Store
+
+KEEP_LOGS = 5
+FULL = "the disk is full; delete old runs, or make room, and take the run up again"
+SPARE = 128 * 1024  # bytes kept back, for the last words of a run that a full disk ends
+SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # no person cancelled it
+BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), CANCELLED)
+log = logging.getLogger("linkladder.run")
+
+Tell = Callable[[Event, float, Controls], None]  # an event, seconds since the run began, and what steers it
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="linkladder-measure-run")
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--resume", default="")
+    args = parser.parse_args(argv)
+    folder = state.ensure(state.folder())
+    logging.basicConfig(
+        filename=folder / "linkladder.log", level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    plan = codec.from_json(Plan, json.loads(args.plan.read_text(encoding="utf-8")))
+    try:
+        with locked(folder) as lock:
+            asyncio.run(measure(lock, plan, args.resume or None))
+    except LinkladderError as error:
+        log.error("the run ended: %s", in_a_line(error))
+        return error.exit_code
+    except Exception:
+        log.exception("the run ended")
+        return 1
+    return 0
+
+
+async def measure(
+    lock: RunLock,
+    plan: Plan,
+    resume: str | None = None,
+    *,
+    note: str = "",
+    operator: bool = True,  # somebody is there to move machines
+    ends: Mapping[signal.Signals, str] = SHUTDOWN,  # signals that end the run, each with the reason that is kept
+    tell: Tell = lambda event, at, controls: None,
+) -> RunFinished | None:
+    """Run the plan, writing every event; the log ends with RunFinished whatever happens."""
+    folder = lock.folder
+    path = _new_log(folder)
+    began = time.monotonic()
+    recorder = eventlog.Recorder(path, spare=SPARE)
+    store = Store(folder)
+    run_id, last = "", None
+    try:
+        near = await NearEnd.open()
+        try:
+            engine = Engine(plan, store, near, connect, operator=operator, resume=resume)
+            controls = engine.controls
+            if note:
+                controls.note(note)
+            loop = asyncio.get_running_loop()
+            for number, reason in ends.items():
+                loop.add_signal_handler(number, controls.cancel, reason)
+            async with orders.listening(folder, controls) as address:
+                lock.announce(pid=os.getpid(), log=str(path), socket=address, began=began)
+                async for event in engine.run():
+                    if engine.run_id != run_id:
+                        run_id = engine.run_id
+                        lock.announce(run=run_id)
+                    recorder.write(event)
+                    if recorder.full and not controls.cancelled:
+                        controls.cancel(FULL)
+                    last = event if isinstance(event, RunFinished) else last
+                    tell(event, time.monotonic() - began, controls)
+        finally:
+            await near.close()
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            if last is None:
+                recorder.write(RunFinished(run_id, RunState.INCOMPLETE, 0, why(error)))
+            if lock.announced:
+                lock.announce(socket="", ended=why(error))
+        raise
+    finally:
+        with contextlib.suppress(OSError):
+            recorder.close()
+        store.close()
+    return last
+
+
+def _new_log(folder: Path) -> Path:
+    """Those of a few runs before are kept."""
+    logs = state.ensure(folder / "live")
+    for old in (*sorted(logs.glob("*.jsonl"))[:-KEEP_LOGS], *logs.glob("*.spare")):
+        old.unlink(missing_ok=True)
+    return logs / f"{int(time.time())}-{os.getpid()}.jsonl"
+
+
+def why(error: Exception) -> str:
+    """What ended the run, in a line for people."""
+    if isinstance(error, LinkladderError):
+        return in_a_line(error)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return FULL
+    return f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
