@@ -46,7 +46,8 @@ class Delay:
         ):
             return ""
         argv = ["ip", "netns", "exec", self._space, sys.executable, str(Path(__file__)), half]
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
+        nothing = subprocess.DEVNULL  # it may outlive who started it, and must not hold the far end of a pipe open
+        process = subprocess.Popen(argv, stdin=nothing, stdout=subprocess.PIPE, stderr=nothing, start_new_session=True)
         assert process.stdout
         if process.stdout.readline() != b"ready\n":
             process.communicate()

@@ -77,7 +77,10 @@ def start(lab: Lab, args: argparse.Namespace) -> None:
     step("starting their control channels (OpenSSH, port 8622)")
     for site in SITES:
         lab.start_control(site)
-    if not args.unpaired:
+    if args.unpaired:
+        if knew := lab.unpair():
+            step(f"{' and '.join(knew)} knew the other from an earlier lab: that is forgotten, the runs are kept")
+    else:
         step("pairing them by a site secret")
         lab.pair()
 

@@ -276,7 +276,8 @@ class Lab:
         log = (self.folder / self.prefix / site / "sshd.log").open("ab")
         # an account without a password counts as locked (any cloud image's), unless PAM is asked
         pam = ["-o", "UsePAM=yes"] if locked(self.user) else []
-        process = subprocess.Popen([*run, *sshd.argv(config), *pam], stdout=log, stderr=log, start_new_session=True)
+        argv = [*run, *sshd.argv(config), *pam]
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         (self.folder / self.prefix / site / "sshd.pid").write_text(str(process.pid))
         wait_for(lambda: self._listens(site), 5.0, f"sshd of {site} did not start; see {log.name}")
         return process
@@ -319,6 +320,15 @@ class Lab:
                 waiting.kill()
             waiting.communicate()
             secret.unlink()
+
+    def unpair(self) -> list[str]:
+        """As out of the box; the appliances that knew another one from an earlier lab."""
+        knew = []
+        for site in SITES:
+            for line in self.linkladder(site, "peers").stdout.splitlines():
+                if self.linkladder(site, "peers", "remove", line.split()[0]).returncode == 0:
+                    knew.append(site)
+        return knew
 
     def stop_control(self, site: str) -> None:
         file = self.folder / self.prefix / site / "sshd.pid"
