@@ -47,7 +47,7 @@ def readable_python() -> tuple[str, dict[str, str]]:
             *(f"{k}={v}" for k, v in libraries.items()),
             python,
             "-c",
-            "import linkladder.pairing.commands",
+            "import linkladder.commands.pairing",
         ]
         if subprocess.run(words, capture_output=True, check=False).returncode == 0:
             return python, libraries
@@ -161,7 +161,7 @@ class World:
     def start_sshd(self, site: str) -> None:
         """Configured as the user, started as root, as on the appliance."""
         call = f"sshd.ensure_config(state.folder(), 'ladder', ('0.0.0.0', '::'), 8622, {self.libraries!r})"
-        code = f"from linkladder import state; from linkladder.pairing import sshd; print({call})"
+        code = f"from linkladder import state; from linkladder.trust import sshd; print({call})"
         config = self.python(site, code)
         assert config.returncode == 0, config.stderr
         Path("/run/sshd").mkdir(exist_ok=True)
@@ -205,7 +205,7 @@ class World:
 
     def ssh(self, site: str, to: str = "beta") -> list[str]:
         """The client as linkladder runs it."""
-        code = ("import sys; from linkladder.pairing import peers;"
+        code = ("import sys; from linkladder.trust import peers;"
                 "print(chr(0).join(peers.ssh_command(peers.find(sys.argv[1]))))")  # fmt: skip
         done = self.python(site, code, to)
         assert done.returncode == 0, done.stderr

@@ -213,7 +213,7 @@ def test_current_algorithms_only(world: World) -> None:
 
 def test_a_changed_host_key_is_refused_in_words(world: World) -> None:
     """Beta's address under the pin of another appliance: what the command line says of it."""
-    code = ("from dataclasses import replace; from linkladder.pairing import peers, keys; import secrets;"
+    code = ("from dataclasses import replace; from linkladder.trust import peers, keys; import secrets;"
             "p = peers.find('beta'); k = keys.public(keys.user_key());"
             "import base64; u = 'ssh-ed25519 ' + base64.b64encode(bytes([0, 0, 0, 11]) + b'ssh-ed25519'"
             " + bytes([0, 0, 0, 32]) + secrets.token_bytes(32)).decode();"
@@ -339,7 +339,7 @@ def test_the_thirty_second_peer_is_as_good_as_the_first(world: World, client: li
 
 MANY = r"""
 import base64, secrets
-from linkladder.pairing import peers
+from linkladder.trust import peers
 def key():
     return "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0 " + secrets.token_bytes(32)).decode()
 alpha = peers.find("alpha")

@@ -268,7 +268,7 @@ class Lab:
 
     def start_control(self, site: str) -> subprocess.Popen[bytes]:
         """The appliance's own sshd on the control address."""
-        from linkladder.pairing import sshd  # late: the lab is also torn down where nothing is installed
+        from linkladder.trust import sshd  # late: the lab is also torn down where nothing is installed
 
         Path("/run/sshd").mkdir(exist_ok=True)
         config = self.environment(site)
@@ -284,7 +284,7 @@ class Lab:
 
     def environment(self, site: str, **settings: str) -> Path:
         """What the site's agent sees from the next connection on, beside what it always has."""
-        from linkladder.pairing import sshd  # late, as above
+        from linkladder.trust import sshd  # late, as above
 
         base = {"LINKLADDER_CORES": self.cores(site), "LINKLADDER_TOOLS_PATH": str(TOP / ".work/netperf/usr/bin")}
         listen = (self.address(site, "control"),)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from linkladder.pairing import events as say
-from linkladder.pairing import keys
 from linkladder.pairing.card import KeyProver
 from linkladder.pairing.messages import Reveal, Role
 from linkladder.pairing.protocol import Handshake, Proofs, Prover
 from linkladder.pairing.service import PairingService
+from linkladder.trust import keys
 
 
 def a_key() -> str:

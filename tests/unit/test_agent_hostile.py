@@ -17,9 +17,9 @@ import pytest
 from linkladder import wire
 from linkladder.codec import to_json
 from linkladder.model import End, Experiment
-from linkladder.pairing import peers
 from linkladder.plan import fields
 from linkladder.tools import Layout
+from linkladder.trust import peers
 from pairing_ends import a_key
 
 EXP = to_json(Experiment("e"))

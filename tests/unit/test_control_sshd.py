@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder.pairing import sshd
+from linkladder.trust import sshd
 
 SHIPPED = Path(__file__).parents[2] / "overlay/usr/local/etc/linkladder/sshd_control.conf"
 

@@ -19,8 +19,10 @@ from typing import Any
 import pytest
 
 from linkladder import cli
-from linkladder.pairing import commands, discovery, keys, peers
+from linkladder.commands import pairing
+from linkladder.pairing import discovery
 from linkladder.pairing.events import Appliance
+from linkladder.trust import keys, peers
 from pairing_ends import a_key, free_port
 
 
@@ -145,17 +147,17 @@ class Silent:
 async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.CaptureFixture[str]) -> None:
     silent = Silent()
     args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
-    one = commands.Pairing(silent, args)  # type: ignore[arg-type]
+    one = pairing.Pairing(silent, args)  # type: ignore[arg-type]
     key = keys.fingerprint(a_key())
     for number in range(1000):
         seen = Appliance(f"{number:032x}", f"x{number}", "1", ("192.0.2.1", "fd00::1"), "vmx0", key, 8623, 0.0, 0.3)
         silent.crowd.append(replace(seen, heard=time.monotonic()))
         one._hear(seen)
-    assert len(one._heard) == commands.MOST
+    assert len(one._heard) == pairing.MOST
     async with asyncio.timeout(10):
-        while len(silent.calls) < commands.MOST:
+        while len(silent.calls) < pairing.MOST:
             await asyncio.sleep(0.01)
-    assert silent.most <= commands.AT_ONCE
+    assert silent.most <= pairing.AT_ONCE
     said = capsys.readouterr().out
     assert "  1  x0  192.0.2.1  on vmx0, heard 0 s ago, round trip 0.300 ms\n     fd00::1, SHA256:" in said
     assert "x99 " not in said
@@ -163,7 +165,7 @@ async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.Capture
 
 def test_what_is_known_of_each_is_said() -> None:
     one = Appliance("a", "beta", "1", ("192.0.2.1",), "vmx0", "SHA256:x", 8623, time.monotonic() - 5, None, "far", True)
-    first, second = commands.described(2, one)
+    first, second = pairing.described(2, one)
     assert first == "  2  beta  192.0.2.1  on vmx0, heard 5 s ago"
     assert second == "     SHA256:x, paired as far, not the only one of this name"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from linkladder.pairing import connection
 from linkladder.pairing import events as say
-from linkladder.pairing import link
 from pairing_ends import call, two
 
 
@@ -33,18 +33,18 @@ async def test_calls_that_cross_on_a_slow_path_make_one_pairing(
     two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(8623)
-    send, close = link.Link.send, link.Link.close
+    send, close = connection.Connection.send, connection.Connection.close
 
-    async def slow_send(one: link.Link, data: bytes) -> None:
+    async def slow_send(one: connection.Connection, data: bytes) -> None:
         await asyncio.sleep(dice.choice((0, 0.02, 0.1, 0.3)))
         await send(one, data)
 
-    async def slow_close(one: link.Link) -> None:
+    async def slow_close(one: connection.Connection) -> None:
         await asyncio.sleep(dice.choice((0, 0.1, 0.4)))
         await close(one)
 
-    monkeypatch.setattr(link.Link, "send", slow_send)
-    monkeypatch.setattr(link.Link, "close", slow_close)
+    monkeypatch.setattr(connection.Connection, "send", slow_send)
+    monkeypatch.setattr(connection.Connection, "close", slow_close)
 
     async def round_of(late: float) -> None:
         alpha, beta = await two()
@@ -68,9 +68,9 @@ async def test_a_call_that_comes_as_the_window_shuts_after_a_pairing_gets_no_cod
     two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alpha, beta = await two()
-    close, shutting = link.Link.close, asyncio.Event()
+    close, shutting = connection.Connection.close, asyncio.Event()
 
-    async def slow_close(one: link.Link) -> None:
+    async def slow_close(one: connection.Connection) -> None:
         shutting.set()
         await asyncio.sleep(1.0)
         await close(one)
@@ -78,7 +78,7 @@ async def test_a_call_that_comes_as_the_window_shuts_after_a_pairing_gets_no_cod
     await call(alpha, beta)
     await alpha.wait(say.CodeReady)
     await beta.wait(say.CodeReady)
-    monkeypatch.setattr(link.Link, "close", slow_close)
+    monkeypatch.setattr(connection.Connection, "close", slow_close)
     await alpha.service.confirm()
     await beta.service.confirm()
     await shutting.wait()

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkladder.errors import UsageError
-from linkladder.pairing import discovery, keys, messages, protocol, secret, words
+from linkladder.pairing import discovery, messages, protocol, secret, wordlist
 from linkladder.pairing.messages import (
     ProtocolError,
     Role,
     decode,
 )
 from linkladder.pairing.protocol import Step
+from linkladder.trust import keys
 from pairing_ends import a_key, end, lines, talk
 
 JSON = st.recursive(
@@ -93,8 +94,8 @@ def test_deep_and_huge_messages_are_refused_without_memory() -> None:
 
 
 def test_code_and_words_carry_what_they_should() -> None:
-    assert len(words.WORDS) == len(set(words.WORDS)) == 256
-    assert all(w.isalpha() and w.islower() and 3 <= len(w) <= 8 for w in words.WORDS)
+    assert len(wordlist.WORDS) == len(set(wordlist.WORDS)) == 256
+    assert all(w.isalpha() and w.islower() and 3 <= len(w) <= 8 for w in wordlist.WORDS)
     codes = [protocol.code_of(n.to_bytes(4, "big")) for n in range(20000)]
     firsts = [int(c.digits[0]) for c in codes]
     assert all(1800 < firsts.count(d) < 2200 for d in range(10))

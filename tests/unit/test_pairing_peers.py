@@ -14,8 +14,8 @@ import pytest
 
 from linkladder import cli
 from linkladder.errors import EnvironmentFault, LinkladderError, UsageError
-from linkladder.pairing import channel, files, keys, peers, sshd
-from linkladder.pairing.peers import Peer
+from linkladder.trust import channel, files, keys, peers, sshd
+from linkladder.trust.peers import Peer
 from pairing_ends import a_key
 
 
@@ -210,7 +210,7 @@ def test_a_state_folder_with_odd_letters_is_quoted(tmp_path: Path, monkeypatch: 
 
 AGENT = """
 import sys, time
-from linkladder.pairing.sshd import register_session
+from linkladder.trust.sshd import register_session
 with register_session(sys.argv[1]):
     print("up", flush=True)
     time.sleep(60)

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import pytest
 
 from linkladder.pairing import events as say
-from linkladder.pairing import keys
 from linkladder.pairing.service import PairingService
+from linkladder.trust import keys
 from pairing_ends import free_port
 
 FORKS = multiprocessing.get_context("forkserver")

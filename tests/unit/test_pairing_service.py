@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from linkladder.pairing import connection, handoff, messages, secret, service
 from linkladder.pairing import events as say
-from linkladder.pairing import handoff, link, messages, peers, secret, service
 from linkladder.pairing.messages import Role
+from linkladder.trust import peers
 from pairing_ends import THIS_END, call, console, end, free_port, real, two, yes
 
 
@@ -279,7 +280,7 @@ async def test_a_closed_window_is_told_from_a_host_that_is_no_appliance(
 
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     alpha = await console("alpha", free_port())
-    monkeypatch.setattr(link, "CONTROL", server.sockets[0].getsockname()[1])
+    monkeypatch.setattr(connection, "CONTROL", server.sockets[0].getsockname()[1])
     await alpha.service.dial("127.0.0.1", free_port())
     assert "window closed" in (await alpha.wait(say.Failed)).title
     server.close()

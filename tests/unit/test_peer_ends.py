@@ -8,8 +8,8 @@ import pytest
 
 from linkladder import wire
 from linkladder.errors import EnvironmentFault
-from linkladder.pairing import peers
 from linkladder.peer import ends
+from linkladder.trust import peers
 
 SLOW = (
     "import sys, time; sys.stdin.readline(); time.sleep(0.6); "

@@ -69,7 +69,7 @@ class VmWorld:
 
     def far_environment(self, **settings: str) -> None:
         code = (
-            "import json, sys; from linkladder import state; from linkladder.pairing import sshd;"
+            "import json, sys; from linkladder import state; from linkladder.trust import sshd;"
             "base = state.folder(); (base / 'sshd' / 'environment.json').write_text(sys.argv[1]);"
             "sshd.write_authorized(base)"
         )

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from linkladder import __version__, state
 from linkladder.errors import LinkladderError
-from linkladder.pairing import files
+from linkladder.trust import files
 
 # Each module adds its own commands, and is only imported when it is needed.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -19,7 +19,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "linkladder.commands.planning": ("plan",),
     "linkladder.commands.machine": ("facts", "doctor", "parse", "agent"),
     "linkladder.commands.judging": ("judge", "ceiling", "report", "verify"),
-    "linkladder.pairing.commands": ("pair", "peers"),
+    "linkladder.commands.pairing": ("pair", "peers"),
     "linkladder.commands.appliance": ("system",),
 }
 GLYPHS = ("unicode", "cp437", "ascii")

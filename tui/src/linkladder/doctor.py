@@ -32,9 +32,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linkladder import host, privilege, settings, state, units
-from linkladder.agent.processes import search_path
-from linkladder.agent.service import tool_version
 from linkladder.errors import LinkladderError
+from linkladder.host import programs
+from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts, Tool
 from linkladder.tools import OLDEST_IPERF
 from linkladder.tunables import InForce, settings_in_force
@@ -98,7 +98,7 @@ def _tools(system: str) -> Iterator[Finding]:
             )
         else:
             yield Finding(tool.value, State.OK, version)
-    if not shutil.which("netserver", path=search_path()) and tool_version(Tool.NETPERF):
+    if not programs.find("netserver") and tool_version(Tool.NETPERF):
         yield Finding("netserver", State.WARN, "netperf is here, its server is not; transaction tests are left out")
 
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 
 from linkladder import host
 from linkladder.agent import reaper
+from linkladder.host.programs import search_path
 from linkladder.wire import Exited, Finished, Line
 
 OUTPUT_LIMIT = 32 << 20  # characters kept of one stream of one process
 GRACE = 1.0  # seconds between asking a process to end and killing it
 INSISTENCE = (0.01, 0.1)  # seconds to wait after asking it once, and twice
-PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
 class Reaper:
@@ -163,12 +163,6 @@ class Children:
         child._signal(signal.SIGKILL)
         self._running.pop(child.number, None)
         self._reaper.tell("-", child.process.pid)
-
-
-def search_path() -> str:
-    """Where tools are looked for; LINKLADDER_TOOLS_PATH goes first, which is how lab and tests choose tools."""
-    first = os.environ.get("LINKLADDER_TOOLS_PATH", "")
-    return f"{first}:{PATH}" if first else PATH
 
 
 def _environment() -> dict[str, str]:

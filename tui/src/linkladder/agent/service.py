@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import shutil
-import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
@@ -13,7 +11,8 @@ from typing import TypeVar
 
 from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.probing import ProbeListener, probe
-from linkladder.agent.processes import Child, Children, search_path
+from linkladder.agent.processes import Child, Children
+from linkladder.host import programs
 from linkladder.model import HostFacts, Tool
 from linkladder.reservation import Reservation
 
@@ -73,7 +72,7 @@ class Service:
 
     async def _versions(self) -> dict[str, str]:
         if self.versions is None:
-            found = await asyncio.gather(*(asyncio.to_thread(tool_version, tool) for tool in Tool))
+            found = await asyncio.gather(*(asyncio.to_thread(programs.tool_version, tool) for tool in Tool))
             self.versions = {tool.value: version for tool, version in zip(Tool, found, strict=True) if version}
         return self.versions
 
@@ -158,7 +157,7 @@ class Service:
 
     async def _start(self, argv: Iterable[str], privileged: bool = False) -> Child:
         command = list(argv)
-        found = shutil.which(command[0], path=search_path())
+        found = programs.find(command[0])
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
         try:
@@ -231,24 +230,6 @@ class Service:
     def _known(self, process: int) -> None:
         if process not in self.children:
             raise wire.Refused(f"no process {process} runs here")
-
-
-def tool_version(tool: Tool) -> str:
-    """'2.1.8', or '' where the tool is not there; a tool that is there but tells no version is 'present'."""
-    path = shutil.which(tool.value, path=search_path())
-    if not path:
-        return ""
-    command = tools.version_command(tool)
-    if not command:
-        return "present"
-    try:
-        done = subprocess.run(
-            [path, *command[1:]], capture_output=True, text=True, timeout=5, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    version = tools.parse_version(tool, done.stdout + done.stderr)
-    return ".".join(map(str, version)) if version else ("present" if tool == Tool.PING else "")
 
 
 def _with_tools(facts: HostFacts, found: dict[str, str]) -> HostFacts:

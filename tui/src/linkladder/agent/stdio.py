@@ -12,8 +12,8 @@ from typing import Any
 
 from linkladder import privilege, wire
 from linkladder.agent.service import Service
-from linkladder.pairing import peers
-from linkladder.pairing.sshd import register_session
+from linkladder.trust import peers
+from linkladder.trust.sshd import register_session
 
 AT_ONCE = 32  # requests under way
 

@@ -15,11 +15,11 @@ from linkladder.app.machine import Machine
 from linkladder.app.probe import probe
 from linkladder.errors import UsageError
 from linkladder.model import HostFacts, Plan, RungName
-from linkladder.pairing import peers as pinned
 from linkladder.plan import Link
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat, terminal
+from linkladder.trust import peers as pinned
 from linkladder.verdicts import Ceiling
 
 HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}

@@ -13,9 +13,9 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder import __version__, host, tools, units, wire
-from linkladder.agent.service import tool_version
 from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.host import programs
 from linkladder.model import HostFacts, Tool
 from linkladder.peer import NearEnd, PeerLost, connect
 from linkladder.plan import fields
@@ -69,7 +69,7 @@ def _facts(args: argparse.Namespace) -> int:
     if args.peer:
         facts = asyncio.run(_ask_peer(args.peer))
     else:
-        found = {t.value: v for t in Tool if (v := tool_version(t))}
+        found = programs.tool_versions()
         facts = replace(host.facts(), tools=found, version=__version__)
     if args.json:
         print(json.dumps(to_json(facts), indent=1))

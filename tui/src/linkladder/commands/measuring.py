@@ -19,12 +19,12 @@ from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
-from linkladder.pairing import peers
 from linkladder.report.text import clean
 from linkladder.run import lock, process
 from linkladder.run.session import LiveSession
 from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
+from linkladder.trust import peers
 
 LOOK = 0.25  # seconds between two looks at the log
 

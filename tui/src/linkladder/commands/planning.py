@@ -11,13 +11,13 @@ from typing import Any
 
 from linkladder import host, state, units
 from linkladder import plan as plans
-from linkladder.agent.service import tool_version
 from linkladder.commands.documents import read_document
 from linkladder.engine.commands import planned
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.errors import LinkladderError
+from linkladder.host import programs
 from linkladder.judge import judge_document
-from linkladder.model import Document, End, Plan, Rung, Tool
+from linkladder.model import Document, End, Plan, Rung
 from linkladder.peer import NearEnd, PeerLost, connect
 from linkladder.tools import ToolVersions, versions_of
 from linkladder.wire import PORTS, HelloReply
@@ -79,7 +79,7 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
 
 
 def local_versions() -> ToolVersions:
-    found = {tool.value: version for tool in Tool if (version := tool_version(tool))}
+    found = programs.tool_versions()
     return versions_of(found, host.system())
 
 

@@ -9,8 +9,8 @@ import psutil
 
 from linkladder.host import addresses
 from linkladder.host import freebsd_text as text
-from linkladder.host.commands import document, output
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
+from linkladder.host.programs import document, output
 from linkladder.host.system import own_cores
 from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 

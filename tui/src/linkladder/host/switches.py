@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkladder.host.commands import output, read
 from linkladder.host.disks import Disk, Part, attached
+from linkladder.host.programs import output, read
 from linkladder.host.system import backend
 
 SYSTEM = Path("/state/system")

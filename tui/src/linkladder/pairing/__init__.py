@@ -1,6 +1,6 @@
-"""Which appliances are trusted, and the OpenSSH channel between exactly those.
+"""How two appliances come to trust each other: found on the segment, confirmed by comparing a short code.
 
-The pairing protocol, between an initiator (who called) and a responder (whose window is open), over TCP port 8623
+The protocol, between an initiator (who called) and a responder (whose window is open), over TCP port 8623
 in lines of JSON of at most 4 KiB each:
 
     hello    protocol, linkladder's version, role, how it will be confirmed (person or secret), a random tie-breaker

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from linkladder import state
 from linkladder.host import addresses as own_addresses
-from linkladder.pairing import keys, peers, sshd
 from linkladder.pairing.messages import MAX_ADDRESSES, Reveal
 from linkladder.pairing.protocol import Proofs
+from linkladder.trust import keys, peers, sshd
 
 
 def own_card(name: str) -> Reveal:

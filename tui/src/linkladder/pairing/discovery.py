@@ -25,7 +25,7 @@ from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault
 from linkladder.host import addresses as own_addresses
 from linkladder.pairing.events import Appliance
-from linkladder.pairing.peers import NAME
+from linkladder.trust.peers import NAME
 
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkladder.pairing.peers import Peer
+from linkladder.trust.peers import Peer
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any
 
 from linkladder.codec import CodecError, from_json, to_json
-from linkladder.pairing import keys
-from linkladder.pairing.peers import NAME, USER
+from linkladder.trust import keys
+from linkladder.trust.peers import NAME, USER
 
 VERSION = 2  # 2: confirmations are signed
 LIMIT = 4096  # bytes in a message, its newline included

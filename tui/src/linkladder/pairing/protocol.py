@@ -25,7 +25,7 @@ from linkladder.pairing.messages import (
     decode,
     encode,
 )
-from linkladder.pairing.words import WORDS
+from linkladder.pairing.wordlist import WORDS
 
 
 class Step(StrEnum):

@@ -24,13 +24,13 @@ from typing import Any
 from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import events as say
-from linkladder.pairing import peers
 from linkladder.pairing.card import KeyProver, own_card, peer_of
+from linkladder.pairing.connection import STEP_TIME, Connection, WindowShut, connect, why_shut
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
-from linkladder.pairing.keys import fingerprint
-from linkladder.pairing.link import STEP_TIME, Link, WindowShut, connect, why_shut
 from linkladder.pairing.messages import LIMIT, Hello, ProtocolError, Reason, Reveal, Role, decode
 from linkladder.pairing.protocol import Handshake, Step
+from linkladder.trust import peers
+from linkladder.trust.keys import fingerprint
 
 PORT = 8623
 GUESSES = 3
@@ -66,8 +66,8 @@ class PairingService:
         self._server: asyncio.Server | None = None
         self._beacons: Discovery | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._callers: dict[asyncio.Task[None], tuple[str, Link]] = {}  # the oldest first
-        self._engaged: Link | None = None
+        self._callers: dict[asyncio.Task[None], tuple[str, Connection]] = {}  # the oldest first
+        self._engaged: Connection | None = None
         self._calls: dict[object, None] = {}  # of this end, until the other end has answered
         self._decision: asyncio.Future[bool] | None = None
         self._ready: say.CodeReady | None = None
@@ -126,7 +126,7 @@ class PairingService:
             return
         finally:
             del self._calls[pending]
-        link = Link(self._handshake(Role.INITIATOR), reader, writer)
+        link = Connection(self._handshake(Role.INITIATOR), reader, writer)
         self._calls[link] = None
         await self._run(link, self._dialled(link))
 
@@ -195,7 +195,7 @@ class PairingService:
 
     # --- both roles
 
-    async def _run(self, link: Link, exchange: Awaitable[None]) -> None:
+    async def _run(self, link: Connection, exchange: Awaitable[None]) -> None:
         """An exchange to its end, which is told; whatever was revealed and came to nothing counts as a guess."""
         session, paired = link.session, False
         try:
@@ -228,7 +228,7 @@ class PairingService:
         elif self._failures >= GUESSES:
             await self.close(f"{GUESSES} attempts failed: somebody may be guessing, or the wrong console was looked at")
 
-    async def _dialled(self, link: Link) -> None:
+    async def _dialled(self, link: Connection) -> None:
         session = link.session
         await link.send(session.start())
         await link.step(REVEAL_TIME)
@@ -240,7 +240,7 @@ class PairingService:
         await link.step(REVEAL_TIME)
         await self._compare(link)
 
-    async def _answered(self, link: Link) -> None:
+    async def _answered(self, link: Connection) -> None:
         session = link.session
         line = await link.receive()
         hello = decode(line)
@@ -272,12 +272,12 @@ class PairingService:
             other = self._engaged.session.peer_hello
             raise ProtocolError(Reason.CROSSED if other and other.tie == tie else Reason.BUSY)
 
-    def _engage(self, link: Link) -> None:
+    def _engage(self, link: Connection) -> None:
         hello = link.session.peer_hello
         self._engageable(hello.tie if hello else "")
         self._engaged = link
 
-    async def _compare(self, link: Link) -> None:
+    async def _compare(self, link: Connection) -> None:
         """Show the code, wait for both persons (or secrets), store, and tell the other end."""
         session = link.session
         card, code = session.peer, session.code
@@ -320,7 +320,7 @@ class PairingService:
             await asyncio.gather(reading, return_exceptions=True)
         self._tell(say.Paired(peer, session.step is Step.DONE, peer.name != card.name))
 
-    async def _answer(self, link: Link, yes: bool) -> None:
+    async def _answer(self, link: Connection, yes: bool) -> None:
         self._ready = None
         if not yes:
             with contextlib.suppress(OSError, TimeoutError):
@@ -350,7 +350,7 @@ class PairingService:
             oldest = next((t for t, one in waiting if one.session.peer_hello is None), waiting[0][0])
             self._callers.pop(oldest)[1].abort()
             oldest.cancel()
-        link = Link(self._handshake(Role.RESPONDER), reader, writer)
+        link = Connection(self._handshake(Role.RESPONDER), reader, writer)
         task = self._spawn(self._run(link, self._answered(link)))
         self._callers[task] = (source, link)
         task.add_done_callback(lambda done: self._callers.pop(done, None))

@@ -12,8 +12,8 @@ from linkladder import __version__, host, wire
 from linkladder.agent import Service
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.pairing import peers
-from linkladder.pairing.channel import UNREACHED
+from linkladder.trust import peers
+from linkladder.trust.channel import UNREACHED, explain_ssh_failure
 from linkladder.wire import PROTOCOL, Refused
 
 HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
@@ -199,6 +199,6 @@ async def connect(name: str, near: wire.HelloReply) -> FarEnd:
         try:
             return await FarEnd.open(name, argv, near.addresses, near.name)
         except PeerLost as error:
-            failures.append(peers.explain_ssh_failure(str(error), 255))
+            failures.append(explain_ssh_failure(str(error), 255))
     # what the peer itself said tells more than that its other addresses are shut
     raise next((f for f in failures if f.title not in UNREACHED), failures[0])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.pairing import keys, peers
+from linkladder.trust import keys, peers
 
 NAMESPACE = "linkladder-report"
 THIS = "this appliance"

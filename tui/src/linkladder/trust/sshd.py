@@ -23,8 +23,8 @@ from pathlib import Path
 
 from linkladder import state
 from linkladder.errors import EnvironmentFault
-from linkladder.pairing import files, keys
-from linkladder.pairing.channel import CIPHERS, MACS, exchanges
+from linkladder.trust import files, keys
+from linkladder.trust.channel import CIPHERS, MACS, exchanges
 
 SETTINGS = f"""\
 AddressFamily any

@@ -26,7 +26,7 @@ class WindowShut(EnvironmentFault):
     """The other end is there and not open."""
 
 
-class Link:
+class Connection:
     """Messages to and from the other end of `session`."""
 
     def __init__(self, session: Handshake, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

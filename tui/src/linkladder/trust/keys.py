@@ -15,7 +15,7 @@ from pathlib import Path
 
 from linkladder import state
 from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.pairing import files
+from linkladder.trust import files
 
 KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]{68}")
 NAMESPACE = "linkladder-pairing"

@@ -17,8 +17,9 @@ from linkladder import units
 from linkladder.codec import to_json
 from linkladder.errors import LinkladderError, UsageError
 from linkladder.pairing import events as say
-from linkladder.pairing import handoff, peers, secret
+from linkladder.pairing import handoff, secret
 from linkladder.pairing.service import PORT, PairingService
+from linkladder.trust import peers
 
 MOST = 99  # appliances listed in one window
 AT_ONCE = 4  # calls of this end under way

@@ -10,11 +10,8 @@ from dataclasses import dataclass, replace
 from linkladder import state
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault, UsageError
-from linkladder.pairing import files, keys, sshd
-from linkladder.pairing.channel import explain_ssh_failure, known_line, ssh_argv
-
-__all__ = ["NAME", "PORT", "USER", "Peer", "add", "announce", "explain_ssh_failure", "find", "load", "pin", "remove",
-           "rename", "ssh_command"]  # fmt: skip
+from linkladder.trust import files, keys, sshd
+from linkladder.trust.channel import known_line, ssh_argv
 
 PORT = 8622
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
