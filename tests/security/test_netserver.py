@@ -1,0 +1,87 @@
+"""netserver does what its client asks: on the image it is patched to read no file, and to send to nobody else.
+
+LINKLADDER_NETPERF_SOURCE names a source tree of netperf 2.7.1, as the port unpacks it, for trying the patch itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PATCH = TOP / "ports/patches/netserver-closed.patch"
+CLIENT = TOP / ".work/netperf/usr/bin/netperf"
+SOURCE = os.environ.get("LINKLADDER_NETPERF_SOURCE", "")
+SECRET = "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000\n"
+
+
+def test_the_port_is_built_with_the_patch() -> None:
+    conf = (TOP / "ports/make.conf").read_text()
+    (block,) = re.findall(r"^\.if \$\{\.CURDIR:M\*/benchmarks/netperf\}\n(.*?)^\.endif", conf, re.M | re.S)
+    (named,) = re.findall(r"^EXTRA_PATCHES\+=\s+/overlays/linkladder-overlay/(\S+):-p1$", block, re.M)
+    assert TOP / "ports" / named == PATCH
+    files = re.findall(r"^\+\+\+ b/(\S+)$", PATCH.read_text(), re.M)
+    assert files == ["src/netserver.c", "src/nettest_omni.c"]
+
+
+@pytest.fixture(scope="module")
+def patched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The patched program, built."""
+    if not SOURCE:
+        pytest.skip("LINKLADDER_NETPERF_SOURCE names no source of netperf")
+    folder = tmp_path_factory.mktemp("netperf") / "netperf"
+    shutil.copytree(SOURCE, folder, symlinks=True)
+    script = f"""
+set -e
+patch -s -p1 <{PATCH}
+sh autogen.sh
+./configure -q --enable-omni --enable-demo --enable-burst --enable-histogram CFLAGS='-O1 -fcommon -w'
+make -s -C src netserver
+"""
+    done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder / "src/netserver"
+
+
+@pytest.fixture
+def port(patched: Path) -> Iterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+    server = subprocess.Popen(
+        [patched, "-D", "-N", "-L", "127.0.0.1,inet", "-p", str(number)], stdout=subprocess.DEVNULL
+    )
+    time.sleep(0.5)
+    yield number
+    server.kill()
+    server.wait()
+
+
+def ask(port: int, *words: str) -> str:
+    argv = [CLIENT, "-H", "127.0.0.1", "-p", str(port), "-l", "1", "-P", "0", *words]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
+    return done.stdout + done.stderr
+
+
+def test_a_file_that_the_client_names_is_not_read(port: int, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET * 4000)
+    assert not re.search(r"\d+\.\d\d\s*$", ask(port, "-t", "TCP_MAERTS", "-F", f"/dev/null,{secret}"))
+
+
+@pytest.mark.parametrize("test", ["UDP_STREAM", "UDP_RR", "TCP_SENDFILE"])
+def test_nothing_is_sent_but_over_the_clients_own_connection(port: int, test: str) -> None:
+    assert "Operation not permitted" in ask(port, "-t", test)
+
+
+@pytest.mark.parametrize("words", [("TCP_MAERTS",), ("TCP_RR",), ("TCP_MAERTS", "-F", "/dev/urandom,/dev/urandom")])
+def test_what_is_measured_is_measured_still(port: int, words: tuple[str, ...]) -> None:
+    assert re.search(r"\d+\.\d\d", ask(port, "-t", *words))
