@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import synth
-from linkladder import events
+from linkladder import events, phrases
 from linkladder.app.screens.results import brief, rung_page, summary_page
 from linkladder.app.widgets import bars, rungs, sayings, throughput
 from linkladder.judge import judge_document
 from linkladder.model import CoreLoad, Direction, Experiment, HostSample, Protocol
-from linkladder.run.progress import Progress, describe
+from linkladder.run.progress import Progress
 from plain import faults
 
 
@@ -51,7 +51,7 @@ def test_the_ladder_says_all_it_can_in_plain_words():
 def test_every_experiment_is_described_in_plain_words():
     for protocol in Protocol:
         for way in Direction:
-            said = describe(Experiment("x", protocol=protocol, direction=way, udp_rate_bps=1e9, sessions=10))
+            said = phrases.arm(Experiment("x", protocol=protocol, direction=way, udp_rate_bps=1e9, sessions=10))
             assert said and not faults(said)
 
 

@@ -72,4 +72,4 @@ def test_what_was_found_on_an_earlier_rung_is_no_news_on_the_next():
 
 def test_a_trial_of_both_ways_is_told_with_both_rates():
     (line,) = climbed(DUPLEX).history
-    assert line.endswith("both ways at once: 9.41 Gb/s to far, 9.39 Gb/s to near")
+    assert line.endswith("both ways at once: 9.41 Gb/s near to far, 9.39 Gb/s far to near")

@@ -10,9 +10,8 @@ from textual.pilot import Pilot
 
 import recordings
 from helpers import SIZES, seen, until
-from linkladder import codec, judge, units
+from linkladder import codec, judge, phrases, units
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.compare import setting
 from linkladder.app.screens.export import ExportScreen
 from linkladder.app.screens.pair import PairScreen
 from linkladder.app.screens.results import ResultsScreen
@@ -199,7 +198,7 @@ def _compared(text: str, found: judge.Comparison) -> None:
     for d in found.differences:
         said = "cannot tell" if d.detectable_percent is None else "differs" if d.beyond_noise else "within the noise"
         figures = f"{units.rate(d.a_bps)} {units.rate(d.b_bps)} {d.change_percent:+.1f}% {said}"
-        assert flat(f"{setting(d)} {figures}") in flat(text)
+        assert flat(f"{phrases.way(d.direction)} {figures}") in flat(text) and flat(d.experiment) in flat(text)
 
 
 @both_sizes

@@ -12,6 +12,7 @@ from linkladder.model import (
     Protocol,
     RungName,
     RungResult,
+    Tool,
     TrialResult,
 )
 
@@ -39,7 +40,7 @@ def test_both_directions_stand_side_by_side():
     assert "near to far" in lines[0] and "far to near" in lines[0]
     assert lines[1].startswith("1       default * 8.91-9.41 Gb/s") and "* 7.00 Gb/s" in lines[1]
     assert "100/100%" in lines[1]
-    assert lines[2].startswith("8       8.00 MB   1.00-9.50 Gb/s") and "failed" in lines[2]
+    assert lines[2].startswith("8       8M        1.00-9.50 Gb/s") and "failed" in lines[2]
     assert lines[3].startswith("2 UDP 9.57 Gb/s   900 Mb/s")
     assert "both ways, added" in lines[4] and "8.00 Gb/s" in lines[5]
     roomy = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 118).plain
@@ -76,3 +77,13 @@ def test_the_sum_of_both_ways_makes_the_bars_of_one_no_shorter():
     results.append(measured(2, None, Direction.DUPLEX, 18e9))
     lines = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain.splitlines()
     assert lines[1].count("███") == 2 and lines[3].count("███") == 1
+
+
+def test_a_setting_with_other_properties_has_a_row_of_its_own():
+    results = [
+        measured(4, None, Direction.FORWARD, 9.1e9),
+        measured(4, None, Direction.FORWARD, 2.2e9, tool=Tool.NETPERF, incompressible=True),
+    ]
+    text = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain
+    assert "9.10 Gb/s" in text and "2.20 Gb/s" in text
+    assert "by netperf, incompressible payload:" in text.splitlines()

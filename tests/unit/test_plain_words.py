@@ -104,8 +104,8 @@ def test_the_documents_reach_what_the_rule_is_for() -> None:
         "about as TCP does", "of it is usual", "that the link can carry is lost", "near to far", "Only near to far",
         "Near to far: ", "The path MTU was not probed (near to far and far to near)",
         "Path MTU black hole, near to far", "(far to near)",
-        "TCP 4 streams, near to far, repeat 1: only 3.0 of 10 s",
-        "TCP 4 streams, far to near, repeat 1: one second far",
+        "TCP, 4 streams, default window, near to far, repeat 1: only 3.0 of 10 s",
+        "TCP, 4 streams, default window, far to near, repeat 1: one second far",
     ):  # fmt: skip
         assert words_of in said, words_of
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import standing
-from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, RunState, TrialResult
+from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, RunState, TrialResult, best_rate
 from linkladder.store import Store
 from linkladder.store import schema as tables
 
@@ -41,7 +40,7 @@ def test_two_directions_are_never_added_and_tcp_goes_before_udp(tmp_path: Path, 
     found = store.runs()[0]
     assert found.best_bps == ({"dc-link": best} if best else {})
     assert (found.trials, found.failed) == (len(measured), 0)
-    assert standing.best((standing.weight(e), standing.one_way(CARRIED[e])) for e in measured)[1] == (best or 0)
+    assert best_rate.best((best_rate.weight(e), best_rate.one_way(CARRIED[e])) for e in measured)[1] == (best or 0)
 
 
 def test_a_failed_trial_speaks_for_nothing(tmp_path: Path) -> None:

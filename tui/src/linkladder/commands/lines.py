@@ -47,7 +47,7 @@ class Lines:
                 return f"  this looks unlike {event.rung}: " + "; ".join(found.against or found.findings)
             case ev.TrialFinished():
                 exp = self.progress.asked(event.rung, event.experiment)
-                return f"  {event.experiment:34} {outcome(exp.tool, exp.protocol, event.result)}"
+                return f"  {event.experiment:34} {outcome(exp, event.result)}"
             case ev.PeerLost():
                 again = f"; trying again in {event.retry_in:g} s" if event.retry_in else "; given up"
                 return f"  {event.peer} is lost: {event.reason}{again}"

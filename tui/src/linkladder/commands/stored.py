@@ -7,11 +7,11 @@ import json
 import sys
 from typing import Any
 
-from linkladder import state, units
+from linkladder import phrases, state, units
 from linkladder.codec import to_json
 from linkladder.commands.documents import read_document
 from linkladder.judge import with_judgement
-from linkladder.model import Document, Protocol, Tool, TrialResult
+from linkladder.model import Document, Experiment, TrialResult
 from linkladder.report.text import clean
 from linkladder.run import lock
 from linkladder.store import Store
@@ -79,7 +79,7 @@ def _show(args: argparse.Namespace) -> int:
         _say(f"\n{rung.name}: {rung.unavailable or where}")
         for exp in rung.experiments:
             for trial in exp.trials:
-                _say(f"  {exp.parameters.id:34} {outcome(exp.parameters.tool, exp.parameters.protocol, trial)}")
+                _say(f"  {exp.parameters.id:34} {outcome(exp.parameters, trial)}")
                 if args.raw:
                     _raw(trial)
     return 0
@@ -103,24 +103,12 @@ def _say(text: str) -> None:
     print(clean(text))
 
 
-def outcome(tool: Tool, protocol: Protocol, trial: TrialResult) -> str:
-    """One line that says what came out of a trial."""
-    if not trial.ok:
-        return f"FAILED ({trial.fault}): {trial.reason}"
-    if trial.path_mtu:
-        hole = ", black hole above it" if trial.path_mtu.black_hole else ""
-        return f"path MTU {trial.path_mtu.mtu}{hole}"
-    if tool == Tool.PING and trial.rtt:
-        r = trial.rtt
-        return f"round trip {units.milliseconds(r.p50_ms)} median, {r.received}/{r.sent} answered"
-    if trial.transactions:
-        return f"{trial.transactions.rate:.0f} transactions/s, p99 {trial.transactions.p99_us} us"
-    text = units.rate(trial.goodput_bps)
-    if protocol == Protocol.UDP and trial.datagrams:
-        text += f", {trial.lost or 0} of {trial.datagrams} datagrams lost, jitter {units.milliseconds(trial.jitter_ms)}"
-    for end, use in trial.cpu.items():
+def outcome(p: Experiment, trial: TrialResult) -> str:
+    """What came out of a trial, and what it took."""
+    text = phrases.outcome(p, trial)
+    for end, use in trial.cpu.items() if trial.ok else ():
         text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
-    if trial.rtt_under_load:
+    if trial.ok and trial.rtt_under_load:
         text += f"  loaded {units.milliseconds(trial.rtt_under_load.p50_ms)}"
     return text
 

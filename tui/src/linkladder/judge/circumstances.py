@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from linkladder import units
-from linkladder.directions import told
+from linkladder import phrases, units
 from linkladder.judge import evidence, soundness
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.history import history
@@ -53,7 +52,7 @@ def _path_mtu(rung: RungResult, deal: Contract) -> tuple[list[str], list[str]]:
         for t in e.trials:
             if t.path_mtu is None:
                 continue
-            way, seen = told(e.parameters.direction), t.path_mtu
+            way, seen = phrases.way(e.parameters.direction), t.path_mtu
             sold = not seen.failed or min(seen.failed) <= deal.mtu
             if seen.black_hole and sold:
                 holes.append(f"Path MTU black hole, {way}: packets larger than {seen.mtu} bytes vanish without a word.")
@@ -112,7 +111,7 @@ def _interfaces(rung: RungResult, deal: Contract, document: Document) -> tuple[l
 
 def _unprobed(rung: RungResult) -> list[str]:
     ways = {w for e in rung.experiments if e.parameters.protocol is Protocol.TCP for w in evidence.ways(e.parameters)}
-    missing = [told(w) for w in ways if evidence.probed(rung, w) is None]
+    missing = [phrases.way(w) for w in ways if evidence.probed(rung, w) is None]
     if not missing:
         return []
     return [

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from linkladder import units
-from linkladder.directions import told
+from dataclasses import dataclass
+
+from linkladder import phrases, units
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
-from linkladder.model import Contract, Document, Experiment, ExperimentResult, HostFacts, Protocol, Rung
+from linkladder.model import Contract, Document, HostFacts, Protocol, Rung
+from linkladder.model.identity import Identity, identity
 from linkladder.verdicts import Comparison, Difference
 
-_Key = tuple[str, str, str]
+_Key = tuple[str, Identity, str]  # rung, setting, direction
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One setting of one run, in one direction."""
+
+    rung: str
+    words: str
+    way: str
+    values: tuple[float, ...]
 
 
 def compare(a: Document, b: Document) -> Comparison:
     """Settings that both runs measured, side by side; a difference counts when its 95 % interval excludes none."""
     left, right = _settings(a), _settings(b)
     both = [k for k in left if k in right]
-    differences = tuple(_difference(k, left[k], right[k]) for k in both)
+    differences = tuple(_difference(left[k], right[k]) for k in both)
     changed = [d for d in differences if d.beyond_noise]
     unsure = [d for d in differences if d.detectable_percent is None]
     if not both:
@@ -29,55 +41,45 @@ def compare(a: Document, b: Document) -> Comparison:
     else:
         seen = max(d.detectable_percent or 0.0 for d in differences)
         said = f"No difference beyond the noise in {len(both)} settings; {seen:.1f} % of the rate would have been seen."
-    alone = [_label(k, "first") for k in left if k not in right] + [_label(k, "second") for k in right if k not in left]
+    alone = [_label(left[k], "first") for k in left if k not in right]
+    alone += [_label(right[k], "second") for k in right if k not in left]
     return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone))
 
 
-def _settings(document: Document) -> dict[_Key, tuple[ExperimentResult, list[float]]]:
+def _settings(document: Document) -> dict[_Key, _Side]:
     """By what was asked, not by name: plans may number the same setting differently."""
-    found: dict[_Key, tuple[ExperimentResult, list[float]]] = {}
+    found: dict[_Key, _Side] = {}
     for rung in document.rungs:
+        words = phrases.arms_apart([e.parameters for e in rung.experiments])
         for e in rung.experiments:
-            if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP):
+            p = e.parameters
+            if p.protocol not in (Protocol.TCP, Protocol.UDP):
                 continue
-            for way in ways(e.parameters):
-                values = [direction_bps(t, e.parameters, way) for t in e.trials if t.ok]
+            for way in ways(p):
+                values = tuple(direction_bps(t, p, way) for t in e.trials if t.ok)
                 if values:
-                    found[str(rung.name), describe(e.parameters), str(way)] = (e, values)
+                    key = str(rung.name), identity(p), str(way)
+                    found[key] = _Side(str(rung.name), words[p.id], str(way), values)
     return found
 
 
-def describe(p: Experiment) -> str:
-    """A setting in words, the same for the same setting."""
-    text = f"{str(p.protocol).upper()} {p.streams} stream{'s' if p.streams != 1 else ''}"
-    text += f", window {units.size(p.window)}" if p.window else ""
-    text += f", {units.rate(p.udp_rate_bps)} offered" if p.udp_rate_bps else ""
-    text += ", incompressible payload" if p.incompressible else ""
-    return text + (", both ways at once" if p.direction == "duplex" else "")
-
-
-def named(p: Experiment) -> str:
-    """The setting with its way."""
-    return describe(p) + ("" if p.direction == "duplex" else f", {told(p.direction)}")
-
-
-def _difference(
-    key: _Key, left: tuple[ExperimentResult, list[float]], right: tuple[ExperimentResult, list[float]]
-) -> Difference:
-    rung, label, way = key
-    a, b = left[1], right[1]
+def _difference(left: _Side, right: _Side) -> Difference:
+    a, b = left.values, right.values
     change, noise = difference(a, b)
     base = sum(a) / len(a)
     percent = 100 * change / base if base else 0.0
     detectable = None if noise is None else 100 * noise / base if base else 0.0
     beyond = noise is not None and abs(change) > noise
-    text = f"{rung}, {label}, {told(way)}: {units.rate(base)} to {units.rate(base + change)}"
-    text += f" ({percent:+.1f} % of the first)"
+    text = f"{_name(left)}: {units.rate(base)} to {units.rate(base + change)} ({percent:+.1f} % of the first)"
     if noise is None:
         text += ", one repeat each: the noise is not known."
     else:
         text += ", beyond the noise." if beyond else f", within the noise of ±{detectable:.1f} % of the first."
-    return Difference(rung, label, way, base, base + change, percent, beyond, detectable, text)
+    return Difference(left.rung, left.words, left.way, base, base + change, percent, beyond, detectable, text)
+
+
+def _name(side: _Side) -> str:
+    return f"{side.rung}, {side.words}, {phrases.way(side.way)}"
 
 
 def environment(a: Document, b: Document) -> tuple[str, ...]:
@@ -141,5 +143,5 @@ def _path(rung: Rung | None) -> str:
     return f"{rung.path.local or '?'} to {rung.path.remote or '?'}" if rung else ""
 
 
-def _label(key: _Key, which: str) -> str:
-    return f"{key[0]}, {key[1]}, {key[2]}: only in the {which} run"
+def _label(side: _Side, which: str) -> str:
+    return f"{_name(side)}: only in the {which} run"

@@ -6,9 +6,7 @@ import itertools
 import statistics
 from datetime import datetime
 
-from linkladder import units
-from linkladder.directions import told
-from linkladder.judge.comparison import describe
+from linkladder import phrases, units
 from linkladder.judge.evidence import ways
 from linkladder.model import Contract, Interval, Protocol, RungResult
 
@@ -41,7 +39,8 @@ def _dips(rung: RungResult) -> list[str]:
             for way in ways(e.parameters) if t.ok else ():
                 counted = [i for i in t.intervals if i.counted and i.direction is way and i.end - i.start > 0.5]
                 if said := _dip(counted):
-                    found.append(f"{describe(e.parameters)}, {told(way)}, repeat {t.repeat + 1}: {said}")
+                    name = phrases.arm(e.parameters, direction=False)
+                    found.append(f"{name}, {phrases.way(way)}, repeat {t.repeat + 1}: {said}")
     return found
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from linkladder import units
-from linkladder.directions import told
+from linkladder import phrases, units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.circumstances import GENERATOR, circumstances, once
@@ -133,7 +132,7 @@ def _judge_generator(
     )
     dead = [j for j in chosen.values() if j.spread is None or j.spread.minimum <= 0]
     if dead:
-        said = f"{told(dead[0].direction).capitalize()}: {dead[0].judgement.sentence}"
+        said = f"{phrases.way(dead[0].direction).capitalize()}: {dead[0].judgement.sentence}"
         return Judgement(Verdict.FAIL, False, f"FAIL: {said}", (said,), findings=findings, figures=figures)
     sure = " (provisional)" if provisional else ""
     if shown >= wanted:
@@ -148,7 +147,7 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgem
     measured = {d: j for d, j in chosen.items() if j.judgement.verdict is not Verdict.INCOMPLETE}
     if len(measured) == len(chosen) and chosen:
         return None
-    lost = [f"{told(d)}: {j.judgement.sentence}" for d, j in chosen.items() if d not in measured]
+    lost = [f"{phrases.way(d)}: {j.judgement.sentence}" for d, j in chosen.items() if d not in measured]
     said = " ".join(lost) or f"No TCP throughput was measured on {rung.name}."
     return Judgement(Verdict.INCOMPLETE, True, said, (said,))
 
@@ -196,7 +195,7 @@ def _judge_link(
         if len(planned) > 1 and worst is Verdict.PASS:
             worst = Verdict.INCOMPLETE
         provisional = True
-        findings.append(f"Only {told(only[0])} was measured: the verdict says nothing of the other direction.")
+        findings.append(f"Only {phrases.way(only[0])} was measured: the verdict says nothing of the other direction.")
     weak, exclusions = _headroom(rung, document, deal)
     findings += exclusions
     if weak and worst in (Verdict.PASS, Verdict.FAIL):
@@ -281,7 +280,7 @@ def _name(j: ExperimentJudgement, rung: RungResult) -> str:
     kind = "UDP" if j.protocol == Protocol.UDP else "TCP"
     both = " of both at once" if p.direction is Direction.DUPLEX else ""
     offered = f" at {units.rate(p.udp_rate_bps)}" if j.protocol == Protocol.UDP and p.udp_rate_bps else ""
-    return f"{kind} {told(j.direction)}{both}{offered}"
+    return f"{kind} {phrases.way(j.direction)}{both}{offered}"
 
 
 def _sentence(
@@ -296,9 +295,9 @@ def _sentence(
     head = f"{verdict}{' (provisional)' if provisional else ''}"
     best = ceiling(deal).bps
     parts = [
-        f"{units.rate(j.spread.median)} {told(d)} ({100 * j.spread.median / best:.1f} % of the ceiling)"
+        f"{units.rate(j.spread.median)} {phrases.way(d)} ({100 * j.spread.median / best:.1f} % of the ceiling)"
         if rung.name is RungName.DC_LINK
-        else f"{units.rate(j.spread.median)} {told(d)}"
+        else f"{units.rate(j.spread.median)} {phrases.way(d)}"
         for d, j in chosen.items()
         if j.spread
     ]

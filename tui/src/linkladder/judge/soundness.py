@@ -10,10 +10,8 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable
 
-from linkladder import units
-from linkladder.directions import told
+from linkladder import phrases, units
 from linkladder.judge.ceilings import counted_seconds, measurement_error
-from linkladder.judge.comparison import named
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.model import Contract, Document, Experiment, Protocol, RungResult, TrialResult
 
@@ -73,7 +71,7 @@ def doubts(rung: RungResult) -> list[str]:
         if e.parameters.protocol in (Protocol.TCP, Protocol.UDP):
             for t in e.trials:
                 if t.ok and (said := _disagrees(t, e.parameters)):
-                    found.append(f"{named(e.parameters)}, repeat {t.repeat + 1}: {said}.")
+                    found.append(f"{phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {said}.")
     return [*found[:SHOWN], *([f"{len(found) - SHOWN} more trials are like that."] if len(found) > SHOWN else [])]
 
 
@@ -94,5 +92,5 @@ def _disagrees(t: TrialResult, p: Experiment) -> str:
         # Intervals end where the tool's clock says: a part of one at either edge may belong to the warm-up.
         edge = 4 * statistics.median(i.bytes for i in mine) / seconds
         if said > shown * (1 + slack) + edge:
-            return f"{units.rate(said)} {told(way)} are claimed, but its seconds make {units.rate(shown)}"
+            return f"{units.rate(said)} {phrases.way(way)} are claimed, but its seconds make {units.rate(shown)}"
     return ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from linkladder import tools, units
+from linkladder import phrases, tools, units
 from linkladder.judge import ceiling
 from linkladder.model import Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Tool
 
@@ -65,7 +65,7 @@ def _name(exp: Experiment) -> str:
         if exp.udp_rate_bps:
             parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
         elif exp.protocol == Protocol.TCP:
-            parts.append(_window_name(exp.window))
+            parts.append(phrases.window(exp.window))
     if exp.incompressible:
         parts.append("incompressible")
     if exp.label:
@@ -73,15 +73,6 @@ def _name(exp: Experiment) -> str:
     if exp.protocol != Protocol.ECHO or exp.direction != Direction.FORWARD:
         parts.append(exp.direction.value)
     return "-".join(parts)
-
-
-def _window_name(window: int | None) -> str:
-    if window is None:
-        return "default"
-    for unit, factor in (("M", 1 << 20), ("k", 1000)):
-        if window % factor == 0:
-            return f"{window // factor}{unit}"
-    return str(window)
 
 
 def trial_seconds(exp: Experiment) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from linkladder import __version__, units
+from linkladder import __version__, phrases, units
 from linkladder.codec import from_json, to_json
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import Document
@@ -22,7 +22,7 @@ from linkladder.report.condense import condense
 from linkladder.report.text import clean
 from linkladder.verdicts import Comparison, DocumentJudgement
 
-MADE_OF = ("linkladder.report", "linkladder.judge", "linkladder")
+MADE_OF = ("linkladder.report", "linkladder.judge", "linkladder.phrases", "linkladder")
 UNCOUNTED = ("signing.py", "verify.py", "tables.py", "cli.py")  # they do not shape the page
 
 
@@ -82,6 +82,7 @@ def _render(
             ladder=view.ladder(document, judged, deal),
             comparison=comparison,
             method=words.METHOD,
+            phrases=phrases,
             units=units,
             words=words,
             data=Markup(verify.embed(text)),

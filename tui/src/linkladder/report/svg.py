@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkladder import units
-from linkladder.directions import told
+from linkladder import phrases, units
 from linkladder.report.text import escape
 
 WIDTH, LEFT, RIGHT = 720, 62, 12
@@ -103,7 +102,8 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
         return left + (WIDTH - left - right) * math.log(bps / low) / math.log(top * 1.05 / low)
 
     said = "; ".join(
-        f"{n}: {v}, {units.rate(f)} {told('forward')}, {units.rate(b)} {told('reverse')}" for n, v, _, f, b in rungs
+        f"{n}: {v}, {units.rate(f)} {phrases.way('forward')}, {units.rate(b)} {phrases.way('reverse')}"
+        for n, v, _, f, b in rungs
     )
     parts = [_open(title, height, f"{said}. Needed: {units.rate(needed)}.")]
     for i, (name, verdict, css, forward, reverse) in enumerate(reversed(rungs)):
@@ -111,7 +111,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
         parts.append(f'<text class="b" x="6" y="{y + 17}">{escape(name)}</text>')
         for k, word in enumerate(verdict.split(", ")):
             parts.append(f'<text class="s v-{css}" x="6" y="{y + 35 + 17 * k}">{escape(word)}</text>')
-        for k, (word, bps) in enumerate(((told("forward"), forward), (told("reverse"), reverse))):
+        for k, (word, bps) in enumerate(((phrases.way("forward"), forward), (phrases.way("reverse"), reverse))):
             if bps is None:
                 continue
             end = x(bps)

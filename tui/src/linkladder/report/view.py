@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.model import (
@@ -21,9 +21,11 @@ from linkladder.model import (
     RungResult,
     TrialResult,
 )
+from linkladder.model.identity import Identity, family
 from linkladder.report import svg, words
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
 
+WAYS = tuple(Direction)
 ENDS = (("near", "c1", ""), ("far", "c2", "5 3"))
 DRAWN = 6  # repeats in one chart
 
@@ -42,6 +44,7 @@ class Cell:
 @dataclass(frozen=True)
 class Matrix:
     direction: str
+    special: str  # what its settings have in common besides streams and windows; mostly nothing
     windows: tuple[str, ...]
     rows: tuple[tuple[int, tuple[Cell | None, ...]], ...]
 
@@ -108,14 +111,14 @@ def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView
         matrices=_matrices(result),
         rows=tuple(_row(j, parameters[j.experiment]) for j in judged.experiments),
         others=tuple(
-            (words.setting(e.parameters), words.outcome(e.parameters, t))
+            (phrases.arm(e.parameters), phrases.outcome(e.parameters, t))
             for e in result.experiments
             if e not in streams
             for t in e.trials
         ),
         charts=tuple(c for name, drawn in charts.items() if name in main for c in drawn),
         more_charts=tuple(c for name, drawn in charts.items() if name not in main for c in drawn),
-        failed=tuple((words.setting(e.parameters), t) for e in result.experiments for t in e.trials if not t.ok),
+        failed=tuple((phrases.arm(e.parameters), t) for e in result.experiments for t in e.trials if not t.ok),
         rfc6349=tuple((r.direction, words.rfc6349_words(r)) for r in judged.rfc6349),
     )
 
@@ -133,8 +136,7 @@ def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
     busiest = [max((t.cpu[end].busiest for t in good if end in t.cpu), default=None) for end in ("near", "far")]
     shown = " / ".join("-" if b is None else f"{b:.0f} %" for b in busiest)
     return Row(
-        setting=words.setting(e.parameters) if e.parameters.direction is not Direction.DUPLEX
-        else f"{words.setting(e.parameters)} ({j.direction})",
+        setting=_named(e.parameters, j.direction),
         judged=j,
         repeats=f"{len(good)} of {max(len(e.trials), e.parameters.repeats)}",
         range=text,
@@ -146,14 +148,13 @@ def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
 
 
 def _matrices(result: RungResult) -> tuple[Matrix, ...]:
-    """Streams by window, for each way, as soon as more than one setting was measured."""
+    """Streams by window, for each way, and one by itself for what differs in anything else."""
+    families: dict[tuple[Direction, Identity], list[ExperimentResult]] = {}
+    for e in result.experiments:
+        if e.parameters.protocol is Protocol.TCP:
+            families.setdefault((e.parameters.direction, family(e.parameters)), []).append(e)
     found = []
-    for way in Direction:
-        cells = [
-            e for e in result.experiments if e.parameters.protocol is Protocol.TCP and e.parameters.direction is way
-        ]
-        if not cells:
-            continue
+    for (way, _), cells in sorted(families.items(), key=lambda item: WAYS.index(item[0][0])):
         windows = list(dict.fromkeys(e.parameters.window for e in cells))
         best = max((e.median_bps or 0.0 for e in cells), default=0.0)
         by = {(e.parameters.streams, e.parameters.window): e for e in cells}
@@ -161,14 +162,16 @@ def _matrices(result: RungResult) -> tuple[Matrix, ...]:
             (n, tuple(_cell(by.get((n, w)), best) for w in windows))
             for n in sorted({e.parameters.streams for e in cells})
         )
-        found.append(Matrix(str(way), tuple(words.window(w) for w in windows), rows))
+        special = phrases.special(cells[0].parameters)
+        found.append(Matrix(str(way), special, tuple(phrases.window(w) for w in windows), rows))
     return tuple(found)
 
 
 def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
     if e is None:
         return None
-    client, server = ("near", "far")  # the near end runs the client, whichever way the payload goes
+    client = _client(e)
+    server = "far" if client == "near" else "near"
     broken = [t for t in e.trials if not t.ok]
     median = e.median_bps or 0.0
     return Cell(
@@ -180,6 +183,17 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
         memory=f"{words.memory(e, server)} / {words.memory(e, client)}",
         failed=f"{len(broken)} of {len(e.trials)} failed" if broken else "",
     )
+
+
+def _client(e: ExperimentResult) -> str:
+    """The end that ran the client: the far one where a window is to hold in reverse; near where nothing tells."""
+    ran = (str(c.end) for t in e.trials for c in t.commands if c.role == "client")
+    return next(ran, "near")
+
+
+def _named(p: Experiment, way: str) -> str:
+    """The setting with its way; of both ways at once, which of the two."""
+    return phrases.arm(p) if p.direction == way else f"{phrases.arm(p)}: {phrases.way(way)}"
 
 
 def _charts(e: ExperimentResult, deal: Contract, bounded: bool) -> list[Markup]:
@@ -213,5 +227,5 @@ def _chart(p: Experiment, way: Direction, trials: list[TrialResult], deal: Contr
     levels = [svg.Level("ceiling", best), svg.Level("needed", deal.pass_ratio * best)] if bounded else []
     seconds = max([x.end for t in trials for x in t.intervals])
     warm = next((x.start for x in trials[0].intervals if x.counted), 0.0)
-    return svg.over_time(words.setting(p) if p.direction is way else f"{words.setting(p)}: {way}",
+    return svg.over_time(_named(p, way),
                          lines, cpu, levels, warm, seconds)  # fmt: skip

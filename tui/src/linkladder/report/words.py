@@ -6,8 +6,7 @@ import statistics
 from datetime import UTC, datetime
 
 from linkladder import units
-from linkladder.directions import told
-from linkladder.model import Experiment, ExperimentResult, HostFacts, RungName, TrialResult
+from linkladder.model import ExperimentResult, HostFacts, RungName
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
 RUNG_WORDS = {
@@ -84,26 +83,6 @@ def _short(value: float) -> str:
     return next((f"{value:.{d}f}" for least, d in ((100, 0), (10, 1), (1, 2)) if value >= least), f"{value:.3g}")
 
 
-def window(size: int | None) -> str:
-    if size is None:
-        return "default"
-    return f"{size // 1000}k" if size % 1000 == 0 else units.size(size)
-
-
-def setting(p: Experiment) -> str:
-    """'TCP, 4 streams, window 800k, near to far'."""
-    if p.protocol == "rr":
-        return f"TCP request/response, {p.sessions} sessions, {p.request}/{p.response} bytes"
-    if p.protocol == "echo":
-        return "round trip"
-    if p.protocol == "df":
-        return f"path MTU, {told(p.direction)}"
-    text = f"{str(p.protocol).upper()}, {p.streams} stream{'s' if p.streams > 1 else ''}"
-    text += f", {units.rate(p.udp_rate_bps)} offered" if p.udp_rate_bps else f", window {window(p.window)}"
-    text += ", incompressible payload" if p.incompressible else ""
-    return text + f", {told(p.direction)}"
-
-
 def cpu(result: ExperimentResult, end: str) -> str:
     """'23 %' or '21 - 25 %' of the machine over the good trials."""
     seen = [t.cpu[end].percent for t in result.trials if t.ok and end in t.cpu]
@@ -116,24 +95,6 @@ def cpu(result: ExperimentResult, end: str) -> str:
 def memory(result: ExperimentResult, end: str) -> str:
     seen = [t.memory[end].mean for t in result.trials if t.ok and end in t.memory]
     return units.size(statistics.median(seen)) if seen else "-"
-
-
-def outcome(p: Experiment, t: TrialResult) -> str:
-    """One line for a trial that is no throughput."""
-    if not t.ok:
-        return f"failed ({t.fault}): {t.reason}"
-    if t.path_mtu:
-        hole = "; larger packets vanish without a word (black hole)" if t.path_mtu.black_hole else ""
-        return f"{t.path_mtu.mtu or 'no probe'} bytes pass{hole}"
-    if t.transactions:
-        x = t.transactions
-        p99 = f", 99 % within {x.p99_us:.0f} µs" if x.p99_us is not None else ""
-        return f"{x.rate:,.0f} transactions/s{p99}"
-    if t.rtt:
-        r = t.rtt
-        text = f"{units.milliseconds(r.min_ms)} least, {units.milliseconds(r.p50_ms)} median, "
-        return text + f"{units.milliseconds(r.p95_ms)} for 95 %, {r.received} of {r.sent} answered"
-    return units.rate(t.goodput_bps)
 
 
 def rfc6349_words(r: Rfc6349) -> str:

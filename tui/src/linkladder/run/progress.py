@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from textwrap import shorten
 
-from linkladder import events, standing, units
-from linkladder.directions import WAYS
+from linkladder import events
 from linkladder.model import (
     Contract,
     Direction,
@@ -24,7 +23,9 @@ from linkladder.model import (
     RungResult,
     RunState,
     TrialResult,
+    best_rate,
 )
+from linkladder.phrases import arm, checked, outcome
 
 REASON = 160  # characters of a tool's own words that fit beside the rest; the results have all of them
 
@@ -44,7 +45,7 @@ class RungView:
 
     name: RungName
     stage: Stage = Stage.TO_DO
-    best: standing.Standing = standing.NONE
+    best: best_rate.Ranked = best_rate.NONE
     trials: int = 0
     done: int = 0
     failed: int = 0
@@ -211,10 +212,10 @@ class Progress:
             view.spent += expected
             self.spent += expected
         asked = self.asked(event.rung, event.experiment)
-        words = describe(asked)
-        self.history.append(f"{event.rung:<11}{words}: {outcome(event.result)}")
+        words = named(asked)
+        self.history.append(f"{event.rung:<11}{words}: {outcome(asked, event.result)}")
         if event.result.ok:
-            view.best = standing.best((view.best, (standing.weight(asked), standing.one_way(event.result))))
+            view.best = best_rate.best((view.best, (best_rate.weight(asked), best_rate.one_way(event.result))))
         else:
             view.failed += 1
             reason = shorten(event.result.reason, REASON, placeholder=" ...")
@@ -228,7 +229,7 @@ class Progress:
         view.evidence = event.result.evidence or view.evidence
         view.why = event.result.unavailable
         view.stage = Stage.SKIPPED if event.result.unavailable else Stage.DONE
-        view.best = standing.best(_typical(e) for e in event.result.experiments)
+        view.best = best_rate.best(_typical(e) for e in event.result.experiments)
         self.done += max(0, view.trials - view.done)
         view.done = sum(len(e.trials) for e in event.result.experiments)
         self.spent += max(0.0, view.seconds - view.spent)
@@ -266,32 +267,10 @@ class Progress:
         return min(self.trial.seconds, self.at - self.trial.began) if self.trial else 0.0
 
 
-def _typical(result: ExperimentResult) -> standing.Standing:
+def _typical(result: ExperimentResult) -> best_rate.Ranked:
     """The median over the repeats."""
-    rates = [standing.one_way(t) for t in result.trials if t.ok]
-    return standing.weight(result.parameters), statistics.median(rates) if rates else 0.0
-
-
-def checked(evidence: Evidence) -> str:
-    """What was found of where the machines stand."""
-    word = "The facts contradict the claim" if evidence.contradicts else "Checked"
-    return f"{word}: {'; '.join(evidence.findings)}."
-
-
-def outcome(result: TrialResult) -> str:
-    """What came out, in a word."""
-    if not result.ok:
-        return f"failed: {result.reason}"
-    if len(result.by_direction) > 1:
-        there, back = (units.rate(result.by_direction.get(way)) for way in (Direction.FORWARD, Direction.REVERSE))
-        return f"{there} to far, {back} to near"
-    if result.goodput_bps:
-        return units.rate(result.goodput_bps)
-    if result.rtt and result.rtt.avg_ms is not None:
-        return f"{units.milliseconds(result.rtt.avg_ms)} on average"
-    if result.path_mtu and result.path_mtu.mtu:
-        return f"{result.path_mtu.mtu} bytes"
-    return f"{units.three(result.transactions.rate)} a second" if result.transactions else "done"
+    rates = [best_rate.one_way(t) for t in result.trials if t.ok]
+    return best_rate.weight(result.parameters), statistics.median(rates) if rates else 0.0
 
 
 def series(intervals: list[Interval], direction: Direction) -> list[tuple[float, float, bool]]:
@@ -299,24 +278,6 @@ def series(intervals: list[Interval], direction: Direction) -> list[tuple[float,
     return [(i.start, i.bps, i.counted) for i in intervals if i.direction == direction]
 
 
-def describe(experiment: Experiment) -> str:
-    """'TCP, 4 streams, 8.00 MB window, near to far' in words for the person."""
-    way = WAYS[experiment.direction]
-    if experiment.label:
-        return experiment.label
-    match experiment.protocol:
-        case "echo":
-            return "round trip, idle"
-        case "df":
-            return f"largest packet that passes, {way}"
-        case "rr":
-            plural = "s" if experiment.sessions != 1 else ""
-            return f"request and response of {experiment.request} bytes, {experiment.sessions} session{plural}"
-    parts = [experiment.protocol.upper(), f"{experiment.streams} stream{'s' if experiment.streams != 1 else ''}"]
-    if experiment.udp_rate_bps:
-        parts.append(f"paced at {units.rate(experiment.udp_rate_bps)}")
-    elif experiment.window:
-        parts.append(f"{units.size(experiment.window)} window")
-    else:
-        parts.append("default window")
-    return ", ".join([*parts, way])
+def named(experiment: Experiment) -> str:
+    """The setting in words; of one that the plan does not have the name is all that is known."""
+    return experiment.id if experiment.label == experiment.id else arm(experiment)

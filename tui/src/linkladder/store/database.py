@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__, formats, standing
+from linkladder import __version__, formats
 from linkladder.codec import CodecError, to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.model import (
@@ -32,6 +32,7 @@ from linkladder.model import (
     RunInfo,
     RunState,
     TrialResult,
+    best_rate,
 )
 from linkladder.store import raw
 from linkladder.store.schema import migrate
@@ -148,7 +149,7 @@ class Store:
         light = replace(result, commands=tuple(replace(c, output="", errors="") for c in result.commands))
         blob = zlib.compress(_dump(light).encode(), 3)
         with self._transaction() as db:
-            weight = standing.weight(self._asked(run_id, rung, experiment))
+            weight = best_rate.weight(self._asked(run_id, rung, experiment))
             db.execute(
                 "INSERT OR REPLACE INTO trials (run, rung, experiment, repeat, weight, ok, goodput, result)"
                 " VALUES (?,?,?,?,?,?,?,?)",
@@ -159,7 +160,7 @@ class Store:
                     result.repeat,
                     weight,
                     int(result.ok),
-                    standing.one_way(result),
+                    best_rate.one_way(result),
                     blob,
                 ),
             )
@@ -241,13 +242,13 @@ class Store:
             " ORDER BY started DESC, rowid DESC LIMIT ?",
             (*(f"%{word}%" for word in words), limit),
         ).fetchall()
-        counts: dict[str, tuple[int, int, dict[str, standing.Standing]]] = {}
+        counts: dict[str, tuple[int, int, dict[str, best_rate.Ranked]]] = {}
         for run, rung, weight, count, good, most in self._db.execute(
             "SELECT run, rung, weight, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
             " FROM trials GROUP BY run, rung, weight"
         ):
             trials, failed, rungs = counts.get(run, (0, 0, {}))
-            best = standing.best((rungs.get(rung, standing.NONE), (weight, most)))
+            best = best_rate.best((rungs.get(rung, best_rate.NONE), (weight, most)))
             counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
         verdicts: dict[str, dict[str, str]] = {}
         typical: dict[str, dict[str, float]] = {}

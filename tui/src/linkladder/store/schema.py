@@ -33,8 +33,8 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE runs ADD COLUMN reason TEXT NOT NULL DEFAULT '';
     """,
-    # A trial's weight is that of linkladder.standing, its goodput that of one way; of older trials only the sum and
-    # the name are at hand, and half of the sum is never more than the better way.
+    # A trial's weight is that of linkladder.model.best_rate, its goodput that of one way; of older trials only the sum
+    # and the name are at hand, and half of the sum is never more than the better way.
     """
     ALTER TABLE trials ADD COLUMN weight INTEGER NOT NULL DEFAULT 2;
     UPDATE trials SET weight = 0 WHERE experiment LIKE 'udp-%' OR experiment LIKE 'netperf-udp-%';

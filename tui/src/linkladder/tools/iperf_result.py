@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, replace
 
-from linkladder.directions import told
+from linkladder import phrases
 from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Protocol
 from linkladder.tools import iperf_sums, words
 from linkladder.tools.commands import datagram
@@ -246,7 +246,8 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
             raise Broken(Fault.TOOL, f"flow {pair.stream.connection.flow}: {pair.rx.conflict}")
     if not any(p.rx.seen and iperf_sums.total_bytes(p.rx) for p in pairs):
         raise Broken(
-            Fault.PATH, f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {told(way)})"
+            Fault.PATH,
+            f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {phrases.way(way)})",
         )
     sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or 1470) < 20
     if (stall := _stall(summed, asked, expect.watchdog)) and not sparse:
@@ -258,10 +259,12 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
         raise Broken(Fault.TOOL, "no whole second lies after the warm-up: iperf's lines do not reach so far")
     for flow in outcome.flows:
         if flow.direction == way and flow.bytes == 0:
-            raise Broken(Fault.PATH, f"flow {flow.id} carried nothing after the warm-up while others did ({told(way)})")
+            raise Broken(
+                Fault.PATH, f"flow {flow.id} carried nothing after the warm-up while others did ({phrases.way(way)})"
+            )
     empty = sum(1 for i in counted if i.bytes == 0)
     if empty and not sparse:
-        warnings.append(f"nothing arrived in {empty} of {len(counted)} counted seconds ({told(way)})")
+        warnings.append(f"nothing arrived in {empty} of {len(counted)} counted seconds ({phrases.way(way)})")
     outcome = replace(outcome, warnings=tuple(warnings))
     return _udp(exp, pairs, outcome) if exp.protocol == Protocol.UDP else outcome
 

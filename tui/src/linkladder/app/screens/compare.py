@@ -7,11 +7,10 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.app.screens.base import Page
 from linkladder.verdicts import Comparison, Difference
 
-WAYS = {"forward": "to far", "reverse": "to near"}
 FIGURES = 45  # columns of what stands beside a setting's name
 
 
@@ -24,27 +23,21 @@ def word(difference: Difference) -> tuple[str, str]:
     return "within the noise", "dim"
 
 
-def setting(difference: Difference) -> str:
-    way = WAYS.get(difference.direction, difference.direction)
-    return f" {difference.experiment.replace('window ', '')}, {way}"
-
-
 def comparison_page(found: Comparison, width: int) -> Text:
     """The sentence, a row a setting, then what else is not the same."""
     out = Text(f"first   {found.a}\nsecond  {found.b}\n\n")
     out.append(f"{found.sentence}\n", "bold")
     names = min(44, max(20, width - FIGURES))
-    rung = ""
+    above = ("", "")
     for d in found.differences:
-        if d.rung != rung:
-            rung = d.rung
-            out.append(f"\n{rung:<{names}} {'first':>9} {'second':>9}  change\n", "bold")
-        name = setting(d)
-        if len(name) > names:
-            out.append(f"{name}\n")
-            name = ""
+        if d.rung != above[0]:
+            out.append(f"\n{d.rung:<{names}} {'first':>9} {'second':>9}  change\n", "bold")
+        if (d.rung, d.experiment) != above:
+            out.append(f" {d.experiment}\n")
+            above = (d.rung, d.experiment)
         said, style = word(d)
-        out.append(f"{name:<{names}} {units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f}% ")
+        out.append(f"{f'   {phrases.way(d.direction)}':<{names}} ")
+        out.append(f"{units.rate(d.a_bps):>9} {units.rate(d.b_bps):>9} {d.change_percent:+6.1f}% ")
         out.append(f"{said}\n", style)
     if found.differences:
         out.append("\nThe change is given as a share of the first run's figure.\n", "dim")

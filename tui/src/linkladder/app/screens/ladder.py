@@ -20,7 +20,8 @@ from linkladder.app.screens.dialogs import Ask, Question, Words
 from linkladder.app.widgets import bars, rungs, sayings, throughput
 from linkladder.app.widgets.chart import StripChart
 from linkladder.model import Document, End, Protocol, RungName, RunInfo
-from linkladder.run.progress import Progress, TrialView, checked, describe
+from linkladder.phrases import checked
+from linkladder.run.progress import Progress, TrialView, named
 from linkladder.verdicts import RungJudgement
 
 READ_FIRST = 1.0  # seconds: an Enter meant for what was asked before must not answer what was not read
@@ -191,7 +192,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: str) -> None:
         experiment = trial.experiment
         repeat = f", repeat {trial.repeat + 1} of {experiment.repeats}" if experiment.repeats > 1 else ""
-        self._put("trial", Text(f"{trial.rung}: {describe(experiment)}{repeat}"))
+        self._put("trial", Text(f"{trial.rung}: {named(experiment)}{repeat}"))
         chart = self.query_one("#chart", StripChart)
         if experiment.protocol in (Protocol.TCP, Protocol.UDP):
             chart.show(

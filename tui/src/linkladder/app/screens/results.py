@@ -11,13 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.app.screens.base import Page, verdict
 from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.rungs import plural
-from linkladder.directions import WAYS
-from linkladder.model import Direction, Document, Evidence, Protocol, RungName, RungResult, RunState
-from linkladder.run.progress import describe
+from linkladder.model import Document, Evidence, Protocol, RungName, RungResult, RunState
 from linkladder.store import RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
 
@@ -29,7 +27,7 @@ def other_rows(rung: RungResult) -> list[str]:
     lines = []
     for e in rung.experiments:
         for trial in e.trials[-1:]:
-            way = WAYS.get(e.parameters.direction, "")
+            way = phrases.way(e.parameters.direction)
             if trial.rtt and trial.rtt.avg_ms is not None and e.parameters.protocol == Protocol.ECHO:
                 r = trial.rtt
                 lines.append(
@@ -43,7 +41,7 @@ def other_rows(rung: RungResult) -> list[str]:
             elif trial.transactions:
                 x = trial.transactions
                 tail = f", 99 of 100 within {x.p99_us:.0f} us" if x.p99_us else ""
-                lines.append(f"{describe(e.parameters)}: {units.three(x.rate)} a second{tail}")
+                lines.append(f"{phrases.arm(e.parameters)}: {units.three(x.rate)} a second{tail}")
             elif trial.ok and trial.lost is not None and trial.datagrams:
                 paced = units.rate(e.parameters.udp_rate_bps)
                 lines.append(f"UDP at {paced}, {way}: {trial.lost} of {trial.datagrams} datagrams lost")
@@ -61,7 +59,7 @@ def limits(rung: RungResult, judged: RungJudgement) -> str:
     if judged.limiter is None:
         return ""
     slow = min(judged.by_direction, key=lambda way: judged.by_direction[way], default="")
-    where = f" ({WAYS[Direction(slow)]})" if len(judged.by_direction) > 1 and slow else ""
+    where = f" ({phrases.way(slow)})" if len(judged.by_direction) > 1 and slow else ""
     words = judged.limiter.sentence.removeprefix("What limits ")
     return f"What limits{where}: {words[:1].upper()}{words[1:]}"
 
@@ -83,7 +81,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
     if failed:
         out.append(f"\n\nFailed trials: {len(failed)}", "bold")
         for e, t in failed:
-            out.append(f"\n  {describe(e.parameters)}, repeat {t.repeat + 1}: {t.reason}")
+            out.append(f"\n  {phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {t.reason}")
     for line in other_rows(rung):
         out.append(f"\n{line}")
     if rung.evidence:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.app.widgets.bars import bar
-from linkladder.directions import WAYS
 from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult
+from linkladder.model.identity import Identity, setting
+from linkladder.phrases import WAYS
 from linkladder.verdicts import RungJudgement
 
 HEADS = {**WAYS, Direction.DUPLEX: "both ways, added"}
 ROOMY = 112  # columns from which the share of the ceiling fits beside the rest
 HEAT, ROOMY_HEAT = 3, 8  # cells of the heat bar
-Key = tuple[str, int, str]  # protocol, streams, window or rate
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,23 @@ class Cell:
     percent: float | None = None  # of the ceiling
 
 
-Rows = dict[Key, dict[Direction, Cell]]
+@dataclass
+class Row:
+    """One setting, whichever way."""
 
+    asked: Experiment
+    ways: dict[Direction, Cell] = field(default_factory=dict)
 
-def window_name(window: int | None) -> str:
-    return "default" if window is None else units.size(window)
+    @property
+    def tcp(self) -> bool:
+        return self.asked.protocol is Protocol.TCP
+
+    @property
+    def name(self) -> str:
+        p = self.asked
+        if self.tcp:
+            return f"{p.streams:<8}{phrases.window(p.window):<8}"
+        return f"{f'{p.streams} UDP {units.rate(p.udp_rate_bps)}':<16}"
 
 
 def spread(result: ExperimentResult) -> str:
@@ -53,26 +65,21 @@ def cpu(result: ExperimentResult) -> str:
     return f"{'/'.join(found)}%" if found else "-"
 
 
-def setting(p: Experiment) -> Key:
-    name = units.rate(p.udp_rate_bps) if p.udp_rate_bps else window_name(p.window)
-    return p.protocol.value, p.streams, name
-
-
-def cells(rung: RungResult, judged: RungJudgement | None) -> Rows:
-    """Setting, then direction, in the order of the plan."""
+def cells(rung: RungResult, judged: RungJudgement | None) -> list[Row]:
+    """In the order of the plan; what differs in more than streams and window comes last."""
     shares = {(j.experiment, j.direction): j.percent_of_ceiling for j in (judged.experiments if judged else ())}
-    rows: Rows = {}
+    rows: dict[Identity, Row] = {}
     for e in rung.experiments:
         p = e.parameters
         if p.protocol in (Protocol.TCP, Protocol.UDP):
             cell = Cell(e, shares.get((p.id, p.direction.value)))
-            rows.setdefault(setting(p), {})[p.direction] = cell
-    return rows
+            rows.setdefault(setting(p), Row(p)).ways[p.direction] = cell
+    return sorted(rows.values(), key=lambda row: (phrases.special(row.asked), not row.tcp))
 
 
-def most(rows: Rows, ways: list[Direction]) -> float:
+def most(rows: list[Row], ways: list[Direction]) -> float:
     """The best median of TCP; UDP is paced, so it is what was offered and no setting's merit."""
-    tcp = [row for (protocol, *_), row in rows.items() if protocol == Protocol.TCP]
+    tcp = [row.ways for row in rows if row.tcp]
     return max((row[way].result.median_bps or 0.0 for row in tcp for way in ways if way in row), default=0.0)
 
 
@@ -80,7 +87,7 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
     """Range over the repeats, heat bar and CPU at both ends, for each direction; the best of each is marked."""
     rows = cells(rung, judged)
     out = Text(no_wrap=True, overflow="ellipsis")
-    ways = [way for way in WAYS if any(way in row for row in rows.values())]
+    ways = [way for way in WAYS if any(way in row.ways for row in rows)]
     if not ways:
         return out
     best = {way: most(rows, [way]) for way in ways}
@@ -90,14 +97,19 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
     pages = [ways] if len(ways) < 3 else [ways[:2], ways[2:]]
     for page in pages:
         out.append(_head(page, width) + "\n", "bold underline")
-        for key, row in rows.items():
-            if not any(way in row for way in page):
+        above = ""
+        for row in rows:
+            if not any(way in row.ways for way in page):
                 continue
-            udp = key[0] == Protocol.UDP
-            out.append(f"{f'{key[1]} UDP {key[2]}':<16}" if udp else f"{key[1]:<8}{key[2]:<8}")
+            special = phrases.special(row.asked)
+            if special != above:
+                out.append(f"{special}:\n", "dim")
+                above = special
+            out.append(row.name)
             for way in page:
-                marked = not udp and way in row and row[way].result.median_bps == best[way] and best[way] > 0
-                _cell(out, row.get(way), marked, tops[way], width)
+                cell = row.ways.get(way)
+                marked = row.tcp and cell is not None and cell.result.median_bps == best[way] and best[way] > 0
+                _cell(out, cell, marked, tops[way], width)
             out.append("\n")
     out.append("* best setting of TCP   bar: of that   CPU: near/far, of all its cores", "dim")
     return out

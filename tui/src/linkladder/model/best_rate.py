@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linkladder.model import Direction, Experiment, Protocol, TrialResult
+from linkladder.model.asked import Experiment
+from linkladder.model.results import TrialResult
+from linkladder.model.words import Direction, Protocol
 
-Standing = tuple[int, float]  # weight, then b/s of one direction: the greater speaks
-NONE: Standing = (0, 0.0)
+Ranked = tuple[int, float]  # weight, then b/s of one direction: the greater speaks
+NONE: Ranked = (0, 0.0)
 
 
 def weight(experiment: Experiment) -> int:
@@ -22,6 +24,6 @@ def one_way(result: TrialResult) -> float:
     return max(result.by_direction.values(), default=result.goodput_bps)
 
 
-def best(standings: Iterable[Standing]) -> Standing:
+def best(ranked: Iterable[Ranked]) -> Ranked:
     """Of those that carried anything."""
-    return max((s for s in standings if s[1] > 0), default=NONE)
+    return max((s for s in ranked if s[1] > 0), default=NONE)

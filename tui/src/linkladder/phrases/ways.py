@@ -12,6 +12,6 @@ WAYS = {
 }
 
 
-def told(direction: str) -> str:
+def way(direction: str) -> str:
     """'near to far' for 'forward'; what is no direction stays as it is."""
     return WAYS[Direction(direction)] if direction in list(Direction) else direction

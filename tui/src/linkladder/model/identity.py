@@ -1,0 +1,34 @@
+"""When two experiments ask the same: one answer for comparisons, matrices and reports."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from linkladder.model.asked import Experiment
+
+Identity = tuple[object, ...]
+
+# A name, how often, and what is cut off before counting begins do not change what is measured.
+_ASIDE = {"id", "repeats", "warmup"}
+_KEYS = tuple(f.name for f in fields(Experiment) if f.name not in _ASIDE)
+_KEYS_OF_BOTH_WAYS = tuple(k for k in _KEYS if k != "direction")
+_KEYS_OUTSIDE_A_MATRIX = tuple(k for k in _KEYS_OF_BOTH_WAYS if k not in ("streams", "window", "udp_rate_bps"))
+
+
+def identity(p: Experiment) -> Identity:
+    """Equal for experiments that ask the same, whatever their plans call them."""
+    return _values(p, _KEYS)
+
+
+def setting(p: Experiment) -> Identity:
+    """The same whichever way the payload goes: a row of a matrix."""
+    return _values(p, _KEYS_OF_BOTH_WAYS)
+
+
+def family(p: Experiment) -> Identity:
+    """The same for all that differ in streams and window or rate alone: one matrix of them."""
+    return _values(p, _KEYS_OUTSIDE_A_MATRIX)
+
+
+def _values(p: Experiment, keys: tuple[str, ...]) -> Identity:
+    return tuple(getattr(p, k) for k in keys)

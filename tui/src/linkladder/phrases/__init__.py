@@ -1,0 +1,17 @@
+"""The one phrasebook: what was asked, what came out and what it means, as people are told it.  Pure, no I/O.
+
+    way(direction)          'near to far'; files keep the words of linkladder.model ("forward", "reverse")
+    arm(experiment)         'TCP, 4 streams, 800k window, near to far': everything that sets it apart from others
+    window(bytes)           '800k', '8M', 'default': as a plan file writes it
+    outcome(experiment, t)  one line for what a trial came to
+
+Numbers and their units are linkladder.units'.
+"""
+
+from __future__ import annotations
+
+from linkladder.phrases.arms import arm, arms_apart, special, streams, window
+from linkladder.phrases.outcomes import checked, outcome, reached
+from linkladder.phrases.ways import WAYS, way
+
+__all__ = ["WAYS", "arm", "arms_apart", "checked", "outcome", "reached", "special", "streams", "way", "window"]

@@ -1,0 +1,76 @@
+"""A setting in words: of two that are not the same, the words are not the same either (but for `arms_apart`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from linkladder import units
+from linkladder.model import Direction, Experiment, Protocol, Tool
+from linkladder.phrases.ways import way
+
+_UNITS = (("G", 1 << 30), ("M", 1 << 20), ("k", 1000), ("K", 1 << 10))
+
+
+def window(size: int | None) -> str:
+    """'800k', '8M', 'default': as a plan file writes it, lower case in thousands and upper in 1024s."""
+    if size is None:
+        return "default"
+    return next((f"{size // factor}{unit}" for unit, factor in _UNITS if size and size % factor == 0), str(size))
+
+
+def streams(count: int) -> str:
+    return f"{count} stream{'s' if count != 1 else ''}"
+
+
+def arm(p: Experiment, direction: bool = True) -> str:
+    """'TCP, 4 streams, 800k window, near to far'; without the direction where that stands beside it."""
+    told = direction or p.direction is Direction.DUPLEX
+    return ", ".join([*_parts(p), *_more(p), *([way(p.direction)] if told and _directed(p) else [])])
+
+
+def special(p: Experiment) -> str:
+    """What a table of streams and windows does not show: 'by netperf, incompressible payload'; mostly empty."""
+    return ", ".join(_more(p))
+
+
+def arms_apart(experiments: Sequence[Experiment]) -> dict[str, str]:
+    """Words for each, by id, without the direction; of those that read alike also how long they last and their name."""
+    alike = Counter(arm(p) for p in experiments)
+    return {
+        p.id: arm(p, direction=False) + ("" if alike[arm(p)] == 1 else f", {p.duration:g} s ({p.id})")
+        for p in experiments
+    }
+
+
+def _parts(p: Experiment) -> list[str]:
+    if p.protocol is Protocol.ECHO:
+        return ["round trip, idle"]
+    if p.protocol is Protocol.DF:
+        return ["largest packet that passes"]
+    if p.protocol is Protocol.RR:
+        plural = "s" if p.sessions != 1 else ""
+        return ["TCP request/response", f"{p.sessions} session{plural}", f"{p.request}/{p.response} bytes"]
+    paced = f"paced at {units.rate(p.udp_rate_bps)}" if p.udp_rate_bps else f"{window(p.window)} window"
+    return [p.protocol.upper(), streams(p.streams), paced]
+
+
+def _more(p: Experiment) -> list[str]:
+    found = []
+    if p.tool is not Tool.IPERF and p.protocol in (Protocol.TCP, Protocol.UDP):
+        found.append(f"by {p.tool}")
+    if p.udp_rate_bps and p.window:
+        found.append(f"{window(p.window)} window")
+    if p.write_size:
+        found.append(f"{'datagrams' if p.protocol is Protocol.UDP else 'writes'} of {window(p.write_size)} bytes")
+    if p.incompressible:
+        found.append("incompressible payload")
+    if p.dscp:
+        found.append(f"DSCP {p.dscp}")
+    if p.label:
+        found.append(f'"{p.label}"')
+    return found
+
+
+def _directed(p: Experiment) -> bool:
+    return p.protocol not in (Protocol.ECHO, Protocol.RR)

@@ -1,0 +1,41 @@
+"""What a trial came to, in a line."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Evidence, Experiment, Protocol, TrialResult
+from linkladder.phrases.ways import way
+
+
+def outcome(p: Experiment, t: TrialResult) -> str:
+    """'9.41 Gb/s', 'failed (tool): ...', '9000 bytes pass'."""
+    return reached(p, t) if t.ok else f"failed{f' ({t.fault})' if t.fault else ''}: {t.reason}"
+
+
+def reached(p: Experiment, t: TrialResult) -> str:
+    """What a good trial measured."""
+    if t.path_mtu:
+        hole = "; larger packets vanish without a word (black hole)" if t.path_mtu.black_hole else ""
+        return f"{t.path_mtu.mtu or 'no probe'} bytes pass{hole}"
+    if t.transactions:
+        x = t.transactions
+        p99 = f", 99 of 100 within {x.p99_us:.0f} µs" if x.p99_us is not None else ""
+        return f"{units.three(x.rate)} transactions/s{p99}"
+    if p.protocol is Protocol.ECHO and t.rtt:
+        r = t.rtt
+        known = (("least", r.min_ms), ("mean", r.avg_ms), ("median", r.p50_ms), ("for 95 of 100", r.p95_ms))
+        figures = [f"{units.milliseconds(ms)} {word}" for word, ms in known if ms is not None]
+        return ", ".join([*figures, f"{r.received} of {r.sent} answered"])
+    if len(t.by_direction) > 1:
+        text = ", ".join(f"{units.rate(bps)} {way(direction)}" for direction, bps in t.by_direction.items())
+    else:
+        text = units.rate(t.goodput_bps)
+    if p.protocol is Protocol.UDP and t.datagrams and t.lost is not None:
+        text += f", {t.lost} of {t.datagrams} datagrams lost"
+    return text
+
+
+def checked(evidence: Evidence) -> str:
+    """What was found of where the machines stand."""
+    word = "The facts contradict the claim" if evidence.contradicts else "Checked"
+    return f"{word}: {'; '.join(evidence.findings)}."
