@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from linkladder import host, plan
-from linkladder.engine.evidence import Survey, evidence, survey
 from linkladder.engine.paths import moved
+from linkladder.engine.placement import Survey, evidence, survey
 from linkladder.model import Command, Contract, End, Path, Rtt, Rung, RungName, TrialResult
 from linkladder.plan import Link
 

@@ -7,7 +7,7 @@ import pytest
 
 from linkladder import host
 from linkladder import plan as plans
-from linkladder.engine.commands import planned
+from linkladder.engine.command_lines import planned
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.model import Contract, Direction, End, Layer, Protocol, RungName
 from linkladder.model import Path as RungPath

@@ -12,7 +12,7 @@ from typing import Any
 from linkladder import host, state, units
 from linkladder import plan as plans
 from linkladder.commands.documents import read_document
-from linkladder.engine.commands import planned
+from linkladder.engine.command_lines import planned
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.errors import LinkladderError
 from linkladder.host import programs

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from linkladder import events as ev
 from linkladder import judge, wire
 from linkladder import plan as plans
-from linkladder.engine.commands import commands_of
+from linkladder.engine.command_lines import commands_of
 from linkladder.engine.controls import Controls
-from linkladder.engine.evidence import SURVEY, evidence, survey
-from linkladder.engine.growing import keep_host, take_up
 from linkladder.engine.paths import PathUnknown, moved, resolve
+from linkladder.engine.placement import SURVEY, evidence, survey
+from linkladder.engine.resumption import keep_host, take_up
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
@@ -203,13 +203,13 @@ class Engine:
         """Wait for the operator; what was answered and when."""
         self._emit(ev.WaitingForOperator(rung.name, words))
         if not await self.controls.operator():
-            self._heed()
+            self._stop_if_asked()
         await self._drop(rung.path.peer)
         self._keep_notes()
         now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         return f"{before}, and again at {now} after the facts had been shown" if before else f"done, at {now}"
 
-    def _heed(self) -> None:
+    def _stop_if_asked(self) -> None:
         """Leave the run or the rung, whichever the operator has asked for."""
         if self.controls.cancelled:
             raise Stop(self.controls.why) from None
@@ -236,7 +236,7 @@ class Engine:
         last: tuple[Experiment, int] | None = None
         while todo or self.controls.again:
             await self._pause(rung)
-            self._heed()  # what was asked while no trial ran that it could have ended
+            self._stop_if_asked()  # what was asked while no trial ran that it could have ended
             again = self.controls.again and last is not None
             self.controls.again = False
             if again and last:
@@ -285,10 +285,10 @@ class Engine:
         try:
             return await work
         except PeerLost as error:
-            await self._mourn(peer, error)
+            await self._peer_went(peer, error)
             return None
         except asyncio.CancelledError:
-            self._heed()
+            self._stop_if_asked()
             work.cancel()
             with contextlib.suppress(asyncio.CancelledError, PeerLost):
                 await work
@@ -357,10 +357,10 @@ class Engine:
 
     async def _nap(self, seconds: float) -> None:
         for _ in range(max(1, int(seconds * 10))):
-            self._heed()
+            self._stop_if_asked()
             await asyncio.sleep(0.1)
 
-    async def _mourn(self, peer: str, error: PeerLost) -> None:
+    async def _peer_went(self, peer: str, error: PeerLost) -> None:
         """It went in the middle of something, which is done again once it is back."""
         self._lost.add(peer)
         await self._drop(peer)

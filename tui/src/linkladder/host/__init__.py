@@ -13,11 +13,11 @@ cores are counted and reported.
 from __future__ import annotations
 
 from linkladder.host import addresses
+from linkladder.host.backends import backend, hops_from_ttl, own_cores
 from linkladder.host.disks import Disk, Part, disks
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.host.switches import Appliance, Stick, appliance, mounted_stick, sticks
-from linkladder.host.system import backend, hops_from_ttl, own_cores
 from linkladder.model import CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
 
 __all__ = [

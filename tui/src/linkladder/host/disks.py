@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 
 from linkladder import units
+from linkladder.host.backends import backend
 from linkladder.host.programs import output
-from linkladder.host.system import backend
 
 SET = "/usr/freebsd-dist/MANIFEST"  # what an installation unpacks: on the live media and the images only
 

@@ -9,9 +9,9 @@ import psutil
 
 from linkladder.host import addresses
 from linkladder.host import freebsd_text as text
+from linkladder.host.backends import own_cores
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
 from linkladder.host.programs import document, output
-from linkladder.host.system import own_cores
 from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
 TUNABLES = (

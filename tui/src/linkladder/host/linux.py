@@ -6,9 +6,9 @@ import os
 import socket
 
 from linkladder.host import addresses, linux_text
+from linkladder.host.backends import own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_UP, Interfaces
 from linkladder.host.programs import document, output, read
-from linkladder.host.system import own_cores
 from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
 CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import fields
 
-from linkladder.host.system import backend
+from linkladder.host.backends import backend
 from linkladder.model import CoreLoad, CoreTimes, CpuUse, HostSample, MemoryUse, NicCounters
 
 SHORTEST = 1e-3  # seconds: less than any clock's tick

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from linkladder.host.backends import backend
 from linkladder.host.disks import Disk, Part, attached
 from linkladder.host.programs import output, read
-from linkladder.host.system import backend
 
 SYSTEM = Path("/state/system")
 EXPORT = Path("/state/export")  # the operator reads there what linkladder writes

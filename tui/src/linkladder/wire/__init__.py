@@ -7,8 +7,7 @@ outside of this package knows what a line looks like.
 
 from __future__ import annotations
 
-from linkladder.wire.limits import PORTS, SPOKEN, Refused
-from linkladder.wire.lines import (
+from linkladder.wire.json_lines import (
     IDLE_LIMIT,
     KEEPALIVE,
     REPLY_LIMIT,
@@ -24,6 +23,7 @@ from linkladder.wire.lines import (
     read_question,
     refusal,
 )
+from linkladder.wire.limits import PORTS, SPOKEN, Refused
 from linkladder.wire.replies import (
     ClockReply,
     CountersReply,
