@@ -30,7 +30,6 @@ from linkladder.model import (
     RungName,
     RungResult,
     TcpCounters,
-    Tool,
     TrialResult,
 )
 from linkladder.model import Path as TestPath
@@ -79,13 +78,13 @@ def _df(far: str) -> ExperimentResult:
         max(passed, default=None),
         black_hole=bool(failed and passed),
     )
-    exp = Experiment("path-mtu-forward", Tool.PING, Protocol.DF)
+    exp = Experiment("path-mtu-forward", "ping", Protocol.DF)
     return ExperimentResult(exp, (TrialResult("d", 0, True, path_mtu=found),))
 
 
 def _idle(far: str) -> ExperimentResult:
     text = inside(A, "ping", "-c", "40", "-i", "0.03", far)
-    exp = Experiment("round-trip", Tool.PING, Protocol.ECHO)
+    exp = Experiment("round-trip", "ping", Protocol.ECHO)
     return ExperimentResult(exp, (TrialResult("p", 0, True, rtt=_rtt(text)),))
 
 

@@ -28,7 +28,6 @@ from linkladder.model import (
     RunInfo,
     RunState,
     TcpCounters,
-    Tool,
     TrialResult,
 )
 
@@ -115,14 +114,14 @@ def udp(
 
 def ping(p50: float, stddev: float = 0.01) -> ExperimentResult:
     rtt = Rtt(100, 100, p50 * 0.9, p50, p50 * 2, p50, p50 * 1.5, stddev)
-    p = Experiment(id="round-trip", tool=Tool.PING, protocol=Protocol.ECHO)
+    p = Experiment(id="round-trip", tool="ping", protocol=Protocol.ECHO)
     return ExperimentResult(p, (TrialResult(id="p", repeat=0, ok=True, rtt=rtt),))
 
 
 def df(direction: Direction, path_mtu: PathMtu) -> ExperimentResult:
     p = Experiment(
         id=f"path-mtu-{direction}",
-        tool=Tool.PING,
+        tool="ping",
         protocol=Protocol.DF,
         direction=direction,
     )

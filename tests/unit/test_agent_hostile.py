@@ -17,7 +17,6 @@ import pytest
 from linkladder import wire
 from linkladder.codec import to_json
 from linkladder.model import End, Experiment
-from linkladder.plan import fields
 from linkladder.tools import Layout
 from linkladder.trust import peers
 from pairing_ends import a_key
@@ -135,7 +134,6 @@ def agent(own_state: Path) -> Iterator[Agent]:
 
 def test_every_request_is_among_those_tried() -> None:
     assert set(GENUINE) == set(wire.VERBS)
-    assert wire.SPOKEN == fields.PROTOCOLS  # what an agent takes is what a plan can ask
 
 
 def test_every_field_with_hostile_values(agent: Agent) -> None:

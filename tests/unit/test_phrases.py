@@ -9,13 +9,13 @@ import pytest
 from judge_documents import GOOD, F, R, document, rung, tcp, trial
 from linkladder import phrases
 from linkladder.judge import compare, judge_document
-from linkladder.model import Command, CpuUse, Direction, End, Experiment, MemoryUse, Protocol, RungName, Tool
+from linkladder.model import Command, CpuUse, Direction, End, Experiment, MemoryUse, Protocol, RungName
 from linkladder.model.identity import identity, setting
 from linkladder.report import view
 
 PLAIN = Experiment("a", streams=4)
 OTHERS = {
-    "tool": Tool.NETPERF,
+    "tool": "netperf",
     "protocol": Protocol.UDP,
     "direction": Direction.REVERSE,
     "streams": 8,
@@ -58,7 +58,7 @@ def test_a_duration_sets_apart_and_is_said_where_the_words_would_be_alike() -> N
 
 def test_settings_that_differ_in_tool_label_or_duration_are_compared_each_with_its_own() -> None:
     def run(*rates: float) -> object:
-        changes = ({}, {"tool": Tool.NETPERF}, {"label": "x"}, {"duration": 30.0}, {"dscp": 46})
+        changes = ({}, {"tool": "netperf"}, {"label": "x"}, {"duration": 30.0}, {"dscp": 46})
         made = []
         for n, (bps, change) in enumerate(zip(rates, changes, strict=True)):
             e = tcp(F, tuple(trial(bps + 1e3 * k, F, k) for k in range(3)))
@@ -80,7 +80,7 @@ def test_in_the_report_no_cell_replaces_another() -> None:
     special = tcp(F, (trial(2e8),))
     special = dataclasses.replace(
         special,
-        parameters=dataclasses.replace(special.parameters, id="np", tool=Tool.NETPERF, incompressible=True),
+        parameters=dataclasses.replace(special.parameters, id="np", tool="netperf", incompressible=True),
     )
     plain, other = page_matrices(tcp(F, (trial(GOOD),)), special)
     assert plain.special == "" and "950 Mb/s" in str(plain.rows)

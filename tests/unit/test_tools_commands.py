@@ -5,12 +5,17 @@ from __future__ import annotations
 import pytest
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Protocol, Tool
+from linkladder.model import Direction, End, Experiment, Protocol
 from linkladder.tools import Layout, ToolVersions, Unavailable
 
-DEBIAN = ToolVersions((2, 1, 8), (2, 7, 0), True, "Linux")
-APPLIANCE = ToolVersions((2, 2, 1), (2, 7, 1), True, "FreeBSD")
-OLD = ToolVersions((2, 0, 13), (2, 7, 0), True, "Linux")
+
+def have(os: str = "Linux", **found: str) -> ToolVersions:
+    return ToolVersions(found, os)
+
+
+DEBIAN = have(iperf="2.1.8", netperf="2.7.0", ping="20221126")
+APPLIANCE = have("FreeBSD", iperf="2.2.1", netperf="2.7.1", ping="present")
+OLD = have(iperf="2.0.13", netperf="2.7.0", ping="present")
 
 
 def commands(exp: Experiment, near: ToolVersions = DEBIAN, far: ToolVersions = DEBIAN) -> tuple[str, str]:
@@ -86,11 +91,11 @@ def test_udp_of_ipv6_is_smaller() -> None:
         (
             Experiment("x"),
             DEBIAN,
-            ToolVersions(None, None),
+            have(),
             "not installed at the far end",
         ),
-        (Experiment("x"), ToolVersions((2, 0, 5)), DEBIAN, "too old"),
-        (Experiment("x"), ToolVersions((3, 12)), DEBIAN, "iperf 2 is needed"),
+        (Experiment("x"), have(iperf="2.0.5"), DEBIAN, "too old"),
+        (Experiment("x"), have(iperf="3.12"), DEBIAN, "iperf 2 is needed"),
         (Experiment("x", protocol=Protocol.UDP), DEBIAN, DEBIAN, "rate"),
         (
             Experiment("x", direction=Direction.DUPLEX, window=800000),
@@ -99,24 +104,24 @@ def test_udp_of_ipv6_is_smaller() -> None:
             "socket buffer",
         ),
         (
-            Experiment("x", tool=Tool.NETPERF),
+            Experiment("x", tool="netperf"),
             DEBIAN,
-            ToolVersions((2, 1, 8), None),
+            have(iperf="2.1.8"),
             "netperf is not installed",
         ),
         (
-            Experiment("x", tool=Tool.NETPERF, direction=Direction.DUPLEX),
+            Experiment("x", tool="netperf", direction=Direction.DUPLEX),
             DEBIAN,
             DEBIAN,
             "one way",
         ),
         (
-            Experiment("x", tool=Tool.PING, protocol=Protocol.ECHO),
-            ToolVersions(ping=False),
+            Experiment("x", tool="ping", protocol=Protocol.ECHO),
+            have(iperf="2.1.8"),
             DEBIAN,
             "ping",
         ),
-        (Experiment("x", tool=Tool.PING, protocol=Protocol.DF), DEBIAN, DEBIAN, "MTU"),
+        (Experiment("x", tool="ping", protocol=Protocol.DF), DEBIAN, DEBIAN, "MTU"),
         (Experiment("x", direction=Direction.BOTH), DEBIAN, DEBIAN, "plans"),
         (Experiment("x", protocol=Protocol.RR), DEBIAN, DEBIAN, "tcp and udp"),
     ],
@@ -129,7 +134,7 @@ def test_what_cannot_be_done_says_why(exp: Experiment, near: ToolVersions, far: 
 def test_netperf_sessions_have_data_ports_of_their_own() -> None:
     exp = Experiment(
         "x",
-        tool=Tool.NETPERF,
+        tool="netperf",
         protocol=Protocol.RR,
         sessions=10,
         request=700,
@@ -143,18 +148,18 @@ def test_netperf_sessions_have_data_ports_of_their_own() -> None:
 
 
 def test_netperf_streams_run_at_the_receiver() -> None:
-    where = tools.layout(Experiment("x", tool=Tool.NETPERF, streams=2), DEBIAN, DEBIAN)
+    where = tools.layout(Experiment("x", tool="netperf", streams=2), DEBIAN, DEBIAN)
     assert (where.server, where.client, where.clients) == (End.NEAR, End.FAR, 2)
 
 
 def test_ping_of_both_systems() -> None:
-    exp = Experiment("x", tool=Tool.PING, protocol=Protocol.DF, sizes=(1500, 9000))
+    exp = Experiment("x", tool="ping", protocol=Protocol.DF, sizes=(1500, 9000))
     where = tools.layout(exp, DEBIAN, APPLIANCE)
     assert where == Layout(None, End.NEAR, clients=2, together=False)
     linux = tools.client_argv(exp, DEBIAN, where, "10.0.0.1", "10.0.0.2", 0, 1)
     assert " ".join(linux) == "ping -4 -n -c 3 -i 0.2 -W 1 -I 10.0.0.1 -M do -s 8972 10.0.0.2"
     back = tools.layout(
-        Experiment("x", Tool.PING, Protocol.DF, Direction.REVERSE, sizes=(1500,)),
+        Experiment("x", "ping", Protocol.DF, Direction.REVERSE, sizes=(1500,)),
         DEBIAN,
         APPLIANCE,
     )
@@ -165,7 +170,7 @@ def test_ping_of_both_systems() -> None:
 
 def test_slow_pings_need_no_privilege_on_freebsd() -> None:
     def privileged(interval: float) -> bool:
-        exp = Experiment("x", Tool.PING, Protocol.ECHO, interval=interval)
+        exp = Experiment("x", "ping", Protocol.ECHO, interval=interval)
         return tools.layout(exp, APPLIANCE, DEBIAN).privileged
 
     assert privileged(0.05)
@@ -179,12 +184,15 @@ def test_dscp_is_set_where_the_payload_is_sent() -> None:
 
 
 def test_versions() -> None:
-    assert tools.parse_version(Tool.IPERF, "iperf version 2.1.8 (12 August 2022) pthreads\n") == (2, 1, 8)
-    assert tools.parse_version(Tool.IPERF, "iperf version 2.0.14a (2 October 2020) pthreads\n") == (2, 0, 14)
-    assert tools.parse_version(Tool.NETPERF, "Netperf version 2.7.0\n") == (2, 7, 0)
-    assert tools.parse_version(Tool.PING, "ping from iputils 20221126\n") == (20221126,)
-    assert tools.parse_version(Tool.PING, "ping: illegal option -- V\n") is None
-    assert tools.parse_version(Tool.IPERF, "iperf 3.12 (cJSON 1.7.15)") is None
+    iperf, netperf, ping = (tools.named(name) for name in ("iperf", "netperf", "ping"))
+    assert iperf.version("iperf version 2.1.8 (12 August 2022) pthreads\n") == "2.1.8"
+    assert iperf.version("iperf version 2.0.14a (2 October 2020) pthreads\n") == "2.0.14"
+    assert netperf.version("Netperf version 2.7.0\n") == "2.7.0"
+    assert ping.version("ping from iputils 20221126\n") == "20221126"
+    assert ping.version("ping: illegal option -- V\n") == "present"
+    assert iperf.version("iperf 3.12 (cJSON 1.7.15)") == ""
+    assert have(iperf="2.1.8").of("iperf") == (2, 1, 8)
+    assert (have(ping="present").of("ping"), have().of("ping")) == ((), None)
 
 
 def test_default_mtus_include_the_contracts_and_none_above() -> None:
@@ -196,18 +204,19 @@ def test_default_mtus_include_the_contracts_and_none_above() -> None:
 
 def test_expected_seconds() -> None:
     assert tools.expected_seconds(Experiment("x", duration=20, warmup=3)) == 23
-    echo = Experiment("x", Tool.PING, Protocol.ECHO, count=101, interval=0.05)
+    echo = Experiment("x", "ping", Protocol.ECHO, count=101, interval=0.05)
     assert tools.expected_seconds(echo) == pytest.approx(5.0)
 
 
 def test_a_dry_run_may_not_know_the_addresses_yet() -> None:
-    for exp in (Experiment("x"), Experiment("x", Tool.NETPERF), Experiment("x", Tool.PING, Protocol.ECHO)):
+    for exp in (Experiment("x"), Experiment("x", "netperf"), Experiment("x", "ping", Protocol.ECHO)):
         where = tools.layout(exp, DEBIAN, DEBIAN)
         assert "?" in " ".join(tools.client_argv(exp, DEBIAN, where, "?", "?", 7000))
 
 
 def test_netperf_data_ports_stay_in_the_documented_range() -> None:
-    from linkladder.tools.commands import TEST_PORTS, data_port
+    from linkladder.tools import TEST_PORTS
+    from linkladder.tools.netperf.argv import data_port
     from linkladder.wire import PORTS
 
     assert TEST_PORTS == PORTS

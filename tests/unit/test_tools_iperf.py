@@ -215,7 +215,7 @@ def test_granted_window(captures: Path) -> None:
     ],
 )
 def test_window_rules_of_the_systems(os: str, asked: int, read: int, granted: bool) -> None:
-    from linkladder.tools.iperf_result import window_reason
+    from linkladder.tools.acceptance import window_reason
 
     assert (window_reason(asked, read, os) == "") is granted
 
@@ -299,7 +299,7 @@ def test_roles_swapped_the_far_end_sends(captures: Path) -> None:
     lines = [granted if line.startswith("TCP window") else line for line in server.splitlines()]
     lines2 = [granted if line.startswith("TCP window") else line for line in client.splitlines()]
     expect = Expectation("10.91.0.2", "10.91.0.1")
-    outcome = tools.finish(exp, where, "\n".join(lines), "", ("\n".join(lines2),), ("",), expect)
+    outcome = tools.finish(exp, where, ("\n".join(lines), ""), (("\n".join(lines2), ""),), expect)
     assert outcome.ok, outcome.reason
     assert list(outcome.by_direction) == ["reverse"]
     assert {f.local_port for f in outcome.flows} == {9401}, "the near end is the server here"

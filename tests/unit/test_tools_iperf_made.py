@@ -31,7 +31,7 @@ def row(start: float, end: float, count: int, tail: str = "1=1:0:0:0:0:0:0:0") -
 def verdict(server: str, client: str = CLIENT, exp: Experiment | None = None, **known: object) -> Outcome:
     exp = exp or Experiment("x", duration=4, warmup=1)
     expect = replace(TWO_ENDS, **known)  # type: ignore[arg-type]
-    return tools.finish(exp, tools.layout(exp, MODERN, MODERN), server, "", (client,), ("",), expect)
+    return tools.finish(exp, tools.layout(exp, MODERN, MODERN), (server, ""), ((client, ""),), expect)
 
 
 def test_black_hole() -> None:
@@ -90,15 +90,13 @@ def test_unknown_words_on_stderr_fail_the_trial_with_its_text() -> None:
     outcome = tools.finish(
         exp,
         where,
-        SERVER + good,
-        "",
-        (CLIENT,),
-        ("WARNING: something new\n",),
+        (SERVER + good, ""),
+        ((CLIENT, "WARNING: something new\n"),),
         TWO_ENDS,
     )
     assert outcome.fault == Fault.TOOL and "WARNING: something new" in outcome.reason
     harmless = "Waiting for server threads to complete. Interrupt again to force quit.\n"
-    assert tools.finish(exp, where, SERVER + good, harmless, (CLIENT,), ("",), TWO_ENDS).ok
+    assert tools.finish(exp, where, (SERVER + good, harmless), ((CLIENT, ""),), TWO_ENDS).ok
 
 
 def test_a_client_that_prints_garbage_or_nothing() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Interval, Protocol, Tool
+from linkladder.model import Direction, End, Experiment, Interval, Protocol
 from linkladder.tools import Expectation
 from tools_cases import EXPERIMENTS, MODERN, SHORT
 
 
 def seen(exp: Experiment, end: End, text: str) -> list[Interval]:
-    live = tools.LiveParser(exp, tools.layout(exp, MODERN, MODERN), end)
+    live = tools.live_parser(exp, tools.layout(exp, MODERN, MODERN), end)
     return [interval for line in text.splitlines() for interval in live.feed(line)]
 
 
@@ -63,7 +63,7 @@ def test_the_last_line_that_counts_is_known(captures: Path, version: str, name: 
     exp = EXPERIMENTS[name]
     where = tools.layout(exp, MODERN, MODERN)
     assert where.server
-    live = tools.LiveParser(exp, where, where.server)
+    live = tools.live_parser(exp, where, where.server)
     lines = (captures / f"iperf-{version}-two-ends" / f"{name}.server.txt").read_text().splitlines()
     last = max(n for n, line in enumerate(lines) if line.startswith("[  1") or line[:4] in ("[ *1", "[  2", "[ *2"))
     for number, line in enumerate(lines):
@@ -75,7 +75,7 @@ def test_the_last_line_that_counts_is_known(captures: Path, version: str, name: 
 def test_a_flow_that_stalls_does_not_hold_the_others_back() -> None:
     exp = Experiment("x", streams=2, duration=10, warmup=1)
     row = "[  {}] {:.2f}-{:.2f} sec  1000000 Bytes  8000000 bits/sec  1=1:0:0:0:0:0:0:0"
-    live = tools.LiveParser(exp, tools.layout(exp, MODERN, MODERN), End.FAR)
+    live = tools.live_parser(exp, tools.layout(exp, MODERN, MODERN), End.FAR)
     live.feed(row.format(1, 0, 1))
     assert [i.bytes for i in live.feed(row.format(2, 0, 1))] == [2000000]
     shown = [i for k in range(1, 8) for i in live.feed(row.format(1, k, k + 1))]
@@ -84,9 +84,9 @@ def test_a_flow_that_stalls_does_not_hold_the_others_back() -> None:
 
 
 def test_netperf_interim_results() -> None:
-    exp = Experiment("x", Tool.NETPERF, duration=5, warmup=2)
+    exp = Experiment("x", "netperf", duration=5, warmup=2)
     where = tools.layout(exp, MODERN, MODERN)
-    live = tools.LiveParser(exp, where, where.client)
+    live = tools.live_parser(exp, where, where.client)
     lines = []
     for n, rate in enumerate((10.0, 20.0, 30.0)):
         lines += [f"NETPERF_INTERIM_RESULT[{n}]={rate}", f"NETPERF_UNITS[{n}]=10^6bits/s"]
@@ -123,11 +123,11 @@ def spent_on(seconds: int) -> tuple[float, float]:
     server, client = long_trial(seconds)
     exp = Experiment("x", streams=8, duration=seconds - 3, warmup=3)
     where = tools.layout(exp, MODERN, MODERN)
-    live = tools.LiveParser(exp, where, End.FAR)
+    live = tools.live_parser(exp, where, End.FAR)
     begun = time.process_time()
     shown = [i for line in server.splitlines() for i in live.feed(line)]
     read = time.process_time() - begun
-    outcome = tools.finish(exp, where, server, "", (client,), ("",), Expectation("10.0.0.1", "10.0.0.2"))
+    outcome = tools.finish(exp, where, (server, ""), ((client, ""),), Expectation("10.0.0.1", "10.0.0.2"))
     judged = time.process_time() - begun - read
     assert outcome.ok, outcome.reason
     assert outcome.goodput_bps == pytest.approx(8 * 987654312)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Fault, Protocol, Tool
-from linkladder.tools import Expectation, Outcome, ToolVersions
+from linkladder.model import Direction, End, Experiment, Fault, Protocol
+from linkladder.tools import Demands, Expectation, Outcome, ToolVersions
 
-BOTH = ToolVersions((2, 1, 8), (2, 7, 0))
-RR = Experiment("x", Tool.NETPERF, Protocol.RR, duration=2, warmup=1, sessions=3, request=700, response=700)
-STREAM = Experiment("x", Tool.NETPERF, Protocol.TCP, duration=2, warmup=1, streams=2, window=300000)
+BOTH = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0"})
+RR = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=3, request=700, response=700)
+STREAM = Experiment("x", "netperf", Protocol.TCP, duration=2, warmup=1, streams=2, window=300000)
 EXPECT = Expectation("127.0.0.1", "127.0.0.1", 9610)
 
 
@@ -21,7 +21,7 @@ def verdict(exp: Experiment, outs: tuple[str, ...], err: str = "", expect: Expec
     where = tools.layout(exp, BOTH, BOTH)
     if not expect.exit_codes:
         expect = replace(expect, exit_codes=(0,) * len(outs))
-    return tools.finish(exp, where, "", "", outs, (err, *[""] * (len(outs) - 1)), expect)
+    return tools.finish(exp, where, ("", ""), tuple((out, "" if n else err) for n, out in enumerate(outs)), expect)
 
 
 def session(rates: list[float], begun: float = 1000.0, units: str = "Trans/s", more: str = "") -> str:
@@ -155,14 +155,14 @@ def test_reverse_swaps_the_ends() -> None:
 
 def test_saved(captures: Path) -> None:
     text = (captures / "freebsd-15.1" / "netperf-rr-700.txt").read_text()
-    outcome = tools.parse_saved(Tool.NETPERF, text, seconds=4)
+    outcome = tools.parse_saved("netperf", text, Demands(seconds=4))
     assert outcome.ok and outcome.transactions
     assert outcome.transactions.rate == 806.65
     assert (outcome.transactions.p50_us, outcome.transactions.p99_us, outcome.transactions.max_us) == (234, 9450, 52595)
-    assert not tools.parse_saved(Tool.NETPERF, text, seconds=10).ok
+    assert not tools.parse_saved("netperf", text, Demands(seconds=10)).ok
     stream = (captures / "netperf-2.7.0-linux" / "maerts-2-1.txt").read_text()
-    saved = tools.parse_saved(Tool.NETPERF, stream)
+    saved = tools.parse_saved("netperf", stream)
     rate = next(float(line.split("=")[1]) for line in stream.splitlines() if line.startswith("THROUGHPUT="))
     assert saved.goodput_bps == pytest.approx(rate * 1e6)
-    refused = tools.parse_saved(Tool.NETPERF, (captures / "freebsd-15.1" / "netperf-refused.txt").read_text())
+    refused = tools.parse_saved("netperf", (captures / "freebsd-15.1" / "netperf-refused.txt").read_text())
     assert not refused.ok and "netserver listening" in refused.reason

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Experiment, Fault, PathMtu, Protocol, Tool
+from linkladder.model import Experiment, Fault, PathMtu, Protocol
 from linkladder.tools import Expectation, Outcome, ToolVersions
 
-ECHO = Experiment("x", Tool.PING, Protocol.ECHO)
-HERE = ToolVersions()
+ECHO = Experiment("x", "ping", Protocol.ECHO)
+HERE = ToolVersions({"ping": "present"})
 
 
 def read(folder: Path, name: str) -> tuple[str, str]:
@@ -22,7 +22,7 @@ def read(folder: Path, name: str) -> tuple[str, str]:
 
 def echo(out: str, err: str = "", **known: object) -> Outcome:
     expect = replace(Expectation(), **known)  # type: ignore[arg-type]
-    return tools.finish(ECHO, tools.layout(ECHO, HERE, HERE), "", "", (out,), (err,), expect)
+    return tools.finish(ECHO, tools.layout(ECHO, HERE, HERE), ("", ""), ((out, err),), expect)
 
 
 def test_freebsd_round_trips(captures: Path) -> None:
@@ -98,21 +98,21 @@ def test_freebsd_router_message() -> None:
 
 
 def test_df_trial(captures: Path) -> None:
-    exp = Experiment("x", Tool.PING, Protocol.DF, sizes=(1400, 1500))
+    exp = Experiment("x", "ping", Protocol.DF, sizes=(1400, 1500))
     where = tools.layout(exp, HERE, HERE)
     texts = [read(captures / "ping-linux", n) for n in ("df4-1400", "df4-1500-vanishes")]
     outs, errs = tuple(t[0] for t in texts), tuple(t[1] for t in texts)
-    outcome = tools.finish(exp, where, "", "", outs, errs, Expectation())
+    outcome = tools.finish(exp, where, ("", ""), tuple(zip(outs, errs, strict=True)), Expectation())
     assert outcome.ok and outcome.path_mtu and outcome.path_mtu.black_hole
     assert "packets of 1500 bytes vanish" in outcome.warnings[0]
-    missing = tools.finish(exp, where, "", "", outs[:1], errs[:1], Expectation())
+    missing = tools.finish(exp, where, ("", ""), ((outs[0], errs[0]),), Expectation())
     assert missing.fault == Fault.TOOL and "1 of 2" in missing.reason
-    silent = tools.finish(exp, where, "", "", (outs[1], outs[1]), ("", ""), Expectation())
+    silent = tools.finish(exp, where, ("", ""), ((outs[1], ""), (outs[1], "")), Expectation())
     assert silent.fault == Fault.PATH
 
 
 def test_live_round_trip(captures: Path) -> None:
-    live = tools.LiveParser(ECHO, tools.layout(ECHO, HERE, HERE), tools.layout(ECHO, HERE, HERE).client)
+    live = tools.live_parser(ECHO, tools.layout(ECHO, HERE, HERE), tools.layout(ECHO, HERE, HERE).client)
     seen = [live.round_trip(line) for line in (captures / "ping-linux" / "echo6.txt").read_text().splitlines()]
     assert [s for s in seen if s is not None] == [0.118, 0.045, 0.063, 0.048, 0.053]
 
@@ -130,7 +130,7 @@ def test_live_round_trip(captures: Path) -> None:
     ],
 )
 def test_saved(captures: Path, name: str, ok: bool, words: str) -> None:
-    outcome = tools.parse_saved(Tool.PING, (captures / name).read_text())
+    outcome = tools.parse_saved("ping", (captures / name).read_text())
     assert outcome.ok is ok
     assert words in outcome.reason
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from linkladder import tools
 from linkladder.codec import to_json
-from linkladder.model import Experiment, Interval, Protocol, Tool
+from linkladder.model import Experiment, Interval, Protocol
 from linkladder.tools import Expectation, Outcome
 from tools_cases import EXPERIMENTS, MODERN, SHORT, TWO_ENDS, read, trial
 
@@ -22,13 +22,13 @@ FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(Health
 SAVED = [
     (tool, path.read_text())
     for tool, pattern in (
-        (Tool.IPERF, "*/*server.txt"),
-        (Tool.IPERF, "*/*client.txt"),
-        (Tool.IPERF, "freebsd-15.1/iperf-*.txt"),
-        (Tool.NETPERF, "netperf-2.7.0-linux/*.txt"),
-        (Tool.NETPERF, "freebsd-15.1/netperf-*.txt"),
-        (Tool.PING, "ping-linux/*.txt"),
-        (Tool.PING, "freebsd-15.1/ping-*.txt"),
+        ("iperf", "*/*server.txt"),
+        ("iperf", "*/*client.txt"),
+        ("iperf", "freebsd-15.1/iperf-*.txt"),
+        ("netperf", "netperf-2.7.0-linux/*.txt"),
+        ("netperf", "freebsd-15.1/netperf-*.txt"),
+        ("ping", "ping-linux/*.txt"),
+        ("ping", "freebsd-15.1/ping-*.txt"),
     )
     for path in sorted(CAPTURES.glob(pattern))
 ]
@@ -129,8 +129,8 @@ def test_saved_output_damaged(data: st.DataObject) -> None:
 
 
 @FEW
-@given(st.sampled_from(list(Tool)), st.lists(st.sampled_from(HOSTILE) | st.text(max_size=60), max_size=30))
-def test_saved_output_of_nothing_but_noise(tool: Tool, lines: list[str]) -> None:
+@given(st.sampled_from(list(tools.TOOLS)), st.lists(st.sampled_from(HOSTILE) | st.text(max_size=60), max_size=30))
+def test_saved_output_of_nothing_but_noise(tool: str, lines: list[str]) -> None:
     outcome = tools.parse_saved(tool, "\n".join(lines))
     sound(outcome)
 
@@ -154,7 +154,7 @@ def test_a_damaged_trial_gives_the_true_rate_or_none(data: st.DataObject) -> Non
         server = data.draw(damage(server))
     else:
         client = data.draw(damage(client))
-    outcome = tools.finish(exp, tools.layout(exp, MODERN, MODERN), server, "", (client,), ("",), TWO_ENDS)
+    outcome = tools.finish(exp, tools.layout(exp, MODERN, MODERN), (server, ""), ((client, ""),), TWO_ENDS)
     sound(outcome)
     near_truth(outcome, trial(FOLDER, name))
 
@@ -162,13 +162,13 @@ def test_a_damaged_trial_gives_the_true_rate_or_none(data: st.DataObject) -> Non
 @settings(FEW, max_examples=150)
 @given(st.data())
 def test_damaged_netperf_sessions(data: st.DataObject) -> None:
-    exp = Experiment("x", Tool.NETPERF, Protocol.RR, duration=2, warmup=1, sessions=3)
+    exp = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=3)
     where = tools.layout(exp, MODERN, MODERN)
     outs = [(CAPTURES / "netperf-2.7.0-linux" / f"rr-3-{n}.txt").read_text() for n in (1, 2, 3)]
-    truth = tools.finish(exp, where, "", "", tuple(outs), ("", "", ""), Expectation(exit_codes=(0, 0, 0)))
+    truth = tools.finish(exp, where, ("", ""), tuple((out, "") for out in outs), Expectation(exit_codes=(0, 0, 0)))
     which = data.draw(st.integers(0, 2))
     outs[which] = data.draw(damage(outs[which]))
-    outcome = tools.finish(exp, where, "", "", tuple(outs), ("", "", ""), Expectation(exit_codes=(0, 0, 0)))
+    outcome = tools.finish(exp, where, ("", ""), tuple((out, "") for out in outs), Expectation(exit_codes=(0, 0, 0)))
     sound(outcome)
     if outcome.ok:
         assert outcome.transactions and truth.transactions
@@ -184,11 +184,11 @@ def test_live_never_raises_and_never_goes_back(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(text)))
         text = text[:at] + "\n" + data.draw(st.sampled_from(HOSTILE)) + "\n" + text[at:]
     exp = replace(SHORT, tool=tool, streams=data.draw(st.integers(1, 4)))
-    if tool == Tool.PING:
+    if tool == "ping":
         exp = replace(exp, protocol=Protocol.ECHO)
     where = tools.layout(exp, MODERN, MODERN)
     for end in {where.client, where.server or where.client}:
-        live = tools.LiveParser(exp, where, end)
+        live = tools.live_parser(exp, where, end)
         shown: list[Interval] = []
         for line in text.splitlines():
             shown += live.feed(line)
@@ -196,7 +196,7 @@ def test_live_never_raises_and_never_goes_back(data: st.DataObject) -> None:
             assert round_trip is None or math.isfinite(round_trip)
         starts = [i.start for i in shown]
         assert all(i.end >= i.start >= 0 and i.bytes >= 0 for i in shown)
-        if tool == Tool.IPERF:
+        if tool == "iperf":
             assert starts == sorted(set(starts)), "each second once, in order"
 
 
@@ -209,6 +209,6 @@ def test_hostile_lines_among_good_ones_change_nothing(line: str) -> None:
     half = len(server.splitlines()) // 2
     lines = server.splitlines()
     mixed = "\n".join([*lines[:half], line, *lines[half:]])
-    outcome = tools.finish(exp, where, mixed, "", (client,), ("",), TWO_ENDS)
+    outcome = tools.finish(exp, where, (mixed, ""), ((client, ""),), TWO_ENDS)
     sound(outcome)
     near_truth(outcome, good)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import host, tools
-from linkladder.model import Direction, End, Experiment, Fault, Protocol, Tool
+from linkladder.model import Direction, End, Experiment, Fault, Protocol
 from linkladder.tools import Expectation, Outcome, ToolVersions
 
 HERE = "127.0.0.1"
@@ -25,19 +25,19 @@ PATHS = os.pathsep.join(filter(None, (os.environ.get("LINKLADDER_TOOLS_PATH"), o
 SHORT = Experiment("x", duration=1, warmup=1)
 
 
-def found(tool: Tool, name: str = "") -> tuple[int, ...] | None:
-    program = shutil.which(name or tool.value, path=PATHS)
-    command = tools.version_command(tool)
+def found(name: str) -> str:
+    program = shutil.which(name, path=PATHS)
     if not program:
-        return None
-    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=60, check=False)
-    return tools.parse_version(tool, done.stdout + done.stderr)
+        return ""
+    argv = [program, *tools.named(name).version_argv[1:]]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    return tools.named(name).version(done.stdout + done.stderr)
 
 
-IPERF, NETPERF = found(Tool.IPERF), found(Tool.NETPERF)
-iperf = pytest.mark.skipif(IPERF is None, reason="iperf is not installed")
-netperf = pytest.mark.skipif(NETPERF is None, reason="netperf is not installed (Debian has it in non-free)")
-VERSIONS = ToolVersions(IPERF, NETPERF, True, SYSTEM)
+IPERF, NETPERF = found("iperf"), found("netperf")
+iperf = pytest.mark.skipif(not IPERF, reason="iperf is not installed")
+netperf = pytest.mark.skipif(not NETPERF, reason="netperf is not installed (Debian has it in non-free)")
+VERSIONS = ToolVersions({"iperf": IPERF, "netperf": NETPERF, "ping": "present"}, SYSTEM)
 
 
 def start(argv: tuple[str, ...]) -> subprocess.Popen[str]:
@@ -67,7 +67,7 @@ def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
     port = free_port()
     server = start(tools.server_argv(exp, VERSIONS, address, port)) if where.server else None
     if server:
-        until_listening(port, exp.protocol is Protocol.UDP and exp.tool is Tool.IPERF)
+        until_listening(port, where.protocol_port == "udp")
     clients = []
     for index in range(where.clients):
         clients.append(start(tools.client_argv(exp, VERSIONS, where, address, address, port, index)))
@@ -93,8 +93,7 @@ def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
         watchdog=False,
     )
     expect = replace(expect, **known)  # type: ignore[arg-type]
-    outs, errs = tuple(t[0] for t in texts), tuple(t[1] for t in texts)
-    return tools.finish(exp, where, *served, outs, errs, expect)
+    return tools.finish(exp, where, served, tuple(texts), expect)
 
 
 @iperf
@@ -165,7 +164,7 @@ def test_a_refused_connection_has_exit_status_0_and_is_found_out() -> None:
     client = start(tools.client_argv(SHORT, VERSIONS, where, HERE, HERE, free_port()))
     out, err = client.communicate(timeout=20)
     expect = Expectation(HERE, HERE, exit_codes=(client.returncode,))
-    outcome = tools.finish(SHORT, where, "", "", (out,), (err,), expect)
+    outcome = tools.finish(SHORT, where, ("", ""), ((out, err),), expect)
     assert outcome.fault == Fault.TOOL and "refused" in outcome.reason
 
 
@@ -178,7 +177,7 @@ def test_lines_come_while_it_runs() -> None:
     server = start(tools.server_argv(exp, VERSIONS, HERE, port))
     until_listening(port)
     client = start(tools.client_argv(exp, VERSIONS, where, HERE, HERE, port))
-    live = tools.LiveParser(exp, where, End.FAR)
+    live = tools.live_parser(exp, where, End.FAR)
     assert server.stdout
     seen = []
     while not seen:
@@ -194,7 +193,7 @@ def test_lines_come_while_it_runs() -> None:
 @netperf
 @pytest.mark.parametrize("direction", [Direction.FORWARD, Direction.REVERSE])
 def test_netperf_streams(direction: Direction) -> None:
-    exp = replace(SHORT, tool=Tool.NETPERF, streams=2, window=100000, direction=direction)
+    exp = replace(SHORT, tool="netperf", streams=2, window=100000, direction=direction)
     outcome = measure(exp)
     assert outcome.ok, outcome.reason
     assert len(outcome.flows) == 2 and outcome.goodput_bps > 1e6
@@ -203,7 +202,7 @@ def test_netperf_streams(direction: Direction) -> None:
 
 @netperf
 def test_netperf_transactions() -> None:
-    exp = replace(SHORT, tool=Tool.NETPERF, protocol=Protocol.RR, sessions=5, duration=2)
+    exp = replace(SHORT, tool="netperf", protocol=Protocol.RR, sessions=5, duration=2)
     outcome = measure(exp)
     assert outcome.ok, outcome.reason
     seen = outcome.transactions
@@ -215,8 +214,8 @@ def test_netperf_transactions() -> None:
 def test_ping_and_path_mtu() -> None:
     if not shutil.which("ping"):
         pytest.skip("ping is not installed")
-    outcome = measure(replace(SHORT, tool=Tool.PING, protocol=Protocol.ECHO, count=3, interval=0.2))
+    outcome = measure(replace(SHORT, tool="ping", protocol=Protocol.ECHO, count=3, interval=0.2))
     assert outcome.ok and outcome.rtt and outcome.rtt.received == 3, outcome.reason
     if SYSTEM == "Linux":  # FreeBSD wants root for it
-        outcome = measure(replace(SHORT, tool=Tool.PING, protocol=Protocol.DF, sizes=(1500, 9000)))
+        outcome = measure(replace(SHORT, tool="ping", protocol=Protocol.DF, sizes=(1500, 9000)))
         assert outcome.ok and outcome.path_mtu and outcome.path_mtu.mtu == 9000, outcome.reason

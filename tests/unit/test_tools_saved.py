@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Fault, Tool
+from linkladder.model import Fault
+from linkladder.tools import Demands
 
 
 def test_saved_output_of_every_iperf_capture(captures: Path) -> None:
@@ -100,11 +101,11 @@ def test_saved_output_of_every_iperf_capture(captures: Path) -> None:
     }
     for name, expected in totals.items():
         connections = len(expected) // 2 if "fullduplex" in name else len(expected)
-        outcome = tools.parse_saved(Tool.IPERF, (captures / name).read_text(), flows=connections)
+        outcome = tools.parse_saved("iperf", (captures / name).read_text(), Demands(flows=connections))
         assert outcome.ok, f"{name}: {outcome.reason}"
         assert sorted(f.total_bytes for f in outcome.flows) == expected, name
     for name in ("udp-p4.client.txt", "udp-p4.server.txt"):
-        saved = tools.parse_saved(Tool.IPERF, (captures / "iperf-2.2.1-no-tcpinfo" / name).read_text())
+        saved = tools.parse_saved("iperf", (captures / "iperf-2.2.1-no-tcpinfo" / name).read_text())
         assert (saved.lost, saved.datagrams) == (7, 34020)
 
 
@@ -127,14 +128,14 @@ def test_saved_output_that_is_no_result(
     captures: Path, name: str, asked: dict[str, object], fault: Fault, words: str
 ) -> None:
     text = (captures / "freebsd-15.1" / name).read_text()
-    outcome = tools.parse_saved(Tool.IPERF, text, **asked)  # type: ignore[arg-type]
+    outcome = tools.parse_saved("iperf", text, Demands(**asked))  # type: ignore[arg-type]
     assert (outcome.ok, outcome.fault) == (False, fault), outcome.reason
     assert words in outcome.reason
 
 
 def test_saved_output_with_the_right_expectations(captures: Path) -> None:
     text = (captures / "freebsd-15.1" / "iperf-tcp-w800k.txt").read_text()
-    outcome = tools.parse_saved(Tool.IPERF, text, flows=2, seconds=5, local="10.99.0.1", window=800000)
+    outcome = tools.parse_saved("iperf", text, Demands(flows=2, seconds=5, local="10.99.0.1", window=800000))
     assert outcome.ok, outcome.reason
     assert outcome.window_read_back == {"local": 800080}
     assert any("sender's figures" in w for w in outcome.warnings)

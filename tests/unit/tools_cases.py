@@ -10,7 +10,7 @@ from linkladder import tools
 from linkladder.model import Direction, Experiment, Protocol
 from linkladder.tools import Expectation, Outcome, ToolVersions
 
-MODERN = ToolVersions((2, 1, 8), (2, 7, 0))
+MODERN = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0", "ping": "present"})
 TWO_ENDS = Expectation("10.91.0.1", "10.91.0.2", 9400)
 SHORT = Experiment("x", duration=1, warmup=1)
 EXPERIMENTS = {
@@ -66,9 +66,7 @@ def trial(
     return tools.finish(
         exp,
         tools.layout(exp, MODERN, MODERN),
-        read(folder, f"{name}.server.txt"),
-        read(folder, f"{name}.server.err"),
-        (out,),
-        (read(folder, f"{name}.client.err"),),
+        (read(folder, f"{name}.server.txt"), read(folder, f"{name}.server.err")),
+        ((out, read(folder, f"{name}.client.err")),),
         expect,
     )

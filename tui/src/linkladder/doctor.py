@@ -35,8 +35,8 @@ from linkladder import host, privilege, settings, state, units
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
-from linkladder.model import HostFacts, Tool
-from linkladder.tools import OLDEST_IPERF
+from linkladder.model import HostFacts
+from linkladder.tools import TOOLS, Need
 from linkladder.tunables import InForce, settings_in_force
 
 LEAST_SPACE = 256 << 20
@@ -81,29 +81,28 @@ def examine() -> tuple[Finding, ...]:
 
 
 def _tools(system: str) -> Iterator[Finding]:
-    packages = {Tool.IPERF: "iperf", Tool.NETPERF: "netperf", Tool.PING: "iputils-ping"}
-    for tool in Tool:
-        version = tool_version(tool)
-        how = f"pkg install {packages[tool]}" if system == "FreeBSD" else f"apt install {packages[tool]}"
+    for tool in TOOLS.values():
+        version = tool_version(tool.name)
+        package = tool.packages[system]
+        how = f"{'pkg' if system == 'FreeBSD' else 'apt'} install {package}" if package else "it is part of the system"
+        if not version and tool.need == Need.NONE:
+            continue
         if not version:
-            worst = State.BAD if tool != Tool.NETPERF else State.WARN
-            lost = "transaction tests are left out" if tool == Tool.NETPERF else "nothing can be measured without it"
-            yield Finding(tool.value, worst, f"not found; {lost}", how)
-        elif tool == Tool.IPERF and _numbers(version) < OLDEST_IPERF:
-            yield Finding(
-                tool.value,
-                State.BAD,
-                f"version {version} is too old",
-                f"{how}: {'.'.join(map(str, OLDEST_IPERF))} or newer",
-            )
+            worst = State.BAD if tool.need == Need.ALL else State.WARN
+            yield Finding(tool.name, worst, f"not found; {tool.without}", how)
+        elif version != "present" and _numbers(version) < tool.oldest:
+            oldest = ".".join(map(str, tool.oldest))
+            yield Finding(tool.name, State.BAD, f"version {version} is too old", f"{how}: {oldest} or newer")
         else:
-            yield Finding(tool.value, State.OK, version)
-    if not programs.find("netserver") and tool_version(Tool.NETPERF):
-        yield Finding("netserver", State.WARN, "netperf is here, its server is not; transaction tests are left out")
+            yield Finding(tool.name, State.OK, version)
+        for program in tool.companions if version else ():
+            if not programs.find(program):
+                said = f"{tool.name} is here, its {program} is not; {tool.without}"
+                yield Finding(program, State.WARN, said, how)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit()) or OLDEST_IPERF
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _helper() -> Finding:

@@ -13,7 +13,7 @@ from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children
 from linkladder.host import programs
-from linkladder.model import HostFacts, Tool
+from linkladder.model import HostFacts
 from linkladder.reservation import Reservation
 
 R = TypeVar("R")
@@ -72,8 +72,8 @@ class Service:
 
     async def _versions(self) -> dict[str, str]:
         if self.versions is None:
-            found = await asyncio.gather(*(asyncio.to_thread(programs.tool_version, tool) for tool in Tool))
-            self.versions = {tool.value: version for tool, version in zip(Tool, found, strict=True) if version}
+            found = await asyncio.gather(*(asyncio.to_thread(programs.tool_version, name) for name in tools.TOOLS))
+            self.versions = {name: version for name, version in zip(tools.TOOLS, found, strict=True) if version}
         return self.versions
 
     async def do_clock(self, _: wire.Clock) -> wire.ClockReply:
@@ -167,7 +167,7 @@ class Service:
 
     async def _tool_versions(self) -> tools.ToolVersions:
         facts_os = await asyncio.to_thread(host.system)
-        return tools.versions_of(await self._versions(), facts_os)
+        return tools.ToolVersions(await self._versions(), facts_os)
 
     # --- watching
 

@@ -16,11 +16,10 @@ from linkladder import __version__, host, tools, units, wire
 from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import programs
-from linkladder.model import HostFacts, Tool
+from linkladder.model import HostFacts
 from linkladder.peer import NearEnd, PeerLost, connect
 from linkladder.plan import fields
 
-NAMES = {"iperf2": Tool.IPERF, "iperf": Tool.IPERF, "netperf": Tool.NETPERF, "ping": Tool.PING}
 CONGESTION = ("net.ipv4.tcp_congestion_control", "net.inet.tcp.cc.algorithm")
 
 
@@ -33,7 +32,7 @@ def add_parsers(commands: Any) -> None:
     check.add_argument("--json", action="store_true")
     check.set_defaults(handler=_doctor)
     parse = commands.add_parser("parse", help="read a tool's saved output, of either end")
-    parse.add_argument("tool", choices=sorted(NAMES))
+    parse.add_argument("tool", choices=sorted(tools.SPOKEN))
     parse.add_argument("file", help="a file, or - for standard input")
     parse.add_argument("--flows", type=_checked(fields.whole(1, 1000)), metavar="N", help="how many flows it must have")
     parse.add_argument(
@@ -128,7 +127,8 @@ def _parse(args: argparse.Namespace) -> int:
         text = sys.stdin.read() if args.file == "-" else FilePath(args.file).read_text("utf-8", "replace")
     except OSError as error:
         raise UsageError(f"{args.file} cannot be read", str(error)) from None
-    outcome = tools.parse_saved(NAMES[args.tool], text, args.flows, args.seconds, args.local, args.window)
+    demands = tools.Demands(args.flows, args.seconds, args.local, args.window)
+    outcome = tools.parse_saved(args.tool, text, demands)
     if not outcome.ok:
         print(f"no result: {outcome.reason}", file=sys.stderr)
         return 1

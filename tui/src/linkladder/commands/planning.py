@@ -19,7 +19,7 @@ from linkladder.host import programs
 from linkladder.judge import judge_document
 from linkladder.model import Document, End, Plan, Rung
 from linkladder.peer import NearEnd, PeerLost, connect
-from linkladder.tools import ToolVersions, versions_of
+from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS, HelloReply
 
 
@@ -80,7 +80,7 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
 
 def local_versions() -> ToolVersions:
     found = programs.tool_versions()
-    return versions_of(found, host.system())
+    return ToolVersions(found, host.system())
 
 
 async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:

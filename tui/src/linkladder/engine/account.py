@@ -18,7 +18,6 @@ from linkladder.model import (
     SocketsSeen,
     SocketStat,
     TcpCounters,
-    Tool,
     TrialResult,
 )
 from linkladder.wire import CountersReply, Finished
@@ -115,7 +114,7 @@ def with_load_ping(
 
 def accounted(result: TrialResult, exp: Experiment, path: Path, local: bool) -> TrialResult:
     """Fail a trial whose bytes the interfaces have not seen, or that shared them with other traffic."""
-    if not result.ok or exp.tool != Tool.IPERF or exp.protocol not in (Protocol.TCP, Protocol.UDP):
+    if not result.ok or not tools.named(exp.tool).accountable(exp):
         return result
     bytes_by = {way: sum(f.total_bytes for f in result.flows if f.direction == way) for way in Direction}
     sends = {

@@ -7,7 +7,7 @@ import shlex
 
 from linkladder import tools
 from linkladder.engine.trial import load_ping
-from linkladder.model import End, Experiment, Path, Tool
+from linkladder.model import End, Experiment, Path
 from linkladder.peer import EndPoint
 
 
@@ -39,7 +39,7 @@ def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions]
             index,
         )
         lines.append(f"{where.client}: {shlex.join(argv)}")
-    if exp.ping_under_load and exp.tool != Tool.PING:
+    if exp.ping_under_load and tools.named(exp.tool).loads:
         with contextlib.suppress(tools.Unavailable):
             beside, near = load_ping(exp), versions[End.NEAR]
             argv = tools.client_argv(beside, near, tools.layout(beside, near, near), path.local, path.remote, 0)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from linkladder import host, tools, units
-from linkladder.model import Contract, Evidence, Experiment, Path, Protocol, Rung, RungName, Tool, TrialResult
+from linkladder.model import Contract, Evidence, Experiment, Path, Protocol, Rung, RungName, TrialResult
 
-SURVEY = Experiment("survey", Tool.PING, Protocol.ECHO, count=5)
+SURVEY = Experiment("survey", "ping", Protocol.ECHO, count=5)
 CLAIMS = {
     RungName.SAME_HOST: "both appliances are on one host",
     RungName.SAME_VLAN: "the appliances are on two hosts in one VLAN",

@@ -12,14 +12,13 @@ from datetime import UTC, datetime
 from linkladder import tools, wire
 from linkladder.engine import account
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
-from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, Tool, TrialResult
+from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, TrialResult
 from linkladder.peer import EndPoint, PeerLost, Refused
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
-QUIET = 0.5  # seconds in which a server must have told its last figures once the clients have ended
 SILENCE = 8.0  # seconds without a line of a tool that prints every second
 LOOK = 0.5  # seconds before the end at which connections are looked at
-LOAD_PING = Experiment("load-ping", Tool.PING, Protocol.ECHO, interval=account.PING_INTERVAL)
+LOAD_PING = Experiment("load-ping", "ping", Protocol.ECHO, interval=account.PING_INTERVAL)
 
 
 class TrialFault(Exception):
@@ -39,7 +38,7 @@ class Process:
     role: str
     number: int
     argv: tuple[str, ...]
-    live: tools.LiveParser | None = None
+    live: tools.Live | None = None
     last_line: float = field(default_factory=time.monotonic)
     exited: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
@@ -118,7 +117,7 @@ class Trial:
         return (End.NEAR,) if self.local else (End.NEAR, End.FAR)
 
     async def _measure(self, where: tools.Layout, result: TrialResult) -> TrialResult:
-        throughput = self.exp.tool != Tool.PING
+        throughput = tools.named(self.exp.tool).loads
         if where.server is not None:
             await self._knock(where)
         await asyncio.gather(*(self._synchronise(end) for end in self._sides()))
@@ -143,9 +142,8 @@ class Trial:
         outcome = tools.finish(
             self.exp,
             where,
-            *(_texts(server)),
-            tuple(_texts(c)[0] for c in clients),
-            tuple(_texts(c)[1] for c in clients),
+            _texts(server),
+            tuple(_texts(c) for c in clients),
             self._expectation(clients, server),
         )
         copied = {name: getattr(outcome, name) for name in account.COPIED}
@@ -156,7 +154,7 @@ class Trial:
 
     async def _look(self) -> None:
         """Each connection's own counters, once, while it still is there."""
-        ports = tools.data_ports(self.exp, self.port)
+        ports = tools.named(self.exp.tool).data_ports(self.exp, self.port)
 
         async def look(end: End) -> None:
             t = round(time.monotonic() - self.begun, 3)
@@ -241,12 +239,12 @@ class Trial:
             started = await self.ends[End.NEAR].ask(request)
         except (Refused, tools.Unavailable):
             return None
-        process = Process(End.NEAR, "ping", started.process, started.argv, tools.LiveParser(exp, where, End.NEAR))
+        process = Process(End.NEAR, "ping", started.process, started.argv, tools.live_parser(exp, where, End.NEAR))
         self.processes.append(process)
         return process
 
     def _keep(self, where: tools.Layout, end: End, role: str, started: wire.Started) -> Process:
-        live = tools.LiveParser(self.exp, where, end)
+        live = tools.live_parser(self.exp, where, end)
         process = Process(end, role, started.process, started.argv, live)
         self.processes.append(process)
         return process
@@ -254,7 +252,7 @@ class Trial:
     async def _wait(self, clients: list[Process], limit: float = 0.0) -> None:
         """Until every client has ended, or its watchdog bites."""
         limit = limit or self.begun + tools.expected_seconds(self.exp) + WATCHDOG
-        talks = self.exp.tool == Tool.IPERF
+        talks = tools.named(self.exp.tool).every_second
         while True:
             waiting = [c for c in clients if not c.exited.is_set()]
             if not waiting:
@@ -270,8 +268,7 @@ class Trial:
     async def _end(self, clients: list[Process], server: Process | None, ping: Process | None) -> None:
         await asyncio.gather(*(self._finish(c) for c in clients), *([self._finish(ping)] if ping else []))
         if server:
-            quiet = QUIET if self.exp.tool == Tool.IPERF else 0.05  # its last report may still be on its way
-            until = time.monotonic() + quiet
+            until = time.monotonic() + tools.named(self.exp.tool).afterthought
             while not server.exited.is_set() and not server.complete and (left := until - time.monotonic()) > 0:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(server.news.wait(), left)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkladder import tools
-from linkladder.model import Tool
 
 PATH = "/sbin:/usr/sbin:/bin:/usr/bin:/usr/local/sbin:/usr/local/bin"
 TOOLS_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
@@ -29,25 +28,20 @@ def find(program: str) -> str:
 
 def tool_versions() -> dict[str, str]:
     """Each tool that is here, and its version."""
-    return {tool.value: version for tool in Tool if (version := tool_version(tool))}
+    return {name: version for name in tools.TOOLS if (version := tool_version(name))}
 
 
-def tool_version(tool: Tool) -> str:
+def tool_version(name: str) -> str:
     """'2.1.8', or '' where the tool is not there; a tool that is there but tells no version is 'present'."""
-    path = find(tool.value)
+    path = find(name)
     if not path:
         return ""
-    command = tools.version_command(tool)
-    if not command:
-        return "present"
+    argv = [path, *tools.named(name).version_argv[1:]]
     try:
-        done = subprocess.run(
-            [path, *command[1:]], capture_output=True, text=True, timeout=5, check=False, stdin=subprocess.DEVNULL
-        )
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=5, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    version = tools.parse_version(tool, done.stdout + done.stderr)
-    return ".".join(map(str, version)) if version else ("present" if tool == Tool.PING else "")
+    return tools.named(name).version(done.stdout + done.stderr)
 
 
 def output(argv: Sequence[str], timeout: float = 5.0) -> str:

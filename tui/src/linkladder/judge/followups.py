@@ -118,7 +118,7 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
         if count > 4 * REPEATS:
             continue
         values: dict[str, _Value] = {
-            "tool": p.tool.value, "protocol": p.protocol.value, "direction": p.direction.value, "streams": p.streams,
+            "tool": p.tool, "protocol": p.protocol.value, "direction": p.direction.value, "streams": p.streams,
             "window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "repeats": count,
             "dscp": p.dscp, "ping_under_load": p.ping_under_load, "label": p.label,
         }  # fmt: skip

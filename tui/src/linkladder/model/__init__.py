@@ -25,7 +25,7 @@ from linkladder.model.hosts import (
 )
 from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
 from linkladder.model.results import Document, Evidence, ExperimentResult, RungResult, RunInfo, TrialResult
-from linkladder.model.words import SCHEMA, Direction, End, Fault, Layer, Protocol, RungName, RunState, Tool
+from linkladder.model.words import SCHEMA, Direction, End, Fault, Layer, Protocol, RungName, RunState
 
 __all__ = [
     "SCHEMA",
@@ -62,7 +62,6 @@ __all__ = [
     "SocketStat",
     "SocketsSeen",
     "TcpCounters",
-    "Tool",
     "Transactions",
     "TrialResult",
 ]

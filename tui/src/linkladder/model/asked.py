@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkladder.model.words import Direction, Layer, Protocol, RungName, Tool
+from linkladder.model.words import Direction, Layer, Protocol, RungName
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Experiment:
     """One setting to be measured, `repeats` times."""
 
     id: str
-    tool: Tool = Tool.IPERF
+    tool: str = "iperf"  # a name of linkladder.tools.registry
     protocol: Protocol = Protocol.TCP
     direction: Direction = Direction.FORWARD
     streams: int = 1

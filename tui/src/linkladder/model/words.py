@@ -27,14 +27,8 @@ class Layer(StrEnum):
     L3 = "L3"
 
 
-class Tool(StrEnum):
-    IPERF = "iperf"
-    NETPERF = "netperf"
-    PING = "ping"
-
-
 class Protocol(StrEnum):
-    """iperf: tcp, udp.  netperf: tcp (TCP_STREAM), rr (TCP_RR).  ping: echo (round trip), df (path MTU)."""
+    """What is measured; rr are transactions, echo the round trip, df the path MTU."""
 
     TCP = "tcp"
     UDP = "udp"

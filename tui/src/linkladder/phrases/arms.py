@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linkladder import units
-from linkladder.model import Direction, Experiment, Protocol, Tool
+from linkladder.model import Direction, Experiment, Protocol
 from linkladder.phrases.ways import way
 
 _UNITS = (("G", 1 << 30), ("M", 1 << 20), ("k", 1000), ("K", 1 << 10))
@@ -57,7 +57,7 @@ def _parts(p: Experiment) -> list[str]:
 
 def _more(p: Experiment) -> list[str]:
     found = []
-    if p.tool is not Tool.IPERF and p.protocol in (Protocol.TCP, Protocol.UDP):
+    if p.tool != Experiment.tool and p.protocol in (Protocol.TCP, Protocol.UDP):
         found.append(f"by {p.tool}")
     if p.udp_rate_bps and p.window:
         found.append(f"{window(p.window)} window")

@@ -9,7 +9,7 @@ from typing import Any
 
 from linkladder import phrases, tools, units
 from linkladder.judge import ceiling
-from linkladder.model import Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Tool
+from linkladder.model import Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
 OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
@@ -28,8 +28,6 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     full = ceiling(contract, Protocol.UDP, values.get("write_size")).bps
     rates = [*values.pop("udp_rate", []), *(full * p / 100 for p in values.pop("udp_percent", []))] or [None]
     ways = _directions(values.pop("direction", [Direction.FORWARD]), rung)
-    if values.get("tool") == Tool.PING:
-        streams, windows, sessions = [1], [None], [1]
     values.setdefault("dscp", contract.dscp)
     if "sizes" in values:
         values["sizes"] = tuple(values["sizes"])
@@ -56,16 +54,11 @@ def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
 
 
 def _name(exp: Experiment) -> str:
-    if exp.tool == Tool.PING:
-        parts = ["path-mtu" if exp.protocol == Protocol.DF else "round-trip"]
-    elif exp.protocol == Protocol.RR:
-        parts = ["rr", f"{exp.sessions}x{exp.request}"]
-    else:
-        parts = [exp.protocol.value if exp.tool == Tool.IPERF else f"netperf-{exp.protocol}", f"{exp.streams}s"]
-        if exp.udp_rate_bps:
-            parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
-        elif exp.protocol == Protocol.TCP:
-            parts.append(phrases.window(exp.window))
+    parts = list(tools.named(exp.tool).label(exp))
+    if exp.udp_rate_bps:
+        parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
+    elif exp.protocol == Protocol.TCP:
+        parts.append(phrases.window(exp.window))
     if exp.incompressible:
         parts.append("incompressible")
     if exp.label:

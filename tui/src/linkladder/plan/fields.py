@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from linkladder import units
-from linkladder.model import Direction, Layer, Protocol, RungName, Tool
+from linkladder.model import Direction, Layer, Protocol, RungName
+from linkladder.tools import TOOLS
 
 Check = Callable[[Any], Any]
 
@@ -45,7 +46,7 @@ def number(low: float, high: float) -> Check:
     return check
 
 
-def choice(kind: type[Layer] | type[Tool] | type[Protocol] | type[Direction] | type[RungName]) -> Check:
+def choice(kind: type[Layer] | type[Protocol] | type[Direction] | type[RungName]) -> Check:
     def check(value: Any) -> Any:
         try:
             return kind(value)
@@ -53,6 +54,12 @@ def choice(kind: type[Layer] | type[Tool] | type[Protocol] | type[Direction] | t
             raise ValueError("expected one of " + ", ".join(kind)) from None
 
     return check
+
+
+def tool(value: Any) -> str:
+    if value not in tuple(TOOLS):
+        raise ValueError("expected one of " + ", ".join(TOOLS))
+    return str(value)
 
 
 def rate(value: Any) -> float:
@@ -131,7 +138,7 @@ PATH: dict[str, tuple[str, Check]] = {
 
 EXPERIMENT: dict[str, Check] = {
     "rungs": many(choice(RungName)),
-    "tool": choice(Tool),
+    "tool": tool,
     "protocol": choice(Protocol),
     "streams": many(streams),
     "window": many(window),
@@ -154,18 +161,4 @@ EXPERIMENT: dict[str, Check] = {
     "incompressible": flag,
 }
 
-_PING, _IPERF, _RR = {"count", "interval"}, {"duration", "warmup", "ping_under_load", "window"}, {"request", "response"}
-MEANS_NOTHING = {
-    (Tool.PING, Protocol.ECHO): {*_IPERF, *_RR, "streams", "sessions", "write_size", "sizes"},
-    (Tool.PING, Protocol.DF): {*_IPERF, *_RR, *_PING, "streams", "sessions", "write_size"},
-    (Tool.IPERF, Protocol.TCP): {*_PING, *_RR, "sessions", "sizes"},
-    (Tool.IPERF, Protocol.UDP): {*_PING, *_RR, "sessions", "sizes"},
-    (Tool.NETPERF, Protocol.TCP): {*_PING, *_RR, "sessions", "sizes"},
-    (Tool.NETPERF, Protocol.RR): {*_PING, "streams", "write_size", "sizes"},
-}
-
-PROTOCOLS = {
-    Tool.IPERF: (Protocol.TCP, Protocol.UDP),
-    Tool.NETPERF: (Protocol.TCP, Protocol.RR),
-    Tool.PING: (Protocol.ECHO, Protocol.DF),
-}
+EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "dscp", "label"})

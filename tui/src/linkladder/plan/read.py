@@ -9,9 +9,10 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder.errors import UsageError
-from linkladder.model import Contract, Path, Plan, Protocol, Rung, RungName, Tool
+from linkladder.model import Contract, Experiment, Path, Plan, Protocol, Rung, RungName
 from linkladder.plan import fields
 from linkladder.plan.expand import multiply
+from linkladder.tools import TOOLS
 
 BUILTIN = ("quick", "circuit", "ladder", "soak")
 MOVES = {
@@ -161,19 +162,15 @@ class Reader:
 
     def agree(self, values: dict[str, Any], index: int) -> None:
         """Keys that only mean something together."""
-        tool = values.get("tool", Tool.IPERF)
-        allowed = fields.PROTOCOLS[tool]
+        tool = TOOLS[values.get("tool", Experiment.tool)]
+        allowed = tool.protocols
         if values.setdefault("protocol", allowed[0]) not in allowed:
-            self.fail("protocol", "experiment", f"expected one of {', '.join(allowed)} for {tool}", index)
-        if values.get("incompressible") and (tool, values["protocol"]) != (Tool.NETPERF, Protocol.TCP):
-            self.fail("incompressible", "experiment", "expected only with netperf and tcp", index)
-        udp = values["protocol"] == "udp"
+            self.fail("protocol", "experiment", f"expected one of {', '.join(allowed)} for {tool.name}", index)
+        protocol = values["protocol"]
+        udp = protocol == Protocol.UDP
         if udp and not ("udp_rate" in values or "udp_percent" in values):
             self.fail("udp_rate", "experiment", "expected udp_rate or udp_percent for protocol udp", index)
-        if not udp and ("udp_rate" in values or "udp_percent" in values):
-            key = "udp_rate" if "udp_rate" in values else "udp_percent"
-            self.fail(key, "experiment", "expected only with protocol udp", index)
-        kind = f"{tool} {values['protocol']}"
         for key in values:
-            if key in fields.MEANS_NOTHING[tool, values["protocol"]]:
-                self.fail(key, "experiment", f"has no meaning for {kind}", index)
+            if key not in tool.keys[protocol] | fields.EVERY_TOOLS:
+                only = ", ".join(f"{t.name} {p}" for t in TOOLS.values() for p in t.protocols if key in t.keys[p])
+                self.fail(key, "experiment", f"has no meaning for {tool.name} {protocol}, only with {only}", index)

@@ -23,7 +23,7 @@ from linkladder.wire.json_lines import (
     read_question,
     refusal,
 )
-from linkladder.wire.limits import PORTS, SPOKEN, Refused
+from linkladder.wire.limits import PORTS, Refused
 from linkladder.wire.replies import (
     ClockReply,
     CountersReply,
@@ -67,7 +67,6 @@ __all__ = [
     "PROTOCOL",
     "REPLY_LIMIT",
     "REQUEST_LIMIT",
-    "SPOKEN",
     "VERBS",
     "Answer",
     "Cancel",

@@ -5,14 +5,10 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from linkladder.model import Experiment, Protocol, Tool
+from linkladder.model import Experiment
+from linkladder.tools import TEST_PORTS, TOOLS
 
-PORTS = range(5301, 5401)  # test ports, documented; one is open only while a trial runs
-SPOKEN = {
-    Tool.IPERF: (Protocol.TCP, Protocol.UDP),
-    Tool.NETPERF: (Protocol.TCP, Protocol.RR),
-    Tool.PING: (Protocol.ECHO, Protocol.DF),
-}
+PORTS = TEST_PORTS  # one is open only while a trial runs
 INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 
 
@@ -24,7 +20,9 @@ def check_experiment(exp: Experiment) -> None:
     """Numbers in range, so that no peer can make this end run for ever or eat its memory."""
     check_text(exp.id, "experiment.id", 120)
     check_text(exp.label, "experiment.label", 120)
-    if exp.protocol not in SPOKEN[exp.tool]:
+    if exp.tool not in TOOLS:
+        raise Refused(f"experiment.tool: expected one of {', '.join(TOOLS)}, got {exp.tool[:40]!r}")
+    if exp.protocol not in TOOLS[exp.tool].protocols:
         raise Refused(f"experiment.protocol: {exp.tool} does not measure {exp.protocol}")
     check_range(exp.streams, "streams", 1, 128)
     check_range(exp.duration, "duration", 1, 7 * 86400)

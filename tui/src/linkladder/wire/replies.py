@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkladder.model import CoreLoad, NicCounters, SocketStat, TcpCounters
-from linkladder.tools import ToolVersions, versions_of
+from linkladder.tools import ToolVersions
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class HelloReply:
 
     @property
     def versions(self) -> ToolVersions:
-        return versions_of(self.tools, self.os)
+        return ToolVersions(self.tools, self.os)
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,16 @@
-"""One iperf trial: both ends' output to a result, or to why there is none."""
+"""One trial of streams: what both ends said of them to a result, or to why there is none."""
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, replace
 
 from linkladder import phrases
 from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Protocol
-from linkladder.tools import iperf_sums, words
-from linkladder.tools.commands import datagram
-from linkladder.tools.face import Expectation, Layout, Outcome
-from linkladder.tools.iperf_lines import Output, Series, Stream
+from linkladder.tools import complaints, seconds, sums
+from linkladder.tools.addresses import family, same_address
+from linkladder.tools.contract import UDP_PAYLOAD
+from linkladder.tools.records import Expectation, Layout, Outcome
+from linkladder.tools.streams import Output, Series, Stream
 
 COMPLETE = 0.98  # of the asked time
 STALL_SHARE = 0.5  # of the counted seconds empty: that is no rate any more, it is a stall
@@ -36,7 +36,7 @@ class Pair:
 
 
 def finish(
-    exp: Experiment, where: Layout, server: Output, client: Output, said: words.Said, expect: Expectation
+    exp: Experiment, where: Layout, server: Output, client: Output, said: complaints.Said, expect: Expectation
 ) -> Outcome:
     """The verdict; figures that were read are kept in a failed trial too, so that a person can look at them."""
     partial = Outcome(False)
@@ -73,7 +73,7 @@ def _to_server(where: Layout, way: Direction) -> bool:
     return (way == Direction.FORWARD) == (where.client == End.NEAR)
 
 
-def _before(where: Layout, server: Output, client: Output, said: words.Said, expect: Expectation) -> None:
+def _before(where: Layout, server: Output, client: Output, said: complaints.Said, expect: Expectation) -> None:
     """What ends a trial before its figures are looked at."""
     if expect.server_exit is not None:
         raise Broken(Fault.TOOL, f"the server ended by itself ({_status(expect.server_exit)}){_quote(said)}")
@@ -90,7 +90,7 @@ def _before(where: Layout, server: Output, client: Output, said: words.Said, exp
         raise Broken(Fault.TOOL, "the client printed nothing that iperf prints" + _foreign(client))
 
 
-def _complaint(said: words.Said) -> Broken:
+def _complaint(said: complaints.Said) -> Broken:
     if said.reset:
         return Broken(Fault.PATH, f"the connection was cut while both ends still ran: {said.quoted}")
     return Broken(said.fault or Fault.TOOL, f"{said.plain}: {said.quoted}")
@@ -102,12 +102,12 @@ def _status(code: int) -> str:
     return f"exit status {code}"
 
 
-def _quote(said: words.Said) -> str:
+def _quote(said: complaints.Said) -> str:
     return f": {said.quoted}" if said.lines else ""
 
 
 def _foreign(output: Output) -> str:
-    text = words.shorten("; ".join(output.foreign[:5]), 200)
+    text = complaints.shorten("; ".join(output.foreign[:5]), 200)
     return f": {text}" if text else ""
 
 
@@ -156,13 +156,6 @@ def _addresses(where: Layout, server: Output, client: Output, expect: Expectatio
                 raise Broken(Fault.TOOL, f"the {output.role} used {used} and not {asked[end]} as it was told")
 
 
-def same_address(one: str, other: str) -> bool:
-    try:
-        return ipaddress.ip_address(one.split("%")[0]) == ipaddress.ip_address(other.split("%")[0])
-    except ValueError:
-        return one == other
-
-
 def _read_back(where: Layout, server: Output, client: Output) -> dict[str, int]:
     found = {}
     for output, end in ((client, where.client), (server, where.server)):
@@ -207,17 +200,17 @@ def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], 
         at_server = _to_server(where, way)
         receiver_near = (where.server if at_server else where.client) == End.NEAR
         mine = [
-            iperf_sums.flow(exp, way, p.stream.connection, p.rx, p.tx, receiver_near)
+            sums.flow(exp, way, p.stream.connection, p.rx, p.tx, receiver_near)
             for p in sorted(pairs, key=lambda p: p.stream.connection.remote_port)
         ]
         flows += mine
-        summed = iperf_sums.together([f.intervals for f in mine], way)
+        summed = seconds.together([f.intervals for f in mine], way)
         intervals += summed
-        by_direction[way.value] = iperf_sums.rate(summed)
-    lost, datagrams, jitter = iperf_sums.losses(flows)
+        by_direction[way.value] = seconds.rate(summed)
+    lost, datagrams, jitter = seconds.losses(flows)
     offered = None
     if exp.protocol == Protocol.UDP:
-        sent = [s for p in pairs_of(ways) if p.tx for s in [iperf_sums.offered(exp, p.tx)] if s is not None]
+        sent = [s for p in pairs_of(ways) if p.tx for s in [sums.offered(exp, p.tx)] if s is not None]
         offered = sum(sent) if sent else None
     return replace(
         partial,
@@ -244,7 +237,7 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     for pair in pairs:
         if pair.rx.conflict:
             raise Broken(Fault.TOOL, f"flow {pair.stream.connection.flow}: {pair.rx.conflict}")
-    if not any(p.rx.seen and iperf_sums.total_bytes(p.rx) for p in pairs):
+    if not any(p.rx.seen and sums.total_bytes(p.rx) for p in pairs):
         raise Broken(
             Fault.PATH,
             f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {phrases.way(way)})",
@@ -315,11 +308,11 @@ def _udp(exp: Experiment, pairs: list[Pair], outcome: Outcome) -> Outcome:
     lost, datagrams, warnings = outcome.lost, outcome.datagrams, list(outcome.warnings)
     if lost is None or datagrams is None:
         raise Broken(Fault.TOOL, "the receiver's lines tell nothing of lost datagrams")
-    unseen = sum(iperf_sums.unseen_loss(p.rx, p.sent) for p in pairs)
+    unseen = sum(sums.unseen_loss(p.rx, p.sent) for p in pairs)
     if unseen:
         lost, datagrams = lost + unseen, datagrams + unseen
         warnings.append(f"{unseen} datagrams were sent after the last one that arrived: they count as lost")
-    size = datagram(exp, pairs[0].stream.connection.local or "127.0.0.1")
+    size = exp.write_size or UDP_PAYLOAD[family(pairs[0].stream.connection.local)]
     biggest = max((f.bytes * 8 for f in outcome.flows), default=0)
     received = datagrams - lost
     if received > 0 and biggest and sum(f.bytes for f in outcome.flows) < received * size * 0.9:

@@ -6,9 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from linkladder.model import Fault, PathMtu, Protocol, Rtt
-from linkladder.tools import words
-from linkladder.tools.face import Expectation, Layout, Outcome
+from linkladder.model import PathMtu, Rtt
 
 REPLY = re.compile(
     r"^\d{1,6} bytes from (\S{1,80}?),?:? .*?icmp_seq=(\d{1,9}) .*?time[=<](\d{1,9}(?:\.\d{1,6})?) ms( \(DUP!\))?"
@@ -113,62 +111,3 @@ def path_mtu(probes: tuple[tuple[int, str, str], ...]) -> PathMtu:
     largest = max(passed) if passed else None
     black_hole = largest is not None and any(m > largest for m in silent)
     return PathMtu(tuple(sorted(passed)), tuple(sorted(failed)), largest, black_hole, min(told) if told else None)
-
-
-def finish(
-    protocol: Protocol,
-    sizes: tuple[int, ...],
-    where: Layout,
-    outs: tuple[str, ...],
-    errs: tuple[str, ...],
-    expect: Expectation,
-) -> Outcome:
-    """The verdict on one series, or on the probes of all MTUs together."""
-    series = [parse(o, e) for o, e in zip(outs, (*errs, *[""] * len(outs)), strict=False)]
-    for one in series:
-        if expect.watchdog and one.sent is None and not one.replies:
-            return _silent(one, expect)
-        said = words.listen(one.foreign)
-        said.lines = words.known(said.lines)
-        if said.lines and said.fault == Fault.TOOL and not one.replies:
-            return Outcome(False, Fault.TOOL, f"ping: {said.plain}: {said.quoted}")
-        if one.sent is None and not one.replies:
-            return _silent(one, expect)
-    if protocol == Protocol.DF:
-        return _df(sizes, series, outs, errs)
-    figures = rtt(series[0]) if series else Rtt(0, 0)
-    if figures.received == 0:
-        said = words.listen(series[0].foreign if series else ())
-        text = f": {said.quoted}" if said.lines else ""
-        return Outcome(False, Fault.PATH, f"none of {figures.sent} pings was answered{text}", rtt=figures)
-    lost = figures.sent - figures.received
-    warnings = (f"{lost} of {figures.sent} pings were not answered",) if lost > 0 else ()
-    return Outcome(True, rtt=figures, warnings=warnings)
-
-
-def _silent(series: Series, expect: Expectation) -> Outcome:
-    """Neither answers nor a summary."""
-    if expect.watchdog and series.header and not series.foreign:
-        return Outcome(False, Fault.PATH, "no ping was answered before time ran out")
-    if expect.watchdog:
-        return Outcome(False, Fault.TOOL, "ping was not done within its time, and was ended")
-    text = words.shorten("; ".join(series.foreign))
-    if text:
-        return Outcome(False, Fault.TOOL, f"ping: {text}")
-    return Outcome(False, Fault.TOOL, "ping printed no result")
-
-
-def _df(sizes: tuple[int, ...], series: list[Series], outs: tuple[str, ...], errs: tuple[str, ...]) -> Outcome:
-    if len(series) != len(sizes):
-        return Outcome(False, Fault.TOOL, f"{len(series)} of {len(sizes)} MTU probes ran")
-    found = path_mtu(tuple(zip(sizes, outs, (*errs, *[""] * (len(outs) - len(errs))), strict=True)))
-    if found.mtu is None:
-        return Outcome(False, Fault.PATH, "no probe of any size was answered", path_mtu=found)
-    warnings = []
-    if found.black_hole:
-        gone = min(m for m in found.failed if m > found.mtu)
-        warnings.append(f"packets of {gone} bytes vanish without a word while {found.mtu} pass: a black hole")
-    odd = [m for m in found.failed if m < found.mtu]
-    if odd:
-        warnings.append(f"a probe of {odd[0]} bytes went unanswered though a larger one passed: there is loss")
-    return Outcome(True, path_mtu=found, warnings=tuple(warnings))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from linkladder.tools.iperf_lines import LONGEST, MOST, Connection, Output, Row, Stream
+from linkladder.tools.iperf2.lines import LONGEST, MOST
+from linkladder.tools.streams import Connection, Output, Row, Stream
 
 LINE = re.compile(
     r"^(?:[+-]\d{4}:)?\d{14}(?:\.\d{1,6})?,([^,]{2,60}),(\d{1,5}),([^,]{2,60}),(\d{1,5}),(-?\d{1,6}),"

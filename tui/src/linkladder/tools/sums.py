@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from linkladder.model import Direction, Experiment, Flow, Interval
-from linkladder.tools.iperf_lines import Connection, Row, Series
-
-EDGE = 0.02  # seconds: two printed decimals, and a clock that is read a little late
+from linkladder.tools.seconds import EDGE, counted, known_sum, losses_of
+from linkladder.tools.streams import Connection, Row, Series
 
 
 def complete(series: Series) -> list[Row]:
@@ -54,15 +52,6 @@ def total_bytes(series: Series) -> int:
     return series.total.bytes if series.total else sum(r.bytes for r in series.rows)
 
 
-def counted(exp: Experiment, start: float, end: float) -> bool:
-    """Whole seconds after the warm-up, and a partial one at the end."""
-    return (
-        start >= exp.warmup - EDGE
-        and start < exp.warmup + exp.duration - EDGE
-        and (end <= exp.warmup + exp.duration + EDGE)
-    )
-
-
 def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series | None, receiver_near: bool) -> Flow:
     """The receiver's bytes; retransmits, cwnd and round trip are the sender's of the same second."""
     if not rx.conflict:
@@ -92,7 +81,7 @@ def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series
     good = [i for i in intervals if i.counted]
     span = good[-1].end - good[0].start if good else 0.0
     number = sum(i.bytes for i in good)
-    lost, datagrams, jitter = _losses(good)
+    lost, datagrams, jitter = losses_of(good)
     near = (at.local, at.local_port) if receiver_near else (at.remote, at.remote_port)
     far = (at.remote, at.remote_port) if receiver_near else (at.local, at.local_port)
     return Flow(
@@ -104,56 +93,11 @@ def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series
         number * 8 / span if span > 0 else 0.0,
         total_bytes(rx),
         rx.end,
-        _sum(i.retransmits for i in good),
+        known_sum(i.retransmits for i in good),
         lost,
         datagrams,
         jitter,
         tuple(intervals),
-    )
-
-
-def together(flows: Iterable[Sequence[Interval]], way: Direction) -> list[Interval]:
-    """Second by second over all flows; it counts where every part of it counts."""
-    seconds: dict[int, list[Interval]] = {}
-    for one in flows:
-        for interval in one:
-            seconds.setdefault(round(interval.start), []).append(interval)
-    summed = []
-    for _, parts in sorted(seconds.items()):
-        rtts = [p.rtt_ms for p in parts if p.rtt_ms is not None]
-        lost, datagrams, jitter = _losses(parts)
-        summed.append(
-            Interval(
-                min(p.start for p in parts),
-                max(p.end for p in parts),
-                sum(p.bytes for p in parts),
-                way,
-                all(p.counted for p in parts),
-                _sum(p.retransmits for p in parts),
-                sum(rtts) / len(rtts) if rtts else None,
-                _sum(p.cwnd for p in parts),
-                lost,
-                datagrams,
-                jitter,
-            )
-        )
-    return summed
-
-
-def rate(intervals: Sequence[Interval]) -> float:
-    """Counted bytes over the counted span."""
-    good = [i for i in intervals if i.counted]
-    span = max((i.end for i in good), default=0.0) - min((i.start for i in good), default=0.0)
-    return sum(i.bytes for i in good) * 8 / span if span > 0 else 0.0
-
-
-def losses(flows: Sequence[Flow]) -> tuple[int | None, int | None, float | None]:
-    """Over all flows, in the counted window; the jitter is the flows' mean."""
-    jitters = [f.jitter_ms for f in flows if f.jitter_ms is not None]
-    return (
-        _sum(f.lost for f in flows),
-        _sum(f.datagrams for f in flows),
-        sum(jitters) / len(jitters) if jitters else None,
     )
 
 
@@ -167,25 +111,10 @@ def offered(exp: Experiment, tx: Series) -> float | None:
 
 def unseen_loss(rx: Series, sent: int | None) -> int:
     """Datagrams after the last one that arrived: no gap shows them to the receiver."""
-    known = rx.final.datagrams if rx.final else _sum(r.datagrams for r in rx.rows)
+    known = rx.final.datagrams if rx.final else known_sum(r.datagrams for r in rx.rows)
     if sent is None or known is None:
         return 0
     missing = sent - known
     return (
         missing if missing > max(12, math.ceil(sent * 0.001)) else 0
     )  # iperf repeats its last datagram up to 10 times
-
-
-def _losses(parts: Sequence[Interval]) -> tuple[int | None, int | None, float | None]:
-    jitters = [p.jitter_ms for p in parts if p.jitter_ms is not None and (p.datagrams or 0) > 0]
-    return (
-        _sum(p.lost for p in parts),
-        _sum(p.datagrams for p in parts),
-        sum(jitters) / len(jitters) if jitters else None,
-    )
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    """None where nothing is known."""
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None

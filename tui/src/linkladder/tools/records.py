@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,12 +15,25 @@ class Unavailable(ValueError):
 
 @dataclass(frozen=True)
 class ToolVersions:
-    """What one end has: versions as numbers, None where the tool is missing."""
+    """What one end has: of each tool that is there, what it says of its version."""
 
-    iperf: tuple[int, ...] | None = None
-    netperf: tuple[int, ...] | None = None
-    ping: bool = True
+    found: Mapping[str, str] = field(default_factory=dict)  # '2.1.8'; 'present' where a tool does not tell
     os: str = "Linux"  # "FreeBSD" | "Linux"
+
+    def of(self, tool: str) -> tuple[int, ...] | None:
+        """The version as numbers; None: the tool is missing."""
+        text = self.found.get(tool)
+        return tuple(int(n) for n in text.split(".") if n.isdigit()) if text else None
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What saved output must show, as far as whoever saved it knows."""
+
+    flows: int | None = None
+    seconds: float | None = None
+    local: str | None = None
+    window: int | None = None
 
 
 @dataclass(frozen=True)

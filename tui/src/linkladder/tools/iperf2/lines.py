@@ -7,15 +7,15 @@ that two lines run together by iperf's threads never become a number.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal
+
+from linkladder.tools.streams import Channel, Connection, Output, Row, Stream
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # bytes: 1024s
 RATE_UNITS = {"": 1e0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # bits: thousands
 LONGEST = 1e7  # seconds; a row beyond it is one of iperf's broken clocks
 MOST = 1 << 60  # bytes in a row
 
-Channel = Literal["rx", "tx", "report"]  # what this process received, sent, and was told by its peer at the end
 
 ROW = re.compile(
     r"^\[ *(\*?)(\d{1,6})(?:\([^)\]]{0,40}\))?\] +(\d{1,9}\.\d{1,6})- *(\d{1,9}\.\d{1,6}) sec +"
@@ -42,101 +42,6 @@ IGNORED = re.compile(
     r"^(?:\s*$|-{5,}|\$ |rc=|\[ *(?:ID|SUM|FD|CT)|\[SUM-|\[ *\*?\d+\].*(?:out-of-order|Server Report:)|Binding to local"
     r"|(?:Read|Write) buffer size|TOS |Sending \d+ byte|Receiving \d+ byte|TCP congestion|Server listening)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of figures of one flow."""
-
-    flow: str
-    star: bool
-    start: float
-    end: float
-    bytes: int
-    exact: bool  # the bytes were printed to the last digit
-    kind: Literal["read", "write", "udp", "plain"]
-    retransmits: int | None = None
-    rtt_ms: float | None = None
-    cwnd: int | None = None
-    jitter_ms: float | None = None
-    lost: int | None = None
-    datagrams: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    flow: str
-    local: str
-    local_port: int
-    remote: str
-    remote_port: int
-    reverse: bool = False
-
-
-@dataclass
-class Series:
-    """The rows of one flow one way; `conflict` says what cannot be true of them."""
-
-    rows: list[Row] = field(default_factory=list)
-    final: Row | None = None
-    conflict: str = ""
-
-    def add(self, row: Row) -> None:
-        """Rows come in order; one that begins at 0 after others is the total."""
-        if not self.rows:
-            if row.start > 0.0:
-                self.conflict = f"its lines before {row.start:.2f} s are missing"
-            self.rows.append(row)
-            return
-        last = self.rows[-1]
-        if row.start == 0.0:
-            self.final = row
-        elif row == last:
-            return  # the line was repeated
-        elif abs(row.start - last.end) > 0.0151:  # two decimals, rounded at both
-            if not self.conflict:
-                self.conflict = f"between {last.end:.2f} s and {row.start:.2f} s its lines are missing or out of order"
-        else:
-            self.rows.append(row)
-
-    @property
-    def total(self) -> Row | None:
-        return self.final or (self.rows[0] if len(self.rows) == 1 and self.rows[0].start == 0.0 else None)
-
-    @property
-    def end(self) -> float:
-        return self.total.end if self.total else (self.rows[-1].end if self.rows else 0.0)
-
-    @property
-    def seen(self) -> bool:
-        return bool(self.rows)
-
-
-@dataclass
-class Stream:
-    """What one process said of one connection."""
-
-    connection: Connection
-    rx: Series = field(default_factory=Series)
-    tx: Series = field(default_factory=Series)
-    report: Series = field(default_factory=Series)
-    sent: int | None = None  # datagrams
-
-    def series(self, channel: Channel) -> Series:
-        return self.rx if channel == "rx" else self.tx if channel == "tx" else self.report
-
-
-@dataclass
-class Output:
-    """All that one process printed."""
-
-    role: Literal["client", "server", ""] = ""
-    protocol: Literal["tcp", "udp", ""] = ""
-    port: int | None = None
-    streams: list[Stream] = field(default_factory=list)
-    window: int | None = None
-    window_asked: int | None = None
-    foreign: list[str] = field(default_factory=list)  # lines that belong to no known kind
 
 
 def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:

@@ -1,0 +1,114 @@
+"""What a measuring tool is to the rest of the house: every question that anybody asks of one, and nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import Enum
+
+from linkladder.model import End, Experiment, Interval, Protocol
+from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+
+TEST_PORTS = range(5301, 5401)  # documented: what a firewall between the ends must let through
+UDP_PAYLOAD = {4: 1470, 6: 1450}  # bytes of a datagram where a plan names none: iperf's own default, fitting 1500
+
+
+class Need(Enum):
+    """How much is lost where a tool is missing."""
+
+    ALL = "every plan wants it"
+    SOME = "built-in plans go on without it, and say what they left out"
+    NONE = "only plans that name it want it"
+
+
+class Live:
+    """One process's lines as they come: provisional, cheap, and never an exception.
+
+    A parser of its own for every process; each gives the sum over the flows that its process *receives*, once every
+    flow has reported the second, so that with both ends' lines each direction comes exactly once.
+    """
+
+    @property
+    def complete(self) -> bool:
+        """Has this process told all that it will of every flow?  Then there is nothing to wait for."""
+        return False
+
+    def feed(self, line: str) -> list[Interval]:
+        """The seconds that this line makes whole."""
+        return []
+
+    def round_trip(self, line: str) -> float | None:
+        """The round trip in ms that this line tells of."""
+        return None
+
+
+class Tool(ABC):
+    """One measuring program.  A room of `linkladder.tools` has one of these, and `registry` one line for it."""
+
+    name: str  # in plans, documents and requests, and the program whose version counts
+    aliases: tuple[str, ...] = ()  # other names on the command line
+    companions: tuple[str, ...] = ()  # programs that must be there too
+    packages: Mapping[str, str]  # by system: what brings it
+    oldest: tuple[int, ...] = ()
+    need = Need.NONE
+    without = ""  # what cannot be measured without it, in words
+    version_argv: tuple[str, ...]
+
+    protocols: tuple[Protocol, ...]  # the first is meant where a plan names none
+    keys: Mapping[Protocol, frozenset[str]]  # what an experiment may say besides what every one may
+
+    loads = True  # it fills the path, or tries to: both ends are watched, and a ping may go beside it
+    every_second = False  # it prints each second, so that one that is silent hangs
+    afterthought = 0.05  # seconds in which a server may still tell its last figures after its clients have ended
+
+    @abstractmethod
+    def version(self, text: str) -> str:
+        """'2.1.8' of what `version_argv` printed; '' where that is not this tool; 'present' where it tells none."""
+
+    @abstractmethod
+    def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
+        """Which end runs what; Unavailable says why it cannot be."""
+
+    def server_argv(self, exp: Experiment, versions: ToolVersions, bind: str, port: int) -> tuple[str, ...]:
+        """The server's command, at the end whose versions these are; () where there is no server."""
+        return ()
+
+    @abstractmethod
+    def client_argv(
+        self, exp: Experiment, versions: ToolVersions, where: Layout, local: str, remote: str, port: int, index: int
+    ) -> tuple[str, ...]:
+        """The command of client `index`; `local` is the address of the end that runs it, `remote` the other's."""
+
+    def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
+        """The server's ports of a trial's TCP connections that carry payload."""
+        return ()
+
+    def seconds(self, exp: Experiment) -> float:
+        """How long the clients run."""
+        return exp.warmup + exp.duration
+
+    def accountable(self, exp: Experiment) -> bool:
+        """Whether its bytes can be held against what the interfaces counted."""
+        return False
+
+    def label(self, exp: Experiment) -> tuple[str, ...]:
+        """How an experiment's id begins."""
+        return self.name, exp.protocol.value
+
+    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
+        return Live()
+
+    @abstractmethod
+    def finish(
+        self,
+        exp: Experiment,
+        where: Layout,
+        server: tuple[str, str],
+        clients: tuple[tuple[str, str], ...],
+        expect: Expectation,
+    ) -> Outcome:
+        """The verdict on one trial, of what server and clients printed on stdout and stderr."""
+
+    @abstractmethod
+    def read_saved(self, text: str, demands: Demands) -> Outcome:
+        """Output that somebody saved, of either end."""

@@ -1,0 +1,80 @@
+"""iperf 2, from 2.0.13 on.
+
+Forward, the client is near and the server far.  Reverse, TCP with 2.1 or newer at both ends and the default socket
+buffer uses -R from near.  With a window the roles are swapped instead (client far, server near), because iperf sets
+only the send buffer at its client and the receive buffer at its server, so that -R would leave the receiver's alone.
+UDP and older iperfs are swapped too.  Duplex needs --full-duplex (2.1 at both ends, TCP, the default buffer).
+A trial uses one port.
+"""
+
+from __future__ import annotations
+
+import re
+
+from linkladder.model import End, Experiment, Protocol
+from linkladder.tools import acceptance, complaints, saved
+from linkladder.tools.contract import Live, Need, Tool
+from linkladder.tools.iperf2 import argv, csv_lines, lines
+from linkladder.tools.iperf2.live import Seconds
+from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+
+STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load"})
+VERSION = re.compile(r"iperf version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
+
+
+class Iperf2(Tool):
+    name = "iperf"
+    aliases = ("iperf2",)
+    packages = {"FreeBSD": "iperf", "Linux": "iperf"}
+    oldest = argv.OLDEST
+    need = Need.ALL
+    without = "nothing can be measured without it"
+    version_argv = ("iperf", "-v")
+    protocols = (Protocol.TCP, Protocol.UDP)
+    keys = {Protocol.TCP: STREAMS, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
+    every_second = True
+    afterthought = 0.5
+
+    def version(self, text: str) -> str:
+        match = VERSION.search(text)
+        return ".".join(str(int(n)) for n in match.groups()) if match else ""
+
+    def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
+        return argv.layout(exp, near, far)
+
+    def server_argv(self, exp: Experiment, versions: ToolVersions, bind: str, port: int) -> tuple[str, ...]:
+        return argv.server(exp, bind, port)
+
+    def client_argv(
+        self, exp: Experiment, versions: ToolVersions, where: Layout, local: str, remote: str, port: int, index: int
+    ) -> tuple[str, ...]:
+        return argv.client(exp, where, local, remote, port)
+
+    def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
+        return (port,) if exp.protocol == Protocol.TCP else ()
+
+    def accountable(self, exp: Experiment) -> bool:
+        return True
+
+    def label(self, exp: Experiment) -> tuple[str, ...]:
+        return exp.protocol.value, f"{exp.streams}s"
+
+    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
+        return Seconds(exp, where, end)
+
+    def finish(
+        self,
+        exp: Experiment,
+        where: Layout,
+        server: tuple[str, str],
+        clients: tuple[tuple[str, str], ...],
+        expect: Expectation,
+    ) -> Outcome:
+        said = complaints.listen(server[1], *(errors for _, errors in clients))
+        client = lines.parse("".join(out for out, _ in clients), "client")
+        return acceptance.finish(exp, where, lines.parse(server[0], "server"), client, said, expect)
+
+    def read_saved(self, text: str, demands: Demands) -> Outcome:
+        output = csv_lines.parse(text) if csv_lines.looks_like(text) else lines.parse(text)
+        linux = "icwnd/mss/irtt" in text or "Cwnd/RTT" in text  # FreeBSD's has no TCP statistics
+        return saved.read(output, demands, "Linux" if linux else "")

@@ -1,0 +1,79 @@
+"""netperf, from 2.7 on: TCP_STREAM and TCP_RR.
+
+A stream runs netperf at the *receiver* (as TCP_MAERTS), so that its interim results are what arrived; TCP_RR runs
+where the requests start.  Each session is a process of its own, and its data connection uses a port after the
+control port, inside the documented range.
+
+Percentiles cannot be added up over sessions.  With one session they are exact; with more they are the largest of the
+sessions' figures, which the true one cannot exceed.  Mean, minimum and maximum are exact.
+"""
+
+from __future__ import annotations
+
+import re
+
+from linkladder.model import End, Experiment, Protocol
+from linkladder.tools import complaints
+from linkladder.tools.contract import Live, Need, Tool
+from linkladder.tools.netperf import argv, result, saved
+from linkladder.tools.netperf.live import Interims
+from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+
+ALWAYS = frozenset({"window", "duration", "warmup", "ping_under_load"})
+VERSION = re.compile(r"[Nn]etperf [Vv]ersion (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
+
+
+class Netperf(Tool):
+    name = "netperf"
+    companions = ("netserver",)
+    packages = {"FreeBSD": "netperf", "Linux": "netperf"}
+    oldest = argv.OLDEST
+    need = Need.SOME
+    without = "transaction tests are left out"
+    version_argv = ("netperf", "-V")
+    protocols = (Protocol.TCP, Protocol.RR)
+    keys = {
+        Protocol.TCP: ALWAYS | {"streams", "write_size", "incompressible"},
+        Protocol.RR: ALWAYS | {"sessions", "request", "response"},
+    }
+
+    def version(self, text: str) -> str:
+        match = VERSION.search(text)
+        return ".".join(str(int(n)) for n in match.groups() if n is not None) if match else ""
+
+    def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
+        return argv.layout(exp, near, far)
+
+    def server_argv(self, exp: Experiment, versions: ToolVersions, bind: str, port: int) -> tuple[str, ...]:
+        return argv.server(bind, port)
+
+    def client_argv(
+        self, exp: Experiment, versions: ToolVersions, where: Layout, local: str, remote: str, port: int, index: int
+    ) -> tuple[str, ...]:
+        return argv.client(exp, local, remote, port, index)
+
+    def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
+        sessions = exp.sessions if exp.protocol == Protocol.RR else exp.streams
+        return tuple(argv.data_port(port, index) for index in range(sessions))
+
+    def label(self, exp: Experiment) -> tuple[str, ...]:
+        if exp.protocol == Protocol.RR:
+            return "rr", f"{exp.sessions}x{exp.request}"
+        return f"netperf-{exp.protocol}", f"{exp.streams}s"
+
+    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
+        return Interims(exp) if end == where.client else Live()
+
+    def finish(
+        self,
+        exp: Experiment,
+        where: Layout,
+        server: tuple[str, str],
+        clients: tuple[tuple[str, str], ...],
+        expect: Expectation,
+    ) -> Outcome:
+        said = complaints.listen(server[1], *(errors for _, errors in clients))
+        return result.finish(exp, where, tuple(out for out, _ in clients), said, expect)
+
+    def read_saved(self, text: str, demands: Demands) -> Outcome:
+        return saved.read(text, demands)

@@ -1,0 +1,71 @@
+"""Who runs netperf how, and its exact commands."""
+
+from __future__ import annotations
+
+from linkladder.model import Direction, End, Experiment, Protocol
+from linkladder.tools.addresses import family, number
+from linkladder.tools.contract import TEST_PORTS
+from linkladder.tools.records import Layout, ToolVersions, Unavailable
+
+OLDEST = (2, 7)
+RANDOM = "/dev/urandom"
+RANDOM_WIDTH = 64  # buffers of RANDOM_WRITE bytes, filled once and sent in turn: more than a compressor looks back
+RANDOM_WRITE = 128 << 10
+SELECTORS = {
+    Protocol.TCP: "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,"
+    "LSR_SIZE_END,RSS_SIZE_END,REMOTE_TRANSPORT_RETRANS",
+    Protocol.RR: "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,"
+    "P99_LATENCY,MAX_LATENCY,STDDEV_LATENCY,LSS_SIZE_END,RSR_SIZE_END,LSR_SIZE_END,RSS_SIZE_END",
+}
+
+
+def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
+    if exp.protocol not in (Protocol.TCP, Protocol.RR):
+        raise Unavailable(f"netperf is used for tcp and rr, not {exp.protocol}")
+    for end, versions in ((End.NEAR, near), (End.FAR, far)):
+        version = versions.of("netperf")
+        if version is None:
+            raise Unavailable(f"netperf is not installed at the {end} end")
+        if version < OLDEST:
+            raise Unavailable(f"netperf {'.'.join(map(str, version))} at the {end} end is too old: 2.7 is needed")
+    if exp.direction == Direction.DUPLEX:
+        raise Unavailable("netperf measures one way at a time: use iperf for full duplex")
+    forward = exp.direction == Direction.FORWARD
+    if exp.protocol == Protocol.RR:
+        client, server = (End.NEAR, End.FAR) if forward else (End.FAR, End.NEAR)
+        return Layout(server, client, clients=max(1, exp.sessions), protocol_port="tcp")
+    client, server = (End.FAR, End.NEAR) if forward else (End.NEAR, End.FAR)  # netperf at the receiver
+    return Layout(server, client, clients=max(1, exp.streams), protocol_port="tcp")
+
+
+def server(bind: str, port: int) -> tuple[str, ...]:
+    return ("netserver", "-D", f"-{family(bind)}", "-L", bind, "-p", str(port))
+
+
+def client(exp: Experiment, local: str, remote: str, port: int, index: int) -> tuple[str, ...]:
+    """Session `index`; its data connection goes to a port of its own beside the control port."""
+    ip = family(local)
+    argv = ["netperf", f"-{ip}", "-H", f"{remote},{ip}", "-L", f"{local},{ip}", "-p", str(port)]
+    argv += ["-t", "TCP_RR" if exp.protocol == Protocol.RR else "TCP_MAERTS"]
+    argv += ["-l", number(max(1.0, round(exp.warmup + exp.duration))), "-D", "-1", "-P", "0", "-j"]
+    if exp.dscp:
+        argv += ["-Y", f"{exp.dscp << 2},{exp.dscp << 2}"]
+    size = exp.write_size
+    if exp.incompressible:
+        size = size or RANDOM_WRITE
+        argv += ["-F", f"{RANDOM},{RANDOM}", "-W", f"{RANDOM_WIDTH},{RANDOM_WIDTH}"]
+    argv += ["--", "-P", f"0,{data_port(port, index)}"]
+    if exp.protocol == Protocol.RR:
+        argv += ["-D", "-r", f"{exp.request},{exp.response}"]
+    elif size is not None:
+        argv += ["-m", f"{size},{size}", "-M", f"{size},{size}"]
+    if exp.window is not None:
+        argv += ["-s", str(exp.window), "-S", str(exp.window)]
+    return (*argv, "-k", SELECTORS[exp.protocol])
+
+
+def data_port(port: int, index: int) -> int:
+    """The port of a netperf session's data connection: those after the control port, inside the documented range."""
+    if port not in TEST_PORTS:
+        return port + 1 + index
+    return TEST_PORTS[(port - TEST_PORTS.start + 1 + index) % len(TEST_PORTS)]

@@ -1,0 +1,97 @@
+"""netperf's output: interim results and selectors of one session."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
+INTERIM = re.compile(rf"^NETPERF_(INTERIM_RESULT|INTERVAL|ENDING)\[(\d{{1,7}})\]={NUMBER}$")
+UNITS = re.compile(r"^NETPERF_UNITS\[(\d{1,7})\]=(\S{1,20})$")
+SELECTOR = re.compile(r"^([A-Z][A-Z0-9_]{2,40})=(\S{0,40})$")
+VALUE = re.compile(rf"^{NUMBER}$")
+SCALES = {"10^3bits/s": 125.0, "10^6bits/s": 125e3, "10^9bits/s": 125e6, "Trans/s": 1.0, "Bytes/s": 1.0}  # to a second
+JOINT = 0.05  # seconds between one interim result's end and the next one's begin
+PARTS = {"INTERIM_RESULT": "rate", "INTERVAL": "interval", "ENDING": "ending"}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What was done between two moments of the wall clock: bytes or transactions."""
+
+    start: float
+    end: float
+    amount: float
+
+
+@dataclass
+class Session:
+    """One netperf process."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    foreign: list[str] = field(default_factory=list)
+    conflict: str = ""
+
+    def number(self, name: str) -> float | None:
+        text = self.values.get(name, "")
+        return float(text) if VALUE.match(text) else None
+
+
+@dataclass
+class _Interim:
+    rate: float | None = None
+    units: str = ""
+    interval: float | None = None
+    ending: float | None = None
+
+    def too_short(self) -> bool:
+        """A last result of under half a millisecond is printed with an interval of 0.000: whole, and of no weight."""
+        return self.interval == 0 and self.rate is not None and self.ending is not None and self.units in SCALES
+
+    def piece(self) -> Piece | None:
+        if self.rate is None or not self.interval or self.ending is None or self.units not in SCALES:
+            return None
+        if not 0 < self.interval < 1e6:
+            return None
+        return Piece(self.ending - self.interval, self.ending, self.rate * SCALES[self.units] * self.interval)
+
+
+def parse(text: str) -> Session:
+    """Interim results in order and the selectors; an interim result counts only when all four lines are there."""
+    session = Session()
+    seen: dict[int, _Interim] = {}
+    for line in text.splitlines():
+        line = line.strip()
+        if match := INTERIM.match(line):
+            one = seen.setdefault(int(match[2]), _Interim())
+            part, value = PARTS[match[1]], float(match[3])
+            if getattr(one, part) not in (None, value):
+                session.conflict = session.conflict or f"interim result {match[2]} is given twice"
+            setattr(one, part, value)
+        elif match := UNITS.match(line):
+            seen.setdefault(int(match[1]), _Interim()).units = match[2]
+        elif match := SELECTOR.match(line):
+            if session.values.get(match[1], match[2]) != match[2]:
+                session.conflict = f"{match[1]} is given twice, as {session.values[match[1]]} and as {match[2]}"
+            session.values[match[1]] = match[2]
+        elif line and not line.startswith(("MIGRATED", "$ ", "rc=")):
+            session.foreign.append(line)
+    _join(session, seen)
+    return session
+
+
+def _join(session: Session, seen: dict[int, _Interim]) -> None:
+    for place, number in enumerate(sorted(seen)):
+        if place != number:
+            session.conflict = session.conflict or f"interim result {place} is missing"
+        piece = seen[number].piece()
+        last = session.pieces[-1].end if session.pieces else None
+        if seen[number].too_short() and number == max(seen):
+            continue
+        if piece is None:
+            session.conflict = session.conflict or f"interim result {number} is not whole"
+        elif last is not None and abs(piece.start - last) > JOINT:
+            session.conflict = session.conflict or f"interim result {number} does not begin where the last one ended"
+        else:
+            session.pieces.append(piece)

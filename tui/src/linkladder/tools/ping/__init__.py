@@ -1,0 +1,67 @@
+"""ping: round trips, and what packets that may not be fragmented say of the path's MTU.
+
+It has no server.  DF is one ping for each MTU, one after the other.  A Linux end remembers for ten minutes what a
+router said of an MTU, and its DF probes repeat it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from linkladder.model import End, Experiment, Protocol
+from linkladder.tools.contract import Live, Need, Tool
+from linkladder.tools.ping import argv, lines, result, saved
+from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+
+VERSION = re.compile(r"iputils[- ]?s?(\d{1,10})")
+
+
+class Ping(Tool):
+    name = "ping"
+    packages = {"FreeBSD": "", "Linux": "iputils-ping"}
+    need = Need.ALL
+    without = "nothing can be measured without it"
+    version_argv = ("ping", "-V")
+    protocols = (Protocol.ECHO, Protocol.DF)
+    keys = {Protocol.ECHO: frozenset({"count", "interval"}), Protocol.DF: frozenset({"sizes"})}
+    loads = False
+
+    def version(self, text: str) -> str:
+        match = VERSION.search(text)
+        return match[1] if match else "present"
+
+    def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
+        return argv.layout(exp, near, far)
+
+    def client_argv(
+        self, exp: Experiment, versions: ToolVersions, where: Layout, local: str, remote: str, port: int, index: int
+    ) -> tuple[str, ...]:
+        mtu = exp.sizes[index] if exp.protocol == Protocol.DF else None
+        return argv.ping_argv(versions.os, local, remote, exp.count, exp.interval, mtu, exp.dscp)
+
+    def seconds(self, exp: Experiment) -> float:
+        return argv.seconds(exp)
+
+    def label(self, exp: Experiment) -> tuple[str, ...]:
+        return ("path-mtu" if exp.protocol == Protocol.DF else "round-trip",)
+
+    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
+        return RoundTrips()
+
+    def finish(
+        self,
+        exp: Experiment,
+        where: Layout,
+        server: tuple[str, str],
+        clients: tuple[tuple[str, str], ...],
+        expect: Expectation,
+    ) -> Outcome:
+        return result.finish(exp, clients, expect)
+
+    def read_saved(self, text: str, demands: Demands) -> Outcome:
+        return saved.read(text)
+
+
+class RoundTrips(Live):
+    def round_trip(self, line: str) -> float | None:
+        return lines.reply(line.strip())

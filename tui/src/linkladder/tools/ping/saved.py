@@ -1,0 +1,34 @@
+"""ping's saved output."""
+
+from __future__ import annotations
+
+from linkladder.model import Fault
+from linkladder.tools import complaints
+from linkladder.tools.ping.lines import HEADER, parse, rtt
+from linkladder.tools.records import Outcome
+from linkladder.tools.saved import no_result
+
+
+def read(text: str) -> Outcome:
+    """One ping's output."""
+    headers = sum(1 for line in text.splitlines() if HEADER.match(line.strip()))
+    if headers > 1:
+        return no_result(f"it holds {headers} pings: one at a time can be read")
+    series = parse(text)
+    if series.replies:
+        figures = rtt(series)
+        if series.sent is None:
+            return no_result("it has no summary line, so that nobody knows how many pings were sent")
+        if series.received is not None and series.received != figures.received:
+            return no_result(f"its summary counts {series.received} answers, {figures.received} are there")
+        lost = figures.sent - figures.received
+        return Outcome(True, rtt=figures, warnings=(f"{lost} pings were not answered",) if lost else ())
+    if series.too_long:
+        told = f" (the MTU is {series.told_mtu})" if series.told_mtu else ""
+        return no_result(f"the packets are too long for the path{told}", Fault.PATH)
+    said = complaints.listen(complaints.known(series.foreign))
+    if said.lines:
+        return no_result(f"{said.plain}: {said.quoted}", said.fault or Fault.TOOL)
+    if series.sent is None:
+        return no_result("it holds no ping")
+    return no_result(f"none of {series.sent} pings was answered", Fault.PATH)

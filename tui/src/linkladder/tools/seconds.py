@@ -1,0 +1,78 @@
+"""Second by second: flows laid over one another, and rates over the seconds that count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from linkladder.model import Direction, Experiment, Flow, Interval
+
+EDGE = 0.02  # seconds: two printed decimals, and a clock that is read a little late
+
+
+def counted(exp: Experiment, start: float, end: float) -> bool:
+    """Whole seconds after the warm-up, and a partial one at the end."""
+    return (
+        start >= exp.warmup - EDGE
+        and start < exp.warmup + exp.duration - EDGE
+        and (end <= exp.warmup + exp.duration + EDGE)
+    )
+
+
+def together(flows: Iterable[Sequence[Interval]], way: Direction) -> list[Interval]:
+    """Second by second over all flows; it counts where every part of it counts."""
+    seconds: dict[int, list[Interval]] = {}
+    for one in flows:
+        for interval in one:
+            seconds.setdefault(round(interval.start), []).append(interval)
+    summed = []
+    for _, parts in sorted(seconds.items()):
+        rtts = [p.rtt_ms for p in parts if p.rtt_ms is not None]
+        lost, datagrams, jitter = losses_of(parts)
+        summed.append(
+            Interval(
+                min(p.start for p in parts),
+                max(p.end for p in parts),
+                sum(p.bytes for p in parts),
+                way,
+                all(p.counted for p in parts),
+                known_sum(p.retransmits for p in parts),
+                sum(rtts) / len(rtts) if rtts else None,
+                known_sum(p.cwnd for p in parts),
+                lost,
+                datagrams,
+                jitter,
+            )
+        )
+    return summed
+
+
+def rate(intervals: Sequence[Interval]) -> float:
+    """Counted bytes over the counted span."""
+    good = [i for i in intervals if i.counted]
+    span = max((i.end for i in good), default=0.0) - min((i.start for i in good), default=0.0)
+    return sum(i.bytes for i in good) * 8 / span if span > 0 else 0.0
+
+
+def losses(flows: Sequence[Flow]) -> tuple[int | None, int | None, float | None]:
+    """Over all flows, in the counted window; the jitter is the flows' mean."""
+    jitters = [f.jitter_ms for f in flows if f.jitter_ms is not None]
+    return (
+        known_sum(f.lost for f in flows),
+        known_sum(f.datagrams for f in flows),
+        sum(jitters) / len(jitters) if jitters else None,
+    )
+
+
+def losses_of(parts: Sequence[Interval]) -> tuple[int | None, int | None, float | None]:
+    jitters = [p.jitter_ms for p in parts if p.jitter_ms is not None and (p.datagrams or 0) > 0]
+    return (
+        known_sum(p.lost for p in parts),
+        known_sum(p.datagrams for p in parts),
+        sum(jitters) / len(jitters) if jitters else None,
+    )
+
+
+def known_sum(values: Iterable[int | None]) -> int | None:
+    """None where nothing is known."""
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None
