@@ -56,6 +56,9 @@ class Netperf(Tool):
         sessions = exp.sessions if exp.protocol == Protocol.RR else exp.streams
         return tuple(argv.data_port(port, index) for index in range(sessions))
 
+    def accountable(self, exp: Experiment) -> bool:
+        return exp.protocol == Protocol.TCP
+
     def label(self, exp: Experiment) -> tuple[str, ...]:
         if exp.protocol == Protocol.RR:
             return "rr", f"{exp.sessions}x{exp.request}"
