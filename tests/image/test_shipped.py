@@ -149,7 +149,7 @@ def test_rings_of_every_port_are_set() -> None:
 def test_manifest_is_what_the_files_say_and_the_doctor_reads_it() -> None:
     done = subprocess.run([sys.executable, TOP / "image/manifest.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    from linkladder.tunables import parse
+    from linkladder.settings.tunables import parse
 
     text = (OVERLAY / "usr/local/share/linkladder/tunables.json").read_text()
     assert json.loads(text)["schema"] == "linkladder-tunables/1"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import doctor, host, tunables
+from linkladder import doctor, host
 from linkladder.doctor import State
 from linkladder.model import HostFacts, Nic
+from linkladder.settings import tunables
 
 FACTS = HostFacts(
     name="alpha",

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import cli, doctor, host, tunables
+from linkladder import cli, doctor, host
 from linkladder.model import HostFacts, Nic
+from linkladder.settings import tunables
 
 MANIFEST = Path(__file__).parents[2] / "overlay/usr/local/share/linkladder/tunables.json"
 OVERLAY = MANIFEST.parents[4]

@@ -311,11 +311,11 @@ def now():
 changes = [settings.mtu('v0', 9000), settings.flag('v0', 'txcsum', False), settings.sysctl('net.ipv4.tcp_sack', 0)]
 async def main():
     print(*now())
-    async with settings.lease(changes):
+    async with settings.Lease(changes):
         print(*now())
     print(*now())
     try:
-        async with settings.lease([settings.mtu('v0', 1400), settings.sysctl('net.ipv4.tcp_rmem', '1 2 3')]):
+        async with settings.Lease([settings.mtu('v0', 1400), settings.sysctl('net.ipv4.tcp_rmem', '1 2 3')]):
             print('never')
     except Exception as error:
         print(error.title)
@@ -333,7 +333,7 @@ def test_a_killed_lease_on_a_real_interface_is_put_back_by_the_next_start(namesp
     code = """
 from linkladder import settings
 async def main():
-    async with settings.lease([settings.mtu('v0', 8000), settings.flag('v0', 'gro', False)]):
+    async with settings.Lease([settings.mtu('v0', 8000), settings.flag('v0', 'gro', False)]):
         print('held', flush=True)
         time.sleep(60)
 asyncio.run(main())

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import host, journal, privilege, settings
+from linkladder import host, privilege, settings
 from linkladder.errors import LinkladderError
+from linkladder.settings import journal
 
 BEFORE = {
     "mtu vmx1": "1500",
@@ -97,7 +98,7 @@ def journal_of(folder: Path) -> Path:
 
 
 async def test_changes_hold_inside_and_are_gone_after(kernel: Kernel, own_state: Path) -> None:
-    async with settings.lease(CHANGES):
+    async with settings.Lease(CHANGES):
         assert kernel.all()["mtu vmx1"] == "9000"
         assert kernel.all()["flag vmx1:txcsum"] == "off"
         assert kernel.all()["flag vmx1:tso"] == "off"  # went along
@@ -108,14 +109,14 @@ async def test_changes_hold_inside_and_are_gone_after(kernel: Kernel, own_state:
 
 async def test_an_error_inside_puts_back_and_passes_on(kernel: Kernel) -> None:
     with pytest.raises(ZeroDivisionError):
-        async with settings.lease(CHANGES):
+        async with settings.Lease(CHANGES):
             raise ZeroDivisionError
     assert kernel.all() == BEFORE
 
 
 async def test_cancelling_puts_back(kernel: Kernel) -> None:
     async def hold() -> None:
-        async with settings.lease(CHANGES):
+        async with settings.Lease(CHANGES):
             await asyncio.sleep(60)
 
     task = asyncio.create_task(hold())
@@ -130,7 +131,7 @@ async def test_cancelling_puts_back(kernel: Kernel) -> None:
 async def test_a_refused_change_undoes_those_before_it_and_is_named(kernel: Kernel, own_state: Path) -> None:
     kernel.refuse = {"sysctl a"}
     with pytest.raises(LinkladderError) as caught:
-        async with settings.lease(CHANGES):
+        async with settings.Lease(CHANGES):
             raise AssertionError("never reached")
     assert "sysctl a could not be set to 2" in str(caught.value)
     assert "the driver will not" in str(caught.value)
@@ -141,14 +142,14 @@ async def test_a_refused_change_undoes_those_before_it_and_is_named(kernel: Kern
 async def test_a_value_that_did_not_take_is_named(kernel: Kernel) -> None:
     kernel.ignore = {"mtu vmx1"}
     with pytest.raises(LinkladderError, match=r"mtu vmx1 did not take 9000\n.*reads back as 1500"):
-        async with settings.lease(CHANGES):
+        async with settings.Lease(CHANGES):
             raise AssertionError("never reached")
     assert kernel.all() == BEFORE
 
 
 async def test_a_setting_that_is_not_there_changes_nothing(kernel: Kernel, own_state: Path) -> None:
     with pytest.raises(LinkladderError, match="sysctl nosuch does not exist"):
-        async with settings.lease([*CHANGES, settings.sysctl("nosuch", 1)]):
+        async with settings.Lease([*CHANGES, settings.sysctl("nosuch", 1)]):
             raise AssertionError("never reached")
     assert kernel.writes == 0
     assert not journal_of(own_state).exists()
@@ -157,13 +158,13 @@ async def test_a_setting_that_is_not_there_changes_nothing(kernel: Kernel, own_s
 async def test_a_lease_within_a_lease_is_refused_and_harms_nothing(
     kernel: Kernel,
 ) -> None:
-    async with settings.lease(CHANGES):
+    async with settings.Lease(CHANGES):
         with pytest.raises(LinkladderError, match="another lease"):
             await settings.Lease([settings.sysctl("b", "newreno")]).acquire()
         assert await settings.recover() == ()
         assert kernel.all()["mtu vmx1"] == "9000"
     assert kernel.all() == BEFORE
-    async with settings.lease(CHANGES):
+    async with settings.Lease(CHANGES):
         pass
 
 
@@ -219,7 +220,7 @@ kernel = Kernel(Path({path!r}))
 kernel.die_before, kernel.die_after = {before}, {after}
 kernel.install()
 async def main():
-    async with settings.lease(CHANGES):
+    async with settings.Lease(CHANGES):
         pass
 asyncio.run(main())
 """
@@ -254,7 +255,7 @@ async def test_a_crashed_lease_is_put_back_by_the_next_lease_too(kernel: Kernel,
     assert crash(kernel, own_state, -1, 1) == -signal.SIGKILL
     assert kernel.all() != BEFORE
     assert settings.left_behind()
-    async with settings.lease([settings.sysctl("b", "newreno")]):
+    async with settings.Lease([settings.sysctl("b", "newreno")]):
         assert kernel.all() == {**BEFORE, "sysctl b": "newreno"}
         assert not settings.left_behind()  # held, not left
     assert kernel.all() == BEFORE

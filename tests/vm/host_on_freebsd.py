@@ -193,7 +193,7 @@ def now() -> list[str | None]:
 
 def leases() -> object:
     async def use() -> list[str | None]:
-        async with settings.lease(CHANGES):
+        async with settings.Lease(CHANGES):
             return now()
 
     before = now()
@@ -208,7 +208,7 @@ def a_killed_lease_is_put_back() -> object:
 import asyncio, time
 from linkladder import settings
 async def main():
-    async with settings.lease([settings.mtu({NIC!r}, 4000), settings.flag({NIC!r}, "rxcsum", False)]):
+    async with settings.Lease([settings.mtu({NIC!r}, 4000), settings.flag({NIC!r}, "rxcsum", False)]):
         print("held", flush=True)
         time.sleep(60)
 asyncio.run(main())
@@ -228,7 +228,7 @@ asyncio.run(main())
 
 def a_setting_that_cannot_be_is_named() -> object:
     async def use() -> None:  # the stack named rack is a module that nothing has loaded
-        async with settings.lease([settings.mtu(NIC, 4000), settings.sysctl("net.inet.tcp.functions_default", "rack")]):
+        async with settings.Lease([settings.mtu(NIC, 4000), settings.sysctl("net.inet.tcp.functions_default", "rack")]):
             raise AssertionError("a stack that is not there was taken")
 
     before = now()

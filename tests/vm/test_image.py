@@ -23,7 +23,7 @@ STATUS = re.compile("|".join(map(re.escape, PERMITTED)) + "|in force|kernel lack
 OF_VMX = {f"vmx{unit} {flag}" for unit in (0, 1) for flag in ("tso", "tso6", "lro", "rxcsum", "txcsum")}
 OF_VMX |= {f"dev.vmx.{unit}.iflib.override_n{way}xds" for unit in (0, 1) for way in "rt"}
 DOCTOR = (
-    "/usr/local/bin/python3 -c 'import json; from linkladder.tunables import settings_in_force as s; "
+    "/usr/local/bin/python3 -c 'import json; from linkladder.settings.tunables import settings_in_force as s; "
     'print("JSON" + json.dumps([[o.name, o.status, o.current] for o in s()]))\''
 )
 

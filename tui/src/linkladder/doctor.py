@@ -36,8 +36,8 @@ from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts
+from linkladder.settings.tunables import InForce, settings_in_force
 from linkladder.tools import TOOLS, Need
-from linkladder.tunables import InForce, settings_in_force
 
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer

@@ -25,6 +25,12 @@ class HeldFile:
     def mine(self) -> bool:
         return self._file is not None
 
+    @property
+    def descriptor(self) -> int:
+        """What a process that is to hold it too must inherit."""
+        assert self._file is not None
+        return self._file
+
     def take(self) -> bool:
         """Whether it is ours now, or was already."""
         if self._file is not None:

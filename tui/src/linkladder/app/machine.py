@@ -23,7 +23,7 @@ class Machine:
 
     def settings(self) -> tuple[Setting, ...]:
         """What is shipped and whether it is in force; then the offloads that nothing was shipped for."""
-        from linkladder.tunables import settings_in_force
+        from linkladder.settings.tunables import settings_in_force
 
         rows = [
             Setting(s.name, s.shipped, s.current, s.in_force, "" if s.in_force else s.status, s.why)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkladder import codec, state
+from linkladder import codec, locks
 from linkladder.errors import EnvironmentFault
 
 NAME = "settings.journal"
@@ -38,26 +37,25 @@ class Journal:
     """The record in a state folder, and the lock that a living lease holds; the kernel drops it when we die."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._path = folder / NAME
-        self._lock: int | None = None
+        self.folder = folder.absolute()
+        self._path = self.folder / NAME
+        self._lock = locks.HeldFile(self.folder / LOCK)
 
     def lock(self) -> bool:
         """False if a living lease has it."""
-        state.ensure(self._folder)
-        descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return False
-        self._lock = descriptor
-        return True
+        return not self._lock.mine and self._lock.take()
 
     def unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.release()
+
+    @property
+    def descriptor(self) -> int:
+        """The lock's, for a process that is to hold it too."""
+        return self._lock.descriptor
+
+    def lent(self) -> bool:
+        """Whether a living lease, or its undo, has the lock."""
+        return locks.held(self.folder / LOCK)
 
     def exists(self) -> bool:
         return self._path.exists()
@@ -103,7 +101,7 @@ class Journal:
         self._sync_folder()
 
     def _sync_folder(self) -> None:
-        descriptor = os.open(self._folder, os.O_RDONLY)
+        descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

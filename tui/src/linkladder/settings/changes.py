@@ -1,0 +1,113 @@
+"""Reading, making and reversing changes; reading needs no privilege, the rest goes through the privileged helper."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkladder import host, privilege
+from linkladder.errors import EnvironmentFault
+from linkladder.settings.journal import Entry
+
+FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
+PASSES = 3  # putting back one offload can need another to be back first
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting and the value wanted; make it with mtu(), flag() or sysctl()."""
+
+    kind: str  # "mtu" | "flag" | "sysctl", as host.setting() knows them
+    target: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.target} {self.value}"
+
+
+def mtu(interface: str, size: int) -> Change:
+    return Change("mtu", interface, str(size))
+
+
+def flag(interface: str, name: str, on: bool) -> Change:
+    """An offload: tso, lro, rxcsum, txcsum; gso and gro on Linux."""
+    return Change("flag", f"{interface}:{name}", "on" if on else "off")
+
+
+def sysctl(name: str, value: str | int) -> Change:
+    return Change("sysctl", name, " ".join(str(value).split()))
+
+
+class SettingsError(EnvironmentFault):
+    """A setting could not be changed or put back."""
+
+
+def present(changes: Sequence[Change]) -> tuple[Entry, ...]:
+    """The present value of all that the changes touch, and of the offloads that change along with one."""
+    wanted = {(c.kind, c.target): c.value for c in changes}
+    if len(wanted) < len(changes):
+        raise SettingsError("a setting is to be changed twice", ", ".join(map(str, changes)))
+    entries = []
+    for (kind, target), new in wanted.items():
+        old = host.setting(kind, target)
+        if old is None:
+            raise SettingsError(f"{kind} {target} does not exist here", "", "linkladder facts shows what there is")
+        entries.append(Entry(kind, target, old, new))
+    for interface in dict.fromkeys(c.target.partition(":")[0] for c in changes if c.kind == "flag"):
+        for name in FLAGS:
+            key = ("flag", f"{interface}:{name}")
+            if key not in wanted and (old := host.setting(*key)) is not None:
+                entries.append(Entry(*key, old, None))
+    return tuple(entries)
+
+
+async def make(change: Change) -> None:
+    await _set(change.kind, change.target, change.value)
+
+
+async def verify(change: Change) -> None:
+    """Read it back; SettingsError where it did not take."""
+    found = await asyncio.to_thread(host.setting, change.kind, change.target)
+    if found != change.value:
+        raise SettingsError(
+            f"{change.kind} {change.target} did not take {change.value}", f"it reads back as {found or 'nothing'}"
+        )
+
+
+async def put_back(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Restore old values, last changed first; what already has its old value is not touched."""
+    done: dict[tuple[str, str], str] = {}
+    problems: dict[tuple[str, str], str] = {}
+    for _ in range(PASSES):
+        problems.clear()
+        for entry in reversed(entries):
+            found = await asyncio.to_thread(host.setting, entry.kind, entry.target)
+            if found is None or found == entry.old:
+                continue  # an interface that is gone took its settings with it
+            key = (entry.kind, entry.target)
+            try:
+                await _set(entry.kind, entry.target, entry.old)
+                await verify(Change(entry.kind, entry.target, entry.old))
+                done[key] = f"{entry.kind} {entry.target}: {found} -> {entry.old}"
+            except SettingsError as error:
+                problems[key] = f"{error.title} ({error.cause})"
+        if not problems:
+            return tuple(done.values())
+    raise SettingsError(
+        "settings could not be put back", "; ".join(problems.values()), "run linkladder again as root, or reboot"
+    )
+
+
+async def _set(kind: str, target: str, value: str) -> None:
+    done = await privilege.run(*_request(kind, target, value))
+    if not done.ok:
+        raise SettingsError(f"{kind} {target} could not be set to {value}", done.reason)
+
+
+def _request(kind: str, target: str, value: str) -> tuple[str, ...]:
+    """The helper's verb for a change."""
+    if kind == "flag":
+        interface, _, name = target.partition(":")
+        return ("iface-flags", interface, name if value == "on" else f"-{name}")
+    return ("mtu" if kind == "mtu" else "sysctl", target, value)

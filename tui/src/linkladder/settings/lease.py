@@ -1,0 +1,135 @@
+"""A lease: changes that hold from acquire() to release(), and what puts back those that were left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from linkladder import host, state
+from linkladder.errors import LinkladderError
+from linkladder.settings.changes import Change, SettingsError, make, present, put_back, verify
+from linkladder.settings.journal import Entry, Journal, Record
+from linkladder.settings.undo import Undo
+
+BUSY = 10.0  # seconds that another process may take to put its own back
+
+
+class Lease:
+    """Changes on loan, for an `async with` or acquire() and release() as a pair, each harmless when repeated."""
+
+    def __init__(self, changes: Sequence[Change], undo: Undo | None = None, folder: Path | None = None) -> None:
+        self.changes = tuple(changes)
+        self._undo = undo
+        self._journal = Journal(folder or state.folder())
+        self._entries: tuple[Entry, ...] = ()
+        self._held = False
+
+    async def acquire(self) -> tuple[str, ...]:
+        """Make every change, or none: what was done before a failure is put back before it is told."""
+        if self._held:
+            return self._told()
+        if not self._journal.lock():
+            raise SettingsError("settings are changed already", "another lease holds them", "end that experiment first")
+        try:
+            if leftover := self._journal.read():
+                await put_back(leftover.entries)
+            self._entries = await asyncio.to_thread(present, self.changes)
+            self._journal.write(Record(host.boot_id(), self._entries))
+            if self._undo:
+                await self._undo.arm(self._journal)
+        except BaseException:
+            self._journal.unlock()
+            raise
+        self._held = True
+        try:
+            for change in self.changes:
+                await make(change)
+            for change in self.changes:
+                await verify(change)
+        except BaseException as error:
+            try:
+                await asyncio.shield(asyncio.ensure_future(self.release()))
+            except LinkladderError as second:
+                raise SettingsError(str(second.title), second.cause, second.hint) from error
+            raise
+        return self._told()
+
+    async def renew(self) -> None:
+        """SettingsError where it has run out: then everything has been put back already."""
+        if not self._held:
+            raise SettingsError("there is no lease to renew")
+        if self._undo:
+            await self._undo.renew()
+
+    async def release(self) -> tuple[str, ...]:
+        """Put everything back, and say what was; what cannot be stays journalled for recover()."""
+        if not self._held:
+            return ()
+        try:
+            done = await put_back(self._entries)
+            self._journal.clear()
+        finally:
+            self._held = False
+            if self._undo:
+                await self._undo.stand_down()
+            self._journal.unlock()
+        return done
+
+    async def __aenter__(self) -> Self:
+        await self.acquire()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.shield(asyncio.ensure_future(self.release()))
+
+    def _told(self) -> tuple[str, ...]:
+        return tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in self._entries if e.new is not None)
+
+
+async def recover(folder: Path | None = None) -> tuple[str, ...]:
+    """Put back what a lease left behind when its process died; says what was put back, () if nothing was.
+
+    Does nothing while a living process holds a lease.  After a reboot the kernel is already as it was
+    configured, so only a value that is still the leased one is put back.
+    """
+    journal = Journal(folder or state.folder())
+    if not journal.exists() or not journal.lock():
+        return ()
+    try:
+        record = journal.read()
+        if record is None:
+            return ()
+        entries = record.entries
+        if record.boot != host.boot_id():
+            kept = [e for e in entries if e.new is not None and await asyncio.to_thread(_present, e) == e.new]
+            entries = tuple(kept)
+        done = await put_back(entries)
+        journal.clear()
+        return done
+    finally:
+        journal.unlock()
+
+
+async def settle(folder: Path | None = None) -> None:
+    """No setting is changed when this returns; SettingsError where one cannot be put back, or still is lent."""
+    journal = Journal(folder or state.folder())
+    deadline = asyncio.get_running_loop().time() + BUSY
+    while journal.exists():
+        await recover(folder)
+        if not journal.exists():
+            return
+        if asyncio.get_running_loop().time() > deadline:
+            raise SettingsError("settings are changed", "another process has them on loan", "end that experiment first")
+        await asyncio.sleep(0.1)
+
+
+def left_behind(folder: Path | None = None) -> bool:
+    """Is there something for recover() to put back?"""
+    journal = Journal(folder or state.folder())
+    return journal.exists() and not journal.lent()
+
+
+def _present(entry: Entry) -> str | None:
+    return host.setting(entry.kind, entry.target)

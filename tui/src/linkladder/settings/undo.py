@@ -1,0 +1,122 @@
+"""The dead man's undo: a process of its own that puts a lease's settings back when nobody renews it any more.
+
+`python -m linkladder.settings FOLDER SECONDS` is armed before the first change.  It is told `renew` and `done` on its
+standard input; when that closes, or says nothing for SECONDS, it puts back what the journal in FOLDER says.  It has
+inherited the journal's lock: nobody else touches the settings before holder and undo are both gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+from linkladder import privilege
+from linkladder.errors import LinkladderError
+from linkladder.settings.changes import SettingsError, put_back
+from linkladder.settings.journal import Journal
+
+ARMED = b"armed\n"
+START_LIMIT = 20.0  # seconds that it may take to start on a small busy machine
+LEAVING = 10.0
+TRIES, PAUSE = 5, 1.0  # of putting back
+
+
+class Undo:
+    """The holder's end of the pipe to that process."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._process: asyncio.subprocess.Process | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def arm(self, journal: Journal) -> None:
+        """SettingsError where it does not start; then nothing may be changed."""
+        argv = [sys.executable, "-I", "-m", "linkladder.settings", str(journal.folder), str(self.seconds)]
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True, cwd="/", pass_fds=(journal.descriptor,),
+        )  # fmt: skip
+        assert process.stdout
+        said = b""
+        with contextlib.suppress(TimeoutError):
+            said = await asyncio.wait_for(process.stdout.readline(), START_LIMIT)
+        if said != ARMED:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            raise SettingsError("nothing was changed, as nothing would put it back", "the undo process did not start")
+        self._process = process
+        self._watching = asyncio.create_task(self._replace_when_killed(process, journal))
+
+    async def renew(self) -> None:
+        """SettingsError where it has acted already."""
+        if self._process is None or self._process.returncode is not None:
+            raise SettingsError("the lease had run out, and its settings were put back")
+        self._say(b"renew\n")
+
+    async def stand_down(self) -> None:
+        """Everything is back, or has to wait for recover()."""
+        if self._watching:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
+        if self._process and self._process.stdin:
+            self._say(b"done\n")
+            self._process.stdin.close()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), LEAVING)
+        self._process = self._watching = None
+
+    async def _replace_when_killed(self, process: asyncio.subprocess.Process, journal: Journal) -> None:
+        """One that was killed has put nothing back, and would not."""
+        if await process.wait() < 0:
+            with contextlib.suppress(SettingsError):  # the next renewal tells
+                await self.arm(journal)
+
+    def _say(self, word: bytes) -> None:
+        if self._process and self._process.stdin:
+            with contextlib.suppress(OSError, RuntimeError):
+                self._process.stdin.write(word)
+
+
+def main(folder: Path, seconds: float) -> int:
+    """0: the settings are as they were."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    privilege.restrict()
+    os.write(1, ARMED)
+    if _wait(0, seconds) == "done":
+        return 0
+    return asyncio.run(_put_back(Journal(folder)))
+
+
+def _wait(source: int, seconds: float) -> str:
+    """'done', 'closed' or 'silent'."""
+    deadline, rest = time.monotonic() + seconds, b""
+    while (left := deadline - time.monotonic()) > 0:
+        if not select.select([source], [], [], left)[0]:
+            continue
+        data = os.read(source, 4096)
+        if not data:
+            return "closed"
+        *words, rest = (rest + data).split(b"\n")
+        if b"done" in words:
+            return "done"
+        deadline = time.monotonic() + seconds
+    return "silent"
+
+
+async def _put_back(journal: Journal) -> int:
+    for _ in range(TRIES):
+        try:
+            if record := journal.read():
+                await put_back(record.entries)
+                journal.clear()
+            return 0
+        except (LinkladderError, OSError):
+            await asyncio.sleep(PAUSE)
+    return 1
