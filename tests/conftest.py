@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 TESTS = Path(__file__).parent
-sys.path[:0] = [str(TESTS / "lab"), str(TESTS / "seeds")]
+sys.path[:0] = [str(TESTS / "lab"), str(TESTS / "seeds"), str(TESTS / "security"), str(TESTS / "unit")]
 hypothesis.settings.register_profile("shared", deadline=None)  # the machine may be busy with other tests
 hypothesis.settings.load_profile("shared")
 

@@ -49,12 +49,14 @@ HOSTILE = [
     ("client", {**CLIENT, "experiment": {**EXP, "tool": "/bin/sh"}}, "tool"),
     ("client", {**CLIENT, "experiment": {**EXP, "id": "x\ny"}}, "experiment.id"),
     ("client", {**CLIENT, "experiment": {**EXP, "argv": ["sh"]}}, "unknown key 'argv'"),
-    ("serve", {"experiment": EXP, "bind": "0.0.0.0", "port": 5301}, "bind"),
+    ("serve", {"experiment": EXP, "bind": "0.0.0.0", "port": 5301, "peer": "127.0.0.1"}, "bind"),
+    ("serve", {"experiment": EXP, "bind": "127.0.0.1", "port": 5301, "peer": "224.0.0.1"}, "peer"),
+    ("listen", {"address": "127.0.0.1", "port": 5301, "peer": "127.0.0.1", "key": "0" * 31}, "key"),
     ("stop", {"process": 2**40}, "process"),
     ("reserve", {"holder": "x" * 10_000}, "holder"),
     ("counters", {"address": "127.0.0.1", "interface": "../../etc"}, "interface"),
     ("hello", {"protocol": 1, "version": "1", "name": "a\x1b[2J"}, "name"),
-    ("hello", {"protocol": 1, "version": "1", "name": "a", "addresses": ["1.2.3.4"] * 1000}, "addresses"),
+    ("hello", {"protocol": 1, "version": "1", "name": "a", "addresses": ["1.2.3.4"]}, "addresses"),
     ("__class__", {}, "unknown verb"),
     ("do_client", {}, "unknown verb"),
     (["client"], {}, "unknown verb"),
@@ -89,18 +91,21 @@ async def test_a_line_above_the_limit_is_passed_over() -> None:
     assert [line async for line in wire.read_lines(reader, 1024)] == [None, b'{"id":1}\n']
 
 
-async def test_test_traffic_goes_only_where_a_peer_announced() -> None:
-    service = Service(lambda event: None, lambda: ("192.0.2.7",))
+KEY = "0123456789abcdef" * 2
+
+
+async def test_test_traffic_goes_only_where_a_nonce_was_answered() -> None:
+    service = Service(lambda event: None)
     await service.do(wire.Reserve("test"))
-    with pytest.raises(wire.Refused, match=r"192\.0\.2\.8 is not an address that a paired peer has announced"):
-        await service.do(wire.Probe("127.0.0.1", "192.0.2.8", 5301))
+    with pytest.raises(wire.Refused, match=r"192\.0\.2\.8 has not shown in this run that it takes part"):
+        await service.do(wire.request_of("client", {**CLIENT, "remote": "192.0.2.8"}))
     with pytest.raises(wire.Refused, match="not an address of this appliance"):
-        await service.do(wire.Listen("192.0.2.9", 5301))
+        await service.do(wire.Listen("192.0.2.9", 5301, "192.0.2.8", KEY))
     await service.close()
 
 
 async def test_one_run_at_a_time_and_busy_names_the_holder() -> None:
-    first, second = (Service(lambda event: None, lambda: ()) for _ in range(2))
+    first, second = (Service(lambda event: None) for _ in range(2))
     await first.do(wire.Reserve("alpha, run 1"))
     with pytest.raises(wire.Refused, match="busy: alpha, run 1"):
         await second.do(wire.Reserve("gamma"))
@@ -112,19 +117,27 @@ async def test_one_run_at_a_time_and_busy_names_the_holder() -> None:
 
 @pytest.mark.parametrize("udp", [False, True])
 async def test_open_and_refused_are_told_apart(udp: bool) -> None:
-    assert (await probe("127.0.0.1", "127.0.0.1", 5399, udp))[0] == "refused"
-    listener = await ProbeListener.open("127.0.0.1", 5399, udp)
-    assert await probe("127.0.0.1", "127.0.0.1", 5399, udp) == ("open", "")
+    key, proved = bytes.fromhex(KEY), list[str]()
+    assert (await probe("127.0.0.1", "127.0.0.1", 5399, udp, key))[0] == "refused"
+    listener = await ProbeListener.open("127.0.0.1", 5399, udp, key, proved.append)
+    assert await probe("127.0.0.1", "127.0.0.1", 5399, udp, bytes(16)) == (
+        "filtered",
+        "something else listens on this port",
+    )
+    assert proved == []
+    assert await probe("127.0.0.1", "127.0.0.1", 5399, udp, key) == ("open", "")
+    assert proved == ["127.0.0.1"]
     await listener.close()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as sock:
         sock.bind(("127.0.0.1", 5399))  # free again at once, without any waiting state
 
 
 async def test_a_server_on_a_taken_port_says_so() -> None:
-    listener = await ProbeListener.open("127.0.0.1", 5398, False)
-    service = Service(lambda event: None, lambda: ())
+    listener = await ProbeListener.open("127.0.0.1", 5398, False, bytes.fromhex(KEY), print)
+    service = Service(lambda event: None)
+    await service.do(wire.Reserve("test"))
     with pytest.raises(wire.Refused, match=r"port 5398 of 127\.0\.0\.1 cannot be opened"):
-        await service.do(wire.Listen("127.0.0.1", 5398))
+        await service.do(wire.Listen("127.0.0.1", 5398, "127.0.0.1", KEY))
     await listener.close()
     await service.close()
 

@@ -23,12 +23,14 @@ from pairing_ends import a_key
 
 EXP = to_json(Experiment("e"))
 HERE = "127.0.0.1"
+KEY = "0123456789abcdef" * 2
 GENUINE: dict[str, dict[str, Any]] = {
-    "hello": {"protocol": 1, "version": "1", "name": "a", "addresses": ["192.0.2.1"]},
+    "hello": {"protocol": 1, "version": "1", "name": "a"},
     "reserve": {"holder": "alpha"},
-    "listen": {"address": HERE, "port": 5301, "udp": False},
-    "probe": {"local": HERE, "remote": HERE, "port": 5301, "udp": False},
-    "serve": {"experiment": EXP, "bind": HERE, "port": 5301},
+    "known": {"address": HERE},
+    "listen": {"address": HERE, "port": 5301, "peer": HERE, "key": KEY, "udp": False},
+    "probe": {"local": HERE, "remote": HERE, "port": 5301, "key": KEY, "udp": False},
+    "serve": {"experiment": EXP, "bind": HERE, "port": 5301, "peer": HERE},
     "client": {"experiment": EXP, "layout": to_json(Layout(End.FAR, End.NEAR, protocol_port="tcp")), "local": HERE,
                "remote": HERE, "port": 5301, "index": 0},
     "stop": {"process": 7}, "sampling": {"on": False},
@@ -36,7 +38,7 @@ GENUINE: dict[str, dict[str, Any]] = {
     "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {}, "cancel": {},
 }  # fmt: skip
 ADDRESSES, PORTS, LINES = (
-    ("address", "local", "remote", "bind"),
+    ("address", "local", "remote", "bind", "peer"),
     ("port",),
     ("name", "version", "holder", "id", "label"),
 )
@@ -58,10 +60,10 @@ def hostile(name: str, value: Any) -> list[Any]:
         return [*bad, *BAD_WORDS, 5, True]
     if name in PORTS:
         return [*bad, *PORT_VALUES]
+    if name == "key":
+        return [*bad, "", KEY[1:], KEY + "0", KEY.upper().replace("0", "O"), "x" * 5000, 5, True, [KEY]]
     if name == "interface":
         return [*bad, *[w for w in BAD_WORDS if w], "a b", "x" * 16, 5]
-    if name == "addresses":
-        return [*bad, *([w] for w in BAD_WORDS), ["192.0.2.1"] * 257, "192.0.2.1", [5]]
     if name in LINES:
         return [*bad, *BAD_LINES, 5, True, ["a"]]
     if name == "protocol" and value == 1:

@@ -1,74 +1,116 @@
-"""Is a test port reachable: a bare listener at one end, one knock from the other, before any tool runs."""
+"""Is a test port reachable, and does who answers there belong to this trial?  Asked before any tool runs.
+
+A bare listener at one end, one knock from the other.  Each sends the other a nonce and gets it back under a key that
+both were told over the control channel: so each end knows that the other's address takes part of its own will, and
+nobody can have test traffic sent to a third machine.  Knocks are answered side by side, whoever else may knock.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
+import hmac
+import secrets
 import socket
+from collections.abc import Callable
 
-KNOCK = b"linkladder?"
-ANSWER = b"linkladder!"
 TIMEOUT = 4.0  # a busy small machine takes two over a first answer; SYNs are sent again after 1 and 3
+CALLERS = 256  # who may stand at a listener at once; the one that has stood there longest makes room
+HELLO, PROOF, WELCOME = b"linkladder?", b"linkladder=", b"linkladder!"
+NONCE, TAG = 16, 32  # bytes
+SIZE = len(HELLO) + NONCE + TAG  # every question is as long as its answer, so that nobody is flooded by way of us
 
 
 class ProbeListener:
-    """Answers one knock with ANSWER, on exactly the address and port that the tool will use."""
+    """Answers knocks on just the address and port that the tool will use; `proved` is told who answered its nonce."""
 
-    def __init__(self, sock: socket.socket, task: asyncio.Task[None]) -> None:
-        self._sock = sock
-        self._task = task
+    def __init__(self, sock: socket.socket, udp: bool, key: bytes, proved: Callable[[str], None]) -> None:
+        self._sock, self._key, self._proved = sock, key, proved
+        self._callers: dict[asyncio.Task[None], None] = {}  # the oldest first
+        self._task = asyncio.create_task(self._answer_datagrams() if udp else self._accept())
 
     @classmethod
-    async def open(cls, address: str, port: int, udp: bool) -> ProbeListener:
+    async def open(cls, address: str, port: int, udp: bool, key: bytes, proved: Callable[[str], None]) -> ProbeListener:
         sock = _socket(address, udp)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind((address, port))
             if not udp:
-                sock.listen(4)
+                sock.listen(CALLERS)
         except OSError:
             sock.close()
             raise
-        return cls(sock, asyncio.create_task(_answer_udp(sock) if udp else _answer_tcp(sock)))
+        return cls(sock, udp, key, proved)
 
     async def close(self) -> None:
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, OSError):
-            await self._task
+        tasks = [self._task, *self._callers]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._sock.close()
 
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection, sender = await loop.sock_accept(self._sock)
+            except OSError:  # a caller that went again; too many files, which a moment mends
+                await asyncio.sleep(0.01)
+                continue
+            if len(self._callers) >= CALLERS:
+                next(iter(self._callers)).cancel()
+            task = asyncio.create_task(self._answer(connection, sender[0]))
+            self._callers[task] = None
+            task.add_done_callback(lambda done: self._callers.pop(done, None))
 
-async def _answer_tcp(sock: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    while True:
-        connection, _ = await loop.sock_accept(sock)
-        with connection:
+    async def _answer(self, connection: socket.socket, sender: str) -> None:
+        loop = asyncio.get_running_loop()
+        with connection, contextlib.suppress(OSError, TimeoutError, _Stranger):
             connection.setblocking(False)
-            with contextlib.suppress(OSError):
-                await loop.sock_sendall(connection, ANSWER)
+            async with asyncio.timeout(TIMEOUT):
+                theirs = _nonce(await _receive(connection, SIZE))
+                mine = secrets.token_bytes(NONCE)
+                await loop.sock_sendall(connection, HELLO + mine + _tag(self._key, b"listener", theirs))
+                self._check(await _receive(connection, SIZE), mine)
+                self._proved(sender)
+                await loop.sock_sendall(connection, WELCOME)
                 # the knocker closes first, so that TIME_WAIT stays at its end and the port is free for the tool
-                await asyncio.wait_for(loop.sock_recv(connection, 1), TIMEOUT)
+                await loop.sock_recv(connection, 1)
+
+    async def _answer_datagrams(self) -> None:
+        """One nonce for each source, from a secret: a flood of sources has nothing to fill."""
+        loop = asyncio.get_running_loop()
+        secret = secrets.token_bytes(TAG)
+        while True:
+            with contextlib.suppress(OSError, _Stranger):
+                data, sender = await loop.sock_recvfrom(self._sock, 2 * SIZE)
+                mine = _tag(secret, b"nonce", repr(sender).encode())[:NONCE]
+                if data[: len(PROOF)] == PROOF:
+                    self._check(data, mine)
+                    self._proved(sender[0])
+                    await loop.sock_sendto(self._sock, WELCOME, sender)
+                else:
+                    answer = HELLO + mine + _tag(self._key, b"listener", _nonce(data))
+                    await loop.sock_sendto(self._sock, answer, sender)
+
+    def _check(self, data: bytes, mine: bytes) -> None:
+        if not hmac.compare_digest(data, _proof(self._key, mine)):
+            raise _Stranger
 
 
-async def _answer_udp(sock: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    while True:
-        data, sender = await loop.sock_recvfrom(sock, 64)
-        if data == KNOCK:
-            with contextlib.suppress(OSError):
-                await loop.sock_sendto(sock, ANSWER, sender)
-
-
-async def probe(local: str, remote: str, port: int, udp: bool) -> tuple[str, str]:
-    """('open' | 'refused' | 'filtered' | 'unreachable', the system's words)."""
+async def probe(local: str, remote: str, port: int, udp: bool, key: bytes) -> tuple[str, str]:
+    """('open' | 'refused' | 'filtered' | 'unreachable', the system's words); open is who has proved itself."""
     sock = _socket(local, udp)
     with sock:
         try:
             sock.bind((local, 0))
-            await asyncio.wait_for(_knock(sock, remote, port, udp), TIMEOUT)
+            knock = _knock_datagrams if udp else _knock
+            await asyncio.wait_for(knock(sock, remote, port, key), TIMEOUT)
         except TimeoutError:
             return "filtered", f"no answer within {TIMEOUT:g} s"
+        except _Stranger:
+            return "filtered", "something else listens on this port"
         except ConnectionRefusedError as error:
             return "refused", error.strerror or ""
         except OSError as error:
@@ -77,19 +119,79 @@ async def probe(local: str, remote: str, port: int, udp: bool) -> tuple[str, str
     return "open", ""
 
 
-async def _knock(sock: socket.socket, remote: str, port: int, udp: bool) -> None:
+async def _knock(sock: socket.socket, remote: str, port: int, key: bytes) -> None:
     loop = asyncio.get_running_loop()
     await loop.sock_connect(sock, (remote, port))
-    if not udp:
-        if await loop.sock_recv(sock, 64) != ANSWER:
-            raise OSError(errno.EPROTO, "something else listens on this port")
-        return
-    for _ in range(4):  # a lost knock is not yet a filtered port
-        await loop.sock_sendall(sock, KNOCK)
+    mine = secrets.token_bytes(NONCE)
+    await loop.sock_sendall(sock, _hello(mine))
+    theirs = _proved(await _receive(sock, SIZE), key, mine)
+    await loop.sock_sendall(sock, _proof(key, theirs))
+    if await _receive(sock, len(WELCOME)) != WELCOME:
+        raise _Stranger
+
+
+async def _knock_datagrams(sock: socket.socket, remote: str, port: int, key: bytes) -> None:
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(sock, (remote, port))
+    mine = secrets.token_bytes(NONCE)
+    theirs = _proved(await _exchange(sock, _hello(mine), SIZE), key, mine)
+    while await _exchange(sock, _proof(key, theirs), len(WELCOME)) != WELCOME:
+        pass
+
+
+async def _exchange(sock: socket.socket, question: bytes, size: int) -> bytes:
+    """An answer of that size; a lost knock is not yet a filtered port."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await loop.sock_sendall(sock, question)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(loop.sock_recv(sock, 64), TIMEOUT / 5)
-            return
-    raise TimeoutError
+            async with asyncio.timeout(TIMEOUT / 5):
+                while len(data := await loop.sock_recv(sock, 2 * SIZE)) != size:  # an earlier answer, sent twice
+                    pass
+                return data
+
+
+class _Stranger(Exception):
+    """Not of this trial: it has not got the key."""
+
+
+def _hello(nonce: bytes) -> bytes:
+    return HELLO + nonce + bytes(TAG)
+
+
+def _nonce(data: bytes) -> bytes:
+    """Of a hello."""
+    if len(data) != SIZE or data[: len(HELLO)] != HELLO:
+        raise _Stranger
+    return data[len(HELLO) : len(HELLO) + NONCE]
+
+
+def _proved(data: bytes, key: bytes, mine: bytes) -> bytes:
+    """The other side's nonce, from one that gave back ours under the key."""
+    theirs = _nonce(data)
+    if not hmac.compare_digest(data[-TAG:], _tag(key, b"listener", mine)):
+        raise _Stranger
+    return theirs
+
+
+def _proof(key: bytes, theirs: bytes) -> bytes:
+    return PROOF + theirs + _tag(key, b"knocker", theirs)
+
+
+def _tag(key: bytes, side: bytes, nonce: bytes) -> bytes:
+    """What only who has the key can make of a nonce; each side's own, so that none can be given back as it came."""
+    return hmac.digest(key, side + nonce, "sha256")
+
+
+async def _receive(sock: socket.socket, size: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    data = b""
+    while len(data) < size:
+        part = await loop.sock_recv(sock, size - len(data))
+        if not part:
+            raise _Stranger
+        data += part
+    return data
 
 
 def _socket(address: str, udp: bool) -> socket.socket:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children
+from linkladder.agent.targets import Targets, owned
 from linkladder.host import programs
 from linkladder.model import HostFacts
 from linkladder.reservation import Reservation
@@ -23,19 +24,11 @@ MISSING = "not found; install it (linkladder doctor says how)"
 
 
 class Service:
-    """An end.  `allowed` tells to which addresses test traffic may go; `say` takes events."""
+    """An end; `say` takes events."""
 
-    def __init__(
-        self,
-        say: Callable[[wire.Event], None],
-        allowed: Callable[[], Iterable[str]],
-        announce: Callable[[tuple[str, ...]], None] = lambda addresses: None,
-        peer: str = "",
-    ) -> None:
+    def __init__(self, say: Callable[[wire.Event], None]) -> None:
         self.say = say
-        self.allowed = allowed
-        self.announce = announce
-        self.peer = peer
+        self.targets = Targets()
         self.children = Children(say)
         self.lock = Reservation()
         self.listener: ProbeListener | None = None
@@ -59,7 +52,6 @@ class Service:
 
     async def do_hello(self, request: wire.Hello) -> wire.HelloReply:
         facts = await asyncio.to_thread(host.facts)
-        self.announce(tuple(a for a in request.addresses if _usable(a)))
         found = await self._versions()
         mine = tuple(a for nic in facts.nics for a in nic.addresses if _usable(a))
         return wire.HelloReply(
@@ -89,15 +81,23 @@ class Service:
             await settings.recover()
 
     async def do_release(self, _: wire.Release) -> None:
+        self.targets.forget()
         self.lock.release()
 
     # --- is the port reachable
 
+    async def do_known(self, request: wire.Known) -> wire.KnownReply:
+        return wire.KnownReply(self.targets.known(request.address))
+
     async def do_listen(self, request: wire.Listen) -> None:
         self._own(request.address)
+        self._held()
         await self.do_unlisten(wire.Unlisten())
+        key = bytes.fromhex(request.key)
         try:
-            self.listener = await ProbeListener.open(request.address, request.port, request.udp)
+            self.listener = await ProbeListener.open(
+                request.address, request.port, request.udp, key, self.targets.proved
+            )
         except OSError as error:
             raise wire.Refused(f"port {request.port} of {request.address} cannot be opened: {error.strerror}") from None
 
@@ -108,8 +108,12 @@ class Service:
 
     async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
         self._own(request.local)
-        self._permitted(request.remote)
-        state, detail = await probe(request.local, request.remote, request.port, request.udp)
+        self._held()
+        self.targets.check_knock(request.remote)
+        key = bytes.fromhex(request.key)
+        state, detail = await probe(request.local, request.remote, request.port, request.udp, key)
+        if state == "open":
+            self.targets.proved(request.remote)
         return wire.ProbeReply(state, detail)
 
     # --- tools
@@ -117,6 +121,7 @@ class Service:
     async def do_serve(self, request: wire.Serve) -> wire.Started:
         self._own(request.bind)
         self._held()
+        self.targets.check(request.peer)
         exp = request.experiment
         argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
         child = await self._start(argv)
@@ -133,8 +138,8 @@ class Service:
 
     async def do_client(self, request: wire.RunClient) -> wire.Started:
         self._own(request.local)
-        self._permitted(request.remote)
         self._held()
+        self.targets.check(request.remote)
         versions = await self._tool_versions()
         try:
             argv = tools.client_argv(
@@ -211,17 +216,8 @@ class Service:
     # --- what is not allowed
 
     def _own(self, address: str) -> None:
-        if ipaddress.ip_address(address).is_loopback or host.interface_of(address):
-            return
-        raise wire.Refused(f"{address} is not an address of this appliance")
-
-    def _permitted(self, address: str) -> None:
-        wanted = ipaddress.ip_address(address)
-        if wanted.is_loopback or any(ipaddress.ip_address(a) == wanted for a in self.allowed()):
-            return
-        if host.interface_of(address):  # one of our own: the localhost rung by another name
-            return
-        raise wire.Refused(f"{address} is not an address that a paired peer has announced")
+        if not owned(address):
+            raise wire.Refused(f"{address} is not an address of this appliance")
 
     def _held(self) -> None:
         if not self.lock.held:

@@ -7,12 +7,10 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from linkladder import privilege, wire
 from linkladder.agent.service import Service
-from linkladder.trust import peers
 from linkladder.trust.sshd import register_session
 
 AT_ONCE = 32  # requests under way
@@ -24,16 +22,15 @@ def main(peer: str) -> int:
     out = os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)  # nothing but the protocol may reach the channel, whatever a library prints
     with register_session(peer):
-        asyncio.run(Agent(peer).serve(sys.stdin.buffer, out))
+        asyncio.run(Agent().serve(sys.stdin.buffer, out))
     return 0
 
 
 class Agent:
-    def __init__(self, peer: str) -> None:
-        self._peer = peer
+    def __init__(self) -> None:
         self._writer: asyncio.StreamWriter | None = None
         self._busy: set[asyncio.Task[None]] = set()
-        self._service = Service(self._say, self._allowed, self._announced, peer)
+        self._service = Service(self._say)
 
     async def serve(self, stdin: Any, stdout: Any) -> None:
         loop = asyncio.get_running_loop()
@@ -91,11 +88,3 @@ class Agent:
         if self._writer:
             with contextlib.suppress(OSError, RuntimeError):
                 self._writer.write(line)
-
-    def _allowed(self) -> tuple[str, ...]:
-        return tuple(a for peer in peers.load() for a in peer.announced)
-
-    def _announced(self, addresses: tuple[str, ...]) -> None:
-        note: Callable[[str, tuple[str, ...]], None] = peers.announce
-        with contextlib.suppress(KeyError, OSError):
-            note(self._peer, addresses)

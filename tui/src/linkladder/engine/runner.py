@@ -336,7 +336,6 @@ class Engine:
             self._far[peer] = far
             self._known.add(peer)
             keep_host(self.store, self.run_id, peer, facts)
-            self.near.far_addresses = far.hello.addresses
             return far
         raise AssertionError("the last pause is 0")
 

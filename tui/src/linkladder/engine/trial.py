@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from linkladder import tools, wire
 from linkladder.engine import account
+from linkladder.engine import knock as knocks
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
 from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, TrialResult
 from linkladder.peer import EndPoint, PeerLost, Refused
@@ -118,8 +119,7 @@ class Trial:
 
     async def _measure(self, where: tools.Layout, result: TrialResult) -> TrialResult:
         throughput = tools.named(self.exp.tool).loads
-        if where.server is not None:
-            await self._knock(where)
+        await (self._knock(where) if where.server is not None else self._meet_target(where.client))
         await asyncio.gather(*(self._synchronise(end) for end in self._sides()))
         before: dict[End, wire.CountersReply] = {}
         if throughput:
@@ -170,23 +170,27 @@ class Trial:
         """Open, refused and filtered are told apart before a tool can blur them."""
         assert where.server is not None
         udp = where.protocol_port == "udp"
-        server, client = self.ends[where.server], self.ends[where.client]
-        address, source = self.address[where.server], self.address[where.client]
-        await server.ask(wire.Listen(address, self.port, udp))
-        try:
-            seen = await client.ask(wire.Probe(source, address, self.port, udp))
-        finally:
-            with contextlib.suppress(Refused):
-                await server.ask(wire.Unlisten())
-        if seen.state == "open":
+        seen = await self._meet(where.client, udp)
+        if seen.state != "open":
+            raise TrialFault(knocks.words(seen, self.address[where.server], self.port, udp), Fault.PATH)
+
+    async def _meet_target(self, client: End) -> None:
+        """A ping has no server to knock at, and goes to nobody who has not answered in this run."""
+        address = self.address[_other(client)]
+        if (await self.ends[client].ask(wire.Known(address))).known:
             return
-        words = {
-            "refused": "is refused: something on the way rejects it",
-            "filtered": "is filtered: nothing comes back, so a firewall or a dead path swallows it",
-            "unreachable": "cannot be reached: there is no route",
-        }[seen.state]
-        kind = "UDP" if udp else "TCP"
-        raise TrialFault(f"{kind} port {self.port} of {address} {words} ({seen.detail})", Fault.PATH)
+        refusals = []
+        for udp in (False, True):
+            seen = await self._meet(client, udp)
+            if seen.state == "open":
+                return
+            refusals.append(knocks.words(seen, address, self.port, udp))
+        raise TrialFault("; ".join(refusals), Fault.PATH)
+
+    async def _meet(self, client: End, udp: bool) -> wire.ProbeReply:
+        server = _other(client)
+        listens, goes = self.ends[server], self.ends[client]
+        return await knocks.knock(listens, self.address[server], goes, self.address[client], self.port, udp)
 
     async def _synchronise(self, end: End) -> None:
         """The far monotonic clock minus ours, from the quickest of three questions."""
@@ -207,13 +211,13 @@ class Trial:
 
     async def _serve(self, where: tools.Layout) -> Process:
         assert where.server is not None
-        request = wire.Serve(self.exp, self.address[where.server], self.port)
+        request = wire.Serve(self.exp, self.address[where.server], self.port, self.address[where.client])
         started = await self.ends[where.server].ask(request)
         return self._keep(where, where.server, "server", started)
 
     async def _clients(self, where: tools.Layout) -> list[Process]:
         end = where.client
-        other = End.FAR if end == End.NEAR else End.NEAR
+        other = _other(end)
 
         async def start(index: int) -> Process:
             port = self.port if where.server is not None else 0
@@ -350,6 +354,10 @@ class Trial:
 def _texts(process: Process | None) -> tuple[str, str]:
     done = process.finished if process else None
     return (done.output, done.errors) if done else ("", "")
+
+
+def _other(end: End) -> End:
+    return End.FAR if end == End.NEAR else End.NEAR
 
 
 def load_ping(exp: Experiment) -> Experiment:

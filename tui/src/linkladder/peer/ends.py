@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from linkladder import __version__, host, wire
@@ -43,8 +43,7 @@ class NearEnd:
     def __init__(self) -> None:
         self.name = "near"
         self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
-        self.far_addresses: tuple[str, ...] = ()  # what the far end announced in this run
-        self._service = Service(self.events.put_nowait, lambda: self.far_addresses)
+        self._service = Service(self.events.put_nowait)
 
     @classmethod
     async def open(cls) -> NearEnd:
@@ -77,7 +76,7 @@ class FarEnd:
         self._tasks = [asyncio.create_task(t) for t in (self._read(), self._read_errors())]
 
     @classmethod
-    async def open(cls, name: str, argv: Sequence[str], addresses: Iterable[str] = (), own_name: str = "") -> FarEnd:
+    async def open(cls, name: str, argv: Sequence[str], own_name: str = "") -> FarEnd:
         """Start the channel and shake hands; PeerLost with ssh's own words when that fails."""
         process = await asyncio.create_subprocess_exec(
             *argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=wire.REPLY_LIMIT,
@@ -85,7 +84,7 @@ class FarEnd:
         )  # fmt: skip
         end = cls(name, process)
         try:
-            hello = wire.Hello(PROTOCOL, __version__, own_name or "near", tuple(addresses))
+            hello = wire.Hello(PROTOCOL, __version__, own_name or "near")
             end.hello = await end.ask(hello)
             end._tasks.append(asyncio.create_task(end._keep_alive()))
             if end.hello.protocol != PROTOCOL:
@@ -197,7 +196,7 @@ async def connect(name: str, near: wire.HelloReply) -> FarEnd:
     for address in peer.addresses or ("",):
         argv = peers.ssh_command(peer, address or None)
         try:
-            return await FarEnd.open(name, argv, near.addresses, near.name)
+            return await FarEnd.open(name, argv, near.name)
         except PeerLost as error:
             failures.append(explain_ssh_failure(str(error), 255))
     # what the peer itself said tells more than that its other addresses are shut

@@ -29,7 +29,6 @@ class Peer:
     user: str = "linkladder"
     fingerprint: str = ""
     paired_at: str = ""
-    announced: tuple[str, ...] = ()  # where it may be sent test traffic
 
     def check(self) -> None:
         """Everything that later lands in a command line or in OpenSSH's files."""
@@ -50,11 +49,16 @@ def load() -> tuple[Peer, ...]:
     path = state.folder() / "peers.json"
     try:
         files.check_private(path)
-        return tuple(from_json(Peer, one) for one in json.loads(path.read_text()))
+        return tuple(from_json(Peer, _without_announced(one)) for one in json.loads(path.read_text()))
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, CodecError) as error:
         raise EnvironmentFault(f"the list of peers {path} cannot be read", str(error), "pair again") from error
+
+
+def _without_announced(one: dict[str, object]) -> dict[str, object]:
+    """Lists of before 0.2 hold where a peer said that it may be sent test traffic, which no longer counts."""
+    return {key: value for key, value in one.items() if key != "announced"}
 
 
 def find(name: str) -> Peer:
@@ -94,7 +98,7 @@ def pin(peer: Peer, own_name: str = "") -> Peer:
         before = tuple(same)
         taken = {p.name for p in others} | {own_name}
         if same and same[0].name not in taken:
-            chosen = replace(chosen, name=same[0].name, announced=same[0].announced)
+            chosen = replace(chosen, name=same[0].name)
         number = 1
         stem = chosen.name[:58]
         while chosen.name in taken:
@@ -130,12 +134,6 @@ def rename(name: str, new: str) -> Peer:
     _change(lambda old: tuple(replace(p, name=new) if p.name == peer.name else p for p in old))
     sshd.end_sessions(peer.name)  # they act under a name that is no more; the peer opens anew
     return peer
-
-
-def announce(name: str, addresses: tuple[str, ...]) -> None:
-    """Where the peer said that it takes test traffic."""
-    if find(name).announced != addresses:
-        _change(lambda old: tuple(replace(p, announced=addresses) if p.name == name else p for p in old))
 
 
 def ssh_command(peer: Peer, address: str | None = None) -> list[str]:

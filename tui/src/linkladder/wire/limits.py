@@ -9,6 +9,7 @@ from linkladder.model import Experiment
 from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # one is open only while a trial runs
+KEY = re.compile(r"[0-9a-f]{32}")  # of one knock
 INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 
 
@@ -69,6 +70,11 @@ def check_interface(value: str, name: str) -> None:
 def check_port(value: int) -> None:
     if value not in PORTS:
         raise Refused(f"port: expected one from {PORTS.start} to {PORTS.stop - 1}, got {value}")
+
+
+def check_key(value: str) -> None:
+    if not KEY.fullmatch(value):
+        raise Refused("key: expected 32 hexadecimal digits")
 
 
 def check_range(value: float, name: str, low: float, high: float) -> None:

@@ -30,6 +30,11 @@ class ClockReply:
 
 
 @dataclass(frozen=True)
+class KnownReply:
+    known: bool
+
+
+@dataclass(frozen=True)
 class ProbeReply:
     state: str  # "open" | "refused" | "filtered" | "unreachable"
     detail: str = ""

@@ -13,11 +13,21 @@ from linkladder.wire.limits import (
     check_address,
     check_experiment,
     check_interface,
+    check_key,
     check_port,
     check_range,
     check_text,
 )
-from linkladder.wire.replies import ClockReply, CountersReply, Finished, HelloReply, ProbeReply, SocketsReply, Started
+from linkladder.wire.replies import (
+    ClockReply,
+    CountersReply,
+    Finished,
+    HelloReply,
+    KnownReply,
+    ProbeReply,
+    SocketsReply,
+    Started,
+)
 
 R = TypeVar("R")
 VERBS: dict[str, type[Request[Any]]] = {}  # what is not here does not exist
@@ -59,15 +69,10 @@ class Hello(Request[HelloReply], verb="hello", slow=True):
     protocol: int
     version: str
     name: str
-    addresses: tuple[str, ...] = ()  # where the asking end may be sent test traffic
 
     def check(self) -> None:
         check_text(self.name, "name", 64)
         check_text(self.version, "version", 40)
-        if len(self.addresses) > 256:
-            raise Refused("addresses: at most 256")
-        for one in self.addresses:
-            check_address(one, "addresses")
 
 
 @dataclass(frozen=True)
@@ -102,16 +107,30 @@ class Release(Request[None], verb="release"):
 
 
 @dataclass(frozen=True)
+class Known(Request[KnownReply], verb="known"):
+    """May test traffic go there?  To whom has answered a nonce in this run, by Probe or at a Listen."""
+
+    address: str
+
+    def check(self) -> None:
+        check_address(self.address, "address")
+
+
+@dataclass(frozen=True)
 class Listen(Request[None], verb="listen"):
-    """Open a bare probe listener, so that the other end can tell open, refused and filtered apart."""
+    """Open a bare listener for `peer`, which knocks with the same key: open, refused and filtered are told apart."""
 
     address: str
     port: int
+    peer: str
+    key: str
     udp: bool = False
 
     def check(self) -> None:
         check_address(self.address, "address")
         check_port(self.port)
+        check_address(self.peer, "peer")
+        check_key(self.key)
 
 
 @dataclass(frozen=True)
@@ -124,12 +143,14 @@ class Probe(Request[ProbeReply], verb="probe"):
     local: str
     remote: str
     port: int
+    key: str
     udp: bool = False
 
     def check(self) -> None:
         check_address(self.local, "local")
         check_address(self.remote, "remote")
         check_port(self.port)
+        check_key(self.key)
 
 
 # --- tools
@@ -140,11 +161,13 @@ class Serve(Request[Started], verb="serve"):
     experiment: Experiment
     bind: str
     port: int
+    peer: str  # the client's address, which has knocked
 
     def check(self) -> None:
         check_experiment(self.experiment)
         check_address(self.bind, "bind")
         check_port(self.port)
+        check_address(self.peer, "peer")
 
 
 @dataclass(frozen=True)

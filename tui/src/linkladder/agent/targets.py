@@ -1,0 +1,54 @@
+"""Where this end may send test traffic: to itself, and to addresses that have answered a nonce from here in this run.
+
+What a peer says of itself or of others counts for nothing: it could announce anybody's address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from linkladder import host, wire
+
+SILENT = 16  # addresses that may be knocked at in vain in one run: an end is no scanner of its networks
+
+
+class Targets:
+    """Of one reservation."""
+
+    def __init__(self) -> None:
+        self._proved: set[str] = set()
+        self._knocked: set[str] = set()
+
+    def forget(self) -> None:
+        """The run is over, and what was proved in it."""
+        self._proved.clear()
+        self._knocked.clear()
+
+    def proved(self, address: str) -> None:
+        """It has answered a nonce of this end under the trial's key."""
+        self._proved.add(_plain(address))
+
+    def known(self, address: str) -> bool:
+        return _plain(address) in self._proved or owned(address)
+
+    def check(self, address: str) -> None:
+        if not self.known(address):
+            raise wire.Refused(f"{address} has not shown in this run that it takes part: no test traffic goes there")
+
+    def check_knock(self, address: str) -> None:
+        """A knock is a few packets; even those go to few who have not asked for them."""
+        silent = self._knocked - self._proved
+        if not self.known(address) and _plain(address) not in silent and len(silent) >= SILENT:
+            raise wire.Refused(f"{address}: {SILENT} other addresses were knocked at in this run and did not answer")
+        self._knocked.add(_plain(address))
+
+
+def owned(address: str) -> bool:
+    """Is it this machine's own?"""
+    return ipaddress.ip_address(address).is_loopback or bool(host.interface_of(address))
+
+
+def _plain(address: str) -> str:
+    """One spelling for one address; a mapped IPv4 address is that IPv4 address."""
+    one = ipaddress.ip_address(address)
+    return str(getattr(one, "ipv4_mapped", None) or one)

@@ -1,0 +1,32 @@
+"""Two ends meet on the path before a tool runs over it: is the port open, and does each take part of its own will?"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+
+from linkladder import wire
+from linkladder.peer import EndPoint, Refused
+
+MEANING = {
+    "refused": "is refused: something on the way rejects it",
+    "filtered": "is filtered: nothing comes back, so a firewall or a dead path swallows it",
+    "unreachable": "cannot be reached: there is no route",
+}
+
+
+async def knock(
+    listens: EndPoint, address: str, knocks: EndPoint, source: str, port: int, udp: bool
+) -> wire.ProbeReply:
+    """From `source` at `address`: when it comes back open, each end may send test traffic to the other's address."""
+    key = secrets.token_hex(16)
+    await listens.ask(wire.Listen(address, port, source, key, udp))
+    try:
+        return await knocks.ask(wire.Probe(source, address, port, key, udp))
+    finally:
+        with contextlib.suppress(Refused):
+            await listens.ask(wire.Unlisten())
+
+
+def words(seen: wire.ProbeReply, address: str, port: int, udp: bool) -> str:
+    return f"{'UDP' if udp else 'TCP'} port {port} of {address} {MEANING[seen.state]} ({seen.detail})"
