@@ -36,16 +36,16 @@ def opened(tmp_path):
 @pytest.fixture
 def errors(monkeypatch) -> list[Exception]:
     """Those that the console survived; a test that asks for them expects some."""
-    from linkladder.app.sturdy import Sturdy
+    from linkladder.app.error_handling import ErrorTolerantApp
 
     found: list[Exception] = []
-    survive = Sturdy.survive
+    survive = ErrorTolerantApp.survive
 
     def noted(self, error):
         found.append(error)
         return survive(self, error)
 
-    monkeypatch.setattr(Sturdy, "survive", noted)
+    monkeypatch.setattr(ErrorTolerantApp, "survive", noted)
     return found
 
 

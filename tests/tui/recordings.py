@@ -11,7 +11,7 @@ from pathlib import Path
 from linkladder import codec, events, formats, report
 from linkladder.app.backend import Finding, PairingState, PeerView, Setting
 from linkladder.app.main import LadderApp
-from linkladder.app.replay import ReplayBackend, ReplaySession
+from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.host import Appliance
 from linkladder.judge import judge_document

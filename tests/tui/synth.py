@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from linkladder import events, plan
 from linkladder.app.backend import Finding, Health, PeerView, Setting
-from linkladder.app.replay import ReplayBackend
+from linkladder.app.replay_backend import ReplayBackend
 from linkladder.model import (
     Contract,
     CoreLoad,

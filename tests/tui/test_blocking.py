@@ -16,9 +16,9 @@ from textual.pilot import Pilot
 import synth
 from helpers import until
 from linkladder import events
-from linkladder.app.live import LiveBackend
+from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
-from linkladder.app.pairing import PairingAdapter
+from linkladder.app.pairing_adapter import PairingAdapter
 from linkladder.app.screens.export import ExportScreen
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.results import ResultsScreen

@@ -10,7 +10,7 @@ import synth
 from helpers import until
 from linkladder.app.backend import Heard, PairStage
 from linkladder.app.main import LadderApp
-from linkladder.app.pairing import PairingAdapter
+from linkladder.app.pairing_adapter import PairingAdapter
 
 pytestmark = pytest.mark.asyncio
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from textual.pilot import Pilot
 
 import synth
 from helpers import seen, until
+from linkladder.app.dialogs import Ask, Dialog, Question, Trouble, Words
+from linkladder.app.form_dialog import Entry, Form
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.base import Page
-from linkladder.app.screens.dialogs import Ask, Dialog, Question, Trouble, Words
-from linkladder.app.screens.forms import Entry, Form
+from linkladder.app.page import Page
 from linkladder.app.screens.help import COMMON, HelpScreen
 from linkladder.errors import EnvironmentFault
 
@@ -20,12 +22,8 @@ CONSOLE, ROOMY = (80, 25), (120, 40)
 
 def places() -> list[tuple[str, object, str]]:
     """Every place, how it is made, and words that stand on it once it is filled."""
-    from linkladder.app.screens import places as offered
-    from linkladder.app.screens.compare import CompareScreen
-    from linkladder.app.screens.export import ExportScreen
+    from linkladder.app.places import PLACES, screen
     from linkladder.app.screens.home import HomeScreen
-    from linkladder.app.screens.results import ResultsScreen
-    from linkladder.app.screens.trusted import TrustedScreen
     from linkladder.verdicts import Comparison
 
     words = {
@@ -34,12 +32,12 @@ def places() -> list[tuple[str, object, str]]:
     }  # fmt: skip
     compared = Comparison(synth.RUN, "20261120-090000-cd34", "No difference.", ())
     return [
-        *((name, make, words[name]) for name, _, make in offered()),
-        ("Trusted", TrustedScreen, "SHA256:abc"),
-        ("Results", lambda: ResultsScreen(synth.RUN), "PASS"),
-        ("Export", lambda: ExportScreen(synth.RUN), "On this disk"),
-        ("Compare", lambda: CompareScreen(compared), "No difference"),
-        ("Help", lambda: HelpScreen(HomeScreen.NAME, HomeScreen.HELP), "Everywhere"),
+        *((p.title, partial(screen, name), words[p.title]) for name, p in PLACES.items() if p.title),
+        ("Trusted", partial(screen, "trusted"), "SHA256:abc"),
+        ("Results", partial(screen, "results", synth.RUN), "PASS"),
+        ("Export", partial(screen, "export", synth.RUN), "On this disk"),
+        ("Compare", partial(screen, "compare", compared), "No difference"),
+        ("Help", partial(screen, "help", HomeScreen.NAME, HomeScreen.HELP), "Everywhere"),
     ]
 
 

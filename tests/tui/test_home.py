@@ -7,7 +7,7 @@ import pytest
 import synth
 from helpers import SIZES, seen, until
 from linkladder.app.main import LadderApp
-from linkladder.app.steps import next_step
+from linkladder.app.next_steps import next_step
 from linkladder.model import RunState
 
 pytestmark = pytest.mark.asyncio

@@ -12,7 +12,7 @@ from textual.widgets import Input
 import synth
 from helpers import seen, until
 from linkladder.app.backend import PeerView
-from linkladder.app.live import LiveBackend
+from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Path, RungName, RunState

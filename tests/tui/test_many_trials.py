@@ -16,9 +16,9 @@ import pytest
 
 import synth
 from helpers import seen, slowness, until
-from linkladder.app.live import LiveBackend
+from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.base import Page
+from linkladder.app.page import Page
 from linkladder.app.screens.home import HomeScreen
 from linkladder.app.screens.link import LinkScreen
 from linkladder.app.screens.results import ResultsScreen

@@ -9,9 +9,9 @@ import pytest
 import synth
 from helpers import seen, until
 from linkladder.app.backend import PeerView
+from linkladder.app.home_text import peer_line, peer_lines
 from linkladder.app.main import TICK, LadderApp
 from linkladder.app.screens import home
-from linkladder.app.screens.homelines import peer_line, peer_lines
 
 pytestmark = pytest.mark.asyncio
 UNASKED = PeerView("beta", ("10.7.0.2",))

@@ -7,7 +7,7 @@ import pytest
 import synth
 from linkladder import events, phrases
 from linkladder.app.screens.results import brief, rung_page, summary_page
-from linkladder.app.widgets import bars, rungs, sayings, throughput
+from linkladder.app.widgets import bars, ladder_text, run_message, throughput
 from linkladder.judge import judge_document
 from linkladder.model import CoreLoad, Direction, Experiment, HostSample, Protocol
 from linkladder.run.progress import Progress
@@ -40,9 +40,10 @@ def test_the_ladder_says_all_it_can_in_plain_words():
     met = 0
     for at, event in [*synth.the_log(), (9e9, events.PeerLost("beta", "no route to host", 0.0))]:
         progress.apply(event, at)
-        texts = [sayings.say(progress, None, False, "").plain, rungs.ladder(progress, {}, 78).plain, *progress.history]
+        said = run_message.message(progress, None, False, "").plain
+        texts = [said, ladder_text.ladder(progress, {}, 78).plain, *progress.history]
         if progress.trial:
-            texts += [rungs.figures(progress.trial, 78).plain, throughput.caption(progress, progress.trial)]
+            texts += [ladder_text.figures(progress.trial, 78).plain, throughput.caption(progress, progress.trial)]
         met += sum(map(bool, texts))
         assert not [found for text in texts for found in faults(text)], texts
     assert met > 500

@@ -149,7 +149,7 @@ async def test_a_process_that_dies_is_an_incomplete_run(tmp_path, measures):
 
 def test_a_run_is_not_going_on_because_another_process_has_its_number(tmp_path):
     """After a power cut the number that stands in the record is soon somebody's: here it is that of the test itself."""
-    from linkladder.app.archive import Archive
+    from linkladder.app.stored_runs import StoredRuns
     from linkladder.store import Store
 
     store = Store(tmp_path)
@@ -160,9 +160,9 @@ def test_a_run_is_not_going_on_because_another_process_has_its_number(tmp_path):
     store.close()
     assert not measuring(tmp_path)
     assert current(tmp_path, Seat(tmp_path, "this")) is None
-    archive = Archive()
-    archive.folder = tmp_path
-    (found,) = archive.glance().runs
+    stored = StoredRuns()
+    stored.folder = tmp_path
+    (found,) = stored.glance().runs
     assert (found.id, found.state) == (run, RunState.INCOMPLETE)
 
 
@@ -236,8 +236,8 @@ async def test_the_next_run_waits_until_the_last_has_cleared_up(tmp_path, measur
 
 
 async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(tmp_path, monkeypatch):
-    from linkladder.app.live import LiveBackend
-    from linkladder.app.steps import next_step
+    from linkladder.app.live_backend import LiveBackend
+    from linkladder.app.next_steps import next_step
     from linkladder.store import CANCELLED, Store
 
     monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
@@ -262,7 +262,7 @@ async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(meas
     import threading
 
     from linkladder import locks
-    from linkladder.app.live import LiveBackend
+    from linkladder.app.live_backend import LiveBackend
 
     backend = LiveBackend("this screen")
     here, loop_thread = [], threading.get_ident()

@@ -10,8 +10,8 @@ import pytest
 import synth
 from helpers import seen, until
 from linkladder.app.backend import Finding, Health
+from linkladder.app.home_text import health_line
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.homelines import health_line
 from terminals import Terminal
 
 pytestmark = pytest.mark.asyncio

@@ -12,7 +12,7 @@ from textual.events import Paste
 
 import synth
 from helpers import until
-from linkladder.app import wishes
+from linkladder.app import input_checks
 from linkladder.app.backend import Setting
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.reading import settings_page
@@ -38,7 +38,7 @@ CONSOLE = (80, 25)
     ],
 )  # fmt: skip
 def test_addresses(method, address, router, right):
-    assert (wishes.wrong_address(method, address, router) == "") is right
+    assert (input_checks.wrong_address(method, address, router) == "") is right
 
 
 @pytest.mark.parametrize(
@@ -46,28 +46,28 @@ def test_addresses(method, address, router, right):
     [("Europe/Prague", True), ("UTC", True), ("", False), ("Prag", False), ("../etc/passwd", False), ("Europe", False)],
 )
 def test_time_zones(text, right):
-    assert (wishes.wrong_zone(text) == "") is right
+    assert (input_checks.wrong_zone(text) == "") is right
 
 
 def test_a_zone_half_right_is_helped_with():
-    assert "Europe/Prague" in wishes.wrong_zone("prague")
-    assert "America/New_York" in wishes.wrong_zone("new york")
+    assert "Europe/Prague" in input_checks.wrong_zone("prague")
+    assert "America/New_York" in input_checks.wrong_zone("new york")
 
 
 def test_keys_are_taken_as_the_file_has_them():
-    assert wishes.key_words(f" ssh-ed25519 {KEY} me@desk two \n") == ("ssh-ed25519", KEY, "me@desk_two")
-    assert wishes.key_words(f"ssh-ed25519 {KEY}")[2] == "operator"
-    assert wishes.key_words(f"ssh-ed25519 {KEY} --mé;x")[2] == "m__x"
+    assert input_checks.key_words(f" ssh-ed25519 {KEY} me@desk two \n") == ("ssh-ed25519", KEY, "me@desk_two")
+    assert input_checks.key_words(f"ssh-ed25519 {KEY}")[2] == "operator"
+    assert input_checks.key_words(f"ssh-ed25519 {KEY} --mé;x")[2] == "m__x"
     for bad in ("", KEY, f"ssh-dss {KEY}", f"ssh-rsa {KEY}", f"ssh-ed25519 {KEY[:-9]}"):
-        assert wishes.wrong_key(bad), bad
-    assert "private key" in wishes.wrong_key("-----BEGIN OPENSSH PRIVATE KEY-----")
+        assert input_checks.wrong_key(bad), bad
+    assert "private key" in input_checks.wrong_key("-----BEGIN OPENSSH PRIVATE KEY-----")
 
 
 def test_passwords():
-    assert wishes.wrong_password("correct horse", "correct horse") == ""
-    assert "same" in wishes.wrong_password("correct horse", "correct house")
+    assert input_checks.wrong_password("correct horse", "correct horse") == ""
+    assert "same" in input_checks.wrong_password("correct horse", "correct house")
     for bad in ("short", "x" * 129, "pässword!", ""):
-        assert wishes.wrong_password(bad, bad)
+        assert input_checks.wrong_password(bad, bad)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import synth
 from helpers import until
 from linkladder.app.backend import Heard, PairingState, PairStage, PeerView
 from linkladder.app.main import LadderApp
-from linkladder.app.pairing import PairingAdapter, after
+from linkladder.app.pairing_adapter import PairingAdapter, after
 from linkladder.app.screens.trusted import TrustedScreen
 from linkladder.pairing import events as say
 from linkladder.pairing import handoff

@@ -12,7 +12,7 @@ import pytest
 
 from helpers import seen, until
 from linkladder import plan as plans
-from linkladder.app.live import LiveBackend
+from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.model import RunState

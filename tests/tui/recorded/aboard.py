@@ -10,7 +10,7 @@ from typing import Any
 
 from linkladder import codec, state
 from linkladder.app.backend import PairingState, PairStage
-from linkladder.app.live import LiveBackend
+from linkladder.app.live_backend import LiveBackend
 
 
 def plan(name: str) -> Any:

@@ -37,6 +37,6 @@ def run(glyphs: str | None = None, mouse: bool = True) -> int:
 
 
 def _backend() -> Backend:
-    from linkladder.app.live import LiveBackend
+    from linkladder.app.live_backend import LiveBackend
 
     return LiveBackend()

@@ -8,7 +8,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from linkladder import phrases, units
-from linkladder.app.screens.base import Page
+from linkladder.app.page import Page
 from linkladder.verdicts import Comparison, Difference
 
 FIGURES = 45  # columns of what stands beside a setting's name

@@ -15,9 +15,9 @@ from textual.widgets.option_list import Option
 
 from linkladder import units
 from linkladder.app import qr
+from linkladder.app.dialogs import Question
 from linkladder.app.download import Download
-from linkladder.app.screens.base import Page
-from linkladder.app.screens.dialogs import Question
+from linkladder.app.page import Page
 from linkladder.app.terminal import Glyphs
 from linkladder.app.widgets.form import Choice
 from linkladder.app.widgets.menu import Menu

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from linkladder.app.screens.base import Page
+from linkladder.app.page import Page
 
 COMMON = """
 Everywhere

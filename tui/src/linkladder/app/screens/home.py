@@ -16,9 +16,9 @@ from textual.widgets.option_list import Option
 
 from linkladder import __version__
 from linkladder.app.backend import Finding, Health, HomeView, PairStage, PeerView
-from linkladder.app.screens.base import Page
-from linkladder.app.screens.homelines import health_line, host_lines, last_lines, peer_lines
-from linkladder.app.steps import STEPS, offered
+from linkladder.app.home_text import health_line, host_lines, last_lines, peer_lines
+from linkladder.app.next_steps import STEPS, offered
+from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
@@ -157,8 +157,7 @@ the link, climb the ladder, read the report.
             self.ask_peers()
 
     def _measuring(self) -> bool:
-        app = self.ladder_app
-        return app.session is not None and not (app.progress and app.progress.over)
+        return self.ladder_app.measuring
 
     def _in_use(self) -> bool:
         """A run goes on, begun here or at the far end: nothing may disturb it."""
@@ -269,44 +268,31 @@ the link, climb the ladder, read the report.
         self.open(step)
 
     def open(self, step: str) -> None:
-        from linkladder.app.screens.ladder import LadderScreen
-        from linkladder.app.screens.link import LinkScreen
-        from linkladder.app.screens.pair import PairScreen
-        from linkladder.app.screens.reading import MachineScreen
-        from linkladder.app.screens.results import ResultsScreen
-        from linkladder.app.screens.runs import RunsScreen
-        from linkladder.app.screens.system import SystemScreen
 
-        app = self.ladder_app
         match step:
             case "watch":
-                app.push_screen(LadderScreen())
+                self.ladder_app.open("ladder")
             case "resume":
                 self.resume_last()
-            case "pair" | "confirm":
-                app.push_screen(PairScreen())
-            case "link" | "climb":
-                app.push_screen(LinkScreen())
-            case "report" if self.view and self.view.last:
-                app.push_screen(ResultsScreen(self.view.last.id))
-            case "runs":
-                app.push_screen(RunsScreen())
-            case "machine":
-                app.push_screen(MachineScreen())
-            case "system":
-                app.push_screen(SystemScreen())
+            case "confirm":
+                self.ladder_app.open("pair")
+            case "climb":
+                self.ladder_app.open("link")
+            case "report":
+                if self.view and self.view.last:
+                    self.ladder_app.open("results", self.view.last.id)
+            case place:
+                self.ladder_app.open(place)
 
     @work(exclusive=True, group="resume")
     async def resume_last(self) -> None:
-        from linkladder.app.screens.link import LinkScreen
-        from linkladder.app.screens.resume import offer
+        from linkladder.app.resume_dialog import offer
 
         app, view = self.ladder_app, self.view
         if view and view.resumable and not await offer(app, view.resumable, "Go on with the last run?", "Start anew"):
-            app.push_screen(LinkScreen())
+            app.open("link")
 
     async def action_doctor(self) -> None:
-        from linkladder.app.screens.reading import DoctorScreen
 
         await self.ladder_app.loaded.wait()
-        self.app.push_screen(DoctorScreen())
+        self.ladder_app.open("doctor")

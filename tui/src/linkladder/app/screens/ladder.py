@@ -15,9 +15,9 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from linkladder import judge
-from linkladder.app.screens.base import Page
-from linkladder.app.screens.dialogs import Ask, Question, Words
-from linkladder.app.widgets import bars, rungs, sayings, throughput
+from linkladder.app.dialogs import Ask, Question, Words
+from linkladder.app.page import Page
+from linkladder.app.widgets import bars, ladder_text, run_message, throughput
 from linkladder.app.widgets.chart import StripChart
 from linkladder.model import Document, End, Protocol, RungName, RunInfo
 from linkladder.phrases import checked
@@ -141,7 +141,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self._answered = ""
         width = max(40, self.size.width - 2)
         with self.app.batch_update():
-            self._put("rungs", rungs.ladder(progress, self._judged, width))
+            self._put("rungs", ladder_text.ladder(progress, self._judged, width))
             said = self._say(progress)
             self._put("say", said)
             self.query_one("#say").display = bool(said)
@@ -187,7 +187,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def _say(self, progress: Progress) -> Text:
         answered = self._answered == progress.instruction
         asked = self._asked[1] if self._asked[0] is progress.trial else ""
-        return sayings.say(progress, self.ladder_app.session, answered, asked)
+        return run_message.message(progress, self.ladder_app.session, answered, asked)
 
     def _trial(self, progress: Progress, trial: TrialView, width: int, said: str) -> None:
         experiment = trial.experiment
@@ -207,7 +207,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             facts = checked(found) if found else ""
             told = [] if facts in said else textwrap.wrap(facts, width)
             chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *told]))
-        self._put("figures", rungs.figures(trial, width))
+        self._put("figures", ladder_text.figures(trial, width))
         self._ends(progress, trial, width)
 
     def _so_far(self, progress: Progress) -> None:
@@ -240,7 +240,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self.query_one("#ends").display = False
         lines: list[str] = []
         if progress.waiting:
-            lines = rungs.to_do(progress, width)
+            lines = ladder_text.to_do(progress, width)
         elif progress.history and self.size.height < ROOMY:
             lines = ["Trials so far", *reversed(progress.history[-12:])]
         self.query_one("#chart", StripChart).say(
@@ -357,11 +357,10 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self.notify("Nothing has been started yet")
 
     def action_results(self) -> None:
-        from linkladder.app.screens.results import ResultsScreen
 
         progress = self.ladder_app.progress
         if progress and progress.run_id:
-            self.app.push_screen(ResultsScreen(progress.run_id))
+            self.ladder_app.open("results", progress.run_id)
 
     def action_read(self) -> None:
         self.action_results()

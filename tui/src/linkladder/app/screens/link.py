@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.backend import HomeView, PlanChoice
-from linkladder.app.described import (
+from linkladder.app.link_form import (
     LAYERS,
     UNSAVED,
     carrier,
@@ -25,8 +25,8 @@ from linkladder.app.described import (
     near_address,
     typed,
 )
-from linkladder.app.doubts import doubts
-from linkladder.app.screens.base import Page
+from linkladder.app.page import Page
+from linkladder.app.plan_warnings import warnings
 from linkladder.app.widgets.form import Action, Choice, Field
 from linkladder.errors import UsageError
 from linkladder.model import Contract, Nic, Path, RungName
@@ -210,7 +210,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         if choice and choice.trials:
             try:
                 plan = await app.run_blocking(app.backend.plan, box.value, link)
-                lines += [f"! {text}" for text in doubts(link, plan, view.host, view.hosts)]
+                lines += [f"! {text}" for text in warnings(link, plan, view.host, view.hosts)]
             except UsageError as error:
                 lines.append(f"! {error.title}")
         note.update("\n".join(line for line in lines if line))

@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from linkladder import units
 from linkladder.app.backend import Heard, PairingState, PairStage
-from linkladder.app.screens.base import Page
+from linkladder.app.page import Page
 from linkladder.app.widgets.bigcode import big
 from linkladder.app.widgets.form import Action, Field
 from linkladder.app.widgets.menu import Menu
@@ -233,17 +233,15 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     def go_on(self) -> None:
         """After pairing comes the description of the link."""
-        from linkladder.app.screens.link import LinkScreen
 
-        self.app.switch_screen(LinkScreen())
+        self.ladder_app.open_instead("link")
 
     def action_address(self) -> None:
         self.query_one("#address", Input).focus()
 
     def action_trusted(self) -> None:
-        from linkladder.app.screens.trusted import TrustedScreen
 
-        self.app.push_screen(TrustedScreen())
+        self.ladder_app.open("trusted")
 
     def action_back(self) -> None:
         self.leave()

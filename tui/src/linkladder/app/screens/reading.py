@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from linkladder import units
 from linkladder.app.backend import Finding, Health, Setting
-from linkladder.app.screens.base import Page
+from linkladder.app.page import Page
 from linkladder.model import HostFacts, Nic
 
 STYLE = {Health.OK: "green", Health.WARN: "yellow", Health.BAD: "bold red", Health.UNKNOWN: "dim"}

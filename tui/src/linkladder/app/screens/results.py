@@ -12,9 +12,10 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from linkladder import phrases, units
-from linkladder.app.screens.base import Page, verdict
+from linkladder.app.page import Page
+from linkladder.app.widgets.ladder_text import plural
 from linkladder.app.widgets.matrix import matrix
-from linkladder.app.widgets.rungs import plural
+from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Document, Evidence, Protocol, RungName, RungResult, RunState
 from linkladder.store import RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
@@ -249,7 +250,7 @@ much of the ceiling that is.
     async def action_follow_up(self) -> None:
         """Go on with this very run, by what its verdict asks for."""
         from linkladder import plan as plans
-        from linkladder.app.screens.dialogs import Question
+        from linkladder.app.dialogs import Question
 
         app, document, judged = self.ladder_app, self.document, self.judged
         if document is None or judged is None:
@@ -268,6 +269,5 @@ much of the ceiling that is.
             app.climb(plan, self.run_id)
 
     def action_export(self) -> None:
-        from linkladder.app.screens.export import ExportScreen
 
-        self.app.push_screen(ExportScreen(self.run_id))
+        self.ladder_app.open("export", self.run_id)

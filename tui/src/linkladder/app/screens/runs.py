@@ -11,9 +11,9 @@ from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
 from linkladder import units
-from linkladder.app.screens.base import Page
-from linkladder.app.screens.dialogs import Question
-from linkladder.app.screens.resume import offer
+from linkladder.app.dialogs import Question
+from linkladder.app.page import Page
+from linkladder.app.resume_dialog import offer
 from linkladder.app.widgets.rows import Rows
 from linkladder.model import RungName, RunState
 from linkladder.store import RunSummary
@@ -136,9 +136,8 @@ The rate is the best of the highest rung that was measured.
 
     @on(Rows.Chosen)
     def opened(self, event: Rows.Chosen) -> None:
-        from linkladder.app.screens.results import ResultsScreen
 
-        self.app.push_screen(ResultsScreen(self.found[event.index].id))
+        self.ladder_app.open("results", self.found[event.index].id)
 
     # --- filter
 
@@ -177,7 +176,6 @@ The rate is the best of the highest rung that was measured.
 
     @work(exclusive=True, group="compare")
     async def action_compare(self) -> None:
-        from linkladder.app.screens.compare import CompareScreen
 
         if len(self.marked) != 2:
             self.notify("Mark two runs with Space first")
@@ -186,13 +184,12 @@ The rate is the best of the highest rung that was measured.
         first, second = sorted(self.marked)
         found = await app.ask(app.backend.compare, first, second)
         if found:
-            app.push_screen(CompareScreen(found))
+            app.open("compare", found)
 
     def action_export(self) -> None:
-        from linkladder.app.screens.export import ExportScreen
 
         if run := self._current():
-            self.app.push_screen(ExportScreen(run.id))
+            self.ladder_app.open("export", run.id)
 
     @work(exclusive=True, group="go on")
     async def action_go_on(self) -> None:

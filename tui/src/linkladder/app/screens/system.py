@@ -12,12 +12,12 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from linkladder.app import wishes
-from linkladder.app.screens.base import Page
-from linkladder.app.screens.dialogs import Ask, Question
-from linkladder.app.screens.forms import Entry, Form, Values
-from linkladder.app.screens.install import install
-from linkladder.app.screens.reading import DoctorScreen, LogScreen, MachineScreen, SettingsScreen
+from linkladder.app import input_checks
+from linkladder.app.dialogs import Ask, Question
+from linkladder.app.form_dialog import Entry, Form, Values
+from linkladder.app.home_text import host_lines
+from linkladder.app.install_dialog import install
+from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 from linkladder.errors import LinkladderError
 
@@ -108,8 +108,6 @@ brings the old one back.
 
     @work(exclusive=True, group="read")
     async def load(self) -> None:
-        from linkladder.app.screens.homelines import host_lines
-
         app = self.ladder_app
         self.host = await app.ask(app.backend.facts)
         self.state = await app.ask(app.backend.appliance)
@@ -172,7 +170,7 @@ brings the old one back.
     async def _ask_name(self, host: HostFacts, _: Appliance) -> None:
         fields = [Entry("name", "Name", host.name)]
         text = "Letters, digits, dashes and dots. Peers know this appliance by its key, not by its name."
-        form = Form("Host name", text, fields, lambda v: wishes.wrong_name(v["name"]))
+        form = Form("Host name", text, fields, lambda v: input_checks.wrong_name(v["name"]))
         if values := await self._filled(form):
             await self._do("hostname", values["name"], done=f"The name is {values['name']}.")
 
@@ -188,7 +186,7 @@ brings the old one back.
             Entry("router", "Router"),
         ]
         text = "A fixed address is written with its prefix, such as 10.1.0.2/24; the router may be left empty."
-        form = Form("Address", text, fields, lambda v: wishes.wrong_address(v["how"], v["address"], v["router"]))
+        form = Form("Address", text, fields, lambda v: input_checks.wrong_address(v["how"], v["address"], v["router"]))
         if not (values := await self._filled(form)):
             return
         nic, fixed = values["nic"], values["how"] == "static"
@@ -206,7 +204,7 @@ brings the old one back.
             zone = await self.app.push_screen_wait(Ask("Time zone", text, zone)) or ""
             if not zone:
                 return
-            wrong = await self.ladder_app.ask(wishes.wrong_zone, zone)
+            wrong = await self.ladder_app.ask(input_checks.wrong_zone, zone)
             if wrong == "":
                 break
             self.notify(wrong or "The time zones could not be read", severity="warning", markup=False)
@@ -237,14 +235,15 @@ brings the old one back.
 
     async def _key(self) -> None:
         fields = [Entry("key", "Key", width=50)]
-        form = Form("Add a public key", wishes.KEY_FORM, fields, lambda v: wishes.wrong_key(v["key"]))
+        form = Form("Add a public key", input_checks.KEY_FORM, fields, lambda v: input_checks.wrong_key(v["key"]))
         if values := await self._filled(form):
-            await self._do("ssh", "key", *wishes.key_words(values["key"]), done="The key is kept. ssh, on lets it in.")
+            key = input_checks.key_words(values["key"])
+            await self._do("ssh", "key", *key, done="The key is kept. ssh, on lets it in.")
 
     async def _password(self) -> None:
         fields = [Entry("first", "Password", hidden=True), Entry("again", "Once more", hidden=True)]
         text = "For the user admin, at least eight letters, digits and signs."
-        form = Form("Set a password", text, fields, lambda v: wishes.wrong_password(v["first"], v["again"]))
+        form = Form("Set a password", text, fields, lambda v: input_checks.wrong_password(v["first"], v["again"]))
         if values := await self._filled(form):
             await self._do(
                 "ssh", "password", said=f"{values['first']}\n", done="The password is set. ssh, on lets it in."
@@ -294,16 +293,16 @@ brings the old one back.
     # --- pages
 
     def action_tunables(self) -> None:
-        self.app.push_screen(SettingsScreen())
+        self.ladder_app.open("tunables")
 
     def action_machine(self) -> None:
-        self.app.push_screen(MachineScreen())
+        self.ladder_app.open("machine")
 
     def action_doctor(self) -> None:
-        self.app.push_screen(DoctorScreen())
+        self.ladder_app.open("doctor")
 
     def action_log_screen(self) -> None:
-        self.app.push_screen(LogScreen())
+        self.ladder_app.open("log")
 
 
 def _option(key: str, label: str, words: str) -> Option:

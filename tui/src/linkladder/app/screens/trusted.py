@@ -13,8 +13,8 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from linkladder.app.backend import PeerView
-from linkladder.app.screens.base import Page
-from linkladder.app.screens.dialogs import Ask, Question
+from linkladder.app.dialogs import Ask, Question
+from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 
 

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from linkladder import units
-from linkladder.app.sturdy import Guarded
+from linkladder.app.error_handling import Guarded
 from linkladder.app.terminal import Glyphs
 
 Point = tuple[float, float, bool]  # second, b/s, counted

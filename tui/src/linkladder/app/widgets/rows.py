@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from linkladder.app.sturdy import Guarded
+from linkladder.app.error_handling import Guarded
 
 
 class Rows(Guarded, ScrollView, can_focus=True):

@@ -26,7 +26,7 @@ TAIL = 4  # blanks at the end of a line from which erasing is shorter
 ERASE = "\x1b[K"
 
 
-class Shown:
+class TerminalPicture:
     """What the terminal shows."""
 
     def __init__(self) -> None:
@@ -84,12 +84,12 @@ class Shown:
         return "".join(parts)
 
 
-class Frugal(App[int]):
+class DifferenceApp(App[int]):
     """Writes to its terminal what differs from what that shows."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._terminal = Shown()
+        self._terminal = TerminalPicture()
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         if isinstance(renderable, CompositorUpdate):
@@ -106,7 +106,7 @@ class Frugal(App[int]):
 
 
 class _Difference(CompositorUpdate):
-    def __init__(self, shown: Shown, update: CompositorUpdate) -> None:
+    def __init__(self, shown: TerminalPicture, update: CompositorUpdate) -> None:
         self.shown, self.whole = shown, update
 
     def render_segments(self, console: Console) -> str:

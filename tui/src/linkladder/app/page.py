@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.await_remove import AwaitRemove
 from textual.binding import Binding, BindingType
@@ -12,23 +11,10 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 from textual.worker import Worker
 
-from linkladder.app.sturdy import Guarded
+from linkladder.app.error_handling import Guarded
 
 if TYPE_CHECKING:
-    from linkladder.app.main import LadderApp
-
-STYLES = {  # the words of linkladder.verdicts, which the first frame does not wait for
-    "PASS": "green",
-    "FAIL": "bold red",
-    "IMPOSSIBLE": "bold magenta",
-    "CANNOT JUDGE": "yellow",
-    "INCOMPLETE": "yellow",
-}
-
-
-def verdict(word: str, provisional: bool = False) -> Text:
-    """The verdict as a word; colour only repeats it."""
-    return Text(f"{word}{' (provisional)' if provisional else ''}", STYLES.get(word, ""))
+    from linkladder.app.services import ServicesApp
 
 
 class TitleBar(Static):
@@ -49,8 +35,8 @@ class Page(Guarded, Screen[Any]):
     ]
 
     @property
-    def ladder_app(self) -> LadderApp:
-        return cast("LadderApp", self.app)
+    def ladder_app(self) -> ServicesApp:
+        return cast("ServicesApp", self.app)
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.title_line(), id="title", markup=False)

@@ -40,7 +40,7 @@ class Glance:
         return self.runs[0] if broke and self.runs[0].trials else None
 
 
-class Archive:
+class StoredRuns:
     """Every method opens the store and closes it again, so that each may run in a thread of its own."""
 
     folder: Path

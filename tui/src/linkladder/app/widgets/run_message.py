@@ -18,7 +18,7 @@ LOST = (
 )
 
 
-def say(progress: Progress, session: Session | None, answered: bool, asked: str) -> Text:
+def message(progress: Progress, session: Session | None, answered: bool, asked: str) -> Text:
     """The most pressing thing there is; `answered`: the instruction was, `asked`: what is to come after this trial."""
     watching = f"{session.holder} has the controls" if session and not session.controlling else ""
     if progress.over:

@@ -18,7 +18,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from grid import CODE_PAGE, Grid
-from linkladder.app.frugal import ERASE, Shown
+from linkladder.app.terminal_diff import ERASE, TerminalPicture
 
 WIDE, HIGH = 24, 3
 CONSOLE = Console(color_system="standard", force_terminal=True, width=WIDE)
@@ -88,20 +88,20 @@ class Screen:
 
 @given(st.lists(layouts() | chops(), max_size=8))
 def test_the_terminal_shows_the_same_as_if_all_of_it_went(updates: list[CompositorUpdate]):
-    shown, frugal, lavish = Shown(), Screen(), Screen()
+    shown, sparing, lavish = TerminalPicture(), Screen(), Screen()
     sent = whole = 0
     for update in [LayoutUpdate([[strip_of([], WIDE)]] * HIGH, Region(0, 0, WIDE, HIGH)), *updates]:
         said = shown.update(update).render_segments(CONSOLE)
-        frugal.feed(said)
+        sparing.feed(said)
         lavish.feed(update.render_segments(CONSOLE))
-        assert frugal.cells == lavish.cells
+        assert sparing.cells == lavish.cells
         assert shown.update(update).render_segments(CONSOLE) == "", "nothing differs any more"
         sent, whole = sent + len(said), whole + len(update.render_segments(CONSOLE))
     assert sent <= 2 * whole
 
 
 def test_the_rest_of_a_line_is_erased_unless_it_is_coloured():
-    shown = Shown()
+    shown = TerminalPicture()
     for style, erased in ((Style(color="red"), True), (Style(bgcolor="blue"), False), (Style(underline=True), False)):
         line = Strip([Segment("a", Style()), Segment(" " * (WIDE - 1), style)])
         said = shown.update(LayoutUpdate([[line]], Region(0, 0, WIDE, 1))).render_segments(CONSOLE)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from linkladder import units
-from linkladder.app.described import told_speed
+from linkladder.app.link_form import told_speed
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
 from linkladder.model import Contract, HostFacts, Plan, Protocol, Rung, RungName
 from linkladder.plan import Link
 
 
-def doubts(link: Link, plan: Plan, host: HostFacts, far: Mapping[str, HostFacts] | None = None) -> list[str]:
+def warnings(link: Link, plan: Plan, host: HostFacts, far: Mapping[str, HostFacts] | None = None) -> list[str]:
     """One short sentence each, the gravest first; `far` has what is known of peers, by their names."""
     contract = link.contract or Contract()
     return [

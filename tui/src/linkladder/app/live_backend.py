@@ -9,10 +9,10 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from linkladder import __version__, host, judge, plan, reservation, state
-from linkladder.app.archive import Archive, finding, opened
 from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.machine import Machine
 from linkladder.app.probe import probe
+from linkladder.app.stored_runs import StoredRuns, finding, opened
 from linkladder.errors import UsageError
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Link
@@ -26,10 +26,10 @@ HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
 FRESH = 30.0  # seconds for which the doctor's word stands at least,
 STANDS = 10.0  # and times as long as it took
 if TYPE_CHECKING:
-    from linkladder.app.pairing import PairingAdapter
+    from linkladder.app.pairing_adapter import PairingAdapter
 
 
-class LiveBackend(Machine, Archive):
+class LiveBackend(Machine, StoredRuns):
     """Blocking methods open what they need and close it again: each may run in a thread of its own."""
 
     def __init__(self, who: str = "") -> None:
@@ -158,7 +158,9 @@ class LiveBackend(Machine, Archive):
 
     def _service(self) -> PairingAdapter:
         if self._pairing is None:
-            from linkladder.app.pairing import PairingAdapter  # late: most starts of the console pair with nobody
+            from linkladder.app.pairing_adapter import (
+                PairingAdapter,  # late: most starts of the console pair with nobody
+            )
 
             self._pairing = PairingAdapter()
         return self._pairing

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from linkladder import plan as plans
 from linkladder import units
-from linkladder.app.screens.dialogs import Question
+from linkladder.app.dialogs import Question
 
 if TYPE_CHECKING:
-    from linkladder.app.main import LadderApp
+    from linkladder.app.services import ServicesApp
     from linkladder.model import Document
     from linkladder.store import RunSummary
 
 
-async def offer(app: LadderApp, run: RunSummary, title: str, no: str) -> bool:
+async def offer(app: ServicesApp, run: RunSummary, title: str, no: str) -> bool:
     """Ask, and climb on after a yes; False is a no, True also where the run could not be read, which was said."""
     document = await app.ask(app.backend.load, run.id)
     if document is None:

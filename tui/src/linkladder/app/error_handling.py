@@ -35,7 +35,7 @@ class Guarded(MessagePump):
                 raise
 
 
-class Sturdy(Guarded, App[int]):
+class ErrorTolerantApp(Guarded, App[int]):
     """Goes on after an error, unless they come in a flood."""
 
     def __init__(self) -> None:

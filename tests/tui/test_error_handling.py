@@ -14,12 +14,12 @@ from textual.worker import WorkerFailed
 
 import synth
 from helpers import until
+from linkladder.app.error_handling import MOST
 from linkladder.app.main import LadderApp
-from linkladder.app.screens.base import Page
+from linkladder.app.page import Page
 from linkladder.app.screens.home import HomeScreen
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.runs import RunsScreen
-from linkladder.app.sturdy import MOST
 from linkladder.app.widgets.chart import StripChart
 
 pytestmark = pytest.mark.asyncio

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from linkladder.app.sturdy import Guarded
+from linkladder.app.error_handling import Guarded
 from linkladder.app.widgets.form import Action
 from linkladder.errors import LinkladderError
 

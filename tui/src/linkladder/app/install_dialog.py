@@ -11,12 +11,12 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from linkladder import units
-from linkladder.app.screens.dialogs import Dialog, Question
-from linkladder.app.screens.forms import Entry, Form
+from linkladder.app.dialogs import Dialog, Question
+from linkladder.app.form_dialog import Entry, Form
 from linkladder.errors import LinkladderError
 
 if TYPE_CHECKING:
-    from linkladder.app.main import LadderApp
+    from linkladder.app.services import ServicesApp
     from linkladder.host import Disk
 
 NO_DISK = LinkladderError(
@@ -26,7 +26,7 @@ NO_DISK = LinkladderError(
 )
 
 
-async def install(app: LadderApp) -> bool:
+async def install(app: ServicesApp) -> bool:
     """Did it come to an installation, and a good one?"""
     found = await app.ask(app.backend.disks) or ()
     free = [disk for disk in found if not disk.used]
@@ -83,7 +83,7 @@ class Installing(Dialog):
 
     @work
     async def go(self) -> None:
-        app = cast("LadderApp", self.app)
+        app = cast("ServicesApp", self.app)
         try:
             await app.backend.system("install", self._disk.name)
         except Exception as error:

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
-from linkladder.app.screens.dialogs import Dialog
+from linkladder.app.dialogs import Dialog
 from linkladder.app.widgets.form import Action, Choice, Field
 
 Values = dict[str, str]

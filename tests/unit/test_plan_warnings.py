@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from linkladder import plan, units
-from linkladder.app.described import carrier, compact, contract_of, first_contract, first_words, most, near_address
-from linkladder.app.doubts import capacity, doubts
+from linkladder.app.link_form import carrier, compact, contract_of, first_contract, first_words, most, near_address
+from linkladder.app.plan_warnings import capacity, warnings
 from linkladder.errors import UsageError
 from linkladder.model import Contract, HostFacts, Layer, Nic, Path, RungName
 from linkladder.plan import Link, load_link, save_link
@@ -29,7 +29,7 @@ def said(contract=None, name="circuit", paths=None, host=HOST, far=None):
     link = Link(contract or Contract(), PATHS if paths is None else paths)
     made = plan.with_link(plan.builtin(name, host.cores, link.contract), link)
     made = replace(made, rungs=tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote))
-    return " ".join(doubts(link, made, host, far))
+    return " ".join(warnings(link, made, host, far))
 
 
 def test_a_plan_that_can_prove_its_contract_is_left_alone():

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Aside(Generic[T]):
+class Background(Generic[T]):
     """Belongs to the event loop.  asyncio's own threads are few, and are waited for when the program ends."""
 
     def __init__(self) -> None:
@@ -44,5 +44,5 @@ class Aside(Generic[T]):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(tell, found, wrong)
 
-        threading.Thread(target=look, name="aside", daemon=True).start()
+        threading.Thread(target=look, name="background", daemon=True).start()
         return future

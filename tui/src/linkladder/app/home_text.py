@@ -9,7 +9,7 @@ from rich.text import Text
 
 from linkladder import units
 from linkladder.app.backend import Finding, Health, HomeView, PeerView
-from linkladder.app.screens.base import verdict
+from linkladder.app.widgets.verdict import verdict
 
 if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic

@@ -7,7 +7,7 @@ import textwrap
 from rich.text import Text
 
 from linkladder import units
-from linkladder.app.screens.base import verdict
+from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Direction, Protocol
 from linkladder.run.progress import Progress, RungView, Stage, TrialView
 from linkladder.verdicts import RungJudgement
