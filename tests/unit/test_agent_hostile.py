@@ -16,7 +16,7 @@ import pytest
 
 from linkladder import wire
 from linkladder.codec import to_json
-from linkladder.model import End, Experiment
+from linkladder.model import End, Experiment, Setting, SettingKind
 from linkladder.tools import Layout
 from linkladder.trust import peers
 from pairing_ends import a_key
@@ -35,6 +35,8 @@ GENUINE: dict[str, dict[str, Any]] = {
                "remote": HERE, "port": 5301, "index": 0},
     "stop": {"process": 7}, "sampling": {"on": False},
     "counters": {"address": HERE, "interface": "lo"},
+    "lease": {"settings": [to_json(Setting(SettingKind.MTU, "9000"))], "addresses": [HERE], "seconds": 5.0},
+    "renew": {}, "return": {},
     "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {}, "cancel": {},
 }  # fmt: skip
 ADDRESSES, PORTS, LINES = (

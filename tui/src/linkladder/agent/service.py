@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -10,9 +11,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from linkladder import __version__, host, privilege, settings, tools, wire
+from linkladder.agent.leases import Lending, control_adapters
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children
 from linkladder.agent.targets import Targets, owned
+from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
 from linkladder.model import HostFacts
 from linkladder.reservation import Reservation
@@ -24,11 +27,13 @@ MISSING = "not found; install it (linkladder doctor says how)"
 
 
 class Service:
-    """An end; `say` takes events."""
+    """An end; `say` takes events, `control` tells the addresses that its channels lead to."""
 
-    def __init__(self, say: Callable[[wire.Event], None]) -> None:
+    def __init__(self, say: Callable[[wire.Event], None], control: Callable[[], Iterable[str]] = lambda: ()) -> None:
         self.say = say
+        self.control = control
         self.targets = Targets()
+        self.lending = Lending()
         self.children = Children(say)
         self.lock = Reservation()
         self.listener: ProbeListener | None = None
@@ -43,14 +48,18 @@ class Service:
         return await method(request)
 
     async def close(self) -> None:
-        """Leave nothing behind: tools, listeners, the reservation."""
+        """Leave nothing behind: tools, listeners, settings, the reservation."""
         await self.do_cancel(wire.Cancel())
+        with contextlib.suppress(wire.Refused):  # the journal keeps it, and the next reservation says so
+            await self.lending.give_back()
         await self.children.close()
         self.lock.release()
 
     # --- who this is
 
     async def do_hello(self, request: wire.Hello) -> wire.HelloReply:
+        with contextlib.suppress(LinkladderError):  # where it cannot be put back, a reservation is refused
+            await settings.recover()
         facts = await asyncio.to_thread(host.facts)
         found = await self._versions()
         mine = tuple(a for nic in facts.nics for a in nic.addresses if _usable(a))
@@ -74,15 +83,34 @@ class Service:
     # --- one run at a time
 
     async def do_reserve(self, request: wire.Reserve) -> None:
+        if self.lock.held:
+            return
         holder = self.lock.take(request.holder)
         if holder is not None:
             raise wire.Refused(f"busy: {holder} is measuring with this appliance")
-        if settings.left_behind():  # a crash left borrowed settings in force; nobody else can be using them now
-            await settings.recover()
+        try:
+            await settings.settle()  # nothing is measured on what a crash left changed
+        except LinkladderError as error:
+            self.lock.release()
+            raise wire.Refused(in_a_line(error)) from None
 
     async def do_release(self, _: wire.Release) -> None:
         self.targets.forget()
+        await self.lending.give_back()
         self.lock.release()
+
+    # --- settings on loan
+
+    async def do_lease(self, request: wire.TakeLease) -> wire.LeaseReply:
+        self._held()
+        control = await asyncio.to_thread(control_adapters, tuple(self.control()))
+        return await self.lending.take(request, control)
+
+    async def do_renew(self, _: wire.RenewLease) -> None:
+        await self.lending.renew()
+
+    async def do_return(self, _: wire.ReturnLease) -> wire.LeaseReply:
+        return await self.lending.give_back()
 
     # --- is the port reachable
 

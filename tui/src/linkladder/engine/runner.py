@@ -336,6 +336,7 @@ class Engine:
             self._far[peer] = far
             self._known.add(peer)
             keep_host(self.store, self.run_id, peer, facts)
+            self.near.control[peer] = far.address
             return far
         raise AssertionError("the last pause is 0")
 

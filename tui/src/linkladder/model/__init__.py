@@ -25,6 +25,7 @@ from linkladder.model.hosts import (
 )
 from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
 from linkladder.model.results import Document, Evidence, ExperimentResult, RungResult, RunInfo, TrialResult
+from linkladder.model.settings import Setting, SettingKind
 from linkladder.model.words import SCHEMA, Direction, End, Fault, Layer, Protocol, RungName, RunState
 
 __all__ = [
@@ -59,6 +60,8 @@ __all__ = [
     "Rung",
     "RungName",
     "RungResult",
+    "Setting",
+    "SettingKind",
     "SocketStat",
     "SocketsSeen",
     "TcpCounters",

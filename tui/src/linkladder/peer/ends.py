@@ -43,7 +43,8 @@ class NearEnd:
     def __init__(self) -> None:
         self.name = "near"
         self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
-        self._service = Service(self.events.put_nowait)
+        self.control: dict[str, str] = {}  # the address that each peer's channel goes to
+        self._service = Service(self.events.put_nowait, self.control.values)
 
     @classmethod
     async def open(cls) -> NearEnd:
@@ -67,6 +68,7 @@ class FarEnd:
 
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
+        self.address = ""  # that it was reached by
         self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
         self._process = process
         self._waiting: dict[int, asyncio.Future[wire.Answer]] = {}
@@ -196,7 +198,9 @@ async def connect(name: str, near: wire.HelloReply) -> FarEnd:
     for address in peer.addresses or ("",):
         argv = peers.ssh_command(peer, address or None)
         try:
-            return await FarEnd.open(name, argv, near.name)
+            far = await FarEnd.open(name, argv, near.name)
+            far.address = address
+            return far
         except PeerLost as error:
             failures.append(explain_ssh_failure(str(error), 255))
     # what the peer itself said tells more than that its other addresses are shut

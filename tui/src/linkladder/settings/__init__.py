@@ -10,7 +10,19 @@ what is in force.
 from __future__ import annotations
 
 from linkladder.settings.changes import FLAGS, Change, SettingsError, flag, mtu, sysctl
-from linkladder.settings.lease import Lease, left_behind, recover
+from linkladder.settings.lease import Lease, left_behind, recover, settle
 from linkladder.settings.undo import Undo
 
-__all__ = ["FLAGS", "Change", "Lease", "SettingsError", "Undo", "flag", "left_behind", "mtu", "recover", "sysctl"]
+__all__ = [
+    "FLAGS",
+    "Change",
+    "Lease",
+    "SettingsError",
+    "Undo",
+    "flag",
+    "left_behind",
+    "mtu",
+    "recover",
+    "settle",
+    "sysctl",
+]

@@ -13,7 +13,7 @@ from linkladder.settings.changes import Change, SettingsError, make, present, pu
 from linkladder.settings.journal import Entry, Journal, Record
 from linkladder.settings.undo import Undo
 
-BUSY = 10.0  # seconds that another process may take to put its own back
+BUSY = 5.0  # seconds that another process may take to put its own back
 
 
 class Lease:

@@ -32,6 +32,7 @@ from linkladder.wire.replies import (
     Finished,
     HelloReply,
     KnownReply,
+    LeaseReply,
     Line,
     ProbeReply,
     RawSample,
@@ -49,18 +50,21 @@ from linkladder.wire.requests import (
     Listen,
     Probe,
     Release,
+    RenewLease,
     Request,
     Reserve,
+    ReturnLease,
     RunClient,
     Sampling,
     Serve,
     Sockets,
     Stop,
+    TakeLease,
     Unlisten,
     request_of,
 )
 
-PROTOCOL = 3  # both ends must speak the same
+PROTOCOL = 4  # both ends must speak the same
 
 __all__ = [
     "IDLE_LIMIT",
@@ -84,6 +88,7 @@ __all__ = [
     "HelloReply",
     "Known",
     "KnownReply",
+    "LeaseReply",
     "Line",
     "Listen",
     "Probe",
@@ -92,8 +97,10 @@ __all__ = [
     "RawSample",
     "Refused",
     "Release",
+    "RenewLease",
     "Request",
     "Reserve",
+    "ReturnLease",
     "RunClient",
     "Sampling",
     "Serve",
@@ -101,6 +108,7 @@ __all__ = [
     "SocketsReply",
     "Started",
     "Stop",
+    "TakeLease",
     "Unlisten",
     "WireError",
     "answer",

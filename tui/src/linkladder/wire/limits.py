@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from linkladder.model import Experiment
+from linkladder.model import Experiment, Setting
 from linkladder.tools import TEST_PORTS, TOOLS
 
 PORTS = TEST_PORTS  # one is open only while a trial runs
@@ -45,6 +45,11 @@ def check_experiment(exp: Experiment) -> None:
         raise Refused("sizes: at most 32")
     for one in exp.sizes:
         check_range(one, "sizes", 68, 65535)
+
+
+def check_setting(setting: Setting) -> None:
+    if setting.wrong:
+        raise Refused(f"settings: {setting.kind} {setting.value[:20]!r}: {setting.wrong}")
 
 
 def check_text(value: str, name: str, limit: int) -> None:

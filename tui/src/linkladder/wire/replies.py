@@ -72,6 +72,13 @@ class SocketsReply:
     sockets: tuple[SocketStat, ...]
 
 
+@dataclass(frozen=True)
+class LeaseReply:
+    """What was changed, or put back: "mtu vmx1: 1500 -> 9000"."""
+
+    changes: tuple[str, ...]
+
+
 # --- unasked
 
 

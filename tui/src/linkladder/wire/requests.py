@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from linkladder.codec import CodecError, from_json
-from linkladder.model import Experiment, HostFacts
+from linkladder.model import Experiment, HostFacts, Setting
 from linkladder.tools import Layout
 from linkladder.wire.limits import (
     Refused,
@@ -16,6 +16,7 @@ from linkladder.wire.limits import (
     check_key,
     check_port,
     check_range,
+    check_setting,
     check_text,
 )
 from linkladder.wire.replies import (
@@ -24,6 +25,7 @@ from linkladder.wire.replies import (
     Finished,
     HelloReply,
     KnownReply,
+    LeaseReply,
     ProbeReply,
     SocketsReply,
     Started,
@@ -101,6 +103,37 @@ class Reserve(Request[None], verb="reserve"):
 @dataclass(frozen=True)
 class Release(Request[None], verb="release"):
     pass
+
+
+# --- settings on loan
+
+
+@dataclass(frozen=True)
+class TakeLease(Request[LeaseReply], verb="lease", slow=True):
+    """Make these settings on the adapters that own the addresses; however the lease ends, they are put back."""
+
+    settings: tuple[Setting, ...]
+    addresses: tuple[str, ...]
+    seconds: float  # it ends when it is not renewed for so long
+
+    def check(self) -> None:
+        for setting in self.settings:
+            check_setting(setting)
+        check_range(len(self.settings), "settings", 1, 16)
+        for one in self.addresses:
+            check_address(one, "addresses")
+        check_range(len(self.addresses), "addresses", 1, 32)
+        check_range(self.seconds, "seconds", 1, 120)
+
+
+@dataclass(frozen=True)
+class RenewLease(Request[None], verb="renew"):
+    """Refused where it has ended: then its settings are no longer in force."""
+
+
+@dataclass(frozen=True)
+class ReturnLease(Request[LeaseReply], verb="return", slow=True):
+    """Put the settings back now."""
 
 
 # --- is the port reachable
