@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import shlex
 
-from linkladder import tools
+from linkladder import host, tools
 from linkladder.engine.trial import load_ping
-from linkladder.model import End, Experiment, Path
+from linkladder.model import End, Experiment, Path, SettingKind
 from linkladder.peer import EndPoint
 
 
@@ -23,7 +23,7 @@ def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions]
         where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
     except tools.Unavailable as error:
         return (f"not available: {error}",)
-    lines = []
+    lines = _settings(exp, path)
     if where.server is not None:
         argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
         lines.append(f"{where.server}: {shlex.join(argv)}")
@@ -45,3 +45,20 @@ def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions]
             argv = tools.client_argv(beside, near, tools.layout(beside, near, near), path.local, path.remote, 0)
             lines.append(f"near: {shlex.join(argv)}")
     return tuple(lines)
+
+
+def _settings(exp: Experiment, path: Path) -> list[str]:
+    """Each change, and what undoes it; what the far end has is known there alone."""
+    lines = []
+    for setting in exp.settings:
+        if End.FAR in setting.ends:
+            adapter = path.remote_interface or f"the adapter of {path.remote}"
+            lines.append(f"far: set {setting.kind} of {adapter} to {setting.value}; undo: set it back to what it was")
+        if End.NEAR in setting.ends:
+            name = path.local_interface or host.interface_of(path.local)
+            mtu = setting.kind is SettingKind.MTU
+            before = host.setting("mtu", name) if mtu else host.setting("flag", f"{name}:{setting.kind}")
+            adapter = name or f"the adapter of {path.local}"
+            undo = f"set it back to {before or 'what it was'}"
+            lines.append(f"near: set {setting.kind} of {adapter} to {setting.value}; undo: {undo}")
+    return lines

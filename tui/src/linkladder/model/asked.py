@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linkladder.model.settings import Setting
 from linkladder.model.words import Direction, Layer, Protocol, RungName
 
 
@@ -61,6 +62,7 @@ class Experiment:
     ping_under_load: bool = False  # a 5 Hz ping beside the throughput trial
     label: str = ""
     incompressible: bool = False  # netperf tcp: payload that no device on the way can make smaller
+    settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ class Setting:
     ends: tuple[End, ...] = (End.NEAR, End.FAR)
 
     @property
+    def label(self) -> str:
+        """'mtu-9000', 'tso-off-near': as the name of an experiment tells it."""
+        return "-".join([self.kind, self.value, *(self.ends if len(self.ends) == 1 else ())])
+
+    @property
     def wrong(self) -> str:
         """What was expected of the value instead, '' where it is right."""
         if self.kind is not SettingKind.MTU:

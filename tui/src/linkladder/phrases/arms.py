@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linkladder import units
-from linkladder.model import Direction, Experiment, Protocol
+from linkladder.model import Direction, Experiment, Protocol, Setting, SettingKind
 from linkladder.phrases.ways import way
 
+ACRONYMS = (SettingKind.MTU, SettingKind.TSO, SettingKind.LRO, SettingKind.GSO, SettingKind.GRO)
 _UNITS = (("G", 1 << 30), ("M", 1 << 20), ("k", 1000), ("K", 1 << 10))
 
 
@@ -67,9 +68,15 @@ def _more(p: Experiment) -> list[str]:
         found.append("incompressible payload")
     if p.dscp:
         found.append(f"DSCP {p.dscp}")
+    found += [_setting(setting) for setting in p.settings]
     if p.label:
         found.append(f'"{p.label}"')
     return found
+
+
+def _setting(one: Setting) -> str:
+    told = one.kind.upper() if one.kind in ACRONYMS else one.kind.value
+    return f"{told} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
 
 
 def _directed(p: Experiment) -> bool:

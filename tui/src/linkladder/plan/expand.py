@@ -17,6 +17,8 @@ OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, c
 
 def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungName) -> list[Experiment]:
     """Every combination of the list values, with a readable id each."""
+    if values.get("settings") and rung == RungName.LOCALHOST:
+        return []  # its settings are the whole machine's
     values = dict(values)
     streams = [max(1, cores // 2) if s == "auto" else s for s in values.pop("streams", [1])]
     windows = values.pop("window", [None])
@@ -63,6 +65,7 @@ def _name(exp: Experiment) -> str:
         parts.append("incompressible")
     if exp.label:
         parts.append(exp.label.replace(" ", "-"))
+    parts += [setting.label for setting in exp.settings]
     if exp.protocol != Protocol.ECHO or exp.direction != Direction.FORWARD:
         parts.append(exp.direction.value)
     return "-".join(parts)

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from linkladder import units
-from linkladder.model import Direction, Layer, Protocol, RungName
+from linkladder.model import Direction, End, Layer, Protocol, RungName, Setting, SettingKind
 from linkladder.tools import TOOLS
 
 Check = Callable[[Any], Any]
+ENDS = {"near": (End.NEAR,), "far": (End.FAR,), "both": (End.NEAR, End.FAR)}
 
 
 def text(value: Any) -> str:
@@ -113,6 +114,29 @@ def many(check: Check) -> Check:
     return inner
 
 
+def settings(value: Any) -> tuple[Setting, ...]:
+    """[{kind = "mtu", value = 9000, ends = "both"}]; what cannot be put back is no kind."""
+    found = tuple(_setting(one) for one in (value if isinstance(value, list) else [value]))
+    touched = [(setting.kind, end) for setting in found for end in setting.ends]
+    if len(touched) != len(set(touched)) or not found:
+        raise ValueError("expected each kind once an end")
+    return found
+
+
+def _setting(value: Any) -> Setting:
+    if not isinstance(value, dict) or not {"kind", "value"} <= set(value) <= {"kind", "value", "ends"}:
+        raise ValueError('expected tables such as {kind = "mtu", value = 9000, ends = "both"}')
+    if value["kind"] not in tuple(SettingKind):
+        raise ValueError(f"kind: expected one of {', '.join(SettingKind)}, as only those are sure to be put back")
+    if value.get("ends", "both") not in ENDS:
+        raise ValueError(f"ends: expected one of {', '.join(ENDS)}")
+    switch = {True: "on", False: "off"}.get(value["value"]) if isinstance(value["value"], bool) else None
+    made = Setting(SettingKind(value["kind"]), switch or str(value["value"]), ENDS[value.get("ends", "both")])
+    if made.wrong:
+        raise ValueError(f"value: {made.wrong} for {made.kind}")
+    return made
+
+
 CONTRACT: dict[str, tuple[str, Check]] = {
     "port": ("port_bps", rate),
     "rate": ("rate_bps", rate),
@@ -159,6 +183,7 @@ EXPERIMENT: dict[str, Check] = {
     "ping_under_load": flag,
     "label": text,
     "incompressible": flag,
+    "settings": settings,
 }
 
-EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "dscp", "label"})
+EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "dscp", "label", "settings"})

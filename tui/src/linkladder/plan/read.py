@@ -170,6 +170,8 @@ class Reader:
         udp = protocol == Protocol.UDP
         if udp and not ("udp_rate" in values or "udp_percent" in values):
             self.fail("udp_rate", "experiment", "expected udp_rate or udp_percent for protocol udp", index)
+        if "settings" in values and values.get("rungs") == [RungName.LOCALHOST]:
+            self.fail("settings", "experiment", "expected on a rung with two ends, not on localhost", index)
         for key in values:
             if key not in tool.keys[protocol] | fields.EVERY_TOOLS:
                 only = ", ".join(f"{t.name} {p}" for t in TOOLS.values() for p in t.protocols if key in t.keys[p])

@@ -45,11 +45,14 @@ def check_experiment(exp: Experiment) -> None:
         raise Refused("sizes: at most 32")
     for one in exp.sizes:
         check_range(one, "sizes", 68, 65535)
+    check_settings(exp.settings)
 
 
-def check_setting(setting: Setting) -> None:
-    if setting.wrong:
-        raise Refused(f"settings: {setting.kind} {setting.value[:20]!r}: {setting.wrong}")
+def check_settings(settings: tuple[Setting, ...]) -> None:
+    check_range(len(settings), "settings", 0, 16)
+    for one in settings:
+        if one.wrong:
+            raise Refused(f"settings: {one.kind} {one.value[:20]!r}: {one.wrong}")
 
 
 def check_text(value: str, name: str, limit: int) -> None:

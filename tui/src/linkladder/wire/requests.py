@@ -16,7 +16,7 @@ from linkladder.wire.limits import (
     check_key,
     check_port,
     check_range,
-    check_setting,
+    check_settings,
     check_text,
 )
 from linkladder.wire.replies import (
@@ -117,9 +117,7 @@ class TakeLease(Request[LeaseReply], verb="lease", slow=True):
     seconds: float  # it ends when it is not renewed for so long
 
     def check(self) -> None:
-        for setting in self.settings:
-            check_setting(setting)
-        check_range(len(self.settings), "settings", 1, 16)
+        check_settings(self.settings)
         for one in self.addresses:
             check_address(one, "addresses")
         check_range(len(self.addresses), "addresses", 1, 32)

@@ -1,0 +1,81 @@
+"""Settings in a plan: only what can be put back, each change and its undo told beforehand, words that tell apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkladder import host, phrases
+from linkladder import plan as plans
+from linkladder.engine.command_lines import planned
+from linkladder.model import End, Path, RungName, Setting, SettingKind
+from linkladder.model.identity import family, identity
+from linkladder.tools import ToolVersions
+
+HEAD = 'name = "p"\n[[experiment]]\n'
+
+
+def plan(settings: str, more: str = 'rungs = "dc-link"\n') -> plans.Plan:
+    return plans.read_plan(f"{HEAD}settings = {settings}\n{more}")
+
+
+def test_a_setting_is_a_kind_a_value_and_ends() -> None:
+    made = plan('[{kind = "mtu", value = 9000, ends = "both"}, {kind = "tso", value = false, ends = "near"}]')
+    (exp,) = made.rungs[0].experiments
+    assert exp.settings == (Setting(SettingKind.MTU, "9000"), Setting(SettingKind.TSO, "off", (End.NEAR,)))
+    assert exp.id == "tcp-1s-default-mtu-9000-tso-off-near-forward"
+    assert "MTU 9000, TSO off at the near end" in phrases.arm(exp)
+    (alone,) = plan('{kind = "rxcsum", value = "on"}').rungs[0].experiments
+    assert alone.settings == (Setting(SettingKind.RXCSUM, "on"),)
+    assert "rxcsum on" in phrases.arm(alone)
+
+
+def test_the_same_load_under_other_settings_is_another_experiment() -> None:
+    (nine,), (small,) = (plan(f'{{kind = "mtu", value = {mtu}}}').rungs[0].experiments for mtu in (9000, 1500))
+    assert identity(nine) != identity(small) and family(nine) != family(small)
+    assert phrases.arm(nine) != phrases.arm(small)
+
+
+def test_localhost_has_one_end_and_so_no_settings() -> None:
+    made = plan('{kind = "mtu", value = 9000}', more="")
+    assert [r.name for r in made.rungs] == [RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK]
+    with pytest.raises(plans.PlanError, match="not on localhost"):
+        plan('{kind = "mtu", value = 9000}', more='rungs = "localhost"\n')
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            '{kind = "kernel", value = "GENERIC"}',
+            "kind: expected one of mtu, .* only those are sure to be put back",
+        ),
+        ('{kind = "mtu", value = 900}', "value: expected a whole number from 1280 to 9216 for mtu, got"),
+        ('{kind = "mtu", value = true}', "from 1280"),
+        ('{kind = "tso", value = 9000}', "expected on or off for tso"),
+        ('{kind = "tso", value = "perhaps"}', "expected on or off for tso"),
+        ('{kind = "tso", value = false, ends = "middle"}', "ends: expected one of near, far, both"),
+        ('{kind = "tso", value = false, interface = "vmx0"}', "expected tables such as"),
+        ('{kind = "tso"}', "expected tables such as"),
+        ("9000", "expected tables such as"),
+        ("[]", "each kind once an end"),
+        ('[{kind = "mtu", value = 9000}, {kind = "mtu", value = 1500, ends = "far"}]', "each kind once an end"),
+    ],
+)
+def test_what_has_no_known_inverse_is_refused(settings: str, words: str) -> None:
+    with pytest.raises(plans.PlanError, match=words) as error:
+        plan(settings)
+    assert error.value.line == 3
+
+
+def test_each_change_and_its_undo_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "interface_of", lambda address: "vmx1")
+    monkeypatch.setattr(host, "setting", lambda kind, target: {"mtu": "1500", "flag": "on"}[kind])
+    (exp,) = plan('[{kind = "mtu", value = 9000}, {kind = "tso", value = false, ends = "near"}]').rungs[0].experiments
+    both = ToolVersions({"iperf": "2.1.9"}, "Linux")
+    lines = planned(exp, Path("10.0.0.1", "10.0.0.2", "beta"), {End.NEAR: both, End.FAR: both}, 5301)
+    assert lines[:3] == (
+        "far: set mtu of the adapter of 10.0.0.2 to 9000; undo: set it back to what it was",
+        "near: set mtu of vmx1 to 9000; undo: set it back to 1500",
+        "near: set tso of vmx1 to off; undo: set it back to on",
+    )
+    assert len(lines) == 5 and "iperf -s" in lines[3]
