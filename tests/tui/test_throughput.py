@@ -6,8 +6,9 @@ import pytest
 
 import synth
 from helpers import until
-from linkladder import events
+from linkladder import events, units
 from linkladder.app.main import LadderApp
+from linkladder.app.terminal import Glyphs
 from linkladder.app.widgets import throughput
 from linkladder.app.widgets.chart import draw
 from linkladder.model import Contract, Direction, Experiment, Interval, Layer, Plan, Rung, RungName
@@ -110,6 +111,27 @@ async def test_ladder_names_its_lines(contract, words):
         app.climb(synth.the_plan())
         for one in words:
             await until(pilot, one)
+
+
+@pytest.mark.parametrize("port", [1e9, 10e9, 20e9, 100e9])
+def test_a_link_that_carries_a_fraction_of_its_contract_fills_the_chart_all_the_same(port):
+    """At 300 Mb/s the bars of a contract of 20 Gb/s would be all but nothing."""
+    progress = measuring(Contract(port_bps=port))
+    for number in range(8):
+        progress.apply(second(number, 0.3, Direction.FORWARD), number + 1.0)
+    trial = progress.trial
+    assert trial
+    drawn = draw(throughput.points_of(trial), 67, 9, throughput.lines_of(progress, trial), Glyphs.ASCII, 20.0)
+    full = sum("#" in "".join(char for char, _ in row) for row in drawn)
+    assert full >= 2, "\n".join("".join(char for char, _ in row) for row in drawn)
+    told = throughput.caption(progress, trial)
+    assert told == ("" if port == 1e9 else f"the contract, {units.rate(port * 1448 / 1538)}, is above this")
+
+
+def test_before_anything_was_carried_the_lines_stand():
+    progress = measuring(PORT)
+    assert progress.trial
+    assert [word for word, _ in throughput.lines_of(progress, progress.trial)] == ["contract = ceiling"]
 
 
 async def test_ladder_of_both_ways_stays_below_the_ceiling_of_one():

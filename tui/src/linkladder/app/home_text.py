@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -49,8 +50,10 @@ def host_lines(host: HostFacts, most: int = 4) -> list[str]:
     return lines
 
 
-def health_line(troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None, measuring: bool) -> Text:
-    """What is wrong in one line; `found` is None while the doctor has not spoken."""
+def health_line(
+    troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None, measuring: bool, width: int = 78
+) -> Text:
+    """What is wrong, in one line of that width; `found` is None while the doctor has not spoken."""
     all_found = (*troubles, *(found or ()))
     bad = [f for f in all_found if f.health is Health.BAD]
     wrong = bad + [f for f in all_found if f.health is Health.WARN]
@@ -64,12 +67,18 @@ def health_line(troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None
             else f"{len(wrong)} thing{'' if one else 's'}"
         )
         out.append(f"{of} {word}", "bold red" if bad else "yellow")
-        out.append(f": {wrong[0].title}{'' if one else ', ...'}  ")
-    if found is None:
-        out.append("not looked at while a run goes on  (d: look now)" if measuring else "looking at this machine ...")
-    elif wrong:
-        out.append("(d: details)")
+    tail = "(d: details)" if wrong else ""
+    if found is None and measuring:
+        tail = "(d: look now)" if wrong else "not looked at while a run goes on  (d: look now)"
+    elif found is None:
+        tail = "looking at this machine ..."
+    if wrong:
+        room = width - len(out.plain) - len(tail) - (4 if one else 9)
+        out.append(f": {shorten(wrong[0].title, room, placeholder=' ...')}{'' if one else ', ...'}  ")
+    if tail:
+        out.append(tail)
     else:
+        assert found is not None
         out.append("good", "green").append(f": all {len(found)} checks are right")
     return out
 

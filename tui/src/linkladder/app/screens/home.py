@@ -167,8 +167,11 @@ the link, climb the ladder, read the report.
         view = self.view
         if view is None:
             return
-        used = f"   {self._user} measures with this machine" if self._user and not self._measuring() else ""
-        self.set_title(f"linkladder {__version__}   {view.host.name}{used}")
+        title = f"linkladder {__version__}   {view.host.name}"
+        if self._user and not self._measuring():
+            used = f"{title}   {self._user} measures with this machine"
+            title = used if len(used) <= self.size.width - 2 else f"{title}   {self._user} measures here"
+        self.set_title(title)
         steps = self._offered(view)
         self._show_health()
         peers, last = self._show_peers(), self._show_last()
@@ -211,7 +214,7 @@ the link, climb the ladder, read the report.
 
     def _show_health(self) -> None:
         if self.view:
-            text = health_line(self.view.troubles, self.found, self._in_use())
+            text = health_line(self.view.troubles, self.found, self._in_use(), self.size.width - 2)
             self.query_one("#health", Static).update(text)
 
     def _show_peers(self) -> int:

@@ -25,6 +25,7 @@ from linkladder.app.link_form import (
     near_address,
     typed,
 )
+from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
 from linkladder.app.plan_warnings import warnings
 from linkladder.app.widgets.form import Action, Choice, Field
@@ -32,6 +33,7 @@ from linkladder.errors import UsageError
 from linkladder.model import Contract, Nic, Path, RungName
 from linkladder.plan import Link
 
+ROOM = 12  # characters of a peer's name beside two addresses on a console, and the words for both
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
 
 
@@ -66,6 +68,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
     LinkScreen .row { width: 1fr; }
     LinkScreen Field { margin: 0 1 0 0; }
     LinkScreen .rungname { width: 11; }
+    LinkScreen .tight { width: 10; }
     LinkScreen #note { height: auto; margin: 1 0 0 0; }
     """
 
@@ -136,16 +139,20 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             ),
             Static("Rungs: which peer and addresses (empty there: not measured)", classes="heading"),
         ]
-        wide = 15 if self.size.width < 110 else 26
+        narrow = self.size.width < 110
+        wide = 15 if narrow else 26
+        most = DEFAULT if narrow else 40
+        tight = narrow and max((len(p.name) for p in view.peers), default=0) > ROOM
         for rung in RUNGS:
             path = view.link.paths.get(rung) or self._guess(view, rung)
             names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
             if path.peer not in [name for name, _ in names]:
                 names = [(path.peer, f"{path.peer or 'nobody'}, not paired"), *names]
+            names = [(name, fitted(shown, most)) for name, shown in names]
             rows.append(
                 Horizontal(
-                    Static(rung.value, classes="rungname"),
-                    Choice("by", names, path.peer, key=f"peer-{rung}"),
+                    Static(rung.value, classes="rungname tight" if tight else "rungname"),
+                    Choice("" if tight else "by", names, path.peer, key=f"peer-{rung}"),
                     Field("here", path.local, wide, key=f"local-{rung}"),
                     Field("there", path.remote, wide, key=f"remote-{rung}"),
                     classes="row",

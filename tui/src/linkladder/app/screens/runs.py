@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from linkladder import units
 from linkladder.app.dialogs import Question
+from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
 from linkladder.app.resume_dialog import offer
 from linkladder.app.widgets.rows import Rows
@@ -20,11 +21,6 @@ from linkladder.store import RunSummary
 
 WIDE = 110  # columns from which there is room for more
 LADDER = [name.value for name in RungName]
-
-
-def head(width: int) -> str:
-    more = f"{'trials':>7} {'failed':>7}  " if width >= WIDE else ""
-    return f"  {'run':<21}{'plan':<10}{'peer':<10}{'top rung':<11}{more}verdict"
 
 
 def outcome(run: RunSummary) -> str:
@@ -37,13 +33,33 @@ def outcome(run: RunSummary) -> str:
     return "INCOMPLETE, cancelled" if run.cancelled else "INCOMPLETE"
 
 
-def run_line(run: RunSummary, marked: bool, width: int) -> str:
-    """One row; the mark is for comparing."""
-    top = [run.best_bps[name] for name in LADDER if name in run.best_bps]
-    best = units.rate(top[-1]) if top else "-"
-    more = f"{run.trials:>7} {run.failed:>7}  " if width >= WIDE else ""
-    row = f"{run.id:<21.20}{run.plan:<10.9}{run.peer or '-':<10.9}{best:<11}{more}{outcome(run)}"
-    return f"{'*' if marked else ' '} {row}"
+class Columns:
+    """How wide each is: a peer's name is told whole, and the verdict has what is left."""
+
+    def __init__(self, runs: list[RunSummary], width: int) -> None:
+        longest = max((len(run.peer) for run in runs), default=0)
+        self.peer = max(9, min(longest, DEFAULT))
+        tight = self.peer > 9 and width < WIDE
+        self.plan, self.best = (7, 9) if tight else (9, 10)
+        self.more = width >= WIDE
+        self.verdict = width - 2 - 21 - (self.plan + 1) - (self.peer + 1) - (self.best + 1) - (17 if self.more else 0)
+
+    def head(self) -> str:
+        more = f"{'trials':>7} {'failed':>7}  " if self.more else ""
+        plan, peer = f"{'plan':<{self.plan}}", f"{'peer':<{self.peer}}"
+        return f"  {'run':<21}{plan} {peer} {'top rung':<{self.best}} {more}verdict"
+
+    def row(self, run: RunSummary, marked: bool) -> str:
+        """The mark is for comparing."""
+        top = [run.best_bps[name] for name in LADDER if name in run.best_bps]
+        best = units.rate(top[-1]) if top else "-"
+        more = f"{run.trials:>7} {run.failed:>7}  " if self.more else ""
+        word = outcome(run)
+        if len(word) > self.verdict:
+            word = word.replace("(provisional)", "(prov.)")
+        plan, peer = fitted(run.plan, self.plan), fitted(run.peer or "-", self.peer)
+        row = f"{run.id:<21.20}{plan:<{self.plan}} {peer:<{self.peer}} {best:<{self.best}} {more}{word}"
+        return f"{'*' if marked else ' '} {row}"
 
 
 class RunsScreen(Page):
@@ -112,9 +128,9 @@ The rate is the best of the highest rung that was measured.
             self._count()
 
     def _show(self) -> None:
-        width = self.size.width
-        self.query_one("#head", Static).update(head(width))
-        self.query_one("#runs", Rows).show([run_line(r, r.id in self.marked, width) for r in self.found])
+        columns = Columns(self.found, self.size.width)
+        self.query_one("#head", Static).update(columns.head())
+        self.query_one("#runs", Rows).show([columns.row(run, run.id in self.marked) for run in self.found])
 
     def _count(self) -> None:
         count = len(self.found)

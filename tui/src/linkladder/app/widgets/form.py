@@ -85,7 +85,7 @@ class Choice(Static):
 
     def _draw(self) -> None:
         word = self.options[self._at][1] if self.options else "-"
-        self.update(Text(f"{self._label} < {word} >"))
+        self.update(Text(f"{self._label} < {word} >".lstrip()))
 
 
 class Action(Static):

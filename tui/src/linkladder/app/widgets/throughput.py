@@ -8,6 +8,7 @@ from linkladder.judge.rungs import HEADROOM
 from linkladder.model import Direction, RungName
 from linkladder.run.progress import Progress, TrialView, series
 
+TALL = 5.0  # times the highest bar: a line further up would leave the chart all but empty
 FLAT = 2.0  # times the contract: a ceiling further up would flatten all that is below it
 
 
@@ -22,7 +23,28 @@ def points_of(trial: TrialView) -> list[Point]:
 
 
 def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
-    """The lines across the chart: what is needed inside one host, contract and ceiling further up."""
+    """The lines across the chart: what is needed inside one host, contract and ceiling further up.
+
+    One so far above all that was carried that the bars would lie flat below it is left to the caption.
+    """
+    return [line for line in _lines(progress, trial) if not _beyond(trial, line[1])]
+
+
+def caption(progress: Progress, trial: TrialView) -> str:
+    """Which way is drawn, where two are measured; and what has no line, as it is further up."""
+    words = ["the slower way"] if trial.experiment.direction is Direction.DUPLEX else []
+    lines = _lines(progress, trial)
+    if [word for word, _ in lines] == ["contract"]:
+        lines.append(("ceiling", _ceiling(progress, trial).port_bps))
+    for word, bps in lines:  # the lowest first: that is the one to be told
+        if (word, bps) not in lines_of(progress, trial):
+            name = "what is needed" if word == "needed" else f"the {word.partition(' =')[0]}"
+            words.append(f"{name}, {units.rate(bps)}, is above this")
+            break
+    return ", ".join(words)
+
+
+def _lines(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
     if trial.rung in (RungName.LOCALHOST, RungName.SAME_HOST):
         return [("needed", HEADROOM * judge.rate_sold(progress.contract))]
     most = _ceiling(progress, trial)
@@ -31,13 +53,9 @@ def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
     return [("contract", most.bps), *([("ceiling", most.port_bps)] if most.port_bps < FLAT * most.bps else [])]
 
 
-def caption(progress: Progress, trial: TrialView) -> str:
-    """Which way is drawn, where two are measured; and the ceiling where it has no line."""
-    words = ["the slower way"] if trial.experiment.direction is Direction.DUPLEX else []
-    most = _ceiling(progress, trial)
-    if [word for word, _ in lines_of(progress, trial)] == ["contract"]:
-        words.append(f"the ceiling, {units.rate(most.port_bps)}, is above this")
-    return ", ".join(words)
+def _beyond(trial: TrialView, bps: float) -> bool:
+    highest = max((point[1] for point in points_of(trial)), default=0.0)
+    return 0 < highest * TALL < bps
 
 
 def _ceiling(progress: Progress, trial: TrialView) -> judge.Ceiling:
