@@ -2,52 +2,67 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import Setting, SettingKind
 from linkladder.settings import Change, Lease, Undo, flag, mtu
 
+READY = 10.0  # seconds that an adapter may take to come up again
+
 
 class Lending:
-    """Takes the requests of the wire; Refused says why not, in the words of the settings."""
+    """Takes the requests of the wire, one after the other; Refused says why not, in the words of the settings."""
 
     def __init__(self) -> None:
         self._lease: Lease | None = None
+        self._turn = asyncio.Lock()
 
     async def take(self, request: wire.TakeLease, control: frozenset[str]) -> wire.LeaseReply:
-        if self._lease:
-            raise wire.Refused("settings are on loan from this end already")
-        adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
-        changes = [_change(setting, adapter) for adapter in adapters for setting in request.settings]
-        lease = Lease(changes, Undo(request.seconds))
-        try:
-            told = await lease.acquire()
-        except LinkladderError as error:
-            raise wire.Refused(in_a_line(error)) from None
-        self._lease = lease
-        return wire.LeaseReply(told)
+        async with self._turn:
+            if self._lease:
+                raise wire.Refused("settings are on loan from this end already")
+            adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
+            changes = [_change(setting, adapter) for adapter in adapters for setting in request.settings]
+            lease = Lease(changes, Undo(request.seconds))
+            with _refusing():
+                told = await lease.acquire()
+            self._lease = lease
+            if down := await _still_down(adapters):
+                await self._give_back()
+                raise wire.Refused(f"{down} has no link {READY:g} s after the change")
+            return wire.LeaseReply(told)
 
     async def renew(self) -> None:
         if self._lease is None:
             raise wire.Refused("nothing is on loan from this end")
-        try:
+        with _refusing():
             await self._lease.renew()
-        except LinkladderError as error:
-            raise wire.Refused(in_a_line(error)) from None
 
     async def give_back(self) -> wire.LeaseReply:
         """Harmless where nothing is on loan."""
+        async with self._turn:
+            return await self._give_back()
+
+    async def _give_back(self) -> wire.LeaseReply:
         lease, self._lease = self._lease, None
         if lease is None:
             return wire.LeaseReply(())
-        try:
+        with _refusing():
             return wire.LeaseReply(await lease.release())
-        except LinkladderError as error:
-            raise wire.Refused(in_a_line(error)) from None
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except LinkladderError as error:
+        raise wire.Refused(in_a_line(error)) from None
 
 
 def control_adapters(peers: Iterable[str]) -> frozenset[str]:
@@ -66,6 +81,17 @@ def control_adapters(peers: Iterable[str]) -> frozenset[str]:
             raise wire.Refused(f"it is not known by which adapter {peer} is reached, so none is changed")
         found |= ways
     return frozenset(found - {""})
+
+
+async def _still_down(adapters: Iterable[str]) -> str:
+    """An adapter starts anew with some changes; '' once all are up."""
+    deadline = asyncio.get_running_loop().time() + READY
+    while True:
+        facts = await asyncio.to_thread(host.facts)
+        down = next((nic.name for nic in facts.nics if nic.name in adapters and not nic.up), "")
+        if not down or asyncio.get_running_loop().time() > deadline:
+            return down
+        await asyncio.sleep(0.2)
 
 
 def _adapter(address: str, control: frozenset[str]) -> str:

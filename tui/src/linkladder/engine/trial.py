@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from linkladder import tools, wire
 from linkladder.engine import account
 from linkladder.engine import knock as knocks
+from linkladder.engine.leases import Loan
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
 from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, TrialResult
 from linkladder.peer import EndPoint, PeerLost, Refused
@@ -91,10 +92,13 @@ class Trial:
             return TrialResult(identity, self.repeat, False, wall, fault=Fault.TOOL, reason=where)
         result = TrialResult(identity, self.repeat, False, wall, fault=Fault.TOOL, reason="it did not start")
         pumps = [asyncio.create_task(self._pump(end)) for end in self._sides()]
+        loan = Loan(self.exp.settings, self.path, self.ends)
         clean = False
         try:
             try:
-                result = await self._measure(where, result)
+                async with loan:
+                    result = await self._measure(where, result)
+                    loan.check()
             except TrialFault as error:
                 result = replace(result, fault=error.fault, reason=error.reason)
             except Refused as error:
@@ -105,7 +109,7 @@ class Trial:
                 pump.cancel()
             if not clean or result.fault:
                 await asyncio.shield(self._stop_everything())
-        commands = tuple(p.command() for p in self.processes)
+        commands = (*loan.commands, *(p.command() for p in self.processes))
         return replace(result, seconds=round(time.monotonic() - started, 3), commands=commands)
 
     def _layout(self) -> tools.Layout | str:

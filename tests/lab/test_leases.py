@@ -1,0 +1,195 @@
+"""Settings on loan between two real ends: in force while a trial runs, and put back whatever is killed meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import mischief
+from test_failures import LabWorld
+from world import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
+
+NINE = 'settings = [{kind = "mtu", value = 9000, ends = "both"}, {kind = "tso", value = false, ends = "far"}]'
+SITES = ("alpha", "beta")
+BEFORE = {site: ("1500", "on") for site in SITES}
+INSIDE = {"alpha": ("9000", "on"), "beta": ("9000", "off")}
+TIMES = range(3)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+    with Lab("lls").paired() as lab:
+        yield LabWorld(lab, tmp_path_factory.mktemp("settings"))
+
+
+def now(world: LabWorld) -> dict[str, tuple[str, str]]:
+    """MTU and TSO of the path's adapters, as the system's own programs tell."""
+    found = {}
+    for site in SITES:
+        mtu = json.loads(world.run(site, "ip -j link show dev sh0"))[0]["mtu"]
+        offloads = world.run(site, "ethtool -k sh0").splitlines()
+        tso = next(line.split()[1] for line in offloads if line.startswith("tcp-segmentation-offload"))
+        found[site] = (str(mtu), tso)
+    return found
+
+
+def until(world: LabWorld, wanted: dict[str, tuple[str, str]], seconds: float) -> float:
+    """How long it took."""
+    began = time.monotonic()
+    mischief.until(lambda: now(world) == wanted or None, seconds, f"not {wanted}")
+    return time.monotonic() - began
+
+
+def started(world: LabWorld, duration: int = 8) -> mischief.Run:
+    """A run whose settings are in force and whose client runs."""
+    run = mischief.Run(world, mischief.plan_text(world, duration=duration, more=NINE))
+    until(world, INSIDE, 20)
+    mischief.tool(world, "alpha", "-c")
+    return run
+
+
+def process(world: LabWorld, site: str, *words: str) -> int:
+    def find() -> int | None:
+        lines = world.processes(site).items()
+        return next((pid for pid, line in lines if set(words) <= set(line.split())), None)
+
+    found: int = mischief.until(find, 10, f"no {words} on {site}")
+    return found
+
+
+def undo(world: LabWorld, site: str) -> int:
+    return process(world, site, "linkladder.settings")
+
+
+def kill(*pids: int) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+def journal(world: LabWorld, site: str) -> str:
+    path = world.lab.state(site) / "settings.journal"
+    return path.read_text() if path.exists() else ""
+
+
+def nothing_is_left(world: LabWorld) -> None:
+    until(world, BEFORE, 20)
+    for site in SITES:
+        gone = lambda site=site: True if not journal(world, site) else None  # noqa: E731
+        mischief.until(gone, 5, "a journal is left")
+        still = [line for line in world.processes(site).values() if "linkladder.settings" in line]
+        assert not still
+
+
+def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: LabWorld) -> None:
+    run = started(world, duration=4)
+    assert all("linkladder.settings" in " ".join(world.processes(site).values()) for site in SITES)
+    assert json.loads(journal(world, "beta"))["entries"][0]["old"] == "1500"
+    assert run.wait() == 0
+    nothing_is_left(world)
+    (trial,) = run.trials()
+    assert trial["ok"], trial["reason"]
+    assert max(s["mss"] for s in trial["sockets"]["near"]["sockets"]) > 8000  # the frames were as large as was asked
+    changed = [(c["end"], " ".join(c["argv"])) for c in trial["commands"] if c["role"] == "setting"]
+    assert changed == [
+        ("far", "mtu sh0: 1500 -> 9000"), ("far", "flag sh0:tso: on -> off"), ("near", "mtu sh0: 1500 -> 9000"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_kill_9_of_the_agent(world: LabWorld, time: int) -> None:
+    run = started(world)
+    kill(mischief.agent(world))
+    until(world, {**INSIDE, "beta": BEFORE["beta"]} if now(world)["alpha"] == INSIDE["alpha"] else BEFORE, 5)
+    assert run.wait() == 0  # it is reached again, and the trial done again under the same settings
+    nothing_is_left(world)
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_kill_9_of_the_run(world: LabWorld, time: int) -> None:
+    run = started(world)
+    kill(process(world, "alpha", "linkladder", "run"))
+    run.process.communicate(timeout=20)
+    assert until(world, BEFORE, 10) < 10
+    nothing_is_left(world)
+    mischief.no_tool_left(world)
+
+
+@pytest.mark.parametrize("time", TIMES)
+@pytest.mark.parametrize("site", SITES)
+def test_kill_9_of_the_undo_process(world: LabWorld, site: str, time: int) -> None:
+    """Another takes its place at once, so that a kill of the holder after it changes nothing."""
+    run = started(world)
+    first = undo(world, site)
+    kill(first)
+    mischief.until(lambda: True if undo(world, site) != first else None, 5, "nobody took its place")
+    kill(mischief.agent(world) if site == "beta" else process(world, "alpha", "linkladder", "run"))
+    until(world, {**now(world), site: BEFORE[site]}, 10)
+    run.wait()
+    nothing_is_left(world)
+
+
+def test_kill_9_of_the_agent_and_its_undo_at_once_is_put_back_by_the_next_channel(world: LabWorld) -> None:
+    run = started(world)
+    kill(undo(world, "beta"), mischief.agent(world))
+    assert run.wait() == 0
+    nothing_is_left(world)
+
+
+def test_loss_of_the_peer(world: LabWorld) -> None:
+    """Neither end hears the other: each puts back by itself, the far one when nobody has renewed for 15 s."""
+    run = started(world, duration=60)
+    try:
+        world.run("alpha", "ip link set mg0 down")
+        assert until(world, {**now(world), "beta": BEFORE["beta"]}, 30) < 22
+        run.process.terminate()
+        run.process.communicate(timeout=30)
+        until(world, BEFORE, 10)
+    finally:
+        world.run("alpha", "ip link set mg0 up")
+    nothing_is_left(world)
+
+
+def failed(world: LabWorld, plan: str) -> str:
+    run = mischief.Run(world, plan)
+    run.wait()
+    nothing_is_left(world)
+    (trial,) = run.trials()
+    assert not trial["ok"] and trial["fault"] == "tool"
+    return str(trial["reason"])
+
+
+def test_the_adapter_that_carries_control_stays_as_it_is(world: LabWorld) -> None:
+    control = [world.lab.address(site, "control") for site in SITES]
+    path = f'[path.same-host]\nlocal = "{control[0]}"\nremote = "{control[1]}"\npeer = "beta"\n'
+    text = mischief.plan_text(world, duration=2, more=f"{NINE}\n{path}")
+    assert "mg0 carries control" in failed(world, text)
+
+
+def test_what_an_adapter_refuses_fails_the_trial_and_says_so(world: LabWorld) -> None:
+    world.run("beta", "ip link set sh0 mtu 1500")
+    text = mischief.plan_text(world, duration=2, more='settings = [{kind = "lro", value = true}]')
+    assert "lro" in failed(world, text)
+
+
+def test_what_cannot_be_put_back_blocks_the_next_run_and_says_so(world: LabWorld) -> None:
+    run = started(world)
+    kill(undo(world, "alpha"), process(world, "alpha", "linkladder", "run"))
+    run.process.communicate(timeout=20)
+    path = world.lab.state("alpha") / "settings.journal"
+    kept = path.read_text()
+    path.write_text(kept.replace('"1500"', '"70000"'))  # no adapter takes that
+    blocked = mischief.Run(world, mischief.plan_text(world, duration=2), name="blocked")
+    _, errors = blocked.process.communicate(timeout=30)
+    assert blocked.process.returncode != 0
+    assert "could not be put back" in errors and "mtu sh0" in errors
+    path.write_text(kept)
+    free = mischief.Run(world, mischief.plan_text(world, duration=2), name="free")
+    assert free.wait() == 0
+    nothing_is_left(world)

@@ -1,0 +1,85 @@
+"""The settings of an experiment, on loan from the two ends of a path while one trial runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import Self
+
+from linkladder import wire
+from linkladder.errors import EnvironmentFault
+from linkladder.model import Command, End, Path, Setting
+from linkladder.peer import EndPoint, PeerLost, Refused
+
+SECONDS = 15.0  # after which an end that hears nothing puts its settings back
+RENEWAL = 4.0
+ORDER = (End.FAR, End.NEAR)  # given back the other way round: while the far end is changed, this one can still say so
+
+
+class Loan:
+    """`async with`: taken before the trial, renewed beside it, given back after it, whatever came of it."""
+
+    def __init__(self, settings: tuple[Setting, ...], path: Path, ends: Mapping[End, EndPoint]) -> None:
+        address = {End.NEAR: path.local, End.FAR: path.remote}
+        asked = {end: tuple(setting for setting in settings if end in setting.ends) for end in ORDER}
+        self._requests = {end: wire.TakeLease(of, (address[end],), SECONDS) for end, of in asked.items() if of}
+        self._ends = ends
+        self._taken: list[End] = []
+        self._renewing: asyncio.Task[None] | None = None
+        self._ended = ""
+        self.commands: tuple[Command, ...] = ()
+
+    async def __aenter__(self) -> Self:
+        try:
+            for end, request in self._requests.items():
+                await self._take(end, request)
+        except BaseException:
+            await self._give_back()
+            raise
+        if self._taken:
+            self._renewing = asyncio.create_task(self._renew())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._renewing:
+            self._renewing.cancel()
+        await self._give_back()
+
+    def check(self) -> None:
+        """Refused where a setting did not stay in force all the time: what was measured is not what was asked."""
+        if self._ended:
+            raise Refused(self._ended)
+
+    async def _take(self, end: End, request: wire.TakeLease) -> None:
+        self._taken.append(end)  # first: whoever is interrupted here has it returned
+        reply = await self._ends[end].ask(request)
+        self.commands += tuple(Command(end, "setting", tuple(change.split()), 0) for change in reply.changes)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEWAL)
+            for end in self._taken:
+                try:
+                    await self._ends[end].ask(wire.RenewLease())
+                except Refused as error:
+                    self._ended = str(error)
+                    return
+                except PeerLost:  # the trial meets it too, and the far end puts back by itself
+                    return
+
+    async def _give_back(self) -> None:
+        """EnvironmentFault where an end could not put its settings back: nothing more is measured on it then."""
+        await asyncio.shield(asyncio.ensure_future(self._return_all()))
+
+    async def _return_all(self) -> None:
+        problems = []
+        while self._taken:
+            end = self._taken.pop()
+            with contextlib.suppress(PeerLost):
+                try:
+                    await self._ends[end].ask(wire.ReturnLease())
+                except Refused as error:
+                    problems.append(f"{end} end: {error}")
+        if problems:
+            raise EnvironmentFault("settings were not put back", "; ".join(problems), "put them back there, or reboot")
