@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 import spaces
+from linkladder import formats
 from world import SITES, Lab
 
 PLAN = 'name = "killed"\n[[experiment]]\nrungs = ["same-host"]\nduration = 1\nwarmup = 0\nrepeats = 50\n'
@@ -48,9 +49,9 @@ def once(lab: Lab, plan: Path, moment: float) -> str:
         shown = lab.linkladder("alpha", "show", names[0], "--json")
         if shown.returncode:
             return f"{names[0]} cannot be shown: {shown.stderr.strip()}"
-        document = json.loads(shown.stdout)
-        trials = [t for r in document["rungs"] for e in r["experiments"] for t in e["trials"]]
-        if len(trials) < finished or not all(t["ok"] for t in trials):
+        document = formats.document(json.loads(shown.stdout))
+        trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
+        if len(trials) < finished or not all(t.ok for t in trials):
             return f"{finished} trials were told as finished, {len(trials)} are stored"
     deadline = time.monotonic() + 5
     while (left := tools_left(lab)) and time.monotonic() < deadline:

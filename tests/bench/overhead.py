@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 import spaces
+from linkladder import formats
 from world import SITES, Lab
 
 WARMUP = 1
@@ -75,10 +76,10 @@ def ours(lab: Lab, plan: Path, seconds: int) -> tuple[float, float, dict[str, fl
     took = time.monotonic() - began
     shares = {site: (own_cpu(lab, site) - first[site]) / took for site in SITES}
     out, _ = run.communicate()
-    (trial,) = json.loads(out)["rungs"][0]["experiments"][0]["trials"]
-    if not trial["ok"]:
-        raise Stalled(trial["reason"])
-    return trial["goodput_bps"], trial["seconds"], shares
+    (trial,) = formats.document(json.loads(out)).rungs[0].experiments[0].trials
+    if not trial.ok:
+        raise Stalled(trial.reason)
+    return trial.goodput_bps, trial.seconds, shares
 
 
 def own_cpu(lab: Lab, site: str) -> float:

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import psutil
 
+import trials
 from impairments import A, B, Impaired, inside, path, quota, start, withheld
 from linkladder.model import (
     CpuUse,
@@ -48,7 +49,7 @@ def measure(p: Impaired, udp: bool = True) -> RungResult:
         experiments = [_df(far), _idle(far), _tcp(p, near, far)]
         if udp and not p.drop_above and not p.starve:
             experiments += [_udp(p, near, far, share) for share in (0.5, 0.9)]
-    return RungResult(RungName.DC_LINK, TestPath(near, far), experiments=tuple(experiments))
+    return RungResult(RungName.DC_LINK, (TestPath(near, far),), experiments=tuple(experiments))
 
 
 def _df(far: str) -> ExperimentResult:
@@ -79,13 +80,13 @@ def _df(far: str) -> ExperimentResult:
         black_hole=bool(failed and passed),
     )
     exp = Experiment("path-mtu-forward", "ping", Protocol.DF)
-    return ExperimentResult(exp, (TrialResult("d", 0, True, path_mtu=found),))
+    return ExperimentResult(exp, (trials.trial("d", 0, True, path_mtu=found),))
 
 
 def _idle(far: str) -> ExperimentResult:
     text = inside(A, "ping", "-c", "40", "-i", "0.03", far)
     exp = Experiment("round-trip", "ping", Protocol.ECHO)
-    return ExperimentResult(exp, (TrialResult("p", 0, True, rtt=_rtt(text)),))
+    return ExperimentResult(exp, (trials.trial("p", 0, True, rtt=_rtt(text)),))
 
 
 def _rtt(text: str) -> Rtt | None:
@@ -212,7 +213,7 @@ def _result(exp: Experiment, out: str, cpu: dict[str, CpuUse], tcp: dict[str, Tc
         Flow(name, Direction.FORWARD, "", 0, "", 0, 0, 0.0, count, span) for name, (count, span) in totals.items()
     )
     dead = bps <= 0
-    return TrialResult(
+    return trials.trial(
         "t", 0, not dead, fault=Fault.PATH if dead else None, reason="nothing arrived" if dead else "",
         goodput_bps=bps, by_direction={"forward": bps}, flows=flows, intervals=intervals, cpu=cpu, tcp=tcp,
         lost=lost if sent else None, datagrams=sent or None,

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from linkladder import formats
+from linkladder.model import Document, TrialResult
+
 PLAN = """
 name = "trial"
 [[experiment]]
@@ -84,15 +87,14 @@ class Run:
         self.process.communicate(timeout=seconds * SLOW)
         return self.process.returncode
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         shown = self.world.linkladder("show", "last", "--json")
         out, errors = shown.communicate(timeout=60 * SLOW)
         assert shown.returncode == 0, errors
-        found: dict[str, Any] = json.loads(out)
-        return found
+        return formats.document(json.loads(out))
 
-    def trials(self) -> list[dict[str, Any]]:
-        return [t for r in self.document()["rungs"] for e in r["experiments"] for t in e["trials"]]
+    def trials(self) -> list[TrialResult]:
+        return [t for r in self.document().rungs for e in r.experiments for t in e.trials]
 
 
 def tool(world: World, site: str, *words: str, seconds: float = 20.0) -> int:
@@ -165,8 +167,8 @@ def server_killed(world: World) -> None:
     world.run("beta", f"kill -9 {tool(world, 'beta', '-s')}")
     assert run.wait() == 1
     first, second = run.trials()
-    assert not first["ok"] and first["fault"] == "tool" and first["reason"]
-    assert second["ok"], second["reason"]
+    assert not first.ok and first.fault == "tool" and first.reason
+    assert second.ok, second.reason
     no_tool_left(world)
 
 
@@ -177,8 +179,8 @@ def client_killed(world: World) -> None:
     world.run("alpha", f"kill -9 {client}")
     assert run.wait() == 1
     first, second = run.trials()
-    assert not first["ok"] and first["reason"]
-    assert second["ok"], second["reason"]
+    assert not first.ok and first.reason
+    assert second.ok, second.reason
     no_tool_left(world)
 
 
@@ -190,8 +192,8 @@ def link_down_and_up(world: World) -> None:
         pass
     assert run.wait(120) == 1
     first, second = run.trials()
-    assert not first["ok"] and first["fault"] == "path", first["reason"]
-    assert second["repeat"] == 1
+    assert not first.ok and first.fault == "path", first.reason
+    assert second.repeat == 1
     no_tool_left(world)
 
 
@@ -203,7 +205,7 @@ def channel_killed(world: World) -> None:
     session = until(lambda: _sshd_session(world), 10.0, "no sshd session on beta")
     world.run("beta", f"kill -9 {session}")
     assert run.wait() == 0
-    assert [t["ok"] for t in run.trials()] == [True, True]
+    assert [t.ok for t in run.trials()] == [True, True]
     no_tool_left(world)
 
 
@@ -226,7 +228,7 @@ def agent_killed(world: World) -> None:
     world.run("beta", f"kill -9 {agent(world)}")
     until(lambda: None if server in world.processes("beta") else True, 5.0, "the killed agent's server runs on")
     assert run.wait() == 0
-    assert [t["ok"] for t in run.trials()] == [True, True]
+    assert [t.ok for t in run.trials()] == [True, True]
     no_tool_left(world)
 
 
@@ -241,7 +243,7 @@ def run_killed(world: World) -> None:
     again = world.linkladder("run", "--resume", "last")
     again.communicate(timeout=90 * SLOW)
     assert again.returncode == 0
-    assert [t["ok"] for t in run.trials()] == [True, True]
+    assert [t.ok for t in run.trials()] == [True, True]
 
 
 def _run_pid(world: World) -> int | None:
@@ -261,7 +263,7 @@ def cancelled(world: World) -> None:
     world.run("alpha", f"kill -INT {pid}")
     no_tool_left(world, 20.0)
     assert run.wait(20) == 3
-    assert run.document()["run"]["state"] == "incomplete"
+    assert run.document().run.state == "incomplete"
 
 
 def fake_tool(
@@ -281,8 +283,8 @@ def tool_hangs(world: World) -> None:
     )
     assert run.wait(60) == 1
     (trial,) = run.trials()
-    assert not trial["ok"] and trial["fault"] == "tool" and trial["reason"]
-    assert trial["seconds"] < 30 * SLOW
+    assert not trial.ok and trial.fault == "tool" and trial.reason
+    assert trial.seconds < 30 * SLOW
     no_tool_left(world)
 
 
@@ -291,8 +293,8 @@ def tool_prints_garbage(world: World) -> None:
     run = Run(world, plan_text(world, duration=2), env={"LINKLADDER_TOOLS_PATH": fake_tool(world, "alpha", body)})
     assert run.wait(60) == 1
     (trial,) = run.trials()
-    assert not trial["ok"] and trial["reason"]
-    assert trial["goodput_bps"] == 0
+    assert not trial.ok and trial.reason
+    assert trial.goodput_bps == 0
 
 
 def server_does_not_listen(world: World) -> None:
@@ -301,7 +303,7 @@ def server_does_not_listen(world: World) -> None:
         run = Run(world, plan_text(world, duration=2))
         assert run.wait(60) == 1
         (trial,) = run.trials()
-        assert not trial["ok"] and "did not listen" in trial["reason"]
+        assert not trial.ok and "did not listen" in trial.reason
         no_tool_left(world)
     finally:
         world.far_environment()
@@ -327,7 +329,7 @@ def port_taken(world: World) -> None:
         run = Run(world, plan_text(world, duration=2))
         assert run.wait(60) == 1
         (trial,) = run.trials()
-        assert not trial["ok"] and trial["fault"] == "tool" and "port 53" in trial["reason"]
+        assert not trial.ok and trial.fault == "tool" and "port 53" in trial.reason
     finally:
         world.run("beta", f"kill $(cat {world.folder}/hold.pid)")
 
@@ -338,7 +340,7 @@ def wrong_local_address(world: World) -> None:
     run = Run(world, text)
     assert run.wait(60) == 1
     (trial,) = run.trials()
-    assert not trial["ok"] and "192.0.2.1 is not an address of this appliance" in trial["reason"]
+    assert not trial.ok and "192.0.2.1 is not an address of this appliance" in trial.reason
 
 
 def _remote(world: World) -> str:
@@ -351,8 +353,8 @@ def window_refused(world: World) -> None:
     run = Run(world, plan_text(world, duration=2, more='window = "512M"'))
     assert run.wait(60) == 1
     (trial,) = run.trials()
-    assert not trial["ok"] and trial["fault"] == "tool"
-    assert "window" in trial["reason"] or "socket buffer" in trial["reason"]
+    assert not trial.ok and trial.fault == "tool"
+    assert "window" in trial.reason or "socket buffer" in trial.reason
 
 
 ALL: tuple[Callable[[World], None], ...] = (

@@ -12,6 +12,7 @@ import pytest
 
 import mischief
 import spaces
+from linkladder.model import SCHEMA
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
@@ -85,4 +86,4 @@ def test_json_on_standard_output_is_all_there_is(world: LabWorld) -> None:
     run = world.linkladder("run", "--plan", f"{world.folder}/one.toml", "--peer", "beta", "--json", "-")
     out, _ = run.communicate(timeout=60)
     assert run.returncode == 0
-    assert json.loads(out)["schema"] == "linkladder/1"
+    assert json.loads(out)["schema"] == SCHEMA

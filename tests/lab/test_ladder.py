@@ -17,7 +17,7 @@ import pytest
 from linkladder.codec import from_json
 from linkladder.formats.published import document_schema
 from linkladder.judge.evidence import STARVED
-from linkladder.model import Document
+from linkladder.model import Direction, Document, TrialResult
 from world import TOP, Lab, Link
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(280)]
@@ -32,66 +32,79 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="module")
-def quick(lab: Lab) -> dict[str, Any]:
+def written(lab: Lab) -> dict[str, Any]:
     done = lab.linkladder("alpha", "run", "--plan", "quick", "--peer", "beta", "--json", "-", stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def trials(document: dict[str, Any], rung: str, protocol: str) -> list[dict[str, Any]]:
-    found = next(r for r in document["rungs"] if r["name"] == rung)
-    return [t for e in found["experiments"] if e["parameters"]["protocol"] == protocol for t in e["trials"]]
+@pytest.fixture(scope="module")
+def quick(written: dict[str, Any]) -> Document:
+    return from_json(Document, written)
 
 
-def test_the_document_fits_its_schema_and_comes_back(quick: dict[str, Any]) -> None:
-    jsonschema.validate(quick, document_schema())
-    assert from_json(Document, quick).run.state == "complete"
+def trials(document: Document, rung: str, protocol: str) -> list[TrialResult]:
+    found = next(r for r in document.rungs if r.name == rung)
+    return [t for e in found.experiments if e.parameters.protocol == protocol for t in e.trials]
 
 
-def test_every_rung_is_measured(quick: dict[str, Any]) -> None:
-    assert [r["name"] for r in quick["rungs"]] == ["localhost", "same-host", "same-vlan", "dc-link"]
-    for rung in quick["rungs"]:
-        for experiment in rung["experiments"]:
-            assert [t["ok"] for t in experiment["trials"]] == [True] * experiment["parameters"]["repeats"], experiment
+def withheld_of(trial: TrialResult) -> float:
+    """The share of an end's CPU time that it did not get, of the end that got less."""
+    return max(end.cpu.starved for end in trial.ends if end.cpu and end.cpu.starved is not None)
+
+
+def test_the_document_fits_its_schema_and_comes_back(written: dict[str, Any], quick: Document) -> None:
+    jsonschema.validate(written, document_schema())
+    assert quick.run.state == "complete"
+
+
+def test_every_rung_is_measured(quick: Document) -> None:
+    assert [r.name for r in quick.rungs] == ["localhost", "same-host", "same-vlan", "dc-link"]
+    for rung in quick.rungs:
+        for experiment in rung.experiments:
+            assert [t.ok for t in experiment.trials] == [True] * experiment.parameters.repeats, experiment
 
 
 def test_the_link_s_goodput_is_the_token_bucket_s(
-    quick: dict[str, Any], record_property: Callable[[str, object], None]
+    quick: Document, record_property: Callable[[str, object], None]
 ) -> None:
     """Where less arrived, the document says that cores were withheld here, and the judge that it cannot judge."""
     both = trials(quick, "dc-link", "tcp")
-    assert {w for t in both for w in t["by_direction"]} == {"forward", "reverse"}
-    judged = next(r for r in quick["judgement"]["rungs"] if r["rung"] == "dc-link")["experiments"]
+    assert {w for t in both for w in t.by_direction} == {"forward", "reverse"}
+    assert quick.judgement
+    judged = next(r for r in quick.judgement.rungs if r.rung == "dc-link").experiments
     for trial in both:
-        seconds = [8 * i["bytes"] / (i["end"] - i["start"]) for i in trial["intervals"] if i["counted"]]
-        assert trial["goodput_bps"] == pytest.approx(statistics.mean(seconds), rel=0.01)
-        assert trial["goodput_bps"] < 1.03 * L2_CEILING
-        assert trial["flows"] and sum(f["bps"] for f in trial["flows"]) == pytest.approx(trial["goodput_bps"], rel=0.01)
-        withheld = max(trial["cpu"][end]["starved"] for end in ("near", "far"))
-        carried = f"{trial['goodput_bps'] / 1e6:.0f} Mb/s through a token bucket for {L2_CEILING / 1e6:.0f}"
+        seconds = [i.bps for i in trial.intervals if i.counted]
+        assert trial.goodput_bps == pytest.approx(statistics.mean(seconds), rel=0.01)
+        assert trial.goodput_bps < 1.03 * L2_CEILING
+        assert trial.flows and sum(f.bps for f in trial.flows) == pytest.approx(trial.goodput_bps, rel=0.01)
+        withheld = withheld_of(trial)
+        carried = f"{trial.goodput_bps / 1e6:.0f} Mb/s through a token bucket for {L2_CEILING / 1e6:.0f}"
         record_property("figure", f"{carried}, {withheld:.0%} of an end's CPU withheld")
-        if trial["goodput_bps"] != pytest.approx(L2_CEILING, rel=0.03):
-            own = next(e for e in judged if e["protocol"] == "tcp" and e["direction"] in trial["by_direction"])
+        if trial.goodput_bps != pytest.approx(L2_CEILING, rel=0.03):
+            own = next(e for e in judged if e.protocol == "tcp" and e.direction in trial.by_direction)
             assert withheld >= STARVED, seconds
-            assert "withheld" in own["judgement"]["sentence"] and own["judgement"]["verdict"] == "CANNOT JUDGE", own
+            assert "withheld" in own.judgement.sentence and own.judgement.verdict == "CANNOT JUDGE", own
 
 
-def test_both_ends_were_watched(quick: dict[str, Any]) -> None:
+def test_both_ends_were_watched(quick: Document) -> None:
     for trial in trials(quick, "dc-link", "tcp"):
-        assert set(trial["cpu"]) == set(trial["memory"]) == set(trial["tcp"]) == {"near", "far"}
-        assert set(trial["samples"]) == {"near", "far"} and all(len(s) >= 10 for s in trial["samples"].values())
-        assert [c["role"] for c in trial["commands"] if c["output"]] == ["server", "client", "ping"]
-        assert trial["rtt_under_load"]["received"] > 20
-        moved = sum(f["total_bytes"] for f in trial["flows"])
-        receiver = "far" if "forward" in trial["by_direction"] else "near"
-        assert trial["nics"][receiver]["rx_bytes"] == pytest.approx(moved, rel=0.07)
+        assert [end.name for end in trial.ends] == ["near", "far"]
+        assert all(end.cpu and end.memory and end.tcp and end.sockets for end in trial.ends)
+        assert all(len(end.samples) >= 10 for end in trial.ends)
+        assert [c.role for c in trial.commands if c.output] == ["server", "client", "ping"]
+        assert [leg.role for leg in trial.legs] == ["load", "ping"]
+        assert trial.rtt_under_load and trial.rtt_under_load.received > 20
+        moved = sum(f.total_bytes for f in trial.flows)
+        receiver = trial.receiver(Direction.FORWARD if "forward" in trial.by_direction else Direction.REVERSE)
+        assert receiver.carried.rx_bytes == pytest.approx(moved, rel=0.07)
 
 
-def test_path_mtu_and_round_trip_are_found(quick: dict[str, Any]) -> None:
+def test_path_mtu_and_round_trip_are_found(quick: Document) -> None:
     for rung in ("same-host", "same-vlan", "dc-link"):
-        assert {t["path_mtu"]["mtu"] for t in trials(quick, rung, "df")} == {1500}
-        assert {(t["rtt"]["received"], t["rtt"]["sent"]) for t in trials(quick, rung, "echo")} == {(20, 20)}
+        assert {t.path_mtu.mtu for t in trials(quick, rung, "df") if t.path_mtu} == {1500}
+        assert {(t.rtt.received, t.rtt.sent) for t in trials(quick, rung, "echo") if t.rtt} == {(20, 20)}
 
 
 def test_udp_netperf_windows_and_duplex(lab: Lab, tmp_path: Path) -> None:
@@ -109,27 +122,27 @@ def test_udp_netperf_windows_and_duplex(lab: Lab, tmp_path: Path) -> None:
     done = lab.linkladder(
         "alpha", "run", "--plan", str(plan), "--peer", "beta", "--json", "-", stdin=subprocess.DEVNULL
     )
-    document = json.loads(done.stdout)
-    found = {e["parameters"]["id"]: t for r in document["rungs"] for e in r["experiments"] for t in e["trials"]}
+    document = from_json(Document, json.loads(done.stdout))
+    found = {e.parameters.id: t for r in document.rungs for e in r.experiments for t in e.trials}
     netperf = (TOP / ".work" / "netperf" / "usr" / "bin" / "netperf").exists()
     for name, trial in found.items():
         if "rr" in name or "netperf" in name:
-            assert trial["ok"] == netperf, trial["reason"]
+            assert trial.ok == netperf, trial.reason
             continue
-        assert trial["ok"], f"{name}: {trial['reason']}"
+        assert trial.ok, f"{name}: {trial.reason}"
     for name, trial in found.items():
         if name.startswith("udp"):
-            assert trial["datagrams"] and trial["goodput_bps"] < 1.03 * 0.1 * RATE * 1470 / 1512
-            if max(trial["cpu"][end]["starved"] for end in ("near", "far")) < STARVED:
-                assert trial["goodput_bps"] == pytest.approx(0.1 * RATE * 1470 / 1512, rel=0.03)
-                assert trial["lost"] / trial["datagrams"] < 0.01
+            assert trial.datagrams and trial.goodput_bps < 1.03 * 0.1 * RATE * 1470 / 1512
+            if withheld_of(trial) < STARVED:
+                assert trial.goodput_bps == pytest.approx(0.1 * RATE * 1470 / 1512, rel=0.03)
+                assert trial.lost is not None and trial.lost / trial.datagrams < 0.01
         if "800k" in name:
-            assert set(trial["window_read_back"]) == {"near", "far"}
+            assert set(trial.legs[0].outcome.window_read_back) == {"near", "far"}
         if "duplex" in name:
-            assert set(trial["by_direction"]) == {"forward", "reverse"}
+            assert set(trial.by_direction) == {"forward", "reverse"}
     if netperf:
-        rr = found["rr-3x700-forward"]["transactions"]
-        assert rr["rate"] > 100 and rr["sessions"] == 3
+        rr = found["rr-3x700-forward"].transactions
+        assert rr and rr.rate > 100 and rr.sessions == 3
 
 
 def test_the_lab_leaves_nothing_behind() -> None:

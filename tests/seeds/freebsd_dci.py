@@ -23,8 +23,8 @@ from linkladder.model import (
     RungResult,
     RunInfo,
     RunState,
-    TrialResult,
 )
+from trials import trial
 
 W = 800_000
 Row = tuple[int, int | None, float, float, float | None, float | None]
@@ -70,7 +70,7 @@ def document(mtu: int = 1500, port_bps: float = 10e9) -> Document:
     plan = Plan(
         name="ladder",
         contract=Contract(port_bps=port_bps, mtu=mtu, circuit="DC interconnect"),
-        rungs=tuple(Rung(r.name, r.path, tuple(e.parameters for e in r.experiments)) for r in rungs),
+        rungs=tuple(Rung(r.name, r.paths, tuple(e.parameters for e in r.experiments)) for r in rungs),
     )
     host = HostFacts(
         name="freebsd",
@@ -94,7 +94,7 @@ def _rung(name: RungName, rows: tuple[Row, ...]) -> RungResult:
     path = Path(remote="localhost" if name is RungName.LOCALHOST else "10.202.201.6", peer="far")
     return RungResult(
         name=name,
-        path=path,
+        paths=(path,),
         experiments=tuple(_experiment(path.remote, row) for row in rows),
     )
 
@@ -121,7 +121,7 @@ def _experiment(remote: str, row: Row) -> ExperimentResult:
         *(("-w", "800k") if window else ()),
     )
     trials = tuple(
-        TrialResult(
+        trial(
             id=f"{parameters.id}-{n}",
             repeat=n,
             ok=True,

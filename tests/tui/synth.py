@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import trials
 from linkladder import events, plan
 from linkladder.app.backend import Finding, Health, PeerView, Setting
 from linkladder.app.replay_backend import ReplayBackend
@@ -49,9 +50,9 @@ HOST = HostFacts(
 LINK = Link(
     CONTRACT,
     {
-        RungName.SAME_HOST: Path("10.7.0.1", "10.7.0.2", "beta"),
-        RungName.SAME_VLAN: Path("10.7.0.1", "10.7.0.3", "beta"),
-        RungName.DC_LINK: Path("10.7.0.1", "10.9.0.2", "beta"),
+        RungName.SAME_HOST: (Path("10.7.0.1", "10.7.0.2", "beta"),),
+        RungName.SAME_VLAN: (Path("10.7.0.1", "10.7.0.3", "beta"),),
+        RungName.DC_LINK: (Path("10.7.0.1", "10.9.0.2", "beta"),),
     },
 )
 BETA = PeerView("beta", ("10.7.0.2",), True, 0.214, "SHA256:abc")
@@ -86,24 +87,24 @@ def sample(second: int, busy: float, used: int) -> HostSample:
 
 
 def trial_result(exp, rung: RungName, repeat: int, number: int) -> TrialResult:
-    base = TrialResult(f"t{number}", repeat, True, "2026-11-21T10:15:00Z", 14.0)
+    base = trials.trial(f"t{number}", repeat, started="2026-11-21T10:15:00Z", seconds=14.0)
     if exp.protocol == Protocol.ECHO:
         least = ROUND_TRIPS[rung]
-        return replace(base, rtt=Rtt(20, 20, least, round(least * 1.12, 3), round(least * 1.6, 3)))
+        return trials.changed(base, rtt=Rtt(20, 20, least, round(least * 1.12, 3), round(least * 1.6, 3)))
     if exp.protocol == Protocol.DF:
-        return replace(base, path_mtu=PathMtu((1500,), (), 1500))
+        return trials.changed(base, path_mtu=PathMtu((1500,), (), 1500))
     rate, length, steady = RATES[rung], int(exp.warmup + exp.duration), exp.protocol == Protocol.UDP
     if steady:  # it is paced
         rate = exp.udp_rate_bps
         sent = int(rate * exp.duration / 8 / 1470)
-        base = replace(base, lost=0, datagrams=sent, jitter_ms=0.01, offered_bps=rate)
+        base = trials.changed(base, lost=0, datagrams=sent, jitter_ms=0.01, offered_bps=rate)
     intervals = tuple(
         Interval(
             float(s), s + 1.0, int((rate if steady else wobble(rate, s, number)) / 8), exp.direction, s >= exp.warmup
         )
         for s in range(length)
     )
-    return replace(
+    return trials.changed(
         base,
         goodput_bps=rate,
         by_direction={exp.direction.value: rate},
@@ -152,16 +153,16 @@ def the_log() -> list[Entry]:
 def rung_result(rung) -> RungResult:
     made = []
     for number, exp in enumerate(rung.experiments):
-        trials = tuple(trial_result(exp, rung.name, r, number) for r in range(exp.repeats))
-        rates = [t.goodput_bps for t in trials if t.goodput_bps]
-        made.append(ExperimentResult(exp, trials, *((min(rates), rates[0], max(rates)) if rates else ())))
-    return RungResult(rung.name, rung.path, tuple(made))
+        done = tuple(trial_result(exp, rung.name, r, number) for r in range(exp.repeats))
+        rates = [t.goodput_bps for t in done if t.goodput_bps]
+        made.append(ExperimentResult(exp, done, *((min(rates), rates[0], max(rates)) if rates else ())))
+    return RungResult(rung.name, rung.paths, tuple(made))
 
 
 def the_document(failed: bool = False) -> Document:
     rungs = [rung_result(r) for r in the_plan().rungs]
     if failed:
-        bad = TrialResult("bad", 0, False, reason="iperf: connect failed: Connection refused")
+        bad = trials.trial("bad", 0, False, reason="iperf: connect failed: Connection refused")
         last = rungs[-1]
         rungs[-1] = replace(last, experiments=(*last.experiments[:-1], replace(last.experiments[-1], trials=(bad,))))
     info = RunInfo(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import synth
+import trials
 from helpers import SIZES, seen, until
 from linkladder import events
 from linkladder.app.main import LadderApp
@@ -148,7 +149,8 @@ def first_fails(reason: str) -> tuple[float, list[Entry]]:
     end = next(i for i, (_, e) in enumerate(log) if isinstance(e, events.TrialFinished))
     at, finished = log[end]
     server = Command(End.FAR, "server", ("iperf", "-s", "-p", "5001"), 1)
-    bad = replace(finished.result, ok=False, fault=Fault.TOOL, goodput_bps=0.0, reason=reason, commands=(server,))
+    broken = {"ok": False, "fault": Fault.TOOL, "goodput_bps": 0.0, "reason": reason}
+    bad = trials.changed(finished.result, commands=(server,), **broken)
     return at, [*log[:end], (at, replace(finished, result=bad)), *log[end + 1 :]]
 
 

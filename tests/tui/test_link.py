@@ -59,7 +59,7 @@ async def test_what_has_no_field_survives_saving(own_state, monkeypatch):
     kept = after.contract
     assert (kept.encap_bytes, kept.pass_ratio, kept.dscp, kept.timestamps) == (50, 0.95, 46, False)
     assert (kept.port_bps, kept.circuit) == (before.contract.port_bps, "C-7")
-    assert after.paths == before.paths and after.paths[RungName.LOCALHOST] == Path("127.0.0.2", "127.0.0.2")
+    assert after.paths == before.paths and after.path(RungName.LOCALHOST) == Path("127.0.0.2", "127.0.0.2")
 
 
 GIGABIT = replace(synth.NICS[1], speed_bps=1e9, mtu=9000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import trials
 from linkladder import events
 from linkladder.model import (
     Contract,
@@ -15,7 +16,6 @@ from linkladder.model import (
     Rung,
     RungName,
     RungResult,
-    TrialResult,
 )
 from linkladder.run.progress import Progress
 
@@ -23,9 +23,9 @@ TCP = Experiment("tcp-2s-default-forward", streams=2)
 DUPLEX = Experiment("tcp-2s-default-duplex", streams=2, direction=Direction.DUPLEX)
 UDP = Experiment("udp-2s-9.57G-forward", streams=2, protocol=Protocol.UDP, udp_rate_bps=9.57e9)
 CARRIED = {
-    TCP: TrialResult("t", 0, True, goodput_bps=9.38e9, by_direction={"forward": 9.38e9}),
-    DUPLEX: TrialResult("d", 0, True, goodput_bps=18.8e9, by_direction={"forward": 9.41e9, "reverse": 9.39e9}),
-    UDP: TrialResult("u", 0, True, goodput_bps=9.56e9, by_direction={"forward": 9.56e9}),
+    TCP: trials.trial("t", 0, True, goodput_bps=9.38e9, by_direction={"forward": 9.38e9}),
+    DUPLEX: trials.trial("d", 0, True, goodput_bps=18.8e9, by_direction={"forward": 9.41e9, "reverse": 9.39e9}),
+    UDP: trials.trial("u", 0, True, goodput_bps=9.56e9, by_direction={"forward": 9.56e9}),
 }
 
 
@@ -47,7 +47,7 @@ def over(progress: Progress) -> Progress:
     for one in progress.plan.rungs[0].experiments:
         rate = CARRIED[one].goodput_bps
         results.append(ExperimentResult(one, (CARRIED[one],), rate, rate, rate))
-    progress.apply(events.RungFinished(RungName.DC_LINK, RungResult(RungName.DC_LINK, Path(), tuple(results))), 99.0)
+    progress.apply(events.RungFinished(RungName.DC_LINK, RungResult(RungName.DC_LINK, (Path(),), tuple(results))), 99.0)
     return progress
 
 

@@ -15,7 +15,7 @@ from linkladder.app.main import LadderApp
 from linkladder.app.screens.export import ExportScreen
 from linkladder.app.screens.pair import PairScreen
 from linkladder.app.screens.results import ResultsScreen
-from linkladder.model import Direction, Document, ExperimentResult, Protocol
+from linkladder.model import Direction, Document, End, ExperimentResult, Protocol
 from recordings import Recorded
 
 pytestmark = pytest.mark.asyncio
@@ -113,7 +113,7 @@ def _row(text: str, experiment: ExperimentResult) -> None:
     low, high = units.rate(min(rates)), units.rate(max(rates))
     shared = low.split()[1] == high.split()[1]
     assert (high if low == high else f"{low.split()[0] if shared else low}-{high}") in text
-    ends = [sum(t.cpu[end].percent for t in good) / len(good) for end in ("near", "far") if end in good[0].cpu]
+    ends = [sum(t.end(end).cpu.percent for t in good) / len(good) for end in End if good[0].end(end).cpu]
     assert f"{'/'.join(f'{share:.0f}' for share in ends)}%" in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import trials
 from linkladder.model import (
     Command,
     Contract,
@@ -72,11 +73,11 @@ def trial(
         },
         "tcp": {"near": TcpCounters(1_000_000, 0), "far": TcpCounters(1_000_000, 0)},
     }
-    return TrialResult(**(values | more))  # type: ignore[arg-type]
+    return trials.trial(**(values | more))  # type: ignore[arg-type]
 
 
 def failed(fault: Fault, reason: str = "it broke", n: int = 0) -> TrialResult:
-    return TrialResult(id=f"f{n}", repeat=n, ok=False, fault=fault, reason=reason)
+    return trials.trial(id=f"f{n}", repeat=n, ok=False, fault=fault, reason=reason)
 
 
 def tcp(
@@ -115,7 +116,7 @@ def udp(
 def ping(p50: float, stddev: float = 0.01) -> ExperimentResult:
     rtt = Rtt(100, 100, p50 * 0.9, p50, p50 * 2, p50, p50 * 1.5, stddev)
     p = Experiment(id="round-trip", tool="ping", protocol=Protocol.ECHO)
-    return ExperimentResult(p, (TrialResult(id="p", repeat=0, ok=True, rtt=rtt),))
+    return ExperimentResult(p, (trials.trial(id="p", repeat=0, ok=True, rtt=rtt),))
 
 
 def df(direction: Direction, path_mtu: PathMtu) -> ExperimentResult:
@@ -125,11 +126,11 @@ def df(direction: Direction, path_mtu: PathMtu) -> ExperimentResult:
         protocol=Protocol.DF,
         direction=direction,
     )
-    return ExperimentResult(p, (TrialResult(id="d", repeat=0, ok=True, path_mtu=path_mtu),))
+    return ExperimentResult(p, (trials.trial(id="d", repeat=0, ok=True, path_mtu=path_mtu),))
 
 
 def rung(name: RungName, *experiments: ExperimentResult) -> RungResult:
-    return RungResult(name, Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"), experiments)
+    return RungResult(name, (Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"),), experiments)
 
 
 def both(name: RungName, bps: float, repeats: int = 3, **more: object) -> RungResult:
@@ -151,7 +152,7 @@ def document(
     plan = Plan(
         "test",
         contract=contract,
-        rungs=tuple(Rung(r.name, r.path, tuple(e.parameters for e in r.experiments)) for r in rungs),
+        rungs=tuple(Rung(r.name, r.paths, tuple(e.parameters for e in r.experiments)) for r in rungs),
     )
     hosts = {
         "near": HostFacts("alpha", "FreeBSD", "15.1", cores=4),

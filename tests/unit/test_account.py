@@ -6,7 +6,7 @@ import pytest
 
 from linkladder import tools
 from linkladder.engine import account
-from linkladder.model import Direction, Experiment, Fault, Flow, NicCounters, Path, Protocol, TrialResult
+from linkladder.model import Direction, End, Experiment, Fault, Flow, NicCounters, Outcome, Path, Protocol
 
 PATH = Path("10.0.0.1", "10.0.0.2", "beta")
 GIGABYTE = 1 << 30
@@ -20,22 +20,22 @@ STREAMS = [
 EACH = pytest.mark.parametrize("exp", STREAMS, ids=lambda e: f"{e.tool}-{e.protocol}-{e.direction}")
 
 
-def result(exp: Experiment, sent: int | None, received: int | None) -> TrialResult:
-    """A trial that says it moved a gigabyte; the interfaces counted `sent` and `received`."""
+def accounted(exp: Experiment, sent: int | None, received: int | None) -> Outcome:
+    """What becomes of a leg that says it moved a gigabyte where the interfaces counted `sent` and `received`."""
     forward = exp.direction is Direction.FORWARD
-    nics = {}
+    nics: dict[End, NicCounters] = {}
     if sent is not None:
-        nics["near" if forward else "far"] = NicCounters("em0", tx_bytes=sent, rx_bytes=sent // 50)
+        nics[End.NEAR if forward else End.FAR] = NicCounters("em0", tx_bytes=sent, rx_bytes=sent // 50)
     if received is not None:
-        nics["far" if forward else "near"] = NicCounters("em0", tx_bytes=received // 50, rx_bytes=received)
+        nics[End.FAR if forward else End.NEAR] = NicCounters("em0", tx_bytes=received // 50, rx_bytes=received)
     flow = Flow("1", exp.direction, "10.0.0.1", 4000, "10.0.0.2", 5301, GIGABYTE, 8e8, GIGABYTE, 10.7)
-    return TrialResult("x-1", 0, True, goodput_bps=8e8, flows=(flow,), nics=nics)
+    return account.accounted(Outcome(True, goodput_bps=8e8, flows=(flow,)), exp, PATH, False, nics)
 
 
 @EACH
 def test_interfaces_that_saw_it_bear_it_out(exp: Experiment) -> None:
     whole = round(GIGABYTE * 1.046)
-    assert account.accounted(result(exp, whole, whole), exp, PATH, False).ok
+    assert accounted(exp, whole, whole).ok
 
 
 @EACH
@@ -52,11 +52,11 @@ def test_interfaces_that_saw_it_bear_it_out(exp: Experiment) -> None:
 def test_interfaces_that_did_not_are_no_result(
     exp: Experiment, sent: int | None, received: int | None, words: str
 ) -> None:
-    judged = account.accounted(result(exp, sent, received), exp, PATH, False)
+    judged = accounted(exp, sent, received)
     assert (judged.ok, judged.fault) == (False, Fault.TOOL)
     assert words in judged.reason
 
 
 def test_pings_and_transactions_claim_no_bytes() -> None:
     for exp in (Experiment("x", "ping", Protocol.ECHO), Experiment("x", "netperf", Protocol.RR)):
-        assert account.accounted(TrialResult("x-1", 0, True), exp, PATH, False).ok
+        assert account.accounted(Outcome(True), exp, PATH, False, {}).ok

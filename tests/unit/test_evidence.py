@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import trials
 from linkladder import host, plan
 from linkladder.engine.paths import moved
 from linkladder.engine.placement import Survey, evidence, survey
-from linkladder.model import Command, Contract, End, Path, Rtt, Rung, RungName, TrialResult
+from linkladder.model import Command, Contract, End, Path, Rtt, Rung, RungName
 from linkladder.plan import Link
 
 HERE = Path("10.0.0.1", "10.0.0.2", "beta")
@@ -58,12 +59,12 @@ def test_the_round_trip_speaks_too(monkeypatch, name, rtt, earlier, expected, co
 )
 def test_routers_are_counted_by_the_ttl_that_is_left(line, hops):
     ping = Command(End.NEAR, "client", ("ping",), 0, f"PING\n{line}\n")
-    assert survey(TrialResult("s", 0, True, commands=(ping,), rtt=Rtt(1, 1, 0.2))) == Survey(0.2, hops)
+    assert survey(trials.trial("s", 0, True, commands=(ping,), rtt=Rtt(1, 1, 0.2))) == Survey(0.2, hops)
 
 
 def test_every_rung_that_shares_its_addresses_asks_for_a_move():
     shared = Path("10.0.0.1", "10.0.0.2", "beta")
     own = Path("10.1.0.1", "10.1.0.2", "beta")
-    link = Link(Contract(), {RungName.SAME_HOST: shared, RungName.SAME_VLAN: own, RungName.DC_LINK: shared})
+    link = Link(Contract(), {RungName.SAME_HOST: (shared,), RungName.SAME_VLAN: (own,), RungName.DC_LINK: (shared,)})
     made = plan.with_link(plan.builtin("quick", 2, Contract()), link)
     assert [moved(made, rung) for rung in made.rungs] == [False, True, False, True]

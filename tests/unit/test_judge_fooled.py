@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import trials
 from judge_documents import GIGABIT, GOOD, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp
 from linkladder import cli, codec
 from linkladder.judge import Verdict, flaws, judge_document
@@ -46,7 +47,7 @@ def each(made: Document, **changes: object) -> Document:
     """Every trial of the link changed alike."""
     link = made.rungs[-1]
     experiments = tuple(
-        dataclasses.replace(e, trials=tuple(dataclasses.replace(t, **changes) for t in e.trials))  # type: ignore[arg-type]
+        dataclasses.replace(e, trials=tuple(trials.changed(t, **changes) for t in e.trials))  # type: ignore[arg-type]
         for e in link.experiments
     )
     return with_link(made, dataclasses.replace(link, experiments=experiments))
@@ -100,9 +101,7 @@ def test_an_outage_within_a_good_mean_is_said() -> None:
     made = ladder(GOOD)
     link = rung(RungName.DC_LINK, *(tcp(d, tuple(trial(GOOD, d, n) for n in range(3))) for d in (F, R)))
     first = link.experiments[0]
-    gap = dataclasses.replace(
-        first.trials[1], intervals=hole, goodput_bps=0.9 * GOOD, by_direction={"forward": 0.9 * GOOD}
-    )
+    gap = trials.changed(first.trials[1], intervals=hole, goodput_bps=0.9 * GOOD, by_direction={"forward": 0.9 * GOOD})
     after = dataclasses.replace(first, trials=(first.trials[0], gap, first.trials[2]))
     said = findings(with_link(made, dataclasses.replace(link, experiments=(after, link.experiments[1]))))
     assert "repeat 2: one second far below the rest, the least 0 b/s at 7 s" in said
@@ -167,13 +166,13 @@ def test_udp_that_the_card_got_and_the_socket_did_not_is_the_ends_fault() -> Non
     for got, busy, verdict in ((130_000, 40, Verdict.PASS), (108_500, 40, Verdict.FAIL), (108_500, 100, Verdict.FAIL)):
         cards = {"near": NicCounters("eth0", tx_packets=130_000), "far": NicCounters("eth0", rx_packets=got)}
         cpu = {"near": CpuUse(20, 30, 0.4), "far": CpuUse(20, busy, 0.4)}
-        seen = dataclasses.replace(lossy, trials=(dataclasses.replace(lossy.trials[0], nics=cards, cpu=cpu),))
+        seen = dataclasses.replace(lossy, trials=(trials.changed(lossy.trials[0], nics=cards, cpu=cpu),))
         link = dataclasses.replace(good, experiments=(*good.experiments, seen))
         assert judge_document(document(HOST, link)).verdict is verdict, (got, busy)
 
 
 def test_a_udp_sender_that_was_too_slow_is_no_policer() -> None:
-    slow = dataclasses.replace(udp(F, 900e6, 500e6).trials[0], lost=0, offered_bps=500e6)
+    slow = trials.changed(udp(F, 900e6, 500e6).trials[0], lost=0, offered_bps=500e6)
     offered = dataclasses.replace(udp(F, 900e6, 500e6), trials=(slow,))
     good = both(RungName.DC_LINK, GOOD)
     link = dataclasses.replace(good, experiments=(*good.experiments, offered))
@@ -191,7 +190,7 @@ def broken() -> dict[str, Document]:
     one = link.experiments[0]
 
     def trial_of(**changes: object) -> Document:
-        bad: TrialResult = dataclasses.replace(one.trials[0], **changes)  # type: ignore[arg-type]
+        bad: TrialResult = trials.changed(one.trials[0], **changes)  # type: ignore[arg-type]
         e = dataclasses.replace(one, trials=(bad, *one.trials[1:]))
         return with_link(made, dataclasses.replace(link, experiments=(e, *link.experiments[1:])))
 

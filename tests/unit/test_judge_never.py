@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import trials
 from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial
 from linkladder.judge import Verdict, ceiling, judge_document
 from linkladder.model import Contract, Direction, Evidence, Fault, PathMtu, RungName
@@ -122,7 +123,7 @@ def test_a_black_hole_above_the_sold_mtu_is_no_failure() -> None:
 
 def test_full_duplex_far_below_one_way_fails() -> None:
     good = both(RungName.DC_LINK, GOOD)
-    duplex = dataclasses.replace(trial(1.1e9), by_direction={"forward": 600e6, "reverse": 500e6}, goodput_bps=1.1e9)
+    duplex = trials.changed(trial(1.1e9), by_direction={"forward": 600e6, "reverse": 500e6}, goodput_bps=1.1e9)
     together = tcp(Direction.DUPLEX, (duplex, dataclasses.replace(duplex, id="t1", repeat=1)))
     judged = judge_document(
         document(both(RungName.SAME_HOST, 4e9), dataclasses.replace(good, experiments=(*good.experiments, together)))
@@ -132,6 +133,6 @@ def test_full_duplex_far_below_one_way_fails() -> None:
 
 def test_figures_without_bytes_never_pass() -> None:
     one = trial(GOOD)
-    empty = dataclasses.replace(one, flows=tuple(dataclasses.replace(f, bytes=0, total_bytes=0) for f in one.flows))
+    empty = trials.changed(one, flows=tuple(dataclasses.replace(f, bytes=0, total_bytes=0) for f in one.flows))
     link = rung(RungName.DC_LINK, tcp(F, (empty,) * 3), tcp(R, tuple(trial(GOOD, R, n) for n in range(3))))
     assert judge_document(document(both(RungName.SAME_HOST, 4e9), link)).verdict is Verdict.FAIL

@@ -129,10 +129,8 @@ def test_a_database_of_before_is_opened_listed_judged_and_reported(form: str, sa
         name = f"{form}/{run['plan']}"
         judged = from_json(DocumentJudgement, json.loads(say("judge", run["id"], "--json")), extra=True)
         assert json.loads(json.dumps(verdict(judged))) == VERDICTS[name]
-        shown = json.loads(say("show", run["id"], "--json"))
-        outputs = [c["output"] for r in shown["rungs"] for e in r["experiments"] for t in e["trials"]
-                   for c in t["commands"]]  # fmt: skip
-        assert any(outputs)
+        shown = formats.document(json.loads(say("show", run["id"], "--json")))
+        assert any(c.output for r in shown.rungs for e in r.experiments for t in e.trials for c in t.commands)
         assert VERDICTS[name]["verdict"] in say("report", run["id"], "--html", "-", "--unsigned")
     store = Store(own_state)
     unfinished = next(r["id"] for r in listed if r["state"] == "incomplete")

@@ -7,11 +7,12 @@ import shutil
 
 import pytest
 
+import trials
 from linkladder import cli, state
 from linkladder import events as ev
 from linkladder import plan as plans
 from linkladder.commands.lines import Lines
-from linkladder.model import Path, RungName, RungResult, RunState, TrialResult
+from linkladder.model import RungName, RungResult, RunState
 from linkladder.store import Store
 
 PLAN = """name = "three"
@@ -29,7 +30,7 @@ def test_the_command_line_tells_the_rest(capsys: pytest.CaptureFixture[str]) -> 
     plan = plans.with_link(plans.read_plan(PLAN), plans.Link())
     run = store.begin(plan)
     for exp in plan.rungs[0].experiments[:2]:
-        store.trial(run, RungName.LOCALHOST, exp.id, TrialResult(f"t-{exp.id}", 0, True, goodput_bps=1e9))
+        store.trial(run, RungName.LOCALHOST, exp.id, trials.trial(f"t-{exp.id}", 0, True, goodput_bps=1e9))
     store.finish(run, RunState.INCOMPLETE)
     store.close()
     assert cli.main(["run", "--resume", "last"]) == 0
@@ -49,10 +50,10 @@ def test_the_live_line_counts_what_is_left_down(capsys: pytest.CaptureFixture[st
     shown.show(ev.TrialStarted(RungName.LOCALHOST, ids[2], 0, 2, 20.0), 0.0)
     assert "1 min 10 s left in all" in capsys.readouterr().err
     for _ in range(2):  # once more, because the operator wished so
-        shown.show(ev.TrialFinished(RungName.LOCALHOST, ids[2], TrialResult("t", 0, True, goodput_bps=1e9)), 0.0)
-    shown.show(ev.RungFinished(RungName.LOCALHOST, RungResult(RungName.LOCALHOST, Path())), 0.0)
+        shown.show(ev.TrialFinished(RungName.LOCALHOST, ids[2], trials.trial("t", 0, True, goodput_bps=1e9)), 0.0)
+    shown.show(ev.RungFinished(RungName.LOCALHOST, RungResult(RungName.LOCALHOST)), 0.0)
     shown.show(ev.RungStarted(RungName.SAME_HOST, 50.0, 3, 1), 0.0)
     shown.show(ev.TrialStarted(RungName.SAME_HOST, ids[0], 0, 3, 20.0), 0.0)
     assert "50 s left in all" in capsys.readouterr().err
-    shown.show(ev.RungFinished(RungName.SAME_HOST, RungResult(RungName.SAME_HOST, Path())), 0.0)  # skipped
+    shown.show(ev.RungFinished(RungName.SAME_HOST, RungResult(RungName.SAME_HOST)), 0.0)  # skipped
     assert shown.progress.whole_left() == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import trials
 from linkladder.app.widgets.matrix import matrix, spread
 from linkladder.model import (
     CpuUse,
@@ -12,13 +13,12 @@ from linkladder.model import (
     Protocol,
     RungName,
     RungResult,
-    TrialResult,
 )
 
 
 def measured(streams, window, way, low, high=None, ok=True, **more):
     cpu = {"near": CpuUse(100.0, 100.0, 4.0), "far": CpuUse(99.6, 100.0, 4.0)}
-    trial = TrialResult("t", 0, ok, cpu=cpu, reason="" if ok else "refused")
+    trial = trials.trial("t", 0, ok, cpu=cpu, reason="" if ok else "refused")
     p = Experiment(f"{streams}-{window}-{way}", streams=streams, window=window, direction=way, **more)
     figures = (low, (low + high) / 2, high) if high else (low, low, low)
     return ExperimentResult(p, (trial,), *(figures if ok else (None, None, None)))
@@ -33,7 +33,7 @@ def test_both_directions_stand_side_by_side():
         measured(2, None, Direction.FORWARD, 9e8, protocol=Protocol.UDP, udp_rate_bps=9.57e9),
         measured(2, None, Direction.DUPLEX, 8e9),
     ]
-    text = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain
+    text = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 77).plain
     lines = text.splitlines()
     assert max(map(len, lines)) <= 77, text
     assert "near to far" in lines[0] and "far to near" in lines[0]
@@ -42,7 +42,7 @@ def test_both_directions_stand_side_by_side():
     assert lines[2].startswith("8       8M        1.00-9.50 Gb/s") and "failed" in lines[2]
     assert lines[3].startswith("2 UDP 9.57 Gb/s   900 Mb/s")
     assert "both ways, added" in lines[4] and "8.00 Gb/s" in lines[5]
-    roomy = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 118).plain
+    roomy = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 118).plain
     assert "of ceiling" in roomy and max(map(len, roomy.splitlines())) <= 118
 
 
@@ -58,7 +58,7 @@ def test_the_best_setting_is_one_of_tcp_even_where_udp_is_faster():
         measured(4, None, Direction.FORWARD, 9.5e9, protocol=Protocol.UDP, udp_rate_bps=9.57e9),
         measured(4, None, Direction.REVERSE, 9.5e9, protocol=Protocol.UDP, udp_rate_bps=9.57e9),
     ]
-    text = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain
+    text = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 77).plain
     _, slow, fast, udp, legend = text.splitlines()
     assert "* 9.10 Gb/s" in fast and "*" not in slow and "*" not in udp
     assert slow.count("█") == 1 and fast.count("█") == 3 == udp[:40].count("█")
@@ -67,14 +67,14 @@ def test_the_best_setting_is_one_of_tcp_even_where_udp_is_faster():
 
 def test_a_rung_of_udp_alone_has_no_best_setting():
     results = [measured(4, None, Direction.FORWARD, 9.5e9, protocol=Protocol.UDP, udp_rate_bps=9.57e9)]
-    head, row, _ = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain.splitlines()
+    head, row, _ = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 77).plain.splitlines()
     assert "near to far" in head and "9.50 Gb/s" in row and "*" not in row
 
 
 def test_the_sum_of_both_ways_makes_the_bars_of_one_no_shorter():
     results = [measured(2, None, way, 9e9) for way in (Direction.FORWARD, Direction.REVERSE)]
     results.append(measured(2, None, Direction.DUPLEX, 18e9))
-    lines = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain.splitlines()
+    lines = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 77).plain.splitlines()
     assert lines[1].count("███") == 2 and lines[3].count("███") == 1
 
 
@@ -83,6 +83,6 @@ def test_a_setting_with_other_properties_has_a_row_of_its_own():
         measured(4, None, Direction.FORWARD, 9.1e9),
         measured(4, None, Direction.FORWARD, 2.2e9, tool="netperf", incompressible=True),
     ]
-    text = matrix(RungResult(RungName.DC_LINK, Path(), tuple(results)), None, 77).plain
+    text = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 77).plain
     assert "9.10 Gb/s" in text and "2.20 Gb/s" in text
     assert "by netperf, incompressible payload:" in text.splitlines()

@@ -128,7 +128,7 @@ def test_every_command_of_a_plan_is_shown_before_it_runs() -> None:
     plan = plans.read_plan(text + 'direction = ["reverse", "duplex"]\n')
     path = RungPath(local="10.0.0.1", remote="10.0.1.1")
     both = dict.fromkeys(End, ToolVersions({"iperf": "2.1.8", "ping": "present"}))
-    shown = {e.id: planned(e, path, both, 5301) for e in plan.rungs[0].experiments}
+    shown = {e.id: planned(e, [path], [both], 5301) for e in plan.rungs[0].experiments}
     server, client, ping = shown["tcp-1s-default-reverse"]
     assert (server.split()[:2], client.split()[-1]) == (["far:", "iperf"], "-R")
     assert ping.startswith("near: ping") and ping.endswith("10.0.1.1")
@@ -164,27 +164,27 @@ def test_repeats_are_interleaved() -> None:
 
 def test_the_link_description_survives_and_fills_in(tmp_path: Path) -> None:
     contract = Contract(port_bps=10e9, rate_bps=1e9, circuit='a "quoted" name', expected_rtt_ms=2.5)
-    paths = {RungName.DC_LINK: RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta", local_interface="vmx1")}
+    paths = {RungName.DC_LINK: (RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta", local_interface="vmx1"),)}
     plans.save_link(tmp_path, plans.Link(contract, paths, "circuit"))
     link = plans.load_link(tmp_path)
     assert link == plans.Link(contract, paths, "circuit")
     plan = plans.with_link(plans.read_plan(MINIMAL, contract=link.contract), link)
     assert plan.contract == contract
-    assert plan.rungs[-1].path == paths[RungName.DC_LINK]
-    assert plan.rungs[0].path == RungPath(local="127.0.0.1", remote="127.0.0.1")
+    assert plan.rungs[-1].paths == paths[RungName.DC_LINK]
+    assert plan.rungs[0].paths == (RungPath(local="127.0.0.1", remote="127.0.0.1"),)
 
 
 def test_a_plan_may_name_the_interface_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     text = MINIMAL + '[path.dc-link]\ninterface = "vmx1"\n'
-    link = plans.Link(paths={RungName.DC_LINK: RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta")})
+    link = plans.Link(paths={RungName.DC_LINK: (RungPath(local="10.0.0.1", remote="10.0.1.1", peer="beta"),)})
     rung = plans.with_link(plans.read_plan(text), link).rungs[-1]
-    assert rung.path == RungPath("10.0.0.1", "10.0.1.1", "beta", "vmx1"), "the rest is the link description's"
+    assert rung.paths == (RungPath("10.0.0.1", "10.0.1.1", "beta", "vmx1"),), "the rest is the link description's"
     assert plans.read_plan(text.replace("vmx1", "br-lan")).rungs[-1].path.local_interface == "br-lan"
     owned = {"vmx1": ("fe80::1", "192.0.2.9", "10.9.9.9")}
     monkeypatch.setattr(host, "addresses_of", lambda name: owned.get(name, ()))
     monkeypatch.setattr(host, "same_subnet", lambda mine, theirs: mine == "10.9.9.9")
     near = far = HelloReply(1, "", "x", "", {}, (), None, 1)
     path = RungPath(remote="10.9.9.1", local_interface="vmx1")
-    assert resolve(replace(rung, path=path), near, far).local == "10.9.9.9"
+    assert resolve(path, near, far).local == "10.9.9.9"
     with pytest.raises(PathUnknown, match="vmx7 has no IPv4 address here"):
-        resolve(replace(rung, path=replace(path, local_interface="vmx7")), near, far)
+        resolve(replace(path, local_interface="vmx7"), near, far)

@@ -16,9 +16,9 @@ from linkladder.plan import Link, load_link, save_link
 NIC = Nic("vmx1", "vmxnet3", mtu=1500, up=True, speed_bps=10e9, addresses=("10.0.0.1", "10.1.0.1"))
 HOST = HostFacts("alpha", cores=8, nics=(NIC,), window_limit=14 << 20)
 PATHS = {
-    RungName.SAME_HOST: Path("10.0.0.1", "10.0.0.2", "beta"),
-    RungName.SAME_VLAN: Path("10.0.0.1", "10.0.0.3", "beta"),
-    RungName.DC_LINK: Path("10.1.0.1", "10.2.0.2", "beta"),
+    RungName.SAME_HOST: (Path("10.0.0.1", "10.0.0.2", "beta"),),
+    RungName.SAME_VLAN: (Path("10.0.0.1", "10.0.0.3", "beta"),),
+    RungName.DC_LINK: (Path("10.1.0.1", "10.2.0.2", "beta"),),
 }
 GOOD = {
     "circuit": "C-1", "port": "10G", "rate": "1G", "layer": "L2", "mtu": "1500", "vlan": "0", "ip": "4", "rtt": "1.5",
@@ -64,10 +64,10 @@ def test_a_ceiling_below_the_contract():
     [
         ({}, "No rung has an address there"),
         ({RungName.SAME_HOST: PATHS[RungName.SAME_HOST]}, "the link itself will not be measured"),
-        ({RungName.DC_LINK: Path("10.9.9.9", "10.2.0.2", "beta")}, "10.9.9.9 is no address of this machine"),
-        ({RungName.DC_LINK: Path("10.1.0.1", "10.0.0.1", "beta")}, "10.0.0.1 is this machine itself"),
-        ({RungName.DC_LINK: Path("10.1.0.1", "10.2.0.2", "")}, "no peer is named"),
-        ({r: Path("10.0.0.1", "10.0.0.2", "beta") for r in PATHS}, "asked to move it before each"),
+        ({RungName.DC_LINK: (Path("10.9.9.9", "10.2.0.2", "beta"),)}, "10.9.9.9 is no address of this machine"),
+        ({RungName.DC_LINK: (Path("10.1.0.1", "10.0.0.1", "beta"),)}, "10.0.0.1 is this machine itself"),
+        ({RungName.DC_LINK: (Path("10.1.0.1", "10.2.0.2", ""),)}, "no peer is named"),
+        ({r: (Path("10.0.0.1", "10.0.0.2", "beta"),) for r in PATHS}, "asked to move it before each"),
     ],
 )
 def test_paths_that_cannot_be(paths, words):

@@ -95,7 +95,7 @@ def test_strangers_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture
     t = trial(950e6, commands=(Command(End.NEAR, EVIL, ("iperf", EVIL), 0, EVIL, EVIL),), warnings=(EVIL,))
     bad = dataclasses.replace(failed(Fault.TOOL, EVIL, n=1), id=EVIL)
     link = dataclasses.replace(
-        names, path=dataclasses.replace(names.path, peer=EVIL, local=EVIL, remote=EVIL, local_interface=EVIL),
+        names, paths=(dataclasses.replace(names.path, peer=EVIL, local=EVIL, remote=EVIL, local_interface=EVIL),),
         experiments=(*names.experiments, tcp(Direction.FORWARD, (t, bad), 8, label=EVIL)),
         evidence=Evidence(EVIL, (EVIL,), contradicts=True, asked=EVIL, word=EVIL, against=(EVIL,)),
     )  # fmt: skip

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import trials
 from linkladder.errors import UsageError
 from linkladder.model import (
     Command,
@@ -39,7 +40,7 @@ def trial(repeat: int, bps: float = 1e9, ok: bool = True) -> TrialResult:
     samples = {"near": (HostSample(1.0, (CoreLoad(1, 2, 3, 94),), 1 << 30),)}
     commands = (Command(End.NEAR, "client", ("iperf", "-c", "x"), 0, "text\nof the tool", "warning"),)
     fault = None if ok else Fault.TOOL
-    return TrialResult(f"t{repeat}", repeat, ok, fault=fault, goodput_bps=bps, samples=samples, commands=commands)
+    return trials.trial(f"t{repeat}", repeat, ok, fault=fault, goodput_bps=bps, samples=samples, commands=commands)
 
 
 def test_a_run_comes_back_whole(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_a_full_disk_is_said_before_and_during(tmp_path: Path) -> None:
             for repeat in range(10000):
                 big = trial(repeat)
                 noise = "".join(random.Random(repeat).choices("0123456789abcdef", k=100_000))
-                store.trial(run, RungName.DC_LINK, "tcp", TrialResult(**{**vars(big), "reason": noise}))
+                store.trial(run, RungName.DC_LINK, "tcp", trials.changed(big, reason=noise))
                 kept = repeat + 1
         assert kept > 2
         assert len(store.load(run).rungs[0].experiments[0].trials) == kept

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, RunState, TrialResult, best_rate
+import trials
+from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, RunState, best_rate
 from linkladder.store import Store
 from linkladder.store import schema as tables
 
@@ -16,10 +17,10 @@ DUPLEX = Experiment("tcp-4s-default-duplex", direction=Direction.DUPLEX)
 UDP = Experiment("udp-4s-9.57G-forward", protocol=Protocol.UDP, udp_rate_bps=9.57e9)
 PING = Experiment("round-trip", protocol=Protocol.ECHO)
 CARRIED = {
-    TCP: TrialResult("t", 0, True, goodput_bps=9.38e9, by_direction={"reverse": 9.38e9}),
-    DUPLEX: TrialResult("d", 0, True, goodput_bps=18.8e9, by_direction={"forward": 9.39e9, "reverse": 9.41e9}),
-    UDP: TrialResult("u", 0, True, goodput_bps=9.56e9, by_direction={"forward": 9.56e9}),
-    PING: TrialResult("p", 0, True),
+    TCP: trials.trial("t", 0, True, goodput_bps=9.38e9, by_direction={"reverse": 9.38e9}),
+    DUPLEX: trials.trial("d", 0, True, goodput_bps=18.8e9, by_direction={"forward": 9.39e9, "reverse": 9.41e9}),
+    UDP: trials.trial("u", 0, True, goodput_bps=9.56e9, by_direction={"forward": 9.56e9}),
+    PING: trials.trial("p", 0, True),
 }
 
 
@@ -46,7 +47,7 @@ def test_two_directions_are_never_added_and_tcp_goes_before_udp(tmp_path: Path, 
 def test_a_failed_trial_speaks_for_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(TCP, UDP)),)))
-    store.trial(run, RungName.DC_LINK, TCP.id, TrialResult("t", 0, False, goodput_bps=9.4e9))
+    store.trial(run, RungName.DC_LINK, TCP.id, trials.trial("t", 0, False, goodput_bps=9.4e9))
     store.trial(run, RungName.DC_LINK, UDP.id, CARRIED[UDP])
     found = store.runs()[0]
     assert (found.best_bps, found.trials, found.failed) == ({"dc-link": 9.56e9}, 2, 1)

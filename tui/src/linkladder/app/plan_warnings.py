@@ -42,7 +42,7 @@ def _paths(link: Link, host: HostFacts) -> list[str]:
     if RungName.DC_LINK not in link.paths:
         found.append("dc-link has no address there: the link itself will not be measured.")
     own = {address for nic in host.nics for address in nic.addresses}
-    for rung, path in link.paths.items():
+    for rung, path in link.every_path():
         if path.local and path.local not in own:
             found.append(f"{rung}: {path.local} is no address of this machine.")
         if path.remote in own:
@@ -55,7 +55,7 @@ def _paths(link: Link, host: HostFacts) -> list[str]:
 def _cards(link: Link, contract: Contract, host: HostFacts) -> list[str]:
     found = []
     for nic in host.nics:
-        rungs = [rung for rung, path in link.paths.items() if path.local and path.local in nic.addresses]
+        rungs = [rung for rung, path in link.every_path() if path.local and path.local in nic.addresses]
         if not rungs or nic.loopback:
             continue
         if nic.mtu and nic.mtu < contract.mtu:
@@ -83,7 +83,7 @@ def _jumbo(contract: Contract) -> Contract:
 def _cores(link: Link, contract: Contract, host: HostFacts, far: Mapping[str, HostFacts]) -> list[str]:
     """Either end may be too weak; the far one is as it was in the last run."""
     wanted = rate_sold(contract)
-    peers = sorted({path.peer for path in link.paths.values()} & set(far))
+    peers = sorted({path.peer for _, path in link.every_path()} & set(far))
     ends = [("here", host.cores), *((f"at {name}", far[name].cores) for name in peers)]
     weak = [(where, cores) for where, cores in ends if capacity(cores) < wanted]
     if not weak:
@@ -128,7 +128,7 @@ def _plan(plan: Plan) -> list[str]:
 def _moves(link: Link) -> list[str]:
     """Rungs that share their addresses are told apart only by where the machine stands."""
     shared: dict[tuple[str, str], list[str]] = {}
-    for rung, path in link.paths.items():
+    for rung, path in link.every_path():
         shared.setdefault((path.peer, path.remote), []).append(str(rung))
     return [
         f"{peer or 'The peer'} has one address for {', '.join(rungs)}: you are asked to move it before each."

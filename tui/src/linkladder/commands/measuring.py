@@ -82,8 +82,9 @@ def _with_peer(plan: Plan) -> Plan:
     known = peers.load()
     if len(known) != 1:
         return plan
+    only = known[0].name
     rungs = tuple(
-        replace(r, path=replace(r.path, peer=known[0].name)) if r.name != RungName.LOCALHOST and not r.path.peer else r
+        r if r.name == RungName.LOCALHOST else replace(r, paths=tuple(replace(p, peer=p.peer or only) for p in r.paths))
         for r in plan.rungs
     )
     return replace(plan, rungs=rungs)

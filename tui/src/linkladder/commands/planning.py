@@ -17,7 +17,7 @@ from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.judge import judge_document
-from linkladder.model import Document, End, Plan, Rung
+from linkladder.model import Document, End, Path, Plan
 from linkladder.peer import NearEnd, PeerLost, connect
 from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS, HelloReply
@@ -64,17 +64,16 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
     print(f"takes about {units.duration(plans.seconds(plan))}, {plans.trials(plan)} trials")
     for rung in plan.rungs:
         print(f"\n{rung.name}  ({units.duration(plans.seconds(rung))})")
-        path = rung.path
-        known = {End.NEAR: near, End.FAR: (versions or {}).get(path.peer, near)}
-        if not (path.local and path.remote):
-            colon = "::" if plan.contract.ip_version == 6 else ""  # so that the commands are those of IPv6
-            path = replace(path, local=path.local or f"NEAR{colon}", remote=path.remote or f"FAR{colon}")
-        print(f"  from {path.local} to {path.remote}" + (f" at {path.peer}" if path.peer else ""))
+        colon = "::" if plan.contract.ip_version == 6 else ""  # so that the commands are those of IPv6
+        paths = [replace(p, local=p.local or f"NEAR{colon}", remote=p.remote or f"FAR{colon}") for p in rung.paths]
+        known = [{End.NEAR: near, End.FAR: (versions or {}).get(p.peer, near)} for p in paths]
+        for path in paths:
+            print(f"  from {path.local} to {path.remote}" + (f" at {path.peer}" if path.peer else ""))
         for exp in rung.experiments:
             print(f"  {exp.id}  x{exp.repeats}  {units.duration(plans.trial_seconds(exp))} each")
-            for line in planned(exp, path, known, PORTS.start):
+            for line in planned(exp, paths, known, PORTS.start):
                 print(f"    {line}")
-    if any(not r.path.remote for r in plan.rungs):
+    if any(not path.remote for r in plan.rungs for path in r.paths):
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")
 
 
@@ -88,7 +87,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
     near = await NearEnd.open()
     found: dict[str, HelloReply] = {}
     try:
-        for peer in dict.fromkeys(r.path.peer for r in plan.rungs if r.path.peer):
+        for peer in dict.fromkeys(peer for r in plan.rungs for peer in r.peers):
             try:
                 far = await connect(peer, near.hello)
             except (PeerLost, LinkladderError) as error:
@@ -100,12 +99,12 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
     finally:
         await near.close()
 
-    def over(rung: Rung) -> Rung:
-        with contextlib.suppress(PathUnknown):
-            return replace(rung, path=resolve(rung, near.hello, found[rung.path.peer]))
-        return rung
+    def over(path: Path) -> Path:
+        with contextlib.suppress(PathUnknown, KeyError):
+            return resolve(path, near.hello, found[path.peer])
+        return path
 
-    rungs = tuple(over(r) if r.path.peer in found else r for r in plan.rungs)
+    rungs = tuple(replace(r, paths=tuple(over(path) for path in r.paths)) for r in plan.rungs)
     return replace(plan, rungs=rungs), {name: hello.versions for name, hello in found.items()}
 
 

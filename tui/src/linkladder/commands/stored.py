@@ -75,7 +75,7 @@ def _show(args: argparse.Namespace) -> int:
     for note in document.run.notes:
         _say(f"  note: {note}")
     for rung in document.rungs:
-        where = f"{rung.path.local} to {rung.path.remote} {rung.path.peer}".rstrip()
+        where = ", ".join(f"{path.local} to {path.remote} {path.peer}".rstrip() for path in rung.paths)
         _say(f"\n{rung.name}: {rung.unavailable or where}")
         for exp in rung.experiments:
             for trial in exp.trials:
@@ -90,7 +90,7 @@ def _raw(trial: TrialResult) -> None:
         _say(f"    {command.end} {command.role}: {' '.join(command.argv)}  [{command.exit_code}]")
         for line in (command.output + command.errors).splitlines():
             _say(f"      {line}")
-    for end, seen in trial.sockets.items():
+    for end, seen in ((one.name, one.sockets) for one in trial.ends if one.sockets):
         _say(f"    {end}: {seen.source} at {seen.t:.1f} s")
         for s in seen.sockets:
             counts = {"retransmits": s.retransmits, "out of order": s.out_of_order, "zero windows": s.zero_window}
@@ -106,7 +106,7 @@ def _say(text: str) -> None:
 def outcome(p: Experiment, trial: TrialResult) -> str:
     """What came out of a trial, and what it took."""
     text = phrases.outcome(p, trial)
-    for end, use in trial.cpu.items() if trial.ok else ():
+    for end, use in ((one.name, one.cpu) for one in trial.ends if one.cpu and trial.ok):
         text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
     if trial.ok and trial.rtt_under_load:
         text += f"  loaded {units.milliseconds(trial.rtt_under_load.p50_ms)}"

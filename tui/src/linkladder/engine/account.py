@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -9,73 +10,55 @@ from linkladder import host, tools
 from linkladder.model import (
     Direction,
     End,
+    EndRecord,
     Experiment,
     Fault,
     HostSample,
     NicCounters,
+    Outcome,
     Path,
     Protocol,
     SocketsSeen,
     SocketStat,
     TcpCounters,
-    TrialResult,
 )
-from linkladder.wire import CountersReply, Finished
+from linkladder.wire import CountersReply
 
 Record = TypeVar("Record", TcpCounters, NicCounters)
-COPIED = (
-    "ok",
-    "fault",
-    "reason",
-    "goodput_bps",
-    "by_direction",
-    "flows",
-    "intervals",
-    "window_read_back",
-    "rtt",
-    "path_mtu",
-    "transactions",
-    "lost",
-    "datagrams",
-    "jitter_ms",
-    "offered_bps",
-    "warnings",
-)
 PING_INTERVAL = 0.2  # seconds between the pings beside a trial
 TOLERANCE = 0.05  # how far counters and tool may differ
 SMALL = 1 << 20  # bytes below which the counters' other traffic says nothing
 
 
-def with_hosts(
-    result: TrialResult,
+def end_records(
+    names: Mapping[End, str],
     exp: Experiment,
-    samples: dict[str, list[HostSample]],
+    outcome: Outcome,
+    samples: dict[End, list[HostSample]],
     before: dict[End, CountersReply],
     after: dict[End, CountersReply],
-    sockets: dict[str, SocketsSeen],
-) -> TrialResult:
-    """CPU, memory, TCP and interface counters of both ends put into the result."""
-    if not before or not after:
-        return result
-    cpu, memory, tcp, nics = {}, {}, {}, {}
+    sockets: dict[End, SocketsSeen],
+    offset: dict[End, float],
+) -> tuple[EndRecord, ...]:
+    """CPU, memory, TCP and interface counters of each end over the trial."""
+    made = []
     for end, first in before.items():
         last = after[end]
-        tcp[end.value] = _with_sockets(_difference(TcpCounters(), first.tcp, last.tcp), sockets.get(end.value))
-        if first.nic and last.nic:
-            nics[end.value] = _difference(NicCounters(last.nic.name), first.nic, last.nic)
-        seen = samples.get(end.value, [])
-        if not seen:
-            continue
-        starved = None
-        if first.starved is not None and last.starved is not None:
-            span = (exp.warmup + exp.duration) * max(1, len(seen[0].cores))
-            starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
-        goodput = result.goodput_bps if result.ok else None
-        cpu[end.value], memory[end.value] = host.summarise(
-            seen, last.memory_total, exp.warmup, exp.warmup + exp.duration, goodput, starved
-        )
-    kept = {end: tuple(s) for end, s in samples.items()}
-    return replace(result, cpu=cpu, memory=memory, tcp=tcp, nics=nics, samples=kept, sockets=sockets)
+        tcp = _with_sockets(_difference(TcpCounters(), first.tcp, last.tcp), sockets.get(end))
+        nics = (_difference(NicCounters(last.nic.name), first.nic, last.nic),) if first.nic and last.nic else ()
+        seen, cpu, memory = samples.get(end, []), None, None
+        if seen:
+            starved = None
+            if first.starved is not None and last.starved is not None:
+                span = (exp.warmup + exp.duration) * max(1, len(seen[0].cores))
+                starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
+            goodput = outcome.goodput_bps if outcome.ok else None
+            cpu, memory = host.summarise(
+                seen, last.memory_total, exp.warmup, exp.warmup + exp.duration, goodput, starved
+            )
+        away = round(offset[end] * 1000, 3)
+        made.append(EndRecord(names[end], cpu, memory, tcp, nics, sockets.get(end), tuple(seen), away))
+    return tuple(made)
 
 
 def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) -> tuple[SocketStat, ...]:
@@ -102,18 +85,16 @@ def _difference(blank: Record, first: Record, last: Record) -> Record:
     return replace(blank, **changed)
 
 
-def with_load_ping(
-    result: TrialResult, exp: Experiment, seen: list[tuple[float, float]], finished: Finished | None
-) -> TrialResult:
+def of_load_ping(exp: Experiment, seen: list[tuple[float, float]]) -> Outcome:
     """Round trips of the counted part, beside the load."""
     counted = tuple(ms for t, ms in seen if exp.warmup <= t <= exp.warmup + exp.duration)
-    if finished is None or not counted:
-        return result
-    return replace(result, rtt_under_load=tools.rtt_of(counted, round(exp.duration / PING_INTERVAL)))
+    if not counted:
+        return Outcome(False, Fault.TOOL, "no ping was answered in the counted seconds")
+    return Outcome(True, rtt=tools.rtt_of(counted, round(exp.duration / PING_INTERVAL)))
 
 
-def accounted(result: TrialResult, exp: Experiment, path: Path, local: bool) -> TrialResult:
-    """Fail a trial whose bytes the interfaces have not seen, or that shared them with other traffic."""
+def accounted(result: Outcome, exp: Experiment, path: Path, local: bool, seen: Mapping[End, NicCounters]) -> Outcome:
+    """Fail a leg whose bytes the interfaces have not seen, or that shared them with other traffic."""
     if not result.ok or not tools.named(exp.tool).accountable(exp):
         return result
     bytes_by = {way: sum(f.total_bytes for f in result.flows if f.direction == way) for way in Direction}
@@ -127,7 +108,7 @@ def accounted(result: TrialResult, exp: Experiment, path: Path, local: bool) -> 
     }
     address = {End.NEAR: path.local, End.FAR: path.remote}
     for end in (End.NEAR,) if local else tuple(End):
-        nic = result.nics.get(end.value)
+        nic = seen.get(end)
         if nic is None:
             return _unaccounted(result, f"the interface counters of {address[end]} could not be read")
         for word, claimed, counted in (("sent", sends[end], nic.tx_bytes), ("received", receives[end], nic.rx_bytes)):
@@ -137,7 +118,7 @@ def accounted(result: TrialResult, exp: Experiment, path: Path, local: bool) -> 
                     f"{nic.name} at the {end} end {word} {counted} bytes while the test moved {claimed}: "
                     "the traffic takes another interface",
                 )
-            most = _most(exp, claimed, sends[end] + receives[end] - claimed, _sent(result, end))
+            most = _most(exp, claimed, sends[end] + receives[end] - claimed, _sent(seen, end))
             if claimed > SMALL and counted > most * (1 + TOLERANCE) and word == "received":
                 return _unaccounted(
                     result,
@@ -147,9 +128,9 @@ def accounted(result: TrialResult, exp: Experiment, path: Path, local: bool) -> 
     return result
 
 
-def _sent(result: TrialResult, receiver: End) -> int:
+def _sent(seen: Mapping[End, NicCounters], receiver: End) -> int:
     """What the other end's interface put out, which is the most that can arrive."""
-    nic = result.nics.get((End.NEAR if receiver == End.FAR else End.FAR).value)
+    nic = seen.get(End.NEAR if receiver == End.FAR else End.FAR)
     return nic.tx_bytes if nic else 0
 
 
@@ -161,5 +142,5 @@ def _most(exp: Experiment, data: int, opposite: int, sent: int) -> float:
     return data * 1514 / 1448 + opposite * 0.06
 
 
-def _unaccounted(result: TrialResult, reason: str) -> TrialResult:
+def _unaccounted(result: Outcome, reason: str) -> Outcome:
     return replace(result, ok=False, fault=Fault.TOOL, reason=reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+from collections.abc import Sequence
 
 from linkladder import host, tools
 from linkladder.engine.trial import load_ping
@@ -13,11 +14,17 @@ from linkladder.peer import EndPoint
 
 def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int) -> tuple[str, ...]:
     """The trial's commands as a shell would write them."""
-    return planned(exp, path, {end: ends[end].hello.versions for end in End}, port)
+    return planned(exp, [path], [{end: ends[end].hello.versions for end in End}], port)
 
 
-def planned(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int) -> tuple[str, ...]:
-    """The same, from what is known of the two ends; what cannot be done says why."""
+def planned(
+    exp: Experiment, paths: Sequence[Path], versions: Sequence[dict[End, tools.ToolVersions]], port: int
+) -> tuple[str, ...]:
+    """The same, from what is known of the ends of each path; what cannot be done says why."""
+    return tuple(line for path, known in zip(paths, versions, strict=True) for line in _of_leg(exp, path, known, port))
+
+
+def _of_leg(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int) -> tuple[str, ...]:
     address = {End.NEAR: path.local, End.FAR: path.remote}
     try:
         where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])

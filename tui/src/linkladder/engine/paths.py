@@ -15,9 +15,8 @@ class PathUnknown(Exception):
     """The rung has no path; the reason is for people."""
 
 
-def resolve(rung: Rung, near: HelloReply, far: HelloReply) -> Path:
-    """The rung's path with both addresses; the plan's own win over guesses."""
-    path = rung.path
+def resolve(path: Path, near: HelloReply, far: HelloReply) -> Path:
+    """The path with both addresses; the plan's own win over guesses."""
     remote = path.remote or _guess(near, far)
     if not remote:
         raise PathUnknown(f"{far.name} has announced no address that could be tested")
@@ -29,10 +28,12 @@ def resolve(rung: Rung, near: HelloReply, far: HelloReply) -> Path:
 
 def moved(plan: Plan, rung: Rung) -> bool:
     """Does another rung use the same addresses?  Then a machine must be where this one wants it, before each."""
+    mine = {(path.peer, path.remote) for path in rung.paths}
     return any(
-        (other.path.peer, other.path.remote) == (rung.path.peer, rung.path.remote)
+        (path.peer, path.remote) in mine
         for other in plan.rungs
         if other.name not in (rung.name, RungName.LOCALHOST)
+        for path in other.paths
     )
 
 

@@ -220,7 +220,7 @@ class Engine:
         """Reach the far end, and check what can be checked of where it stands."""
         while True:
             far = await self._reach(rung.path.peer)
-            path = resolve(rung, self.near.hello, far.hello)
+            path = resolve(rung.path, self.near.hello, far.hello)
             port = wire.PORTS[self._port % len(wire.PORTS)]
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: far}
             seen = await self._attempt(Trial(ends, path, SURVEY, 0, port, lambda _: None), rung.path.peer)

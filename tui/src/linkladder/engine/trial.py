@@ -14,7 +14,21 @@ from linkladder.engine import account
 from linkladder.engine import knock as knocks
 from linkladder.engine.leases import Loan
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
-from linkladder.model import Command, End, Experiment, Fault, HostSample, Path, Protocol, SocketsSeen, TrialResult
+from linkladder.model import (
+    Command,
+    End,
+    EndRecord,
+    Experiment,
+    Fault,
+    HostSample,
+    Leg,
+    Outcome,
+    Path,
+    Protocol,
+    Role,
+    SocketsSeen,
+    TrialResult,
+)
 from linkladder.peer import EndPoint, PeerLost, Refused
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
@@ -76,8 +90,8 @@ class Trial:
         self.local = ends[End.NEAR] is ends[End.FAR]
         self.address = {End.NEAR: path.local, End.FAR: path.remote}
         self.processes: list[Process] = []
-        self.samples: dict[str, list[HostSample]] = {}
-        self.sockets: dict[str, SocketsSeen] = {}
+        self.samples: dict[End, list[HostSample]] = {}
+        self.sockets: dict[End, SocketsSeen] = {}
         self.offset: dict[End, float] = {End.NEAR: 0.0, End.FAR: 0.0}
         self.begun = time.monotonic()
         self.round_trips: list[tuple[float, float]] = []
@@ -89,28 +103,34 @@ class Trial:
         identity = f"{self.exp.id}-{self.repeat + 1}"
         where = self._layout()
         if isinstance(where, str):
-            return TrialResult(identity, self.repeat, False, wall, fault=Fault.TOOL, reason=where)
-        result = TrialResult(identity, self.repeat, False, wall, fault=Fault.TOOL, reason="it did not start")
+            return TrialResult(identity, self.repeat, (Leg(Outcome(False, Fault.TOOL, where)),), started=wall)
+        outcome, ends = Outcome(False, Fault.TOOL, "it did not start"), tuple[EndRecord, ...]()
         pumps = [asyncio.create_task(self._pump(end)) for end in self._sides()]
         loan = Loan(self.exp.settings, self.path, self.ends)
         clean = False
         try:
             try:
                 async with loan:
-                    result = await self._measure(where, result)
+                    outcome, ends = await self._measure(where)
                     loan.check()
             except TrialFault as error:
-                result = replace(result, fault=error.fault, reason=error.reason)
+                outcome = Outcome(False, error.fault, error.reason)
             except Refused as error:
-                result = replace(result, reason=str(error))
+                outcome = Outcome(False, Fault.TOOL, str(error))
             clean = True
         finally:
             for pump in pumps:
                 pump.cancel()
-            if not clean or result.fault:
+            if not clean or outcome.fault:
                 await asyncio.shield(self._stop_everything())
-        commands = (*loan.commands, *(p.command() for p in self.processes))
-        return replace(result, seconds=round(time.monotonic() - started, 3), commands=commands)
+        far = 0 if self.local else 1
+        loads = tuple(p.command() for p in self.processes if p.role != "ping")
+        legs = [Leg(outcome, Role.LOAD, far=far, commands=(*loan.commands, *loads))]
+        for ping in (p for p in self.processes if p.role == "ping"):
+            told = account.of_load_ping(self.exp, self.round_trips)
+            legs.append(Leg(told, Role.PING, far=far, commands=(ping.command(),)))
+        seconds = round(time.monotonic() - started, 3)
+        return TrialResult(identity, self.repeat, tuple(legs), ends, wall, seconds)
 
     def _layout(self) -> tools.Layout | str:
         try:
@@ -121,7 +141,7 @@ class Trial:
     def _sides(self) -> tuple[End, ...]:
         return (End.NEAR,) if self.local else (End.NEAR, End.FAR)
 
-    async def _measure(self, where: tools.Layout, result: TrialResult) -> TrialResult:
+    async def _measure(self, where: tools.Layout) -> tuple[Outcome, tuple[EndRecord, ...]]:
         throughput = tools.named(self.exp.tool).loads
         await (self._knock(where) if where.server is not None else self._meet_target(where.client))
         await asyncio.gather(*(self._synchronise(end) for end in self._sides()))
@@ -150,11 +170,10 @@ class Trial:
             tuple(_texts(c) for c in clients),
             self._expectation(clients, server),
         )
-        copied = {name: getattr(outcome, name) for name in account.COPIED}
-        result = replace(result, **copied, clock_offset_ms=round(self.offset[End.FAR] * 1000, 3))
-        result = account.with_hosts(result, self.exp, self.samples, before, after, self.sockets)
-        result = account.with_load_ping(result, self.exp, self.round_trips, ping.finished if ping else None)
-        return account.accounted(result, self.exp, self.path, self.local)
+        names = {end: end.value for end in End}
+        ends = account.end_records(names, self.exp, outcome, self.samples, before, after, self.sockets, self.offset)
+        seen = {end: record.carried for end, record in zip(before, ends, strict=True) if record.nics}
+        return account.accounted(outcome, self.exp, self.path, self.local, seen), ends
 
     async def _look(self) -> None:
         """Each connection's own counters, once, while it still is there."""
@@ -164,7 +183,7 @@ class Trial:
             t = round(time.monotonic() - self.begun, 3)
             with contextlib.suppress(Refused, PeerLost):
                 seen = await self.ends[end].ask(wire.Sockets())
-                self.sockets[end.value] = SocketsSeen(t, seen.source, account.of_trial(seen.sockets, ports))
+                self.sockets[end] = SocketsSeen(t, seen.source, account.of_trial(seen.sockets, ports))
 
         await asyncio.sleep(self.begun + tools.expected_seconds(self.exp) - LOOK - time.monotonic())
         if ports:
@@ -325,7 +344,7 @@ class Trial:
         if isinstance(event, wire.RawSample):
             t = event.t - self.offset[end] - self.begun
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
-            self.samples.setdefault(end.value, []).append(sample)
+            self.samples.setdefault(end, []).append(sample)
             self.emit(Sampled(end, sample))
             return
         process = next((p for p in self.processes if self._is(p, end) and p.number == event.process), None)

@@ -81,10 +81,11 @@ def _whereabouts(rung: RungResult, deal: Contract) -> tuple[list[str], list[str]
 
 def _interfaces(rung: RungResult, deal: Contract, document: Document) -> tuple[list[str], list[str]]:
     """What speaks against a ceiling counted for this MTU; and which interface would not let it through in any case."""
-    p, found = rung.path, {}
+    found = {}
     for name, interface, address in (
-        ("near", p.local_interface, p.local),
-        (p.peer, p.remote_interface, p.remote),
+        side
+        for p in rung.paths
+        for side in (("near", p.local_interface, p.local), (p.peer, p.remote_interface, p.remote))
     ):
         host = document.run.hosts.get(name)
         nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None
@@ -95,8 +96,8 @@ def _interfaces(rung: RungResult, deal: Contract, document: Document) -> tuple[l
         s.mss
         for e in rung.experiments
         for t in e.trials
-        for seen in t.sockets.values()
-        for s in seen.sockets
+        for end in t.ends
+        for s in (end.sockets.sockets if end.sockets else ())
         if s.mss is not None and (s.sent_bytes or 0) > s.mss  # who only acknowledges never finds the path's MTU
     ]
     room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER

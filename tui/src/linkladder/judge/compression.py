@@ -27,7 +27,7 @@ def compression(rung: RungResult | None, direction: Direction, best: float) -> s
     said = f"incompressible payload carried {units.rate(bps)}"
     if bps > best * (1 + measurement_error(trial, p)):
         return f"It is not compression: {said} {direction}, above the ceiling as well."
-    if bps < ENOUGH * best and any(c.busiest >= BUSY for c in trial.cpu.values()):
+    if bps < ENOUGH * best and any(end.cpu and end.cpu.busiest >= BUSY for end in trial.ends):
         return f"Whether it is compression cannot be told: {said}, but a core of the generator was saturated."
     return (
         f"Something on the way compresses: {said}, while payload that can be made smaller carried more than the link "

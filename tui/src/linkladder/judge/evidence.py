@@ -14,7 +14,6 @@ from linkladder.model import (
     Experiment,
     Fault,
     Interval,
-    NicCounters,
     PathMtu,
     Protocol,
     Rtt,
@@ -45,7 +44,7 @@ class Evidence:
     ceiling: float | None
     streams: int
     mss: int
-    sender: str  # "near" | "far"
+    sender: str  # the ends' names
     receiver: str
     sender_busy: float | None = None  # percent of the busiest core
     receiver_busy: float | None = None
@@ -125,29 +124,28 @@ def gather(
     bounded: bool,
 ) -> Evidence:
     """Everything the limiter's rules look at."""
-    sender, receiver = ("near", "far") if direction is Direction.FORWARD else ("far", "near")
+    sender, receiver = trial.sender(direction), trial.receiver(direction)
     best = ceiling(contract, experiment.protocol, experiment.write_size)
-    near_cpu, far_cpu = trial.cpu.get(sender), trial.cpu.get(receiver)
-    sent, heard = trial.tcp.get(sender, TcpCounters()), trial.tcp.get(receiver, TcpCounters())
+    sent, heard = sender.tcp or TcpCounters(), receiver.tcp or TcpCounters()
     retransmits, loss = _loss(trial, direction, sent, best.payload_bytes)
     idle = _idle(trial, rung)
-    window, fixed = _window(trial, experiment, direction, sender)
+    window, fixed = _window(trial, experiment, direction)
     seconds = counted(trial.intervals, direction)
     return Evidence(
         goodput=direction_bps(trial, experiment, direction),
         ceiling=best.bps if bounded else None,
         streams=max(1, experiment.streams),
         mss=best.payload_bytes,
-        sender=sender,
-        receiver=receiver,
-        sender_busy=near_cpu.busiest if near_cpu else None,
-        receiver_busy=far_cpu.busiest if far_cpu else None,
-        sender_starved=_starved(near_cpu),
-        receiver_starved=_starved(far_cpu),
+        sender=sender.name,
+        receiver=receiver.name,
+        sender_busy=sender.cpu.busiest if sender.cpu else None,
+        receiver_busy=receiver.cpu.busiest if receiver.cpu else None,
+        sender_starved=_starved(sender.cpu),
+        receiver_starved=_starved(receiver.cpu),
         loss=loss,
         retransmits=retransmits,
         zero_windows=max(heard.zero_window_sent or 0, sent.zero_window_probes or 0),
-        receiver_drops=trial.nics.get(receiver, NicCounters("")).rx_drops,
+        receiver_drops=receiver.carried.rx_drops,
         idle=idle,
         idle_ms=idle.p50_ms if idle and idle.p50_ms is not None else (idle.avg_ms if idle else None),
         loaded_ms=_loaded(trial, direction),
@@ -208,7 +206,7 @@ def _floor(loaded: Rtt | None) -> float | None:
     return loaded.min_ms
 
 
-def _window(trial: TrialResult, experiment: Experiment, direction: Direction, sender: str) -> tuple[float | None, bool]:
+def _window(trial: TrialResult, experiment: Experiment, direction: Direction) -> tuple[float | None, bool]:
     if experiment.window:
         return float(experiment.window), True
     seen = [i.cwnd for i in trial.intervals if i.counted and i.direction is direction and i.cwnd]
@@ -238,12 +236,11 @@ def probed(rung: RungResult | None, direction: Direction) -> PathMtu | None:
 def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, ...]:
     """The rung's paced UDP of that way, where the receiving end could take it."""
     found = []
-    receiver = "far" if direction is Direction.FORWARD else "near"
     for e in rung.experiments if rung else ():
         p = e.parameters
         if p.protocol is Protocol.UDP and p.direction is direction and p.udp_rate_bps:
             for t in e.trials:
-                busy = _overwhelmed(t.cpu.get(receiver)) and lost_by(t, direction) != "path"
+                busy = _overwhelmed(t.receiver(direction).cpu) and lost_by(t, direction) != "path"
                 if (t.ok or t.fault is Fault.PATH) and not busy:
                     found.append(paced(t, p, direction))
     return tuple(found)
@@ -256,8 +253,7 @@ def _overwhelmed(receiver: CpuUse | None) -> bool:
 
 def lost_by(trial: TrialResult, direction: Direction) -> str:
     """Who lost a UDP trial's datagrams, by what the two cards counted: "path", "end", or "" where that is not clear."""
-    ends = ("near", "far") if direction is Direction.FORWARD else ("far", "near")
-    out, in_ = (trial.nics.get(end, NicCounters("")) for end in ends)
+    out, in_ = trial.sender(direction).carried, trial.receiver(direction).carried
     if not trial.lost or not trial.datagrams or not out.tx_packets or not in_.rx_packets or in_.rx_drops:
         return ""
     lost = trial.lost / trial.datagrams

@@ -6,7 +6,7 @@ from linkladder import units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import BUSY, STARVED, lost_by, paced
-from linkladder.model import Contract, Direction, Experiment, ExperimentResult, NicCounters, TrialResult
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, TrialResult
 from linkladder.verdicts import Judgement, Spread, Verdict
 
 
@@ -32,11 +32,10 @@ def judge_udp(
         said += " More was offered than the contract carries, so loss is expected."
     if above_contract(p, contract):
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    receiver = "far" if direction is Direction.FORWARD else "near"
     away = [t for t in usable if lost_by(t, direction) == "path"]  # whoever is busy, these never reached the card
     held = ""
     if loss > 0 and len(away) < len(usable):
-        held = saturated(usable) or _dropped(usable, receiver) or _lost_inside(usable, direction)
+        held = saturated(usable) or _dropped(usable, direction) or _lost_inside(usable, direction)
     though = f", though {held}" if held else ""
     lost = (f"UDP loses {loss:.3%} of {units.rate(offered)}, at or below the contract{though}.",) if loss > 0 else ()
     if 1 - loss >= contract.pass_ratio and seen.low >= contract.pass_ratio * min(offered or best, best):
@@ -63,7 +62,7 @@ def saturated(trials: list[TrialResult]) -> str:
     said = ""
     worst = 0.0
     for t in trials:
-        for end, cpu in t.cpu.items():
+        for end, cpu in ((one.name, one.cpu) for one in t.ends if one.cpu):
             if (cpu.starved or 0.0) >= STARVED and 1000 + (cpu.starved or 0.0) > worst:
                 worst = 1000 + (cpu.starved or 0.0)
                 said = f"{cpu.starved:.0%} of the {end} end's CPU time was withheld by a quota or the hypervisor"
@@ -76,8 +75,8 @@ def saturated(trials: list[TrialResult]) -> str:
     return said
 
 
-def _dropped(trials: list[TrialResult], receiver: str) -> str:
-    drops = sum(t.nics.get(receiver, NicCounters("")).rx_drops for t in trials)
+def _dropped(trials: list[TrialResult], direction: Direction) -> str:
+    drops = sum(t.receiver(direction).carried.rx_drops for t in trials)
     return f"the receiving card dropped {drops} packets" if drops else ""
 
 

@@ -1,8 +1,9 @@
 """The vocabulary of a measurement: frozen records and enumerations, no I/O.
 
-Everything that is measured, stored, sent, judged or shown is one of these.  Two ends take
-part in every trial: *near* is the appliance the operator runs, *far* is its peer.  On the
-localhost rung both are the same machine.  Rates are bits per second, sizes bytes, times
+Everything that is measured, stored, sent, judged or shown is one of these.  A rung has paths; a trial
+has legs, each a client and a server on one of them, and a record of each end that takes part: ends[0]
+is *near*, the appliance the operator runs, the others are its peers.  On the localhost rung near is
+both sides of the path.  Rates are bits per second, sizes bytes, times
 seconds, unless the name says otherwise (``rtt_ms``, ``latency_us``).
 """
 
@@ -24,9 +25,19 @@ from linkladder.model.hosts import (
     TcpCounters,
 )
 from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
-from linkladder.model.results import Document, Evidence, ExperimentResult, RungResult, RunInfo, TrialResult
+from linkladder.model.results import (
+    Document,
+    EndRecord,
+    Evidence,
+    ExperimentResult,
+    Leg,
+    Outcome,
+    RungResult,
+    RunInfo,
+    TrialResult,
+)
 from linkladder.model.settings import Setting, SettingKind
-from linkladder.model.words import SCHEMA, Direction, End, Fault, Layer, Protocol, RungName, RunState
+from linkladder.model.words import SCHEMA, Direction, End, Fault, Layer, Protocol, Role, RungName, RunState
 
 __all__ = [
     "SCHEMA",
@@ -38,6 +49,7 @@ __all__ = [
     "Direction",
     "Document",
     "End",
+    "EndRecord",
     "Evidence",
     "Experiment",
     "ExperimentResult",
@@ -47,13 +59,16 @@ __all__ = [
     "HostSample",
     "Interval",
     "Layer",
+    "Leg",
     "MemoryUse",
     "Nic",
     "NicCounters",
+    "Outcome",
     "Path",
     "PathMtu",
     "Plan",
     "Protocol",
+    "Role",
     "Rtt",
     "RunInfo",
     "RunState",

@@ -28,7 +28,7 @@ class Contract:
 
 @dataclass(frozen=True)
 class Path:
-    """Where a rung's traffic goes: from `local` at the near end to `remote` at the far one."""
+    """One way for a rung's traffic: from `local` at the near end to `remote` at the far one."""
 
     local: str = ""
     remote: str = ""
@@ -45,13 +45,13 @@ class Experiment:
     tool: str = "iperf"  # a name of linkladder.tools.registry
     protocol: Protocol = Protocol.TCP
     direction: Direction = Direction.FORWARD
-    streams: int = 1
+    streams: int = 1  # on each path
     window: int | None = None  # socket buffer at both ends; None leaves the system's autotuning
     write_size: int | None = None
     duration: float = 10.0  # counted seconds, after the warm-up
     warmup: float = 3.0
     repeats: int = 1
-    udp_rate_bps: float | None = None  # total of all streams
+    udp_rate_bps: float | None = None  # total of all streams on all paths
     request: int = 700  # netperf rr
     response: int = 700
     sessions: int = 1  # netperf rr: concurrent processes
@@ -67,10 +67,22 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Rung:
+    """A step of the ladder; where it has several paths, each trial loads all of them at once."""
+
     name: RungName
-    path: Path = Path()
+    paths: tuple[Path, ...] = (Path(),)
     experiments: tuple[Experiment, ...] = ()
     move: str = ""  # what the operator must do before it: "Move beta to another host ..."
+
+    @property
+    def path(self) -> Path:
+        """The first, which mostly is the only one."""
+        return self.paths[0] if self.paths else Path()
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """The paired appliances at the far sides of its paths."""
+        return tuple(dict.fromkeys(path.peer for path in self.paths if path.peer))
 
 
 @dataclass(frozen=True)

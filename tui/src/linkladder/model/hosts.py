@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from linkladder.model.words import End
-
 
 @dataclass(frozen=True)
 class Nic:
@@ -66,7 +64,7 @@ class CoreLoad:
 
 @dataclass(frozen=True)
 class NicCounters:
-    """Cumulative counters of one interface (differences of them in an EndRecord)."""
+    """Cumulative counters of one interface, or their difference over a trial."""
 
     name: str
     rx_bytes: int = 0
@@ -159,7 +157,7 @@ class MemoryUse:
 class Command:
     """A process exactly as it was started."""
 
-    end: End
+    end: str  # the name of its end record
     role: str  # "server" | "client" | "ping"
     argv: tuple[str, ...]
     exit_code: int | None = None

@@ -1,9 +1,10 @@
-"""What came out, from one trial to a whole run."""
+"""What came out, from one leg of a trial to a whole run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from linkladder.model import sums
 from linkladder.model.asked import Experiment, Path, Plan
 from linkladder.model.hosts import (
     Command,
@@ -16,40 +17,27 @@ from linkladder.model.hosts import (
     TcpCounters,
 )
 from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
-from linkladder.model.words import SCHEMA, Fault, RungName, RunState
+from linkladder.model.words import SCHEMA, Direction, End, Fault, Role, RungName, RunState
 from linkladder.verdicts import DocumentJudgement
 
 
 @dataclass(frozen=True)
-class TrialResult:
-    """One trial: a result, or why there is none.
+class Outcome:
+    """What came of a leg: a measurement, or why there is none.
 
     ``ok`` with fault None: a measurement.  Not ok with fault PATH: the link carried nothing or
     stalled, which is a (bad) result.  Not ok with fault TOOL: the measurement itself broke.
     """
 
-    id: str
-    repeat: int
     ok: bool
-    started: str = ""  # ISO 8601, UTC
-    seconds: float = 0.0  # wall time, all in
     fault: Fault | None = None
     reason: str = ""
     goodput_bps: float = 0.0  # receiver's bytes after the warm-up; both ways summed when duplex
     by_direction: dict[str, float] = field(default_factory=dict)  # "forward"/"reverse" -> bps
     flows: tuple[Flow, ...] = ()
     intervals: tuple[Interval, ...] = ()
-    cpu: dict[str, CpuUse] = field(default_factory=dict)  # "near"/"far"
-    memory: dict[str, MemoryUse] = field(default_factory=dict)
-    tcp: dict[str, TcpCounters] = field(default_factory=dict)
-    nics: dict[str, NicCounters] = field(default_factory=dict)  # the path's interface at each end
-    sockets: dict[str, SocketsSeen] = field(default_factory=dict)  # TCP: each connection at each end
-    samples: dict[str, tuple[HostSample, ...]] = field(default_factory=dict)
-    commands: tuple[Command, ...] = ()
-    window_read_back: dict[str, int] = field(default_factory=dict)
-    clock_offset_ms: float | None = None
+    window_read_back: dict[str, int] = field(default_factory=dict)  # at the path's "near" and "far" side
     rtt: Rtt | None = None
-    rtt_under_load: Rtt | None = None
     path_mtu: PathMtu | None = None
     transactions: Transactions | None = None
     lost: int | None = None
@@ -57,6 +45,154 @@ class TrialResult:
     jitter_ms: float | None = None
     offered_bps: float | None = None  # UDP: what the senders put out in the counted window
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One client and one server on one path of a trial, or a ping beside them."""
+
+    outcome: Outcome
+    role: Role = Role.LOAD
+    path: int = 0  # of the rung's paths
+    near: int = 0  # of the trial's ends, the one at the path's near side
+    far: int = 1
+    began: float = 0.0  # seconds after the trial's first leg
+    commands: tuple[Command, ...] = ()
+
+
+@dataclass(frozen=True)
+class EndRecord:
+    """What one end did during a trial; the counters are those of the trial alone."""
+
+    name: str  # "near"; "far" where there is one other, else the peer's name
+    cpu: CpuUse | None = None
+    memory: MemoryUse | None = None
+    tcp: TcpCounters | None = None
+    nics: tuple[NicCounters, ...] = ()  # each card that a path of the trial uses
+    sockets: SocketsSeen | None = None
+    samples: tuple[HostSample, ...] = ()
+    clock_offset_ms: float | None = None  # its monotonic clock minus the near end's
+
+    @property
+    def carried(self) -> NicCounters:
+        """Its cards' counters, added up."""
+        return sums.of_nics(self.nics)
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """One trial: its legs, counted over the seconds that they share, and a record of each end that took part.
+
+    What is asked of the trial as a whole (its goodput, its intervals, whether it is a measurement) is what its loads
+    come to together.
+    """
+
+    id: str
+    repeat: int
+    legs: tuple[Leg, ...] = ()
+    ends: tuple[EndRecord, ...] = ()  # the near one first
+    started: str = ""  # ISO 8601, UTC
+    seconds: float = 0.0  # wall time, all in
+
+    @property
+    def loads(self) -> tuple[Outcome, ...]:
+        return tuple(leg.outcome for leg in self.legs if leg.role is Role.LOAD)
+
+    @property
+    def ok(self) -> bool:
+        loads = self.loads
+        return bool(loads) and all(one.ok for one in loads)
+
+    @property
+    def _failed(self) -> Outcome | None:
+        """What speaks for a trial that failed: a broken measurement before a bad link."""
+        failed = [one for one in self.loads if not one.ok]
+        return next((one for one in failed if one.fault is not Fault.PATH), failed[0] if failed else None)
+
+    @property
+    def fault(self) -> Fault | None:
+        return failed.fault if (failed := self._failed) else next((o.fault for o in self.loads if o.fault), None)
+
+    @property
+    def reason(self) -> str:
+        return failed.reason if (failed := self._failed) else ""
+
+    @property
+    def goodput_bps(self) -> float:
+        return sum(one.goodput_bps for one in self.loads)
+
+    @property
+    def by_direction(self) -> dict[str, float]:
+        return sums.of_rates([one.by_direction for one in self.loads])
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        return tuple(flow for one in self.loads for flow in one.flows)
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        return sums.of_intervals([(leg.began, leg.outcome.intervals) for leg in self.legs if leg.role is Role.LOAD])
+
+    @property
+    def rtt(self) -> Rtt | None:
+        """The slowest path's."""
+        return sums.slowest([one.rtt for one in self.loads])
+
+    @property
+    def rtt_under_load(self) -> Rtt | None:
+        return sums.slowest([leg.outcome.rtt for leg in self.legs if leg.role is Role.PING])
+
+    @property
+    def path_mtu(self) -> PathMtu | None:
+        """The smallest path's."""
+        return sums.smallest([one.path_mtu for one in self.loads])
+
+    @property
+    def transactions(self) -> Transactions | None:
+        return sums.of_transactions([one.transactions for one in self.loads])
+
+    @property
+    def lost(self) -> int | None:
+        return sums.known([one.lost for one in self.loads])
+
+    @property
+    def datagrams(self) -> int | None:
+        return sums.known([one.datagrams for one in self.loads])
+
+    @property
+    def jitter_ms(self) -> float | None:
+        return max((one.jitter_ms for one in self.loads if one.jitter_ms is not None), default=None)
+
+    @property
+    def offered_bps(self) -> float | None:
+        return sums.known([one.offered_bps for one in self.loads])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(text for one in self.loads for text in one.warnings)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        return tuple(command for leg in self.legs for command in leg.commands)
+
+    def with_commands(self, commands: tuple[Command, ...]) -> TrialResult:
+        """The same with other texts for its commands, which keep their order."""
+        left = iter(commands)
+        return replace(self, legs=tuple(replace(g, commands=tuple(next(left) for _ in g.commands)) for g in self.legs))
+
+    def end(self, side: End) -> EndRecord:
+        """Whoever is at this side of the first path: a blank record where nobody was watched, or it is the near one."""
+        leg = self.legs[0] if self.legs else Leg(Outcome(False))
+        index = leg.near if side is End.NEAR else leg.far
+        alone = side is End.FAR and leg.far == leg.near
+        return EndRecord(side) if alone or index >= len(self.ends) else self.ends[index]
+
+    def sender(self, direction: Direction) -> EndRecord:
+        """The end that sends the payload of this way."""
+        return self.end(End.FAR if direction is Direction.REVERSE else End.NEAR)
+
+    def receiver(self, direction: Direction) -> EndRecord:
+        return self.end(End.NEAR if direction is Direction.REVERSE else End.FAR)
 
 
 @dataclass(frozen=True)
@@ -83,10 +219,15 @@ class Evidence:
 @dataclass(frozen=True)
 class RungResult:
     name: RungName
-    path: Path
+    paths: tuple[Path, ...] = (Path(),)
     experiments: tuple[ExperimentResult, ...] = ()
     evidence: Evidence | None = None
     unavailable: str = ""  # why the rung was not measured, if it was not
+
+    @property
+    def path(self) -> Path:
+        """The first, which mostly is the only one."""
+        return self.paths[0] if self.paths else Path()
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-SCHEMA = "linkladder/1"
+SCHEMA = "linkladder/2"
 
 
 class End(StrEnum):
+    """A path's two sides.  The ends that take part in a trial are counted: ends[0] is the near one."""
+
     NEAR = "near"
     FAR = "far"
+
+
+class Role(StrEnum):
+    """What a leg is for: LOAD is what the trial measures, PING the round trips beside it."""
+
+    LOAD = "load"
+    PING = "ping"
 
 
 class RungName(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 
@@ -17,8 +18,15 @@ FILE = "link.toml"
 @dataclass(frozen=True)
 class Link:
     contract: Contract | None = None
-    paths: dict[RungName, Path] = field(default_factory=dict)
+    paths: dict[RungName, tuple[Path, ...]] = field(default_factory=dict)
     plan: str = ""  # the one that the console offers first
+
+    def path(self, rung: RungName) -> Path | None:
+        """The rung's first path, if it has one."""
+        return next(iter(self.paths.get(rung, ())), None)
+
+    def every_path(self) -> Iterator[tuple[RungName, Path]]:
+        return ((rung, path) for rung, paths in self.paths.items() for path in paths)
 
 
 def load_link(folder: FilePath) -> Link:
@@ -43,8 +51,9 @@ def save_link(folder: FilePath, link: Link) -> None:
     lines = [f"plan = {_quoted(link.plan)}", ""] if link.plan else []
     if link.contract:
         lines += ["[contract]", *_lines(link.contract, {k: a for k, (a, _) in fields.CONTRACT.items()}), ""]
-    for name, path in link.paths.items():
-        lines += [f"[path.{name}]", *_lines(path, {k: a for k, (a, _) in fields.PATH.items()}), ""]
+    for name, path in link.every_path():
+        header = f"[path.{name}]" if len(link.paths[name]) == 1 else f"[[path.{name}]]"
+        lines += [header, *_lines(path, {k: a for k, (a, _) in fields.PATH.items()}), ""]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = folder / f".{FILE}.{os.getpid()}"
     with draft.open("w", encoding="utf-8") as file:
@@ -79,14 +88,19 @@ def with_link(plan: Plan, link: Link, peer: str = "") -> Plan:
     """The plan with what the link description knows filled in; a path of the plan's own wins."""
     rungs = []
     for rung in plan.rungs:
-        path = rung.path
-        if not path.remote and (described := link.paths.get(rung.name)):
-            path = replace(described, **{key: value for key, value in vars(path).items() if value})
+        paths = rung.paths
+        if len(paths) == 1 and not paths[0].remote and rung.name in link.paths:
+            own = {key: value for key, value in vars(paths[0]).items() if value}
+            paths = tuple(replace(described, **own) for described in link.paths[rung.name])
         if rung.name == RungName.LOCALHOST:
-            path = Path(local="127.0.0.1", remote="127.0.0.1") if not path.remote else replace(path, peer="")
-            if plan.contract.ip_version == 6 and path.remote == "127.0.0.1":
-                path = Path(local="::1", remote="::1")
+            paths = tuple(_within(path, plan.contract.ip_version) for path in paths)
         elif peer:
-            path = replace(path, peer=peer)
-        rungs.append(replace(rung, path=path))
+            paths = tuple(replace(path, peer=peer) for path in paths)
+        rungs.append(replace(rung, paths=paths))
     return replace(plan, rungs=tuple(rungs))
+
+
+def _within(path: Path, ip_version: int) -> Path:
+    """A path of the localhost rung, which has no peer."""
+    path = replace(path, peer="") if path.remote else Path(local="127.0.0.1", remote="127.0.0.1")
+    return Path(local="::1", remote="::1") if ip_version == 6 and path.remote == "127.0.0.1" else path

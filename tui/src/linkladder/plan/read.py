@@ -129,20 +129,23 @@ class Reader:
             self.fail("rate", "contract", "expected at most the port's rate")
         return contract
 
-    def paths(self, data: Any) -> dict[RungName, Path]:
+    def paths(self, data: Any) -> dict[RungName, tuple[Path, ...]]:
+        """A rung's path in a table of its own, [path.dc-link], or several, each in a [[path.dc-link]]."""
         self.only(data, tuple(RungName), "path")
         found = {}
-        for name, table in data.items():
-            self.only(table, tuple(fields.PATH), f"path.{name}")
-            values = {
-                to: self.value(table, key, check, f"path.{name}")
-                for key, (to, check) in fields.PATH.items()
-                if key in table
-            }
-            found[RungName(name)] = Path(**values)
+        for name, given in data.items():
+            tables = given if isinstance(given, list) and given else [given]
+            found[RungName(name)] = tuple(self.path(table, f"path.{name}", n) for n, table in enumerate(tables))
         return found
 
-    def rungs(self, data: Any, contract: Contract, paths: dict[RungName, Path], cores: int) -> tuple[Rung, ...]:
+    def path(self, data: Any, table: str, index: int) -> Path:
+        self.only(data, tuple(fields.PATH), table, index)
+        given = ((key, to, check) for key, (to, check) in fields.PATH.items() if key in data)
+        return Path(**{to: self.value(data, key, check, table, index) for key, to, check in given})
+
+    def rungs(
+        self, data: Any, contract: Contract, paths: dict[RungName, tuple[Path, ...]], cores: int
+    ) -> tuple[Rung, ...]:
         if not isinstance(data, list) or not data:
             self.fail("experiment", "", "expected at least one [[experiment]]")
         per_rung: dict[RungName, list[Any]] = {name: [] for name in RungName}
@@ -155,7 +158,7 @@ class Reader:
             for name in values.pop("rungs", list(RungName)):
                 per_rung[name].extend(multiply(values, contract, cores, name))
         return tuple(
-            Rung(name, paths.get(name, Path()), tuple({e.id: e for e in experiments}.values()), MOVES[name])
+            Rung(name, paths.get(name, (Path(),)), tuple({e.id: e for e in experiments}.values()), MOVES[name])
             for name, experiments in per_rung.items()
             if experiments
         )

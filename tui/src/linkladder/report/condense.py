@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder.model import Command, Document, HostSample, TrialResult
+from linkladder.model import Command, Document, HostSample, Leg, TrialResult
 
 RAW_BUDGET = 500_000  # characters of tool output in one page
 SAMPLE_BUDGET = 12_000  # seconds of hosts in one page
@@ -16,7 +16,7 @@ def condense(document: Document) -> Document:
     trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
     outputs = [len(c.output) + len(c.errors) for t in trials for c in t.commands]
     keep = max(LEAST, RAW_BUDGET // max(1, len(outputs))) if sum(outputs) > RAW_BUDGET else None
-    count = sum(len(s) for t in trials for s in t.samples.values())
+    count = sum(len(end.samples) for t in trials for end in t.ends)
     step = -(-count // SAMPLE_BUDGET)
     rungs = tuple(
         replace(
@@ -31,10 +31,14 @@ def condense(document: Document) -> Document:
 def _trial(trial: TrialResult, keep: int | None, step: int) -> TrialResult:
     return replace(
         trial,
-        flows=tuple(replace(f, intervals=()) for f in trial.flows),
-        commands=tuple(_command(c, keep) for c in trial.commands),
-        samples={end: _thin(samples, step) for end, samples in trial.samples.items()},
+        legs=tuple(_leg(leg, keep) for leg in trial.legs),
+        ends=tuple(replace(end, samples=_thin(end.samples, step)) for end in trial.ends),
     )
+
+
+def _leg(leg: Leg, keep: int | None) -> Leg:
+    bare = replace(leg.outcome, flows=tuple(replace(f, intervals=()) for f in leg.outcome.flows))
+    return replace(leg, outcome=bare, commands=tuple(_command(c, keep) for c in leg.commands))
 
 
 def _thin(samples: tuple[HostSample, ...], step: int) -> tuple[HostSample, ...]:

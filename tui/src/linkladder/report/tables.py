@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
-from linkladder.model import CpuUse, Document, Experiment, RungResult, TcpCounters, TrialResult
+from linkladder.model import CpuUse, Document, End, Experiment, RungResult, TrialResult
 from linkladder.report.text import clean
 
 TRIAL_COLUMNS = (
@@ -79,15 +79,16 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
         for e, t in _trials(rung):
             said = of_trial.get((e.id, t.id))
             percent = said.percent_of_ceiling if said else {}
-            near, far = t.cpu.get("near"), t.cpu.get("far")
+            near, far = t.end(End.NEAR), t.end(End.FAR)
             rows.append(
                 [
                     document.run.id, rung.name, e.id, e.tool, e.protocol, e.direction, e.streams, e.window, t.repeat,
                     t.started, t.ok, t.fault, t.reason, t.goodput_bps, t.by_direction.get("forward"),
                     t.by_direction.get("reverse"), percent.get("forward"), percent.get("reverse"),
-                    *_pair(near, far, "percent"), *_pair(near, far, "busiest"), *_pair(near, far, "cores_used"),
-                    *(t.memory[end].mean if end in t.memory else None for end in ("near", "far")),
-                    *(t.tcp.get(end, TcpCounters()).retransmits for end in ("near", "far")),
+                    *_pair(near.cpu, far.cpu, "percent"), *_pair(near.cpu, far.cpu, "busiest"),
+                    *_pair(near.cpu, far.cpu, "cores_used"),
+                    *(end.memory.mean if end.memory else None for end in (near, far)),
+                    *(end.tcp.retransmits if end.tcp else None for end in (near, far)),
                     t.lost, t.datagrams, t.jitter_ms, t.rtt.p50_ms if t.rtt else None,
                     t.rtt_under_load.p50_ms if t.rtt_under_load else None,
                     t.transactions.rate if t.transactions else None, t.path_mtu.mtu if t.path_mtu else None,

@@ -14,6 +14,7 @@ from linkladder.model import (
     Contract,
     Direction,
     Document,
+    End,
     Experiment,
     ExperimentResult,
     Protocol,
@@ -26,7 +27,7 @@ from linkladder.report import svg, words
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
 
 WAYS = tuple(Direction)
-ENDS = (("near", "c1", ""), ("far", "c2", "5 3"))
+ENDS = ((End.NEAR, "c1", ""), (End.FAR, "c2", "5 3"))
 DRAWN = 6  # repeats in one chart
 
 
@@ -127,13 +128,13 @@ def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
     good = [t for t in e.trials if t.ok]
     spread = j.spread
     text = words.gbps_range(spread.minimum, spread.maximum) if spread else "-"
-    sender = "near" if j.direction == Direction.FORWARD else "far"
-    cores = [t.cpu[end].gbps_per_core for t in good for end in (sender,) if end in t.cpu]
+    way = Direction(j.direction)
+    cores = [use.gbps_per_core for t in good if (use := t.sender(way).cpu)]
     known = [c for c in cores if c is not None]
-    again = [t.tcp[sender].retransmits for t in good if sender in t.tcp]
+    again = [tcp.retransmits for t in good if (tcp := t.sender(way).tcp)]
     counted = [a for a in again if a is not None]
     loaded = [t.rtt_under_load.p50_ms for t in good if t.rtt_under_load and t.rtt_under_load.p50_ms is not None]
-    busiest = [max((t.cpu[end].busiest for t in good if end in t.cpu), default=None) for end in ("near", "far")]
+    busiest = [max((use.busiest for t in good if (use := t.end(end).cpu)), default=None) for end in End]
     shown = " / ".join("-" if b is None else f"{b:.0f} %" for b in busiest)
     return Row(
         setting=_named(e.parameters, j.direction),
@@ -171,7 +172,7 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
     if e is None:
         return None
     client = _client(e)
-    server = "far" if client == "near" else "near"
+    server = End.FAR if client == End.NEAR else End.NEAR
     broken = [t for t in e.trials if not t.ok]
     median = e.median_bps or 0.0
     return Cell(
@@ -185,10 +186,10 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
     )
 
 
-def _client(e: ExperimentResult) -> str:
+def _client(e: ExperimentResult) -> End:
     """The end that ran the client: the far one where a window is to hold in reverse; near where nothing tells."""
-    ran = (str(c.end) for t in e.trials for c in t.commands if c.role == "client")
-    return next(ran, "near")
+    ran = (c.end for t in e.trials for c in t.commands if c.role == "client")
+    return End.NEAR if next(ran, "near") == "near" else End.FAR
 
 
 def _named(p: Experiment, way: str) -> str:
@@ -216,12 +217,12 @@ def _chart(p: Experiment, way: Direction, trials: list[TrialResult], deal: Contr
     cpu = [
         svg.Line(
             f"{end} CPU",
-            tuple((s.t, max((c.busy for c in s.cores), default=0.0)) for s in typical.samples[end] if s.t >= 0),
+            tuple((s.t, max((c.busy for c in s.cores), default=0.0)) for s in typical.end(end).samples if s.t >= 0),
             style,
             dash,
         )
         for end, style, dash in ENDS
-        if typical.samples.get(end)
+        if typical.end(end).samples
     ]
     best = ceiling(deal, p.protocol, p.write_size).bps
     levels = [svg.Level("ceiling", best), svg.Level("needed", deal.pass_ratio * best)] if bounded else []

@@ -6,7 +6,7 @@ import statistics
 from datetime import UTC, datetime
 
 from linkladder import units
-from linkladder.model import ExperimentResult, HostFacts, RungName
+from linkladder.model import End, ExperimentResult, HostFacts, RungName
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
 RUNG_WORDS = {
@@ -83,17 +83,17 @@ def _short(value: float) -> str:
     return next((f"{value:.{d}f}" for least, d in ((100, 0), (10, 1), (1, 2)) if value >= least), f"{value:.3g}")
 
 
-def cpu(result: ExperimentResult, end: str) -> str:
+def cpu(result: ExperimentResult, end: End) -> str:
     """'23 %' or '21 - 25 %' of the machine over the good trials."""
-    seen = [t.cpu[end].percent for t in result.trials if t.ok and end in t.cpu]
+    seen = [use.percent for t in result.trials if t.ok and (use := t.end(end).cpu)]
     if not seen:
         return "-"
     low, high = f"{min(seen):.0f}", f"{max(seen):.0f}"
     return f"{low} %" if low == high else f"{low} - {high} %"
 
 
-def memory(result: ExperimentResult, end: str) -> str:
-    seen = [t.memory[end].mean for t in result.trials if t.ok and end in t.memory]
+def memory(result: ExperimentResult, end: End) -> str:
+    seen = [use.mean for t in result.trials if t.ok and (use := t.end(end).memory)]
     return units.size(statistics.median(seen)) if seen else "-"
 
 

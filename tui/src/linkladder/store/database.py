@@ -128,7 +128,9 @@ class Store:
                 ),
             )
             for rung in plan.rungs:
-                db.execute("INSERT INTO rungs (run, name, path) VALUES (?,?,?)", (run_id, rung.name, _dump(rung.path)))
+                db.execute(
+                    "INSERT INTO rungs (run, name, paths) VALUES (?,?,?)", (run_id, rung.name, _dump(rung.paths))
+                )
         return run_id
 
     def host(self, run_id: str, name: str, facts: HostFacts) -> None:
@@ -146,8 +148,8 @@ class Store:
         """Keep one trial, replacing an earlier try of the same one."""
         with _explained(self.folder):
             raw.write(self.folder, run_id, result.id, result.commands)
-        light = replace(result, commands=tuple(replace(c, output="", errors="") for c in result.commands))
-        blob = zlib.compress(_dump(light).encode(), 3)
+        light = result.with_commands(tuple(replace(c, output="", errors="") for c in result.commands))
+        blob = _packed(light)
         with self._transaction() as db:
             weight = best_rate.weight(self._asked(run_id, rung, experiment))
             db.execute(
@@ -201,8 +203,21 @@ class Store:
     def resume(self, run_id: str) -> None:
         """Take an incomplete run up again."""
         with self._transaction() as db:
+            self._renew(run_id)
             db.execute("UPDATE runs SET state = ? WHERE id = ?", (RunState.RUNNING, run_id))
             db.execute("UPDATE rungs SET best = NULL WHERE run = ?", (run_id,))
+
+    def _renew(self, run_id: str) -> None:
+        """Bring the records of a run into today's form: a run has one."""
+        plan, schema = self._db.execute("SELECT plan, schema FROM runs WHERE id = ?", (run_id,)).fetchone()
+        if schema == SCHEMA:
+            return
+        trials = self._db.execute("SELECT id, result FROM trials WHERE run = ?", (run_id,)).fetchall()
+        for number, blob in trials:
+            result = _load(TrialResult, zlib.decompress(blob).decode(), schema)
+            self._db.execute("UPDATE trials SET result = ? WHERE id = ?", (_packed(result), number))
+        plan = _dump(_load(Plan, plan, schema))
+        self._db.execute("UPDATE runs SET plan = ?, schema = ? WHERE id = ?", (plan, SCHEMA, run_id))
 
     def replan(self, run_id: str, plan: Plan) -> None:
         """Another plan for a run, of which nothing that was measured may be missing."""
@@ -210,8 +225,8 @@ class Store:
             db.execute("UPDATE runs SET plan = ? WHERE id = ?", (_dump(plan), run_id))
             for rung in plan.rungs:
                 db.execute(
-                    "INSERT OR IGNORE INTO rungs (run, name, path) VALUES (?,?,?)",
-                    (run_id, rung.name, _dump(rung.path)),
+                    "INSERT OR IGNORE INTO rungs (run, name, paths) VALUES (?,?,?)",
+                    (run_id, rung.name, _dump(rung.paths)),
                 )
 
     def settle(self, going: Callable[[str], bool]) -> list[str]:
@@ -306,16 +321,17 @@ class Store:
         for rung, experiment, blob in self._db.execute(query, (run,)):
             result = _load(TrialResult, zlib.decompress(blob).decode(), schema)
             if output:
-                result = replace(result, commands=raw.read(self.folder, run, result.id, result.commands))
+                result = result.with_commands(raw.read(self.folder, run, result.id, result.commands))
             trials.setdefault((rung, experiment), []).append(result)
         rungs = []
-        query = "SELECT name, path, evidence, unavailable FROM rungs WHERE run = ?"
+        query = "SELECT name, paths, evidence, unavailable FROM rungs WHERE run = ?"
         stored = {n: (p, e, u) for n, p, e, u in self._db.execute(query, (run,))}
         for asked in plan.rungs:
-            path, evidence, unavailable = stored[asked.name]
+            paths, evidence, unavailable = stored[asked.name]
             experiments = tuple(summed(e, trials.get((asked.name, e.id), [])) for e in asked.experiments)
             seen = _load(Evidence, evidence, schema) if evidence else None
-            rungs.append(RungResult(asked.name, _load(Path, path, schema), experiments, seen, unavailable))
+            taken = tuple(formats.record(Path, path, schema) for path in json.loads(paths))
+            rungs.append(RungResult(asked.name, taken, experiments, seen, unavailable))
         return Document(info, tuple(rungs))
 
     @contextmanager
@@ -346,6 +362,10 @@ def _like(text: str) -> str:
 
 def _dump(record: Any) -> str:
     return json.dumps(to_json(record), separators=(",", ":"))
+
+
+def _packed(result: TrialResult) -> bytes:
+    return zlib.compress(_dump(result).encode(), 3)
 
 
 def _load(kind: type[Any], text: str, schema: str) -> Any:

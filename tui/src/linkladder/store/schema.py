@@ -52,6 +52,10 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE runs ADD COLUMN schema TEXT NOT NULL DEFAULT 'linkladder/1';
     """,
+    """
+    ALTER TABLE rungs RENAME COLUMN path TO paths;
+    UPDATE rungs SET paths = '[' || paths || ']';
+    """,
 )
 
 

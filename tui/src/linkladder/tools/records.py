@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from linkladder.model import End, Fault, Flow, Interval, PathMtu, Rtt, Transactions
+from linkladder.model import End, Outcome
+
+__all__ = ["Expectation", "Layout", "Outcome", "ToolVersions", "Unavailable"]
 
 
 class Unavailable(ValueError):
@@ -63,25 +65,3 @@ class Expectation:
     exit_codes: tuple[int | None, ...] = ()  # of the clients, in order; negative for a signal; None: unknown
     server_exit: int | None = None  # not None: the server ended by itself, before it was told to
     watchdog: bool = False  # the engine had to end the clients: they outlived their time
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A result, or why there is none; the fields bear the names and meanings of TrialResult's."""
-
-    ok: bool
-    fault: Fault | None = None
-    reason: str = ""
-    goodput_bps: float = 0.0
-    by_direction: dict[str, float] = field(default_factory=dict)
-    flows: tuple[Flow, ...] = ()
-    intervals: tuple[Interval, ...] = ()
-    window_read_back: dict[str, int] = field(default_factory=dict)
-    rtt: Rtt | None = None
-    path_mtu: PathMtu | None = None
-    transactions: Transactions | None = None
-    lost: int | None = None
-    datagrams: int | None = None
-    jitter_ms: float | None = None
-    offered_bps: float | None = None  # UDP: what the senders put out in the counted window
-    warnings: tuple[str, ...] = ()

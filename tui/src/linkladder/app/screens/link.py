@@ -114,7 +114,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     def _rows(self, view: HomeView) -> list[Static | Horizontal]:
         if view.link.contract is None:
-            of_link = view.link.paths.get(RungName.DC_LINK) or self._guess(view, RungName.DC_LINK)
+            of_link = view.link.path(RungName.DC_LINK) or self._guess(view, RungName.DC_LINK)
             self.carrier = carrier(view.host, of_link.local)
         c = view.link.contract or first_contract(self.carrier)
         first = view.link.plan or view.last_plan or "quick"
@@ -144,7 +144,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         most = DEFAULT if narrow else 40
         tight = narrow and max((len(p.name) for p in view.peers), default=0) > ROOM
         for rung in RUNGS:
-            path = view.link.paths.get(rung) or self._guess(view, rung)
+            path = view.link.path(rung) or self._guess(view, rung)
             names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
             if path.peer not in [name for name, _ in names]:
                 names = [(path.peer, f"{path.peer or 'nobody'}, not paired"), *names]
@@ -183,15 +183,18 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         """The link as the form has it, and what it has no field for as it was; raises UsageError."""
         values = self.values()
         known = self.view.link if self.view else Link()
-        paths = {rung: path for rung, path in known.paths.items() if rung not in RUNGS}
+        paths = {
+            rung: path for rung, path in known.paths.items() if rung not in RUNGS
+        }  # the form has the first of each
         for rung in RUNGS:
             remote = values[f"remote-{rung}"].strip()
             if remote:
-                old = known.paths.get(rung, Path())
+                old, more = known.path(rung) or Path(), known.paths.get(rung, ())[1:]  # the form has the first
                 try:
-                    paths[rung] = typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
+                    first = typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
                     raise UsageError(f"{rung}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
+                paths[rung] = (first, *more)
         return Link(contract_of(values, known.contract or Contract()), paths, values["plan"])
 
     @work(exclusive=True, group="look")

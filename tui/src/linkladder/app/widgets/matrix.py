@@ -8,7 +8,7 @@ from rich.text import Text
 
 from linkladder import phrases, units
 from linkladder.app.widgets.bars import bar
-from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult
+from linkladder.model import Direction, End, Experiment, ExperimentResult, Protocol, RungResult
 from linkladder.model.identity import Identity, setting
 from linkladder.phrases import WAYS
 from linkladder.verdicts import RungJudgement
@@ -58,8 +58,8 @@ def spread(result: ExperimentResult) -> str:
 def cpu(result: ExperimentResult) -> str:
     """Mean CPU of near and far, each of all its cores; on localhost the one machine's."""
     found = []
-    for end in ("near", "far"):
-        used = [t.cpu[end].percent for t in result.trials if t.ok and end in t.cpu]
+    for end in End:
+        used = [use.percent for t in result.trials if t.ok and (use := t.end(end).cpu)]
         if used:
             found.append(f"{sum(used) / len(used):.0f}")
     return f"{'/'.join(found)}%" if found else "-"

@@ -1,0 +1,102 @@
+"""What the legs of a trial come to together; of a single one, what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from linkladder.model.hosts import NicCounters
+from linkladder.model.printed import Interval, PathMtu, Rtt, Transactions
+from linkladder.model.words import Direction
+
+Number = TypeVar("Number", int, float)
+COUNTS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "rx_errors", "tx_errors", "rx_drops", "tx_drops")
+KNOWN_BY_SOME = ("crc_errors", "rx_pause", "tx_pause")
+
+
+def of_rates(legs: Sequence[dict[str, float]]) -> dict[str, float]:
+    if len(legs) == 1:
+        return legs[0]
+    return {way: sum(leg.get(way, 0.0) for leg in legs) for way in dict.fromkeys(way for leg in legs for way in leg)}
+
+
+def of_intervals(legs: Sequence[tuple[float, tuple[Interval, ...]]]) -> tuple[Interval, ...]:
+    """Each direction's seconds, of legs that began so many seconds after the first."""
+    if len(legs) == 1:
+        return legs[0][1]
+    seconds: dict[tuple[Direction, int], list[Interval]] = {}
+    for began, intervals in legs:
+        for one in intervals:
+            seconds.setdefault((one.direction, round(one.start + began)), []).append(one)
+    return tuple(of_second(parts) for _, parts in sorted(seconds.items(), key=lambda item: item[0]))
+
+
+def of_second(parts: Sequence[Interval]) -> Interval:
+    """The same second of several legs; it counts where it does for all of them."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return Interval(
+        start=first.start,
+        end=first.end,
+        bytes=sum(one.bytes for one in parts),
+        direction=first.direction,
+        counted=all(one.counted for one in parts),
+        retransmits=known([one.retransmits for one in parts]),
+        rtt_ms=max((one.rtt_ms for one in parts if one.rtt_ms is not None), default=None),
+        cwnd=known([one.cwnd for one in parts]),
+        lost=known([one.lost for one in parts]),
+        datagrams=known([one.datagrams for one in parts]),
+        jitter_ms=max((one.jitter_ms for one in parts if one.jitter_ms is not None), default=None),
+    )
+
+
+def of_nics(nics: Sequence[NicCounters]) -> NicCounters:
+    if len(nics) == 1:
+        return nics[0]
+    added: dict[str, int | None] = {name: sum(getattr(nic, name) for nic in nics) for name in COUNTS}
+    added |= {name: known([getattr(nic, name) for nic in nics]) for name in KNOWN_BY_SOME}
+    return replace(NicCounters(", ".join(nic.name for nic in nics)), **added)  # type: ignore[arg-type]
+
+
+def of_transactions(legs: Sequence[Transactions | None]) -> Transactions | None:
+    """Rates add up; of latencies the worst leg's hold for all, and means are weighted by the rates."""
+    told = [one for one in legs if one is not None]
+    if len(told) < 2:
+        return told[0] if told else None
+    rate = sum(one.rate for one in told)
+    means = [one.mean_us for one in told if one.mean_us is not None]
+    mean = sum((one.mean_us or 0.0) * one.rate for one in told) / rate if len(means) == len(told) and rate else None
+
+    def worst(values: list[float | None]) -> float | None:
+        return max((v for v in values if v is not None), default=None)
+
+    return replace(
+        told[0],
+        rate=rate,
+        sessions=sum(one.sessions for one in told),
+        mean_us=mean,
+        p50_us=worst([one.p50_us for one in told]),
+        p90_us=worst([one.p90_us for one in told]),
+        p99_us=worst([one.p99_us for one in told]),
+        min_us=min((one.min_us for one in told if one.min_us is not None), default=None),
+        max_us=worst([one.max_us for one in told]),
+    )
+
+
+def slowest(series: Sequence[Rtt | None]) -> Rtt | None:
+    """The series of pings with the longest typical round trip; one without an answer is the worst."""
+    told = [one for one in series if one is not None]
+    return max(told, key=lambda one: float("inf") if one.p50_ms is None else one.p50_ms) if told else None
+
+
+def smallest(probes: Sequence[PathMtu | None]) -> PathMtu | None:
+    told = [one for one in probes if one is not None]
+    return min(told, key=lambda one: one.mtu or 0) if told else None
+
+
+def known(values: Sequence[Number | None]) -> Number | None:
+    """The sum of what is known; None where nothing is."""
+    told = [value for value in values if value is not None]
+    return sum(told) if told else None
