@@ -29,7 +29,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.store import CANCELLED, Store, StoreFault, database
+from linkladder.store import CANCELLED, Store, StoreFault, faults
 from linkladder.store import schema as tables
 
 EXPERIMENT = Experiment("tcp", repeats=3)
@@ -220,11 +220,11 @@ def test_a_disk_without_any_room_is_called_full_whatever_sqlite_calls_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FreeBSD's tmpfs, full to the last byte: SQLite cannot make its log, and says "disk I/O error"."""
-    monkeypatch.setattr(database.shutil, "disk_usage", lambda folder: SimpleNamespace(free=4096))
-    with pytest.raises(StoreFault, match="the disk is full"), database._explained(tmp_path):
+    monkeypatch.setattr(faults.shutil, "disk_usage", lambda folder: SimpleNamespace(free=4096))
+    with pytest.raises(StoreFault, match="the disk is full"), faults.explained(tmp_path):
         raise sqlite3.OperationalError("disk I/O error")
     monkeypatch.undo()
-    with pytest.raises(StoreFault, match="cannot be used"), database._explained(tmp_path):
+    with pytest.raises(StoreFault, match="cannot be used"), faults.explained(tmp_path):
         raise sqlite3.OperationalError("disk I/O error")
 
 

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linkladder import host, privilege, settings, state, units
+from linkladder import damage, host, privilege, settings, state, units
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
@@ -75,6 +75,7 @@ def examine() -> tuple[Finding, ...]:
         _cores(facts),
         _space(),
         *_leftovers(),
+        *_damaged(),
         *_adapters(facts),
         *_tunables(),
     )
@@ -194,6 +195,14 @@ def _leftovers() -> Iterator[Finding]:
     if settings.left_behind():
         remedy = "start linkladder: it puts them back"
         yield Finding("settings", State.BAD, "an experiment that ended abruptly has left some changed", remedy)
+
+
+def _damaged() -> Iterator[Finding]:
+    """What could not be read is told of until somebody has taken it away."""
+    for one in damage.found(state.folder()):
+        yield Finding(
+            one.name, State.WARN, one.why, f"it is kept in {one.folder}; remove that folder when it is not needed"
+        )
 
 
 def _adapters(facts: HostFacts) -> Iterator[Finding]:

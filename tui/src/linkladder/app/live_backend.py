@@ -92,7 +92,7 @@ class LiveBackend(Machine, StoredRuns):
     # --- link and plans
 
     def link(self) -> Link:
-        return plan.load_link(self.folder)
+        return plan.load_link(self.folder, set_aside=True)
 
     def save_link(self, link: Link) -> None:
         plan.save_link(self.folder, link)

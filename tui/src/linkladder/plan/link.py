@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 
-from linkladder.errors import UsageError
+from linkladder import damage
+from linkladder.errors import UsageError, in_a_line
 from linkladder.model import Contract, Path, Plan, RungName
 from linkladder.plan import fields
 from linkladder.plan.read import Reader
@@ -29,9 +30,22 @@ class Link:
         return ((rung, path) for rung, paths in self.paths.items() for path in paths)
 
 
-def load_link(folder: FilePath) -> Link:
-    """The description, or an empty one where none was made yet."""
-    path = folder / FILE
+def load_link(folder: FilePath, set_aside: bool = False) -> Link:
+    """The description, or an empty one where none was made yet.
+
+    One that is damaged is an error, since nobody may measure against another contract than the one that was written;
+    with `set_aside` it is moved out of the way, for a console in which it is then described anew.
+    """
+    try:
+        return _read_link(folder / FILE)
+    except UsageError as error:
+        if not set_aside:
+            raise
+        damage.set_aside([folder / FILE], f"the link description was damaged ({in_a_line(error)}): describe it again")
+        return Link()
+
+
+def _read_link(path: FilePath) -> Link:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

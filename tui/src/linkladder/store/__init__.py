@@ -6,6 +6,7 @@ output is written and synced first, so that no row ever points at nothing.
 
 from __future__ import annotations
 
-from linkladder.store.database import CANCELLED, RunSummary, Store, StoreFault
+from linkladder.store.database import CANCELLED, RunSummary, Store
+from linkladder.store.faults import StoreFault
 
 __all__ = ["CANCELLED", "RunSummary", "Store", "StoreFault"]

@@ -16,8 +16,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder import __version__, formats
-from linkladder.codec import CodecError, to_json
-from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.codec import to_json
+from linkladder.errors import UsageError
 from linkladder.model import (
     SCHEMA,
     Document,
@@ -34,17 +34,12 @@ from linkladder.model import (
     TrialResult,
     best_rate,
 )
-from linkladder.store import raw
+from linkladder.store import raw, recovery
+from linkladder.store.faults import StoreFault, explained, told
 from linkladder.store.schema import migrate
 
 CANCELLED = "it was cancelled"  # by a person, who then wants no offer to go on
 TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
-
-LEAST_ROOM = 1 << 20  # bytes that opening the store and a first line in its log take
-
-
-class StoreFault(EnvironmentFault):
-    """The store cannot be read or written."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +67,40 @@ class Store:
 
     def __init__(self, folder: FilePath) -> None:
         self.folder = folder
-        with _explained(folder):
+        with explained(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not recovery.marked(folder):
+                try:
+                    self._open()
+                    return
+                except sqlite3.DatabaseError as error:
+                    if not recovery.damaged(error):
+                        raise
+                    recovery.mark(folder)
+            try:
+                recovery.recover(folder)
+            except recovery.InUse:
+                raise StoreFault(
+                    "the stored runs are damaged",
+                    "another linkladder has them open, so they cannot be recovered yet",
+                    "end the run and the other consoles, then start linkladder again",
+                ) from None
+            self._open()
+
+    def _open(self) -> None:
+        self._use = recovery.Use(self.folder)
+        try:
             self._db = sqlite3.connect(
-                folder / "linkladder.db", timeout=10, isolation_level=None, check_same_thread=False
+                self.folder / recovery.NAME, timeout=10, isolation_level=None, check_same_thread=False
             )
             try:
                 self._prepare()
             except BaseException:
                 self._db.close()
                 raise
+        except BaseException:
+            self._use.end()
+            raise
 
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -94,6 +113,7 @@ class Store:
 
     def close(self) -> None:
         self._db.close()
+        self._use.end()
 
     # --- writing
 
@@ -146,7 +166,7 @@ class Store:
 
     def trial(self, run_id: str, rung: RungName, experiment: str, result: TrialResult) -> None:
         """Keep one trial, replacing an earlier try of the same one."""
-        with _explained(self.folder):
+        with explained(self.folder):
             raw.write(self.folder, run_id, result.id, result.commands)
         light = result.with_commands(tuple(replace(c, output="", errors="") for c in result.commands))
         blob = _packed(light)
@@ -229,6 +249,7 @@ class Store:
                     (run_id, rung.name, _dump(rung.paths)),
                 )
 
+    @told
     def settle(self, going: Callable[[str], bool]) -> list[str]:
         """Mark runs that nobody measures any more as incomplete; the ids of those that were."""
         rows = self._db.execute("SELECT id FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()
@@ -247,6 +268,7 @@ class Store:
 
     # --- reading
 
+    @told
     def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
         """The newest first; each word of `contains` is looked for in id, plan, peer, state, verdict and reason."""
         words = [_like(word) for word in contains.split()]
@@ -283,9 +305,10 @@ class Store:
     def hosts(self) -> dict[str, HostFacts]:
         """Each host as it last told of itself, by the name it had in that run."""
         query = "SELECT name, facts, schema, MAX(started) FROM hosts JOIN runs ON runs.id = run GROUP BY name"
-        with _explained(self.folder):
+        with explained(self.folder):
             return {name: _load(HostFacts, facts, schema) for name, facts, schema, _ in self._db.execute(query)}
 
+    @told
     def find(self, run_id: str) -> str:
         """The full id for an id, an unambiguous beginning of one, or 'last'."""
         if run_id == "last":
@@ -301,9 +324,10 @@ class Store:
     def load(self, run_id: str, output: bool = True) -> Document:
         """A whole run; without `output` what the tools printed is left where it lies, which spares a file a trial."""
         run = self.find(run_id)
-        with _explained(self.folder):
+        with explained(self.folder):
             return self._document(run, output)
 
+    @told
     def done(self, run_id: str) -> set[tuple[str, str, int]]:
         """(rung, experiment, repeat) of the trials already stored, for a resumed run."""
         query = "SELECT rung, experiment, repeat FROM trials WHERE run = ?"
@@ -327,7 +351,7 @@ class Store:
         query = "SELECT name, paths, evidence, unavailable FROM rungs WHERE run = ?"
         stored = {n: (p, e, u) for n, p, e, u in self._db.execute(query, (run,))}
         for asked in plan.rungs:
-            paths, evidence, unavailable = stored[asked.name]
+            paths, evidence, unavailable = stored.get(asked.name, (_dump(asked.paths), None, ""))
             experiments = tuple(summed(e, trials.get((asked.name, e.id), [])) for e in asked.experiments)
             seen = _load(Evidence, evidence, schema) if evidence else None
             taken = tuple(formats.record(Path, path, schema) for path in json.loads(paths))
@@ -336,7 +360,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with _explained(self.folder):
+        with explained(self.folder):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -371,26 +395,3 @@ def _packed(result: TrialResult) -> bytes:
 def _load(kind: type[Any], text: str, schema: str) -> Any:
     """A record as the linkladder that measured the run wrote it, which may be an older one."""
     return formats.record(kind, json.loads(text), schema)
-
-
-@contextmanager
-def _explained(folder: FilePath) -> Iterator[None]:
-    """Turn the system's errors into one that tells a person what to do."""
-    try:
-        yield
-    except (sqlite3.Error, OSError, zlib.error, CodecError, json.JSONDecodeError) as error:
-        # SQLite says "disk I/O error" or "unable to open" where there is not even room for its log.
-        if "full" in str(error) or getattr(error, "errno", None) in (28, 122) or _no_room(folder):
-            raise StoreFault(
-                "the disk is full",
-                f"{error}, in {folder}",
-                "delete old runs (d in Runs, or linkladder runs --delete RUN); what was measured before is kept",
-            ) from error
-        raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error
-
-
-def _no_room(folder: FilePath) -> bool:
-    try:
-        return shutil.disk_usage(folder).free < LEAST_ROOM
-    except OSError:
-        return False

@@ -59,12 +59,12 @@ MIGRATIONS: tuple[str, ...] = (
 )
 
 
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring an older database up to this version; a newer one is refused by ValueError."""
+def migrate(db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
+    """Bring an older database up to this version, or to `to`; a newer one is refused by ValueError."""
     have = int(db.execute("PRAGMA user_version").fetchone()[0])
     if have > len(MIGRATIONS):
         raise ValueError(f"its version is {have}, this linkladder knows {len(MIGRATIONS)}")
-    for number in range(have, len(MIGRATIONS)):
+    for number in range(have, to):
         db.execute("BEGIN IMMEDIATE")
         try:
             # Two consoles start at once: whoever came second to the lock finds the step already done.

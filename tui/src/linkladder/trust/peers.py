@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from linkladder import state
+from linkladder import damage, state
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.trust import files, keys, sshd
@@ -46,13 +47,19 @@ class Peer:
 
 
 def load() -> tuple[Peer, ...]:
+    """Whom this end trusts; nobody, where the list is damaged, which is then set aside and told of."""
     path = state.folder() / "peers.json"
     try:
         files.check_private(path)
-        return tuple(from_json(Peer, _without_announced(one)) for one in json.loads(path.read_text()))
+        return tuple(from_json(Peer, _without_announced(one)) for one in json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return ()
-    except (OSError, ValueError, CodecError) as error:
+    except (AttributeError, TypeError, ValueError, CodecError) as error:
+        with contextlib.suppress(OSError):
+            damage.set_aside([path], f"the list of peers was damaged ({error}): pair with each of them again")
+            return ()
+        raise EnvironmentFault(f"the peers in {path} are damaged", str(error), "remove it and pair again") from error
+    except OSError as error:
         raise EnvironmentFault(f"the list of peers {path} cannot be read", str(error), "pair again") from error
 
 

@@ -1,0 +1,74 @@
+"""What goes wrong with the store, in words that tell a person what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from linkladder.codec import CodecError
+from linkladder.errors import EnvironmentFault
+from linkladder.store import recovery
+
+LEAST_ROOM = 1 << 20  # bytes that opening the store and a first line in its log take
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class StoreFault(EnvironmentFault):
+    """The store cannot be read or written."""
+
+
+class InFolder(Protocol):
+    folder: Path
+
+
+S = TypeVar("S", bound=InFolder)
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Turn the system's errors into one that tells a person what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, zlib.error, CodecError, json.JSONDecodeError) as error:
+        # SQLite says "disk I/O error" or "unable to open" where there is not even room for its log.
+        if "full" in str(error) or getattr(error, "errno", None) in (28, 122) or _no_room(folder):
+            raise StoreFault(
+                "the disk is full",
+                f"{error}, in {folder}",
+                "delete old runs (d in Runs, or linkladder runs --delete RUN); what was measured before is kept",
+            ) from error
+        if recovery.damaged(error):
+            recovery.mark(folder)
+            raise StoreFault(
+                "the stored runs are damaged",
+                f"{error}, in {folder}",
+                "start linkladder again: it recovers what it can",
+            ) from error
+        raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error
+
+
+def _no_room(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < LEAST_ROOM
+    except OSError:
+        return False
+
+
+def told(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method whose errors are explained."""
+
+    @wraps(method)
+    def explained_method(self: S, /, *args: P.args, **named: P.kwargs) -> R:
+        with explained(self.folder):
+            return method(self, *args, **named)
+
+    return explained_method

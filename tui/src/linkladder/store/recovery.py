@@ -1,0 +1,192 @@
+"""A damaged database is set aside, and every row of it that can still be read goes into a new one."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from linkladder import damage
+from linkladder.model import RunState
+from linkladder.store.schema import MIGRATIONS, migrate
+
+NAME = "linkladder.db"
+MARK = ".linkladder.db.damaged"  # a read met damage: the next start recovers
+TABLES = ("runs", "hosts", "rungs", "trials")  # those that others refer to come first
+GAP = 50_000  # numbers in succession without a row, after which there are no more: what the end is may be damaged
+BROKEN = 1000  # rows in succession that cannot be read, after which the table is given up
+RECORDS = {"runs": ("plan", "notes"), "hosts": ("facts",), "rungs": ("path", "paths", "evidence")}  # columns of JSON
+PATIENCE = 2.0  # seconds for others to end what they read
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def damaged(error: BaseException) -> bool:
+    """Does this error say that the file itself is broken, or that a record in it does not unpack?"""
+    if isinstance(error, (zlib.error, json.JSONDecodeError)):
+        return True
+    return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
+
+
+def mark(folder: Path) -> None:
+    """Have the next start recover what it can: whoever met the damage may be in the middle of something."""
+    with suppress(OSError):
+        (folder / MARK).touch(mode=0o600)
+
+
+def marked(folder: Path) -> bool:
+    return (folder / MARK).exists()
+
+
+class Use:
+    """Holds the database for as long as somebody has it open, so that it is not recovered under a run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = -1
+        with suppress(OSError):  # on a full disk there may be no room for the lock; reading goes on without
+            self._file = _lock_file(folder, "use")
+            fcntl.flock(self._file, fcntl.LOCK_SH)
+
+    def end(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+class InUse(Exception):
+    """Another linkladder has the damaged database open."""
+
+
+def recover(folder: Path) -> None:
+    """Put a sound database in the place of the damaged one; its old file is kept among what was set aside."""
+    with _held(folder, "recovery"):  # of consoles that start at once one recovers, and the others wait for it
+        if not marked(folder):
+            return
+        with _held(folder, "use", PATIENCE):
+            _recover(folder)
+
+
+def _recover(folder: Path) -> None:
+    files = [folder / NAME, folder / f"{NAME}-wal", folder / f"{NAME}-shm"]
+    was = damage.set_aside(files, "the stored runs were damaged; what could be read is being recovered")
+    draft = folder / f".{NAME}.recovered"
+    draft.unlink(missing_ok=True)
+    kept, lost = _copy(was.folder / NAME, draft)
+    draft.replace(folder / NAME)
+    missing = f"; at least {lost} records could not be read" if lost else ""
+    damage.explain(
+        was.folder,
+        f"the stored runs were damaged: {kept['runs']} runs with {kept['trials']} trials were recovered{missing}",
+    )
+    (folder / MARK).unlink(missing_ok=True)
+
+
+def _lock_file(folder: Path, name: str) -> int:
+    return os.open(folder / f".{NAME}.{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+@contextmanager
+def _held(folder: Path, name: str, patience: float = math.inf) -> Iterator[None]:
+    """The lock of that name, ours alone; InUse where it is not given up in time."""
+    file = _lock_file(folder, name)
+    until = time.monotonic() + patience
+    try:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise InUse from None
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(file)
+
+
+def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
+    """How many rows of each table were read, and how many that should be there were not."""
+    kept = dict.fromkeys(TABLES, 0)
+    lost = 0
+    source = sqlite3.connect(broken, isolation_level=None)
+    target = sqlite3.connect(sound, isolation_level=None)
+    os.chmod(sound, 0o600)
+    try:
+        target.execute("PRAGMA synchronous = FULL")
+        migrate(target, _version(source))  # the tables as the old one had them; the rest of the steps comes after
+        target.execute("BEGIN")
+        for table in TABLES:
+            names = [row[1] for row in target.execute(f"PRAGMA table_info({table})")]
+            into = f"INSERT OR IGNORE INTO {table} ({','.join(names)}) VALUES ({','.join('?' * len(names))})"
+            for row in _rows(source, table, names):
+                whole = row is not None and _sound(table, dict(zip(names, row, strict=True)))
+                kept[table] += target.execute(into, row).rowcount if whole and row else 0
+                lost += not whole
+        for table in TABLES[1:]:  # without its run a row is of no use
+            gone = target.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)").rowcount
+            kept[table] -= gone
+            lost += gone
+        target.execute("COMMIT")
+        migrate(target)
+    finally:
+        source.close()
+        target.close()
+    return kept, lost
+
+
+def _version(source: sqlite3.Connection) -> int:
+    try:
+        return min(len(MIGRATIONS), int(source.execute("PRAGMA user_version").fetchone()[0]) or len(MIGRATIONS))
+    except sqlite3.DatabaseError:
+        return len(MIGRATIONS)
+
+
+def _rows(source: sqlite3.Connection, table: str, names: list[str]) -> Iterator[tuple[object, ...] | None]:
+    """Every row by its number, None where damage begins; a broken page costs the rows that it holds."""
+    query = f"SELECT {','.join(names)} FROM {table} WHERE rowid = ?"
+    last = _last(source, table)
+    number = missing = broken = 0
+    while number < last and broken < BROKEN and missing < GAP:
+        number += 1
+        try:
+            row = source.execute(query, (number,)).fetchone()
+        except sqlite3.DatabaseError:
+            row = None
+            if not broken:
+                yield None
+            broken += 1
+        else:
+            broken = 0
+        missing = 0 if row else missing + 1
+        if row:
+            yield row
+
+
+def _last(source: sqlite3.Connection, table: str) -> float:
+    """The highest number of a row, as far as that can be told."""
+    try:
+        return int(source.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0)
+    except sqlite3.DatabaseError:
+        return math.inf
+
+
+def _sound(table: str, row: dict[str, object]) -> bool:
+    """A record that does not unpack, or a state that there is not, would hide its whole run, or every run."""
+    try:
+        if table == "trials":
+            blob = row["result"]
+            json.loads(zlib.decompress(blob) if isinstance(blob, bytes) else "")
+        elif table == "runs":
+            RunState(str(row["state"]))
+        for name in RECORDS.get(table, ()):
+            if (text := row.get(name)) is not None:
+                json.loads(str(text))
+    except (zlib.error, ValueError):
+        return False
+    return True
