@@ -29,7 +29,7 @@ ll_users() {
 	pw -R "$ll_world" usershow admin >/dev/null 2>&1 ||
 		pw -R "$ll_world" useradd admin -u 863 -c operator -d /home/admin -m -s /bin/sh -h -
 	pw -R "$ll_world" usershow llmeasure >/dev/null 2>&1 ||
-		pw -R "$ll_world" useradd llmeasure -u 864 -c measuring -d /var/empty -s /bin/sh -h -
+		pw -R "$ll_world" useradd llmeasure -u 864 -c measuring -L llmeasure -d /var/empty -s /bin/sh -h -
 }
 
 # Root has no password, for the local consoles, so that nothing else may lead to him: of all programs that run as somebody
@@ -44,11 +44,19 @@ ll_setuid() {
 	done
 }
 
+# What a broken tool could use up is bounded.  The text is read where there is no database of it.
+ll_class() {
+	grep -q '^llmeasure:' "$ll_world/etc/login.conf" 2>/dev/null || cat "$ll_world/etc/login.conf.ladder" >>"$ll_world/etc/login.conf"
+	rm -f "$ll_world/etc/login.conf.ladder" "$ll_world/etc/login.conf.db"
+}
+
 # The state partition is mounted on /state; linkladder looks for its folder where every system has it.
 ll_state() {
 	mkdir -p "$ll_world/state" "$ll_world/media/usb" "$ll_world/var/db"
-	rm -rf "$ll_world/var/db/linkladder"
+	rm -rf "$ll_world/var/db/linkladder" "$ll_world/var/db/linkladder-measure" "$ll_world/var/db/linkladder-trusted"
 	ln -s /state/linkladder "$ll_world/var/db/linkladder"
+	ln -s /state/measure "$ll_world/var/db/linkladder-measure"
+	ln -s /state/trusted "$ll_world/var/db/linkladder-trusted"
 }
 
 # getty's own entries stay; ours are added once.
@@ -116,6 +124,7 @@ ll_manifest() {
 ll_users
 ll_owners
 ll_setuid
+ll_class
 ll_state
 ll_console
 ll_kernels

@@ -100,7 +100,7 @@ def test_nothing_listens_but_the_control_channel() -> None:
         "PermitTTY no",
         "DisableForwarding yes",
         "PermitRootLogin no",
-        "AllowUsers linkladder",
+        "AllowUsers llmeasure",
     ):
         assert f"\n{line}\n" in control, line
 

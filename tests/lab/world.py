@@ -26,6 +26,7 @@ from typing import Self
 
 import hostwide
 import spaces
+import users
 from delay import Delay
 from spaces import ip
 from taken import LabError, hold, release
@@ -57,6 +58,7 @@ class Lab:
     folder: Path = field(default_factory=lambda: safe_folder())
     left_out: list[str] = field(default_factory=list)
     patience: float = 900.0  # how long to wait for another lab of this name to go
+    two_users: bool = False  # agents and tools run as a user of their own, as on the appliance
     _lock: int | None = None
     _delay: Delay = field(init=False)
 
@@ -94,6 +96,8 @@ class Lab:
     @property
     def user(self) -> str:
         """Whose appliances these are: the person behind sudo, or root."""
+        if self.two_users:
+            return users.CONSOLE[0]
         return os.environ.get("SUDO_USER") or pwd.getpwuid(os.geteuid()).pw_name
 
     def address(self, site: str, rung: str, version: int = 4) -> str:
@@ -127,6 +131,8 @@ class Lab:
         for site in SITES:
             self.state(site).mkdir(mode=0o700, parents=True, exist_ok=True)
             self._own(self.folder / self.prefix / site)
+            if self.two_users:
+                self._part(site)
 
     def down(self, forget: bool = False) -> None:
         """No process, namespace, interface or raised ceiling of this lab is left; its results are, unless forgotten."""
@@ -228,14 +234,20 @@ class Lab:
             "LINKLADDER_CORES": cores,
             "LINKLADDER_TOOLS_PATH": str(TOP / ".work" / "netperf" / "usr" / "bin"),
             "PATH": f"{TOP}/.venv/bin:{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin",
+            **(self._apart(site) if self.two_users else {}),
             **(env or {}),
         }
         pairs = [f"{k}={v}" for k, v in settings.items()]
         inner = ["hostname " + site, 'exec "$@"']
+        if self.two_users:
+            inner.insert(0, users.prologue(self.folder / self.prefix / "etc"))
         # not `ip netns exec`: it mounts a /sys without control groups, where a CPU quota cannot be seen
+        own = ["--uts", "--mount"] if self.two_users else ["--uts"]
         run = ["nsenter", f"--net=/run/netns/{self.space(site)}", "taskset", "-c", cores,
-               "unshare", "--uts", "sh", "-c", "; ".join(inner), "sh"]  # fmt: skip
-        if self.user != "root":
+               "unshare", *own, "sh", "-c", "\n".join(inner), "sh"]  # fmt: skip
+        if self.two_users:
+            run += ["setpriv", f"--reuid={users.CONSOLE[1]}", "--clear-groups", f"--regid={users.CONSOLE[1]}"]
+        elif self.user != "root":
             run += ["setpriv", f"--reuid={self.user}", "--init-groups", f"--regid={pwd.getpwnam(self.user).pw_gid}"]
         return [*run, "env", *pairs, *argv]
 
@@ -288,9 +300,43 @@ class Lab:
 
         base = {"LINKLADDER_CORES": self.cores(site), "LINKLADDER_TOOLS_PATH": str(TOP / ".work/netperf/usr/bin")}
         listen = (self.address(site, "control"),)
-        config = sshd.ensure_config(self.state(site), self.user, listen, CONTROL_PORT, environment={**base, **settings})
+        before = {name: os.environ.get(name) for name in self._apart(site)} if self.two_users else {}
+        os.environ.update(self._apart(site) if self.two_users else {})
+        try:
+            login = users.MEASURER[0] if self.two_users else self.user
+            config = sshd.ensure_config(self.state(site), login, listen, CONTROL_PORT, environment={**base, **settings})
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
         self._own(self.state(site))
         return config
+
+    def _apart(self, site: str) -> dict[str, str]:
+        """Where the console finds what belongs to the measuring user, and how it starts an agent as that user."""
+        base = self.folder / self.prefix / site
+        return {
+            "LINKLADDER_MEASURING": str(base / "measure"),
+            "LINKLADDER_TRUSTED": str(base / "trusted"),
+            "LINKLADDER_AGENT": str(base / "agent"),
+        }
+
+    def _part(self, site: str) -> None:
+        """The two users' folders, and the program that starts an agent."""
+        base = self.folder / self.prefix / site
+        for folder in (self.folder, self.folder / self.prefix, base):
+            folder.chmod(0o755)
+        os.chown(base, 0, 0)
+        (base / "measure/run/agents").mkdir(parents=True, exist_ok=True)
+        users.own(base / "measure", users.MEASURER)
+        (base / "trusted").mkdir(exist_ok=True)
+        users.own(base / "trusted", users.CONSOLE)
+        lines = ["#!/bin/sh", f"export LINKLADDER_STATE={base}/measure LINKLADDER_TRUSTED={base}/trusted"]
+        lines += [f"export LINKLADDER_CORES={self.cores(site)} LINKLADDER_TOOLS_PATH={TOP}/.work/netperf/usr/bin"]
+        lines += ["cd /", f'exec {sys.executable} -m linkladder agent "$@"', ""]
+        (base / "agent").write_text("\n".join(lines))
+        (base / "agent").chmod(0o755)
+        agents = [self.folder / self.prefix / one / "agent" for one in SITES]
+        users.write(self.folder / self.prefix / "etc", agents)
 
     def pair(self) -> None:
         """As two people would, with a site secret in the place of their eyes."""
@@ -366,7 +412,9 @@ class Lab:
         self._in(site, "ip", "link", "set", name, "up")
 
     def _own(self, path: Path) -> None:
-        if self.user != "root":
+        if self.two_users:
+            users.own(path, users.CONSOLE)
+        elif self.user != "root":
             user = pwd.getpwnam(self.user)
             for one in (path, *path.rglob("*")) if path.is_dir() else (path,):
                 os.chown(one, user.pw_uid, user.pw_gid)

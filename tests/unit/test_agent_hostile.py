@@ -28,6 +28,7 @@ GENUINE: dict[str, dict[str, Any]] = {
     "hello": {"protocol": 1, "version": "1", "name": "a"},
     "reserve": {"holder": "alpha"},
     "known": {"address": HERE},
+    "channels": {"addresses": ["192.0.2.1"]},
     "listen": {"address": HERE, "port": 5301, "peer": HERE, "key": KEY, "udp": False},
     "probe": {"local": HERE, "remote": HERE, "port": 5301, "key": KEY, "udp": False},
     "serve": {"experiment": EXP, "bind": HERE, "port": 5301, "peer": HERE},
@@ -62,6 +63,8 @@ def hostile(name: str, value: Any) -> list[Any]:
         return [*bad, *BAD_WORDS, 5, True]
     if name in PORTS:
         return [*bad, *PORT_VALUES]
+    if name == "addresses":
+        return [*bad, *([w] for w in BAD_LINES), ["192.0.2.1"] * 65, "192.0.2.1", [5]]
     if name == "key":
         return [*bad, "", KEY[1:], KEY + "0", KEY.upper().replace("0", "O"), "x" * 5000, 5, True, [KEY]]
     if name == "interface":

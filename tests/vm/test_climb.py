@@ -140,7 +140,7 @@ def test_a_paired_key_starts_the_agent_and_nothing_else(pair: Pair) -> None:
         options, command = (words, "") if words.startswith("-") else ("", words)
         if what == "sftp":
             options, command = "-s", "sftp"
-        line = f"{base} {options} linkladder@{pair.beta.management} {shlex.quote(command) if command else ''}"
+        line = f"{base} {options} llmeasure@{pair.beta.management} {shlex.quote(command) if command else ''}"
         asked = f"(echo '{hello}'; sleep {8 + 4 * SLOW:.0f}) | timeout 90 {line} 2>&1"
         said = pair.alpha.user(asked, check=False, seconds=120).stdout
         print(f"{what}: {said.strip()[:160]!r}")
@@ -150,14 +150,14 @@ def test_a_paired_key_starts_the_agent_and_nothing_else(pair: Pair) -> None:
         elif what != "forwarding":
             assert '"id":1' in said.replace(" ", ""), f"{what}: the agent did not answer: {said}"
     with concurrent.futures.ThreadPoolExecutor() as beside:
-        line = f"(echo '{hello}'; sleep {8 * SLOW:.0f}) | {base} linkladder@{pair.beta.management}"
+        line = f"(echo '{hello}'; sleep {8 * SLOW:.0f}) | {base} llmeasure@{pair.beta.management}"
         served = beside.submit(pair.alpha.user, line, False)
         time.sleep(5 * SLOW)
         memory = pair.beta.ssh("ps -axo rss,command | grep '[l]inkladder.* agent'").stdout
         served.result()
     print(f"agents (KB): {memory}")
     assert 0 < max(int(one.split()[0]) for one in memory.splitlines()) < 100_000
-    stranger = pair.alpha.user(f"{base} -o PubkeyAuthentication=no linkladder@{pair.beta.management} id", check=False)
+    stranger = pair.alpha.user(f"{base} -o PubkeyAuthentication=no llmeasure@{pair.beta.management} id", check=False)
     assert stranger.returncode == 255 and "Permission denied (publickey)" in stranger.stderr + stranger.stdout
 
 

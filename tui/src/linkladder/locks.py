@@ -17,8 +17,8 @@ MOST = 4096  # bytes that a holder writes
 class HeldFile:
     """Taken, written in and released by its holder; whoever looks at the file does not take it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, mode: int = 0o600) -> None:
+        self.path, self._mode = path, mode
         self._file: int | None = None
 
     @property
@@ -36,7 +36,7 @@ class HeldFile:
         if self._file is not None:
             return True
         state.ensure(self.path.parent)
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self._mode)
         for _ in range(LOOKS):
             if _locked(file, fcntl.LOCK_EX):
                 self._file = file

@@ -13,7 +13,7 @@ def holder() -> str:
 
 
 def _path() -> Path:
-    return state.folder() / "run" / "trial.lock"
+    return state.measuring() / "run" / "trial.lock"
 
 
 class Reservation:
@@ -28,7 +28,7 @@ class Reservation:
         """None when it is ours now (or was already), else the name of who holds it."""
         if self.held:
             return None
-        file = locks.HeldFile(_path())
+        file = locks.HeldFile(_path(), 0o644)
         if not file.take():
             return locks.written(file.path) or "somebody"
         file.write(holder)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 APPLIANCE = Path("/var/db/linkladder")
+MEASURING = Path("/var/db/linkladder-measure")  # the measuring user's own, which all may look into
+TRUSTED = Path("/var/db/linkladder-trusted")  # what the measuring user may know of whom this end believes
 OPERATOR = "admin"  # who comes in by ssh; the appliance's own folder is not his to read
 DOAS, PROGRAM = "/usr/local/bin/doas", "/usr/local/bin/linkladder"
 
@@ -20,6 +22,23 @@ def folder() -> Path:
         return APPLIANCE
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(base) / "linkladder"
+
+
+def measuring() -> Path:
+    """Where agents say that they run, reserve the appliance and note what a setting was; LINKLADDER_MEASURING."""
+    return _apart("LINKLADDER_MEASURING", MEASURING) or folder()
+
+
+def trusted() -> Path:
+    """The list of keys that may start an agent here, and no more; LINKLADDER_TRUSTED."""
+    return _apart("LINKLADDER_TRUSTED", TRUSTED) or ensure(folder() / "sshd")
+
+
+def _apart(name: str, appliances: Path) -> Path | None:
+    """A folder beside the state's own, where agents are another user's."""
+    if named := os.environ.get(name):
+        return Path(named)
+    return appliances if appliances.is_dir() and folder() == APPLIANCE else None
 
 
 def hand_over(arguments: Sequence[str]) -> None:

@@ -27,11 +27,11 @@ MISSING = "not found; install it (linkladder doctor says how)"
 
 
 class Service:
-    """An end; `say` takes events, `control` tells the addresses that its channels lead to."""
+    """An end; `say` takes events."""
 
-    def __init__(self, say: Callable[[wire.Event], None], control: Callable[[], Iterable[str]] = lambda: ()) -> None:
+    def __init__(self, say: Callable[[wire.Event], None]) -> None:
         self.say = say
-        self.control = control
+        self.channels: tuple[str, ...] = ()  # the addresses that its channels lead to
         self.targets = Targets()
         self.lending = Lending()
         self.children = Children(say)
@@ -101,9 +101,12 @@ class Service:
 
     # --- settings on loan
 
+    async def do_channels(self, request: wire.Channels) -> None:
+        self.channels = request.addresses
+
     async def do_lease(self, request: wire.TakeLease) -> wire.LeaseReply:
         self._held()
-        control = await asyncio.to_thread(control_adapters, tuple(self.control()))
+        control = await asyncio.to_thread(control_adapters, self.channels)
         return await self.lending.take(request, control)
 
     async def do_renew(self, _: wire.RenewLease) -> None:

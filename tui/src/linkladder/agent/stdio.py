@@ -16,12 +16,12 @@ from linkladder.trust.sshd import register_session
 AT_ONCE = 32  # requests under way
 
 
-def main(peer: str) -> int:
-    """Serve the paired peer `peer` until its channel closes."""
+def main(peer: str | None) -> int:
+    """Serve the paired peer `peer`, or this appliance's own console, until the channel closes."""
     privilege.restrict()  # whatever a peer asks, it is asked of root in the measuring class
     out = os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)  # nothing but the protocol may reach the channel, whatever a library prints
-    with register_session(peer):
+    with register_session(peer) if peer else contextlib.nullcontext():
         asyncio.run(Agent().serve(sys.stdin.buffer, out))
     return 0
 

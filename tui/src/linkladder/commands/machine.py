@@ -17,7 +17,7 @@ from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import programs
 from linkladder.model import HostFacts
-from linkladder.peer import NearEnd, PeerLost, connect
+from linkladder.peer import PeerLost, connect, near_end
 from linkladder.plan import fields
 
 CONGESTION = ("net.ipv4.tcp_congestion_control", "net.inet.tcp.cc.algorithm")
@@ -44,7 +44,10 @@ def add_parsers(commands: Any) -> None:
     )
     parse.set_defaults(handler=_parse)
     agent = commands.add_parser("agent", help="the far half on stdin and stdout; sshd starts it for a paired peer")
-    agent.add_argument("--peer", required=True, metavar="NAME")
+    whom = agent.add_mutually_exclusive_group(required=True)
+    whom.add_argument("--peer", metavar="NAME")
+    whom.add_argument("--near", action="store_true", help="for this appliance's own console")
+    whom.add_argument("--end", metavar="NAME", help="end the agents of a peer that is no longer trusted")
     agent.set_defaults(handler=_agent)
 
 
@@ -78,7 +81,7 @@ def _facts(args: argparse.Namespace) -> int:
 
 
 async def _ask_peer(name: str) -> HostFacts:
-    near = await NearEnd.open()
+    near = await near_end()
     try:
         far = await connect(name, near.hello)
         try:
@@ -138,5 +141,9 @@ def _parse(args: argparse.Namespace) -> int:
 
 def _agent(args: argparse.Namespace) -> int:
     from linkladder.agent import stdio  # late: nobody else needs it
+    from linkladder.trust import sshd
 
+    if args.end:
+        sshd.end_sessions(args.end)
+        return 0
     return stdio.main(args.peer)

@@ -18,7 +18,7 @@ from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.judge import judge_document
 from linkladder.model import Document, End, Path, Plan
-from linkladder.peer import NearEnd, PeerLost, connect
+from linkladder.peer import PeerLost, connect, near_end
 from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS, HelloReply
 
@@ -84,7 +84,7 @@ def local_versions() -> ToolVersions:
 
 async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
     """The plan over the addresses that the peers announce now, and what tools they have; who is away is said."""
-    near = await NearEnd.open()
+    near = await near_end()
     found: dict[str, HelloReply] = {}
     try:
         for peer in dict.fromkeys(peer for r in plan.rungs for peer in r.peers):

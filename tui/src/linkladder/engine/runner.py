@@ -31,7 +31,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.peer import EndPoint, FarEnd, NearEnd, PeerLost, Refused
+from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
 from linkladder.store import Store, StoreFault
 from linkladder.verdicts import Judgement
 
@@ -54,7 +54,7 @@ class Engine:
         self,
         plan: Plan,
         store: Store,
-        near: NearEnd,
+        near: EndPoint,
         connect: Connect,
         *,
         operator: bool = False,  # somebody is there to move machines
@@ -69,6 +69,7 @@ class Engine:
         self._retries = retries
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._far: dict[str, FarEnd] = {}
+        self._channels: dict[str, str] = {}  # the address that each peer was reached by
         self._known: set[str] = set()  # peers that answered in this run
         self._lost: set[str] = set()  # those of them that do not answer now
         self._port = 0
@@ -336,7 +337,8 @@ class Engine:
             self._far[peer] = far
             self._known.add(peer)
             keep_host(self.store, self.run_id, peer, facts)
-            self.near.control[peer] = far.address
+            self._channels[peer] = far.address
+            await self.near.ask(wire.Channels(tuple(self._channels.values())))
             return far
         raise AssertionError("the last pause is 0")
 

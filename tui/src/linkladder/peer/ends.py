@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from linkladder import __version__, host, wire
+from linkladder import __version__, host, measurer, wire
 from linkladder.agent import Service
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, LinkladderError
@@ -43,8 +43,7 @@ class NearEnd:
     def __init__(self) -> None:
         self.name = "near"
         self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
-        self.control: dict[str, str] = {}  # the address that each peer's channel goes to
-        self._service = Service(self.events.put_nowait, self.control.values)
+        self._service = Service(self.events.put_nowait)
 
     @classmethod
     async def open(cls) -> NearEnd:
@@ -189,6 +188,26 @@ class FarEnd:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._fail(self._lost)
+
+
+class OwnAgent(FarEnd):
+    """This appliance's own half, where agents are another user's."""
+
+    async def ask(self, request: wire.Request[R]) -> R:
+        try:
+            return await super().ask(request)
+        except PeerLost as error:  # no peer that may come back
+            raise EnvironmentFault("this appliance's own agent ended", str(error), "linkladder doctor") from None
+
+
+async def near_end() -> EndPoint:
+    """This appliance: in process, or as the user that measures where there is one."""
+    argv = measurer.command("--near")
+    if argv is None:
+        return await NearEnd.open()
+    end = await OwnAgent.open("near", argv)
+    end.name = end.hello.name
+    return end
 
 
 async def connect(name: str, near: wire.HelloReply) -> FarEnd:

@@ -24,7 +24,7 @@ from linkladder.engine import Controls, Engine
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
-from linkladder.peer import NearEnd, connect
+from linkladder.peer import connect, near_end
 from linkladder.run import eventlog, orders
 from linkladder.run.lock import RunLock, locked
 from linkladder.store import CANCELLED, Store
@@ -80,7 +80,7 @@ async def measure(
     store = Store(folder)
     run_id, last = "", None
     try:
-        near = await NearEnd.open()
+        near = await near_end()
         try:
             engine = Engine(plan, store, near, connect, operator=operator, resume=resume)
             controls = engine.controls

@@ -22,7 +22,7 @@ class Lease:
     def __init__(self, changes: Sequence[Change], undo: Undo | None = None, folder: Path | None = None) -> None:
         self.changes = tuple(changes)
         self._undo = undo
-        self._journal = Journal(folder or state.folder())
+        self._journal = Journal(folder or state.measuring())
         self._entries: tuple[Entry, ...] = ()
         self._held = False
 
@@ -94,7 +94,7 @@ async def recover(folder: Path | None = None) -> tuple[str, ...]:
     Does nothing while a living process holds a lease.  After a reboot the kernel is already as it was
     configured, so only a value that is still the leased one is put back.
     """
-    journal = Journal(folder or state.folder())
+    journal = Journal(folder or state.measuring())
     if not journal.exists() or not journal.lock():
         return ()
     try:
@@ -114,7 +114,7 @@ async def recover(folder: Path | None = None) -> tuple[str, ...]:
 
 async def settle(folder: Path | None = None) -> None:
     """No setting is changed when this returns; SettingsError where one cannot be put back, or still is lent."""
-    journal = Journal(folder or state.folder())
+    journal = Journal(folder or state.measuring())
     deadline = asyncio.get_running_loop().time() + BUSY
     while journal.exists():
         await recover(folder)
@@ -127,7 +127,7 @@ async def settle(folder: Path | None = None) -> None:
 
 def left_behind(folder: Path | None = None) -> bool:
     """Is there something for recover() to put back?"""
-    journal = Journal(folder or state.folder())
+    journal = Journal(folder or state.measuring())
     return journal.exists() and not journal.lent()
 
 

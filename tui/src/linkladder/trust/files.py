@@ -12,13 +12,13 @@ from pathlib import Path
 from linkladder.errors import EnvironmentFault
 
 
-def write(path: Path, text: str) -> None:
-    """Replace the file (0600) in one step; after a power cut it is the old one or the new one."""
-    if path.exists() and path.read_text() == text and stat.S_IMODE(path.stat().st_mode) == 0o600:
+def write(path: Path, text: str, mode: int = 0o600) -> None:
+    """Replace the file in one step; after a power cut it is the old one or the new one."""
+    if path.exists() and path.read_text() == text and stat.S_IMODE(path.stat().st_mode) == mode:
         return
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        os.fchmod(file.fileno(), 0o600)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
+        os.fchmod(file.fileno(), mode)
         if os.geteuid() == 0:  # root may write for the appliance's user, whose files they stay
             owner = path.parent.stat()
             os.fchown(file.fileno(), owner.st_uid, owner.st_gid)

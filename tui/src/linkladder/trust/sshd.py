@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from linkladder import state
+from linkladder import measurer, state
 from linkladder.errors import EnvironmentFault
 from linkladder.trust import files, keys
 from linkladder.trust.channel import CIPHERS, MACS, exchanges
@@ -80,7 +80,7 @@ def ensure_config(
     folder = state.ensure(base / "sshd")
     addresses = [f"ListenAddress [{a}]:{port}" if ":" in a else f"ListenAddress {a}:{port}" for a in listen]
     lines = [*addresses, f"Port {port}", f"HostKey {_quoted(keys.host_key(base))}"]
-    lines += [f"AuthorizedKeysFile {_quoted(folder / 'authorized_keys')}", f"AllowUsers {user}"]
+    lines += [*_keys_of(user), f"AllowUsers {user}"]
     lines += [f"KexAlgorithms {exchanges()}"]
     lines += [f"PermitRootLogin {'forced-commands-only' if user == 'root' else 'no'}", f"PidFile {folder}/sshd.pid"]
     config = folder / "sshd_config"
@@ -99,11 +99,21 @@ def ensure_config(
     return config
 
 
+def _keys_of(user: str) -> list[str]:
+    """sshd takes a list from its owner alone; where that is not who logs in, it is shown the list by a program."""
+    path = state.trusted() / "authorized_keys"
+    if not measurer.program():
+        return [f"AuthorizedKeysFile {_quoted(path)}"]
+    return ["AuthorizedKeysFile none", f"AuthorizedKeysCommand /bin/cat {path}", f"AuthorizedKeysCommandUser {user}"]
+
+
 def control(base: Path) -> tuple[str, int]:
     """Login user and port that peers use here, as last configured; else the folder's owner and the usual port."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads((base / "sshd" / "control.json").read_text())
         return str(found["user"]), int(found["port"])
+    if measurer.program():
+        return measurer.USER, 8622
     with contextlib.suppress(OSError, KeyError):
         return base.owner(), 8622
     return "linkladder", 8622
@@ -111,10 +121,11 @@ def control(base: Path) -> tuple[str, int]:
 
 def write_authorized(base: Path) -> None:
     """authorized_keys anew from the list of peers."""
-    folder = state.ensure(base / "sshd")
-    set_in = folder / "environment.json"
+    set_in = state.ensure(base / "sshd") / "environment.json"
     environment = {"LINKLADDER_STATE": str(base), **(json.loads(set_in.read_text()) if set_in.exists() else {})}
     words = ["env", *(f"{k}={v}" for k, v in environment.items()), sys.executable, "-m", "linkladder", "agent"]
+    if measurer.program():  # which makes an environment of its own
+        words = [measurer.program()]
     if "\n" in "".join(words):
         raise EnvironmentFault("the state folder has a line break in its name", str(base), "use another folder")
     lines = []
@@ -122,7 +133,8 @@ def write_authorized(base: Path) -> None:
         # sh's quotes first, then those of the option itself, where only the double quote is special
         command = shlex.join([*words, "--peer", peer["name"]]).replace('"', '\\"')
         lines.append(f'restrict,command="{command}" {peer["user_key"]} {peer["name"]}\n')
-    files.write(folder / "authorized_keys", "".join(lines))
+    mode = 0o644 if measurer.program() else 0o600  # whoever an agent runs as looks into it
+    files.write(state.trusted() / "authorized_keys", "".join(lines), mode)
 
 
 def argv(config: Path) -> list[str]:
@@ -136,13 +148,12 @@ def program() -> str:
 @contextlib.contextmanager
 def register_session(peer: str) -> Iterator[None]:
     """While this lasts, `end_sessions` finds this agent; a lock on the file says that it lives."""
-    base = state.folder()
-    path = state.ensure(base / "run" / "agents") / f"{peer}.{os.getpid()}"
+    path = state.ensure(state.measuring() / "run" / "agents") / f"{peer}.{os.getpid()}"
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             # Registered first and looked up after: a removal in between either sees the file or is seen here.
-            if not any(p["name"] == peer for p in _listed(base)):
+            if peer not in _authorized():
                 raise EnvironmentFault(f"{peer} is not paired with this appliance", hint="pair the two again")
             yield
         finally:
@@ -150,9 +161,12 @@ def register_session(peer: str) -> Iterator[None]:
 
 
 def end_sessions(peer: str, grace: float = 2.0) -> int:
-    """End the agents that serve a peer which is no longer trusted; how many there were."""
+    """End the agents that serve a peer which is no longer trusted; how many of this user's there were."""
+    if measurer.command():
+        measurer.end_sessions(peer)
+        return 0
     found = []
-    for path in (state.folder() / "run" / "agents").glob("*"):
+    for path in (state.measuring() / "run" / "agents").glob("*"):
         name, _, number = path.name.rpartition(".")
         if name == peer and number.isdigit() and int(number) != os.getpid():
             if _alive(path):
@@ -183,6 +197,13 @@ def _alive(path: Path) -> bool:
         return True
     except OSError:
         return False
+
+
+def _authorized() -> set[str]:
+    """The names of those that may start an agent now."""
+    with contextlib.suppress(FileNotFoundError):
+        return {line.split()[-1] for line in (state.trusted() / "authorized_keys").read_text().splitlines()}
+    return set()
 
 
 def _listed(base: Path) -> list[dict[str, str]]:

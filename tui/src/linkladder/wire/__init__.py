@@ -42,6 +42,7 @@ from linkladder.wire.replies import (
 from linkladder.wire.requests import (
     VERBS,
     Cancel,
+    Channels,
     Clock,
     Counters,
     Facts,
@@ -76,6 +77,7 @@ __all__ = [
     "VERBS",
     "Answer",
     "Cancel",
+    "Channels",
     "Clock",
     "ClockReply",
     "Counters",

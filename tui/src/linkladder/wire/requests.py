@@ -109,6 +109,19 @@ class Release(Request[None], verb="release"):
 
 
 @dataclass(frozen=True)
+class Channels(Request[None], verb="channels"):
+    """Where this end's channels to its peers lead: the adapters on the way stay as they are."""
+
+    addresses: tuple[str, ...]
+
+    def check(self) -> None:
+        if len(self.addresses) > 64:
+            raise Refused("addresses: at most 64")
+        for one in self.addresses:
+            check_text(one, "addresses", 255)
+
+
+@dataclass(frozen=True)
 class TakeLease(Request[LeaseReply], verb="lease", slow=True):
     """Make these settings on the adapters that own the addresses; however the lease ends, they are put back."""
 
