@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import trials
 from linkladder.model import (
     Command,
@@ -18,6 +20,7 @@ from linkladder.model import (
     HostFacts,
     HostSample,
     Interval,
+    NicCounters,
     Path,
     PathMtu,
     Plan,
@@ -31,6 +34,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
+from trials import changed
 
 GIGABIT = Contract(port_bps=10e9, rate_bps=1e9)
 F, R = Direction.FORWARD, Direction.REVERSE
@@ -44,8 +48,12 @@ def trial(
     busy: tuple[float, float] = (30.0, 40.0),
     **more: object,
 ) -> TrialResult:
-    """Ten even counted seconds after three of warm-up, near and far cores as busy as said."""
-    seconds = [Interval(float(t), float(t + 1), int(bps / 8), direction, counted=t >= 3) for t in range(13)]
+    """Ten counted seconds after three of warm-up, all but even, near and far cores as busy as said."""
+    noise = int(bps / 8 * 0.0004 * (n + 1))  # no two trials are equal to the byte
+    seconds = [
+        Interval(float(t), float(t + 1), int(bps / 8) + noise * (1 if t % 2 else -1), direction, counted=t >= 3)
+        for t in range(13)
+    ]
     flow = Flow(
         "1",
         direction,
@@ -72,8 +80,14 @@ def trial(
             "far": CpuUse(busy[1] / 2, busy[1], busy[1] / 50),
         },
         "tcp": {"near": TcpCounters(1_000_000, 0), "far": TcpCounters(1_000_000, 0)},
+        "nics": cards(bps * 13 / 8),
     }
     return trials.trial(**(values | more))  # type: ignore[arg-type]
+
+
+def cards(moved: float) -> dict[str, NicCounters]:
+    """Both cards saw it all, whichever way it went; how many packets it was they did not count."""
+    return {end: NicCounters("eth0", rx_bytes=int(1.05 * moved), tx_bytes=int(1.05 * moved)) for end in ("near", "far")}
 
 
 def failed(fault: Fault, reason: str = "it broke", n: int = 0) -> TrialResult:
@@ -86,6 +100,7 @@ def tcp(
     streams: int = 4,
     **more: object,
 ) -> ExperimentResult:
+    trials = tuple(changed(t, flows=_shared(t, streams)) for t in trials)
     p = Experiment(
         id=f"tcp-{streams}s-{direction}",
         direction=direction,
@@ -94,6 +109,15 @@ def tcp(
         **more,  # type: ignore[arg-type]
     )
     return _result(p, trials)
+
+
+def _shared(t: TrialResult, streams: int) -> tuple[Flow, ...]:
+    """The trial's one flow, shared among the streams that were asked for."""
+    if len(t.flows) != 1:
+        return t.flows
+    (f,) = t.flows
+    part = dataclasses.replace(f, bytes=f.bytes // streams, bps=f.bps / streams, total_bytes=f.total_bytes // streams)
+    return tuple(dataclasses.replace(part, id=str(n + 1), local_port=50000 + n) for n in range(streams))
 
 
 def udp(
@@ -108,7 +132,7 @@ def udp(
         direction=direction,
         udp_rate_bps=offered,
     )
-    count = 100_000
+    count = round(offered * 10 / 8 / 1470)
     lost = round(count * (1 - delivered / offered))
     return _result(p, (trial(delivered, direction, busy=busy, lost=lost, datagrams=count),))
 

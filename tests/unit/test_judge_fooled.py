@@ -163,8 +163,11 @@ def test_larger_segments_than_the_entered_mtu_are_no_pass() -> None:
 def test_udp_that_the_card_got_and_the_socket_did_not_is_the_ends_fault() -> None:
     good = both(RungName.DC_LINK, GOOD)
     lossy = udp(F, 480e6, 400e6)
-    for got, busy, verdict in ((130_000, 40, Verdict.PASS), (108_500, 40, Verdict.FAIL), (108_500, 100, Verdict.FAIL)):
-        cards = {"near": NicCounters("eth0", tx_packets=130_000), "far": NicCounters("eth0", rx_packets=got)}
+    for got, busy, verdict in ((530_000, 40, Verdict.PASS), (442_000, 40, Verdict.FAIL), (442_000, 100, Verdict.FAIL)):
+        cards = {
+            "near": NicCounters("eth0", tx_packets=530_000, tx_bytes=530_000 * 1512),
+            "far": NicCounters("eth0", rx_packets=got, rx_bytes=got * 1512),
+        }
         cpu = {"near": CpuUse(20, 30, 0.4), "far": CpuUse(20, busy, 0.4)}
         seen = dataclasses.replace(lossy, trials=(trials.changed(lossy.trials[0], nics=cards, cpu=cpu),))
         link = dataclasses.replace(good, experiments=(*good.experiments, seen))

@@ -17,6 +17,45 @@ class Verdict(StrEnum):
     INCOMPLETE = "INCOMPLETE"
 
 
+class Cause(StrEnum):
+    """Which rule decided a verdict, and which one speaks in a finding: what logic asks about, where people read."""
+
+    REACHED = "reached"  # what was bought gets through
+    SHORT = "short"  # it does not
+    ABOVE_CEILING = "above the ceiling"
+    SCATTERED = "scattered"  # the interval contains the bar
+    WORST_TRIAL = "a trial below the bar"
+    NOTHING_MEASURED = "nothing measured"
+    TRIALS_MISSING = "trials missing"
+    TRIALS_FAILED = "trials failed"
+    ONE_DIRECTION = "one direction"
+    NO_TCP = "no TCP"
+    SILENCE = "silence"  # connected, and nothing arrived or went on arriving
+    OUTAGE = "outage"
+    PEER_LOST = "peer lost"
+    LEVEL_FELL = "level fell"  # full rate at first, and then a lower one for good
+    UDP_LOSS = "UDP loss"
+    UDP_PACE = "UDP pace"  # the sender did not keep it
+    WHO_LOST = "who lost it"  # loss that path or end may have made
+    PING_LOSS = "pings lost"
+    DELAY = "delay"
+    JITTER = "jitter"
+    WEAK_GENERATOR = "weak generator"  # the lower rungs show too little
+    UNKNOWN_GENERATOR = "unknown generator"  # no lower rung was measured
+    BUSY_END = "busy end"
+    WINDOW = "window"
+    OWN_CARD = "own card"  # an end's card is slower, smaller or in trouble
+    PATH_MTU = "path MTU"
+    ELSEWHERE = "elsewhere"  # the traffic did not go where it was claimed to
+    NOT_AS_SOLD = "not as sold"  # another IP version, class or packet size than the contract's
+    CONTRADICTION = "contradiction"  # its own figures disagree
+    UNACCOUNTED = "unaccounted"  # nothing but the tool's word, or the counters say otherwise
+    COPIED = "copied"
+    RAW_OUTPUT = "raw output"  # says otherwise
+    UNEVEN = "uneven"  # a starved flow, more streams that carry less
+    SEEN = "seen"  # worth knowing, and no limit covers it
+
+
 class LimiterKind(StrEnum):
     SENDER = "sender"
     RECEIVER = "receiver"
@@ -26,6 +65,9 @@ class LimiterKind(StrEnum):
     SHAPER = "shaper or queue"
     PATH_MTU = "path MTU"
     LINK = "link"
+    OUTAGE = "outage"
+    OWN_CARD = "own card"
+    LARGE_SENDS = "large sends"
     UNKNOWN = "unknown"
 
 
@@ -80,8 +122,20 @@ class FollowUp:
 
 
 @dataclass(frozen=True)
+class Concern:
+    """One thing that was seen, and the best verdict that it leaves; None where it is only said."""
+
+    cause: Cause
+    sentence: str
+    best: Verdict | None = None
+    provisional: bool = False  # it takes the firmness from the verdict
+    excuses: bool = False  # a shortfall may come of it, so that a FAIL is none
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reasons; `figures` are in the units of their names (bps, ms, percent, bytes)."""
+    """A verdict, the rule that decided and its reasons; `figures` have the units of their names (bps, ms, percent)."""
 
     verdict: Verdict
     provisional: bool
@@ -90,6 +144,9 @@ class Judgement:
     remedies: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     figures: dict[str, float] = field(default_factory=dict)
+    cause: Cause = Cause.REACHED
+    concerns: tuple[Concern, ...] = ()  # what `findings` say, with codes and figures
+    text: str = ""  # the sentence without the verdict's own word
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from linkladder.verdicts import Ceiling
 
 ETHERNET_HEADER = 14
 FCS = 4
+SMALLEST_FRAME = 60  # without the FCS
 PREAMBLE_AND_GAP = 20  # 8 bytes of preamble and start delimiter, 12 of inter-frame gap
 VLAN_TAG = 4
 IP_HEADER = {4: 20, 6: 40}
@@ -40,6 +41,22 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
         payload_bytes=payload,
         wire_bytes=wire,
     )
+
+
+def duplex_share(contract: Contract) -> float:
+    """The share of the ceiling that is left to each way when both carry: an acknowledgement for every two segments."""
+    payload, packet = _packet(contract, Protocol.TCP, None)
+    ack = packet - payload
+    segment, small = _on_the_wire(contract, packet), _on_the_wire(contract, ack)
+    return segment / (segment + small / 2)
+
+
+def _on_the_wire(contract: Contract, packet: int) -> int:
+    """Bytes that a packet takes, as the limit that binds counts them."""
+    frame = packet + contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags
+    if contract.rate_bps is None or contract.layer is Layer.L1:
+        return max(frame, SMALLEST_FRAME) + FCS + PREAMBLE_AND_GAP
+    return packet if contract.layer is Layer.L3 else max(frame, SMALLEST_FRAME)
 
 
 def rate_sold(contract: Contract) -> float:

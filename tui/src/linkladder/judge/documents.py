@@ -6,14 +6,14 @@ import dataclasses
 import itertools
 from dataclasses import dataclass
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import direction_bps
 from linkladder.judge.rungs import ORDER, judge_rung
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Direction, Document, Layer, Protocol, RungName, RungResult, RunState
-from linkladder.verdicts import DocumentJudgement, Judgement, RungJudgement, Verdict
+from linkladder.verdicts import Cause, DocumentJudgement, Judgement, RungJudgement, Verdict
 
 NOTICEABLE = 0.10  # a drop from rung to rung below this is not worth a person's time
 SUSPECT = {
@@ -71,26 +71,33 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
     """The run's verdict is that of the highest rung: it is what the others were climbed for."""
     wanted = [*(r.name for r in document.run.plan.rungs), *(RungName(r.rung) for r in rungs)]
     if not wanted or not rungs:
-        return Judgement(Verdict.INCOMPLETE, True, "INCOMPLETE: no rung was measured.")
+        return _incomplete("no rung was measured.", Cause.NOTHING_MEASURED)
     top = max(wanted, key=ORDER.index)
     found = next((r for r in rungs if r.rung == top), None)
     if found is None:
-        said = f"INCOMPLETE: {top} was planned and not measured."
-        return Judgement(Verdict.INCOMPLETE, True, said, (said,))
+        return _incomplete(f"{top} was planned and not measured.", Cause.NOTHING_MEASURED)
     judged = found.judgement
     if document.run.state is RunState.RUNNING and judged.verdict is Verdict.PASS:
-        judged = dataclasses.replace(judged, provisional=True)
+        said = phrases.headed(Verdict.PASS, True, judged.text)
+        judged = dataclasses.replace(judged, provisional=True, sentence=said)
     if top is not RungName.DC_LINK and judged.verdict is Verdict.PASS:
         what = "only the generator was measured, no link" if top in GENERATOR else "the link itself was not measured"
-        measured = judged.sentence.partition(": ")[2]
-        said = f"INCOMPLETE: {what}. {measured[:1].upper()}{measured[1:]}"
-        return dataclasses.replace(judged, verdict=Verdict.INCOMPLETE, provisional=True, sentence=said)
+        text = f"{what}. {judged.text[:1].upper()}{judged.text[1:]}"
+        return dataclasses.replace(
+            judged, verdict=Verdict.INCOMPLETE, provisional=True, cause=Cause.NOTHING_MEASURED, text=text,
+            sentence=phrases.headed(Verdict.INCOMPLETE, True, text),
+        )  # fmt: skip
     if top is not RungName.DC_LINK:
         note = f"The link itself was not part of this run; its highest rung is {top}."
         judged = dataclasses.replace(judged, findings=(*judged.findings, note))
     below = [r for r in rungs if r is not found and r.verdict in (Verdict.FAIL, Verdict.CANNOT_JUDGE)]
     notes = tuple(f"{r.rung}: {r.sentence}" for r in below)
     return dataclasses.replace(judged, findings=(*judged.findings, *notes))
+
+
+def _incomplete(text: str, cause: Cause) -> Judgement:
+    said = phrases.headed(Verdict.INCOMPLETE, True, text)
+    return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=cause, text=text)
 
 
 def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Contract) -> tuple[str, ...]:
@@ -106,7 +113,7 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
         weak = by_name[culprit][1]
         held = weak.verdict is Verdict.CANNOT_JUDGE
         look = "an end, not the path, may be what holds it: see its remedies" if held else f"look at {SUSPECT[culprit]}"
-        if held and "too scattered" in weak.sentence:
+        if held and weak.judgement.cause is Cause.SCATTERED:
             look = "its repeats are too scattered to say more"
         if _elsewhere(by_name[culprit][0]):
             look = "its traffic went another way than the rung claims, see its evidence"

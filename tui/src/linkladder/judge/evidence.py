@@ -14,6 +14,7 @@ from linkladder.model import (
     Experiment,
     Fault,
     Interval,
+    NicCounters,
     PathMtu,
     Protocol,
     Rtt,
@@ -261,6 +262,11 @@ def lost_by(trial: TrialResult, direction: Direction) -> str:
     if trial.lost < 20:
         return ""
     return "path" if between >= 0.5 * lost else "end" if between <= 0.2 * lost else ""
+
+
+def counted_each(out: NicCounters, in_: NicCounters, datagrams: int) -> bool:
+    """Whether both cards counted packets one by one, so that what is missing between them can be told."""
+    return bool(out.tx_packets and in_.rx_packets) and out.tx_packets >= 0.98 * datagrams
 
 
 def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> Paced:

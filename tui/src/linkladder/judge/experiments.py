@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from linkladder import units
 from linkladder.judge import remedies
-from linkladder.judge.ceilings import ceiling, measurement_error
+from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
 from linkladder.judge.evidence import counted, direction_bps, ways
 from linkladder.judge.limiters import limiter
+from linkladder.judge.outages import plateau
 from linkladder.judge.stats import half_width, spread
 from linkladder.judge.udp import judge_udp, saturated
 from linkladder.model import (
@@ -23,6 +24,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.verdicts import (
+    Cause,
     ExperimentJudgement,
     Judgement,
     Limiter,
@@ -32,8 +34,8 @@ from linkladder.verdicts import (
     Verdict,
 )
 
+SLIGHT = 0.002  # of the rate: what a single repeat may miss the bar by and still be on it
 SCATTERED = 0.05  # coefficient of variation above which a result is called scattered
-DUPLEX_SLACK = 0.90  # both ways at once share the path with each other's acknowledgements
 
 
 def judge_trial(
@@ -68,7 +70,7 @@ def judge_experiment(
     p = result.parameters
     best = ceiling(contract, p.protocol, p.write_size).bps
     usable = [t for t in result.trials if t.ok or t.fault is Fault.PATH]
-    values = [_carried_bps(t, p, direction) for t in usable]
+    values = [_carried_bps(t, p, direction, bounded) for t in usable]
     seen = _spread(usable, values, direction)
     limits = None
     if p.protocol is Protocol.TCP and usable and seen is not None:
@@ -90,12 +92,27 @@ def judge_experiment(
     )
 
 
-def _carried_bps(trial: TrialResult, p: Experiment, direction: Direction) -> float:
+def _carried_bps(trial: TrialResult, p: Experiment, direction: Direction, bounded: bool) -> float:
     """Goodput of a trial in which something arrived; figures without a byte behind them are none."""
     flows = [f for f in trial.flows if f.direction is direction]
     if not trial.ok or (flows and not any(f.bytes or f.total_bytes for f in flows)):
         return 0.0
-    return max(0.0, direction_bps(trial, p, direction))
+    carried = max(0.0, direction_bps(trial, p, direction))
+    lasting = plateau(counted(trial.intervals, direction)) if bounded and p.protocol is Protocol.TCP else None
+    return carried if lasting is None else min(carried, lasting)
+
+
+def _fell(trials: list[TrialResult], p: Experiment, direction: Direction) -> str:
+    """Of a rate that did not last, both levels in words."""
+    for t in trials:
+        lasting = plateau(counted(t.intervals, direction)) if p.protocol is Protocol.TCP else None
+        if t.ok and lasting is not None and lasting < direction_bps(t, p, direction):
+            first = max(counted(t.intervals, direction))
+            return (
+                f"The rate did not last: up to {units.rate(first)} at first, {units.rate(lasting)} from then on "
+                f"(repeat {t.repeat + 1}); the lasting one is judged."
+            )
+    return ""
 
 
 def _spread(trials: list[TrialResult], values: list[float], direction: Direction) -> Spread | None:
@@ -140,9 +157,14 @@ def _judge(
     findings = []
     if broken and usable:
         findings.append(f"{len(broken)} of {len(result.trials)} trials failed and are left out: {broken[0].reason}")
+        provisional = True
+    fell = _fell(usable, p, direction) if bounded else ""
+    if fell:
+        findings.append(fell)
     if seen is None:
         why = broken[0].reason or "the tool failed" if broken else "it was not run"
-        return Judgement(Verdict.INCOMPLETE, True, f"Nothing was measured: {why}.", findings=tuple(findings))
+        said = f"Nothing was measured: {why}."
+        return Judgement(Verdict.INCOMPLETE, True, said, findings=tuple(findings), cause=Cause.NOTHING_MEASURED)
     figures = {"median_bps": seen.median, "low_bps": seen.low, "high_bps": seen.high}
     if seen.cv is not None:
         figures["cv_percent"] = 100 * seen.cv
@@ -154,7 +176,9 @@ def _judge(
         known = limits is not None and limits.kind is not LimiterKind.UNKNOWN
         why = limits.sentence if limits and known else silent[0].reason or "nothing arrived"
         said = f"{len(silent)} of {len(usable)} trials carried nothing or stalled: {why}"
-        return Judgement(Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures)
+        return Judgement(
+            Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures, cause=Cause.SILENCE
+        )
     if not bounded:
         return Judgement(Verdict.PASS, provisional, _carried(seen), findings=tuple(findings), figures=figures)
     figures |= {"ceiling_bps": best, "percent_of_ceiling": 100 * seen.median / best}
@@ -167,11 +191,20 @@ def _judge(
             f"the measurement error, {error:.2%} of the result: the link, its rate or its MTU is not what was entered."
         )
         ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)
-        return Judgement(Verdict.IMPOSSIBLE, provisional, said, (said,), ways_out, tuple(findings), figures)
+        return Judgement(
+            Verdict.IMPOSSIBLE, provisional, said, (said,), ways_out, tuple(findings), figures, Cause.ABOVE_CEILING
+        )
     if p.protocol is Protocol.UDP:
         return judge_udp(result, usable, seen, contract, direction, best, provisional, tuple(findings), figures)
-    slack = DUPLEX_SLACK if p.direction in (Direction.DUPLEX, Direction.BOTH) else 1.0
-    return _judge_tcp(p, usable, seen, limits, contract, best * slack, provisional, tuple(findings), figures)
+    if p.direction in (Direction.DUPLEX, Direction.BOTH):
+        best *= duplex_share(contract)
+    judged = _judge_tcp(p, usable, seen, limits, contract, best, provisional, tuple(findings), figures)
+    if judged.verdict is Verdict.PASS and 2 * len(broken) >= len(result.trials):
+        said = f"{judged.sentence} But only {len(usable)} of {len(result.trials)} trials were measured."
+        return replace(judged, verdict=Verdict.CANNOT_JUDGE, sentence=said, reasons=(said,), cause=Cause.TRIALS_FAILED)
+    if fell and judged.verdict is not Verdict.PASS:
+        return replace(judged, cause=Cause.LEVEL_FELL, sentence=f"{judged.sentence} {fell}")
+    return judged
 
 
 def _judge_tcp(
@@ -188,31 +221,46 @@ def _judge_tcp(
     needed = contract.pass_ratio * best
     figures["needed_bps"] = needed
     asked = f"{units.rate(needed)} ({100 * contract.pass_ratio:.4g}% of {units.rate(best)})"
-    if seen.low >= needed:
+    if seen.low >= needed and seen.minimum >= needed * (1 - 0.5 * SLIGHT):
         said = f"{_carried(seen)}, and {asked} is needed."
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    if seen.maximum >= needed and seen.high >= needed:
+    if seen.low >= needed:
+        said = f"{_carried(seen)}, and {asked} is needed: the worst of the repeats does not reach it."
+        figures["worst_bps"] = seen.minimum
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures,
+            Cause.WORST_TRIAL,
+        )  # fmt: skip
+    if seen.high >= needed:
         said = f"{_carried(seen)}: too scattered to say that it does or does not reach {asked}."
-        return Judgement(Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures)
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures,
+            Cause.SCATTERED,
+        )  # fmt: skip
     short = f"{_carried(seen)}, and {asked} is needed."
-    if withheld := saturated(usable):
+    if withheld := saturated(usable, p):
         said = f"{short} But {withheld}, so the link may carry more than this generator showed."
         return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (withheld,), remedies.stronger(contract), findings, figures
-        )
+            Verdict.CANNOT_JUDGE, provisional, said, (withheld,), remedies.stronger(contract), findings, figures,
+            Cause.BUSY_END,
+        )  # fmt: skip
     if limits is not None and limits.kind is LimiterKind.WINDOW:
         said = f"{short} But {limits.sentence[0].lower()}{limits.sentence[1:]}"
         return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), (remedies.larger_window(p),), findings, figures
-        )
+            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), (remedies.larger_window(p),), findings,
+            figures, Cause.WINDOW,
+        )  # fmt: skip
     why = f" {limits.sentence}" if limits else ""
-    return Judgement(Verdict.FAIL, provisional, short + why, (short,), findings=findings, figures=figures)
+    return Judgement(
+        Verdict.FAIL, provisional, short + why, (short,), findings=findings, figures=figures, cause=Cause.SHORT
+    )
 
 
 def _carried(seen: Spread) -> str:
     if seen.basis == "repeats":
         text = f"{seen.count} repeats carried {units.rate(seen.median)} (median; {units.rate(seen.minimum)} to "
-        return text + f"{units.rate(seen.maximum)}, 95 % sure of at least {units.rate(seen.low)})"
+        sure = f", 95 % sure of at least {units.rate(seen.low)}" if seen.low > 0 else ""
+        return f"{text}{units.rate(seen.maximum)}{sure})"
     if seen.basis == "intervals":
         return f"One repeat carried {units.rate(seen.median)} (its seconds make at least {units.rate(seen.low)} likely)"
     return f"One repeat carried {units.rate(seen.median)}"

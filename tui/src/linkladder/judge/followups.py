@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
-from linkladder.verdicts import ExperimentJudgement, FollowUp, Judgement, Limiter, LimiterKind, Verdict
+from linkladder.verdicts import Cause, ExperimentJudgement, FollowUp, Judgement, Limiter, LimiterKind, Verdict
 
 REPEATS = 5
 MOST_STREAMS = 64
@@ -60,7 +59,7 @@ def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Con
         if probed(rung, Direction(j.direction)) is None:
             way: dict[str, _Value] = {"tool": "ping", "protocol": "df", "direction": j.direction}
             yield "a path MTU black hole or broken large sends", "silence above a size tells a black hole", way
-    elif limiter.kind is LimiterKind.UNKNOWN and "silent" not in limiter.sentence:
+    elif limiter.kind is LimiterKind.UNKNOWN:
         told = "more of either shows whether one flow was the limit"
         if p.streams * 4 <= MOST_STREAMS:
             yield "what limits", told, _tcp(p, streams=p.streams * 4)
@@ -111,7 +110,7 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
         return
     for j in chosen.values():
         p = parameters(rung, j.experiment)
-        scattered = remedies.MORE_REPEATS in j.judgement.remedies
+        scattered = j.judgement.cause in (Cause.SCATTERED, Cause.WORST_TRIAL)
         if not (j.judgement.provisional or scattered) or j.spread is None or p.direction != j.direction:
             continue
         count = REPEATS if p.repeats < REPEATS else 2 * p.repeats

@@ -9,6 +9,7 @@ from datetime import datetime
 from linkladder import phrases, units
 from linkladder.judge.evidence import ways
 from linkladder.model import Contract, Interval, Protocol, RungResult
+from linkladder.verdicts import Cause, Concern
 
 DIP = 0.5  # of the trial's median second
 LONG_PAUSE = 3600.0  # seconds between two trials of a rung
@@ -16,18 +17,16 @@ USUAL = 0.97
 SHOWN = 3
 
 
-def history(rung: RungResult, deal: Contract) -> list[str]:
+def history(rung: RungResult, deal: Contract) -> list[Concern]:
     """Findings about a link's trials; none of them is in the figures that the verdict weighs."""
-    found = _dips(rung)
-    if len(found) > SHOWN:
-        found = [*found[:SHOWN], f"{len(found) - SHOWN} more trials had such seconds."]
+    found = phrases.short_list(_dips(rung), SHOWN, "trials had such seconds")
     if pause := _pause(rung):
         found.append(pause)
     if deal.pass_ratio < USUAL:
         found.append(
             f"Only {100 * deal.pass_ratio:.4g}% of the ceiling was asked for, where {USUAL:.0%} of it is usual."
         )
-    return found
+    return [Concern(Cause.SEEN, said) for said in found]
 
 
 def _dips(rung: RungResult) -> list[str]:

@@ -84,7 +84,7 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
             "DF probes both ways tell a black hole; the same trial with TSO off tells broken large sends.",
         )
     return Limiter(
-        LimiterKind.UNKNOWN,
+        LimiterKind.OUTAGE,
         f"The path went silent after {units.size(e.total_bytes)} had arrived: an interruption, not a limit.",
         evidence=(f"{e.total_bytes} bytes arrived, then none",),
     )
@@ -183,8 +183,9 @@ def _lossy(e: Evidence) -> Limiter | None:
     if not (policed or random or _loss_explains(e)):
         return None
     figures = (f"{e.retransmits} segments sent again, {e.loss:.3%} of all", *policed, *random)
-    calm = "the round trip rose only in bursts" if _rising(e) else "the round trip stayed flat"
-    again = f"{e.loss:.2%} of the segments had to be sent again while {calm}"
+    again = f"{e.loss:.2%} of the segments had to be sent again"
+    if e.rise_ms is not None:
+        again += " while the round trip " + ("rose only in bursts" if _rising(e) else "stayed flat")
     if policed and not random:
         return Limiter(
             LimiterKind.POLICER,

@@ -10,6 +10,9 @@ from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.model import Contract, Experiment, Layer, Protocol
 
 MORE_REPEATS = "Repeat more often or longer, on a quieter path, until the interval is narrow enough."
+MEASURE_BELOW = (
+    "Measure same-host or localhost as well: what this generator carries there tells whether it can fill the link."
+)
 UDP_QUEUES = (
     "All UDP between two addresses lands on one receive queue: judge high rates by TCP, or use more addresses for UDP."
 )

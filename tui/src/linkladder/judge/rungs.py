@@ -6,14 +6,16 @@ import dataclasses
 
 from linkladder import phrases, units
 from linkladder.judge import remedies
+from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import ceiling, rate_sold
-from linkladder.judge.circumstances import GENERATOR, circumstances, once
+from linkladder.judge.circumstances import GENERATOR, concerns, once
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.limiters import host_bound
 from linkladder.judge.udp import above_contract
+from linkladder.judge.weighing import GRAVITY, weigh
 from linkladder.model import (
     Contract,
     Direction,
@@ -25,7 +27,7 @@ from linkladder.model import (
     RungResult,
     RunState,
 )
-from linkladder.verdicts import ExperimentJudgement, Judgement, LimiterKind, RungJudgement, Verdict
+from linkladder.verdicts import Cause, ExperimentJudgement, Judgement, LimiterKind, RungJudgement, Verdict
 
 HEADROOM = 1.5  # times the rate that was bought: what the rungs inside one host must show
 ORDER = tuple(RungName)
@@ -34,8 +36,6 @@ EXCLUDES = {
     RungName.SAME_HOST: "the guests' virtual cards and the virtual switch",
     RungName.SAME_VLAN: "the hosts' physical cards and the local switches",
 }
-# The worst of several verdicts is the first of these.
-GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
 
 
 def judge_rung(rung: RungResult, document: Document, contract: Contract | None = None) -> RungJudgement:
@@ -48,12 +48,13 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
     weakest = min(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
     if rung.unavailable:
-        verdict = Judgement(Verdict.INCOMPLETE, False, f"{rung.name} was not measured: {rung.unavailable}")
+        said = f"{rung.name} was not measured: {rung.unavailable}"
+        verdict = Judgement(Verdict.INCOMPLETE, False, said, cause=Cause.NOTHING_MEASURED)
     elif rung.name in GENERATOR:
         verdict = _judge_generator(rung, judged, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
-    verdict = circumstances(verdict, rung, deal, document)
+    verdict = weigh(verdict, concerns(rung, chosen, deal, document))
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
@@ -107,6 +108,8 @@ def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: di
     """Whether the verdict rests on it: the best setting, paced UDP within the contract, and whatever is impossible."""
     if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
         return True
+    if j.judgement.cause is Cause.LEVEL_FELL or _one_bad_trial(j):  # the path did it, and will under any setting
+        return True
     p = parameters(rung, j.experiment)
     if j.protocol == Protocol.UDP:
         return not above_contract(p, deal)
@@ -114,6 +117,14 @@ def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: di
     return j.judgement.verdict is Verdict.FAIL and (
         p.direction is Direction.DUPLEX or (j.spread is not None and j.spread.minimum <= 0)
     )
+
+
+def _one_bad_trial(j: ExperimentJudgement) -> bool:
+    """Whether a setting that usually reaches the bar had a trial that did not."""
+    needed = j.judgement.figures.get("needed_bps")
+    if j.spread is None or needed is None or j.judgement.verdict is not Verdict.CANNOT_JUDGE:
+        return False
+    return j.spread.median >= needed > j.spread.minimum * 1.01
 
 
 def _judge_generator(
@@ -133,14 +144,17 @@ def _judge_generator(
     dead = [j for j in chosen.values() if j.spread is None or j.spread.minimum <= 0]
     if dead:
         said = f"{phrases.way(dead[0].direction).capitalize()}: {dead[0].judgement.sentence}"
-        return Judgement(Verdict.FAIL, False, f"FAIL: {said}", (said,), findings=findings, figures=figures)
-    sure = " (provisional)" if provisional else ""
+        return Judgement(
+            Verdict.FAIL, False, said, (said,), findings=findings, figures=figures, cause=dead[0].judgement.cause
+        )
     if shown >= wanted:
-        said = f"PASS{sure}: the generator is strong enough: it carries {ratio}."
+        said = f"the generator is strong enough: it carries {ratio}."
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    said = f"The generator is too weak: it carries {ratio}, and {HEADROOM} times is needed to judge the rungs above."
-    head = f"CANNOT JUDGE{sure}: {said[0].lower()}{said[1:]}"
-    return Judgement(Verdict.CANNOT_JUDGE, provisional, head, (said,), remedies.stronger(deal), findings, figures)
+    said = f"the generator is too weak: it carries {ratio}, and {HEADROOM} times is needed to judge the rungs above."
+    return Judgement(
+        Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(deal), findings, figures,
+        Cause.WEAK_GENERATOR,
+    )  # fmt: skip
 
 
 def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgement | None:
@@ -149,7 +163,7 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgem
         return None
     lost = [f"{phrases.way(d)}: {j.judgement.sentence}" for d, j in chosen.items() if d not in measured]
     said = " ".join(lost) or f"No TCP throughput was measured on {rung.name}."
-    return Judgement(Verdict.INCOMPLETE, True, said, (said,))
+    return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
 
 def _judge_link(
@@ -161,16 +175,11 @@ def _judge_link(
 ) -> Judgement:
     bounded = rung.name is RungName.DC_LINK
     counting = [j if bounded else _against_need(j, deal) for j in judged if j.counts]
-    ends = {j.experiment for j in counting if j.protocol == Protocol.UDP}
-    # Where the receiving end limits UDP, TCP still judges the link; alone, UDP cannot.
-    verdicts = [
-        j.judgement.verdict
-        for j in counting
-        if not (j.experiment in ends and j.judgement.verdict is Verdict.CANNOT_JUDGE and chosen)
-    ]
-    worst = min(verdicts, key=GRAVITY.index, default=Verdict.INCOMPLETE)
+    decides = min(counting, key=lambda j: GRAVITY.index(j.judgement.verdict), default=None)
+    worst = decides.judgement.verdict if decides else Verdict.INCOMPLETE
+    cause = decides.judgement.cause if decides else Cause.NOTHING_MEASURED
     if not chosen and worst is Verdict.PASS:
-        worst = Verdict.CANNOT_JUDGE  # paced UDP alone says nothing of what TCP would get
+        worst, cause = Verdict.CANNOT_JUDGE, Cause.NO_TCP  # paced UDP alone says nothing of what TCP would get
     provisional = any(j.judgement.provisional for j in counting)
     reasons = [
         f"{_name(j, rung)}: {j.judgement.sentence}"
@@ -188,26 +197,31 @@ def _judge_link(
     figures: dict[str, float] = {f"{d}_bps": j.spread.median for d, j in chosen.items() if j.spread}
     nothing = _nothing(rung, chosen)
     if nothing and worst in (Verdict.PASS, Verdict.CANNOT_JUDGE, Verdict.INCOMPLETE):
-        worst, reasons = Verdict.INCOMPLETE, [nothing.sentence]
+        worst, cause, reasons = Verdict.INCOMPLETE, Cause.NOTHING_MEASURED, [nothing.sentence]
     only = [d for d in chosen if len(chosen) == 1]
     if only and worst in (Verdict.PASS, Verdict.FAIL):
         planned = {w for e in _planned(rung, document) for w in ways(e) if e.protocol is Protocol.TCP}
         if len(planned) > 1 and worst is Verdict.PASS:
-            worst = Verdict.INCOMPLETE
+            worst, cause = Verdict.INCOMPLETE, Cause.ONE_DIRECTION
         provisional = True
         findings.append(f"Only {phrases.way(only[0])} was measured: the verdict says nothing of the other direction.")
-    weak, exclusions = _headroom(rung, document, deal)
+    weak, why, exclusions = _headroom(rung, document, deal)
     findings += exclusions
-    if weak and worst in (Verdict.PASS, Verdict.FAIL):
-        worst, reasons, advice = Verdict.CANNOT_JUDGE, [weak, *reasons], [*remedies.stronger(deal), *advice]
+    short = worst is Verdict.FAIL and cause is Cause.SHORT
+    if weak and (worst is Verdict.PASS or short) and (short or why is Cause.WEAK_GENERATOR):
+        worst, cause, reasons = Verdict.CANNOT_JUDGE, why, [weak, *reasons]
+        advice = (
+            [*remedies.stronger(deal), *advice] if why is Cause.WEAK_GENERATOR else [remedies.MEASURE_BELOW, *advice]
+        )
     if missing := _missing(rung, document):
         findings.append(missing)
         provisional = True
         # Of a run that went to its end somebody left them out; what is there still stands, provisionally.
         ended = document.run.state is RunState.COMPLETE and _every(rung, document)
-        worst = Verdict.INCOMPLETE if worst is Verdict.PASS and not ended else worst
-    sentence = _sentence(worst, provisional, rung, chosen, deal, reasons, missing)
-    return Judgement(worst, provisional, sentence, tuple(reasons), once(advice), once(findings), figures)
+        if worst is Verdict.PASS and not ended:
+            worst, cause = Verdict.INCOMPLETE, Cause.TRIALS_MISSING
+    sentence = _sentence(worst, rung, chosen, deal, reasons, missing)
+    return Judgement(worst, provisional, sentence, tuple(reasons), once(advice), once(findings), figures, cause)
 
 
 def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement:
@@ -224,17 +238,21 @@ def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement
     if j.limiter:
         said += f" {j.limiter.sentence}"
     changed = dataclasses.replace(
-        j.judgement, verdict=verdict, sentence=said, reasons=(said,), remedies=remedies.stronger(deal) if held else ()
-    )
+        j.judgement, verdict=verdict, sentence=said, reasons=(said,), remedies=remedies.stronger(deal) if held else (),
+        cause=Cause.SHORT if verdict is Verdict.FAIL else Cause.BUSY_END if held else Cause.SCATTERED,
+    )  # fmt: skip
     return dataclasses.replace(j, judgement=changed)
 
 
-def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str, list[str]]:
-    """Why the generator is too weak to judge this rung (empty if it is not), and what is not excluded."""
+def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str, Cause, list[str]]:
+    """Why the generator is too weak to judge this rung (empty if it is not), and what is not excluded.
+
+    Needs a rung below that carried more than was bought: without one nobody knows whether the generator could.
+    """
     run = {r.name: r for r in document.rungs if not r.unavailable and r.experiments}
     shown: dict[RungName, float] = {}
     for name in GENERATOR:
-        if name in run:
+        if name in run and not accounts(run[name], document):
             best = _chosen(_experiments(run[name], deal, False))
             known = [j.spread.median for j in best.values() if j.spread is not None]
             if known:
@@ -246,14 +264,29 @@ def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str
     ]
     below = RungName.SAME_HOST if RungName.SAME_HOST in shown else RungName.LOCALHOST
     if below not in shown:
-        return "", notes
+        if _carried_below(rung, run, deal):
+            return "", Cause.REACHED, notes
+        said = "No lower rung was measured, so whether this generator can fill the link is not known."
+        return said, Cause.UNKNOWN_GENERATOR, notes
     times = shown[below] / rate_sold(deal)
     if times >= HEADROOM:
-        return "", notes
-    return (
+        return "", Cause.REACHED, notes
+    said = (
         f"The generator has too little headroom: {below} carried {units.rate(shown[below])}, {times:.2f} times the "
         f"{units.rate(rate_sold(deal))} that was bought, and {HEADROOM} times is needed."
-    ), notes
+    )
+    return said, Cause.WEAK_GENERATOR, notes
+
+
+def _carried_below(rung: RungResult, run: dict[RungName, RungResult], deal: Contract) -> bool:
+    """Whether the same two machines carried what is needed over a shorter way."""
+    below = run.get(RungName.SAME_VLAN)
+    if below is None or rung.name is RungName.SAME_VLAN:
+        return False
+    best = _chosen(_experiments(below, deal, False))
+    return bool(best) and all(
+        j.spread is not None and j.spread.minimum >= deal.pass_ratio * ceiling(deal).bps for j in best.values()
+    )
 
 
 def _planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
@@ -285,14 +318,12 @@ def _name(j: ExperimentJudgement, rung: RungResult) -> str:
 
 def _sentence(
     verdict: Verdict,
-    provisional: bool,
     rung: RungResult,
     chosen: dict[str, ExperimentJudgement],
     deal: Contract,
     reasons: list[str],
     missing: str,
 ) -> str:
-    head = f"{verdict}{' (provisional)' if provisional else ''}"
     best = ceiling(deal).bps
     parts = [
         f"{units.rate(j.spread.median)} {phrases.way(d)} ({100 * j.spread.median / best:.1f} % of the ceiling)"
@@ -303,7 +334,7 @@ def _sentence(
     ]
     carried = " and ".join(parts) or "nothing measured"
     if verdict is Verdict.PASS:
-        return f"{head}: {rung.name} carries {carried}."
+        return f"{rung.name} carries {carried}."
     if verdict is Verdict.INCOMPLETE and missing and parts:
-        return f"{head}: {rung.name} carried {carried}, but {missing}"
-    return f"{head}: {rung.name} carried {carried}. {reasons[0] if reasons else ''}".rstrip()
+        return f"{rung.name} carried {carried}, but {missing}"
+    return f"{rung.name} carried {carried}. {reasons[0] if reasons else ''}".rstrip()

@@ -1,23 +1,12 @@
-"""Whether a document can be judged at all, and whether its figures agree with each other: a stranger may have typed it.
-
-`flaws` makes a document unusable; `doubts` leave it readable and keep it from a PASS.
-"""
+"""Whether a document can be judged at all: a stranger may have typed it.  Mere doubts are `accounts`' part."""
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Iterable
 
-from linkladder import phrases, units
-from linkladder.judge.ceilings import counted_seconds, measurement_error
-from linkladder.judge.evidence import direction_bps, ways
-from linkladder.model import Contract, Document, Experiment, Protocol, RungResult, TrialResult
-
-AGREE = 0.02  # of a result: what its own seconds and flows may differ from it, beyond the error of measuring
-WHOLE = 0.9  # of the asked time that must have been counted
-SHOWN = 3  # doubts of a kind that are spelled out
+from linkladder.model import Contract, Document, TrialResult
 
 
 def flaws(document: Document) -> tuple[str, ...]:
@@ -61,36 +50,4 @@ def _trial(t: TrialResult) -> str:
         return "its intervals or flows cannot be so"
     if t.lost is not None and (t.lost < 0 or (t.datagrams is not None and t.lost > t.datagrams)):
         return "it lost more datagrams than were sent"
-    return ""
-
-
-def doubts(rung: RungResult) -> list[str]:
-    """Results that their own seconds or flows do not bear out."""
-    found = []
-    for e in rung.experiments:
-        if e.parameters.protocol in (Protocol.TCP, Protocol.UDP):
-            for t in e.trials:
-                if t.ok and (said := _disagrees(t, e.parameters)):
-                    found.append(f"{phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {said}.")
-    return [*found[:SHOWN], *([f"{len(found) - SHOWN} more trials are like that."] if len(found) > SHOWN else [])]
-
-
-def _disagrees(t: TrialResult, p: Experiment) -> str:
-    counted = [i for i in t.intervals if i.counted]
-    if not t.intervals:
-        return ""
-    seconds = counted_seconds(t, p)
-    if not counted or seconds < WHOLE * p.duration:
-        return f"only {seconds if counted else 0:.1f} of {p.duration:g} s were counted"
-    slack = AGREE + measurement_error(t, p)
-    for way in ways(p):
-        said = direction_bps(t, p, way)
-        mine = [i for i in counted if i.direction is way]
-        if not mine or said <= 0:
-            continue
-        shown = 8 * sum(i.bytes for i in mine) / seconds
-        # Intervals end where the tool's clock says: a part of one at either edge may belong to the warm-up.
-        edge = 4 * statistics.median(i.bytes for i in mine) / seconds
-        if said > shown * (1 + slack) + edge:
-            return f"{units.rate(said)} {phrases.way(way)} are claimed, but its seconds make {units.rate(shown)}"
     return ""

@@ -24,6 +24,10 @@ class Contract:
     pass_ratio: float = 0.97
     circuit: str = ""
     expected_rtt_ms: float | None = None
+    loss_percent: float = 0.1  # of datagrams at and below the contracted rate, and of pings on the idle link
+    delay_ms: float | None = None  # the idle round trip's median may not be longer; None: nothing was promised
+    jitter_ms: float | None = None  # of paced UDP at and below the contracted rate
+    availability_percent: float = 99.9  # of the seconds measured
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,22 @@ Numbers and their units are linkladder.units'.
 from __future__ import annotations
 
 from linkladder.phrases.arms import arm, arms_apart, special, streams, window
+from linkladder.phrases.judgements import headed, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, outcome, reached
 from linkladder.phrases.ways import WAYS, way
 
-__all__ = ["WAYS", "arm", "arms_apart", "checked", "outcome", "reached", "special", "streams", "way", "window"]
+__all__ = [
+    "WAYS",
+    "arm",
+    "arms_apart",
+    "checked",
+    "headed",
+    "outcome",
+    "reached",
+    "short_list",
+    "special",
+    "streams",
+    "verdict_word",
+    "way",
+    "window",
+]

@@ -150,6 +150,10 @@ CONTRACT: dict[str, tuple[str, Check]] = {
     "pass": ("pass_ratio", number(0.5, 1.0)),
     "circuit": ("circuit", text),
     "expected_rtt_ms": ("expected_rtt_ms", number(0.001, 10_000)),
+    "loss_percent": ("loss_percent", number(0, 100)),
+    "delay_ms": ("delay_ms", number(0.001, 10_000)),
+    "jitter_ms": ("jitter_ms", number(0.001, 10_000)),
+    "availability_percent": ("availability_percent", number(0, 100)),
 }
 
 PATH: dict[str, tuple[str, Check]] = {

@@ -1,0 +1,29 @@
+"""One fact of a healthy run forged at a time: the verdict and the cause that each must get."""
+
+from __future__ import annotations
+
+import pytest
+from forge import forged
+from forgeries import Row, table
+
+from linkladder.judge import judge_document
+from linkladder.judge.soundness import flaws
+
+ROWS = table()
+
+
+def test_the_table_is_large() -> None:
+    assert len(ROWS) >= 120
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[r.name for r in ROWS])
+def test_forgery(row: Row) -> None:
+    document = forged(row.edit)
+    assert not flaws(document)
+    judged = judge_document(document)
+    link = judged.rungs[-1].judgement
+    got = "UNSURE" if link.verdict == "PASS" and link.provisional else str(link.verdict)
+    causes = {link.cause} if link.verdict != "PASS" else {link.cause, *(c.cause for c in link.concerns)}
+    assert (got, row.cause) == (row.verdict, row.cause if row.cause in causes else link.cause), judged.sentence
+    if link.verdict != "PASS":
+        assert judged.verdict == link.verdict

@@ -1,0 +1,180 @@
+"""Time: seconds in which a link carried nothing, pings that nobody answered, and a rate that did not last.
+
+Needs the seconds of the trials (all of them, the warm-up too, since an outage does not wait for it) and the idle pings.
+Where there are none nothing is said: whether a trial may count without them is `accounts`' question.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+
+from linkladder import phrases, units
+from linkladder.judge.evidence import STARVED, ways
+from linkladder.model import Contract, Direction, Interval, Protocol, RungResult, TrialResult
+from linkladder.verdicts import Cause, Concern, Verdict
+
+DEAD = 0.05  # of the usual second: what is below carried nothing worth the name
+START = 1.0  # seconds in which a connection may still be opening
+RUN = 2.0  # seconds of silence that are an outage; a single one may be the machine's
+FEW = 0.01  # so improbable must the lost pings be on a link that keeps its limit
+FELL = 0.015  # of the rate: a second level lower by more is another rate
+PART = 3  # seconds on either side of such a step
+
+
+@dataclass(frozen=True)
+class Dead:
+    """Seconds without traffic in one direction of one trial."""
+
+    seconds: float
+    longest: float
+    at: float
+
+
+def outages(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Interruptions of the path, against the availability that was sold."""
+    found: list[Concern] = []
+    for way in (Direction.FORWARD, Direction.REVERSE):
+        measured, lost, worst, words, excused = 0.0, 0.0, 0.0, "", False
+        for e in rung.experiments:
+            if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP) or way not in ways(e.parameters):
+                continue
+            for t in e.trials:
+                mine = [i for i in t.intervals if i.direction is way]
+                measured += sum(i.end - i.start for i in mine)
+                dead = dead_seconds(mine)
+                if dead is None:
+                    continue
+                lost += dead.seconds
+                if dead.longest > worst:
+                    worst, excused = dead.longest, _starved(t)
+                    name = phrases.arm(e.parameters, direction=False)
+                    words = f"{name}, repeat {t.repeat + 1}, from {dead.at:.0f} s on"
+        if lost <= 0:
+            continue
+        share = 100 * (1 - lost / measured)
+        figures = {"dead_seconds": lost, "availability_percent": share}
+        told = phrases.way(way)
+        if worst < RUN and lost < 2 * RUN:
+            said = f"{lost:.0f} s carried nothing, {told} ({words})."
+            found.append(Concern(Cause.SEEN, said, figures=figures))
+            continue
+        said = (
+            f"Outage, {told}: {units.duration(lost)} of {units.duration(measured)} carried nothing, "
+            f"{worst:.0f} s of it in a row ({words}); available for {share:.2f} % of that time"
+        )
+        if share >= deal.availability_percent:
+            found.append(Concern(Cause.OUTAGE, f"{said}.", provisional=True, figures=figures))
+        elif excused:
+            said += ", but a quota or the hypervisor stopped an end meanwhile."
+            found.append(Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures))
+        else:
+            said += f" where {deal.availability_percent:g} % of it is needed."
+            found.append(Concern(Cause.OUTAGE, said, Verdict.FAIL, figures=figures))
+    return found
+
+
+def _starved(t: TrialResult) -> bool:
+    return any(end.cpu is not None and (end.cpu.starved or 0.0) >= STARVED for end in t.ends)
+
+
+def dead_seconds(intervals: list[Interval]) -> Dead | None:
+    """The seconds of one direction in which next to nothing arrived, gaps in the record among them."""
+    late = sorted((i for i in intervals if i.end > START), key=lambda i: i.start)
+    alive = [i.bps for i in late if i.bytes]
+    if len(late) < 2 or not alive:
+        return None
+    usual = statistics.median(alive)
+    spans: list[tuple[float, float]] = []
+    before = late[0].start
+    for i in late:
+        if i.start - before > 0.5:
+            spans.append((before, i.start))
+        if i.bps < DEAD * usual:
+            spans.append((i.start, i.end))
+        before = max(before, i.end)
+    if not spans:
+        return None
+    runs = [list(spans[0])]
+    for start, end in spans[1:]:
+        if start - runs[-1][1] < 0.5:
+            runs[-1][1] = end
+        else:
+            runs.append([start, end])
+    longest = max(runs, key=lambda r: r[1] - r[0])
+    return Dead(sum(b - a for a, b in runs), longest[1] - longest[0], longest[0])
+
+
+def pings(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Pings that nobody answered: on the idle link against the limit of loss, under load as a finding."""
+    found = []
+    idle = [t.rtt for e in rung.experiments if e.parameters.protocol is Protocol.ECHO for t in e.trials if t.rtt]
+    sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
+    if sent > got:
+        lost = sent - got
+        figures = {"pings_lost": float(lost), "pings_sent": float(sent)}
+        said = f"{lost} of {sent} pings on the idle link were not answered"
+        if by_chance(lost, sent, deal.loss_percent / 100) < FEW:
+            said += f", more than the {deal.loss_percent:g} % of loss that the contract allows."
+            found.append(Concern(Cause.PING_LOSS, said, Verdict.FAIL, figures=figures))
+        else:
+            found.append(Concern(Cause.PING_LOSS, f"{said}.", figures=figures))
+    under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
+    sent, got = sum(r.sent for r in under), sum(r.received for r in under)
+    if sent - got > 0.02 * sent:
+        said = f"{sent - got} of {sent} pings beside TCP were not answered."
+        figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
+        found.append(Concern(Cause.PING_LOSS, said, figures=figures))
+    return found
+
+
+def by_chance(lost: int, sent: int, share: float) -> float:
+    """How probable so many losses, or more, are where each is lost with this probability."""
+    if lost <= 0:
+        return 1.0
+    if share <= 0:
+        return 0.0
+    mean = sent * share
+    if mean > 50:  # near enough to the normal distribution, and exp(-mean) is no number any more
+        return 0.5 * math.erfc((lost - 0.5 - mean) / math.sqrt(2 * mean))
+    below, term = 0.0, math.exp(-mean)  # Poisson: losses are rare
+    for k in range(lost):
+        below += term
+        term *= mean / (k + 1)
+    return max(0.0, 1 - below)
+
+
+def plateau(seconds: tuple[float, ...]) -> float | None:
+    """The later level of a rate that fell once and stayed lower (a token bucket ran empty); None where none did."""
+    best: tuple[float, float] | None = None
+    for k in range(2, len(seconds) - PART + 1):
+        before, after = seconds[:k], seconds[k:]
+        high, low = statistics.fmean(before), statistics.fmean(after)
+        if high <= 0 or high - low < FELL * high:
+            continue
+        noise = math.sqrt(_variance(before, high) / len(before) + _variance(after, low) / len(after))
+        sharp = (high - low) / max(noise, 1e-4 * high)
+        if sharp > 6 and (best is None or sharp > best[0]):
+            best = sharp, low
+    return best[1] if best else None
+
+
+def _variance(values: tuple[float, ...], mean: float) -> float:
+    """With a floor: two equal seconds do not prove that there is no noise at all."""
+    spread = statistics.variance(values) if len(values) > 1 else 0.0
+    return max(spread, (0.002 * mean) ** 2)
+
+
+def lost_trials(rung: RungResult) -> list[Concern]:
+    """Trials that the path broke: a result each, whichever setting met it."""
+    broken: list[tuple[str, TrialResult]] = []
+    for e in rung.experiments:
+        if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP):
+            continue
+        broken += [(phrases.arm(e.parameters), t) for t in e.trials if not t.ok and t.fault == "peer"]
+    if not broken:
+        return []
+    name, first = broken[0]
+    said = f"In {len(broken)} trials the far end was out of reach ({name}, repeat {first.repeat + 1}: {first.reason})."
+    return [Concern(Cause.PEER_LOST, said, Verdict.CANNOT_JUDGE, figures={"trials": float(len(broken))})]

@@ -1,0 +1,150 @@
+"""What a rate alone does not tell: repeats of segments, starved flows, queues, ways not tried; each with its figure.
+
+Needs what each rule names; where that is missing the rule is silent, and a limit of the contract that could not be held
+against anything is said to be unmeasured.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+from linkladder import phrases, units
+from linkladder.judge.evidence import direction_bps, ways
+from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Rtt, RungResult
+from linkladder.verdicts import Cause, Concern, Verdict
+
+AGAIN = 0.005  # of the segments sent again
+STARVED_FLOW = 0.5  # of the median flow
+BLOAT_MS = 100.0
+LESS = 0.8  # of what fewer streams carry
+OUT_OF_ORDER = 0.01  # of the segments
+
+
+def silent(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Findings, and where the contract has a limit for what was found, verdicts."""
+    tcp = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP]
+    return [
+        *_limits(rung, deal),
+        *(c for e in tcp for c in _again(e)),
+        *(c for e in tcp for c in _flows(e)),
+        *_bloat(rung, tcp),
+        *_streams(tcp),
+        *_one_way_only(tcp),
+    ]
+
+
+def _limits(rung: RungResult, deal: Contract) -> list[Concern]:
+    found = []
+    if deal.delay_ms is not None:
+        idle = _idle(rung)
+        middle = None if idle is None else idle.p50_ms if idle.p50_ms is not None else idle.avg_ms
+        if middle is None:
+            said = f"The round trip was not measured: whether it stays within {units.milliseconds(deal.delay_ms)}"
+            found.append(Concern(Cause.DELAY, f"{said} is not known.", Verdict.INCOMPLETE))
+        elif middle > deal.delay_ms:
+            said = f"The idle round trip is {units.milliseconds(middle)} where the contract allows "
+            said += f"{units.milliseconds(deal.delay_ms)}."
+            found.append(Concern(Cause.DELAY, said, Verdict.FAIL, figures={"rtt_ms": middle}))
+    if deal.jitter_ms is not None:
+        udp = [e for e in rung.experiments if e.parameters.protocol is Protocol.UDP]
+        seen = [t.jitter_ms for e in udp for t in e.trials if t.ok and t.jitter_ms is not None]
+        if not seen:
+            said = (
+                f"Jitter was not measured: whether it stays within {units.milliseconds(deal.jitter_ms)} is not known."
+            )
+            found.append(Concern(Cause.JITTER, said, Verdict.INCOMPLETE))
+        elif max(seen) > deal.jitter_ms:
+            said = f"The jitter of paced UDP is {units.milliseconds(max(seen))} where the contract allows "
+            said += f"{units.milliseconds(deal.jitter_ms)}."
+            found.append(Concern(Cause.JITTER, said, Verdict.FAIL, figures={"jitter_ms": max(seen)}))
+    return found
+
+
+def _idle(rung: RungResult) -> Rtt | None:
+    series = (t.rtt for e in rung.experiments if e.parameters.protocol is Protocol.ECHO for t in e.trials if t.ok)
+    return next((r for r in series if r is not None and r.received), None)
+
+
+def _again(e: ExperimentResult) -> list[Concern]:
+    """Segments sent again, and those that arrived out of order."""
+    found = []
+    for way in ways(e.parameters):
+        shares, mixed = [], []
+        for t in e.trials:
+            sent, heard = t.sender(way).tcp, t.receiver(way).tcp
+            if t.ok and sent and sent.segments_sent and sent.retransmits is not None:
+                shares.append(sent.retransmits / sent.segments_sent)
+            if t.ok and heard and heard.out_of_order is not None and sent and sent.segments_sent:
+                mixed.append(heard.out_of_order / sent.segments_sent)
+        name = f"{phrases.arm(e.parameters, direction=False)}, {phrases.way(way)}"
+        if shares and statistics.median(shares) > AGAIN:
+            said = f"{name}: {statistics.median(shares):.2%} of the segments had to be sent again."
+            found.append(Concern(Cause.SEEN, said, figures={"retransmit_share": statistics.median(shares)}))
+        elif mixed and statistics.median(mixed) > OUT_OF_ORDER:
+            said = f"{name}: {statistics.median(mixed):.1%} of the segments arrived out of order."
+            found.append(Concern(Cause.SEEN, said, figures={"out_of_order_share": statistics.median(mixed)}))
+    return found
+
+
+def _flows(e: ExperimentResult) -> list[Concern]:
+    for t in e.trials:
+        for way in ways(e.parameters):
+            rates = [f.bps for f in t.flows if f.direction is way]
+            if not t.ok or len(rates) < 3:
+                continue
+            usual = statistics.median(rates)
+            if min(rates) < STARVED_FLOW * usual:
+                said = (
+                    f"{phrases.arm(e.parameters, direction=False)}, {phrases.way(way)}, repeat {t.repeat + 1}: one of "
+                    f"{len(rates)} flows got {units.rate(min(rates))} where {units.rate(usual)} is usual."
+                )
+                dead = min(rates) < 0.05 * usual
+                return [Concern(Cause.UNEVEN, said, provisional=dead, figures={"least_bps": min(rates)})]
+    return []
+
+
+def _bloat(rung: RungResult, tcp: list[ExperimentResult]) -> list[Concern]:
+    idle = _idle(rung)
+    base = (idle.p50_ms if idle.p50_ms is not None else idle.avg_ms) if idle else None
+    worst: tuple[float, float] | None = None
+    for e in tcp:
+        for t in e.trials:
+            r = t.rtt_under_load
+            if t.ok and r is not None and r.p50_ms is not None and base is not None:
+                worst = max(worst or (0.0, 0.0), (r.p50_ms - base, r.p50_ms))
+    if worst is None or base is None or worst[0] < BLOAT_MS:
+        return []
+    said = (
+        f"Under load the round trip rises from {units.milliseconds(base)} to {units.milliseconds(worst[1])} (median): "
+        "a long queue, in which calls and transactions wait as well."
+    )
+    return [Concern(Cause.SEEN, said, figures={"loaded_ms": worst[1], "idle_ms": base})]
+
+
+def _streams(tcp: list[ExperimentResult]) -> list[Concern]:
+    """More streams that carry clearly less than fewer."""
+    for way in (Direction.FORWARD, Direction.REVERSE):
+        best: dict[int, float] = {}
+        for e in tcp:
+            if e.parameters.direction is way:
+                rates = [direction_bps(t, e.parameters, way) for t in e.trials if t.ok]
+                if rates:
+                    n = e.parameters.streams
+                    best[n] = max(best.get(n, 0.0), statistics.median(rates))
+        counts = sorted(best)
+        for few, many in itertools.pairwise(counts):
+            if best[many] < LESS * best[few]:
+                said = (
+                    f"{phrases.way(way).capitalize()}: {phrases.streams(many)} carry {units.rate(best[many])}, "
+                    f"{phrases.streams(few)} {units.rate(best[few])}."
+                )
+                return [Concern(Cause.UNEVEN, said, figures={"share": best[many] / best[few]})]
+    return []
+
+
+def _one_way_only(tcp: list[ExperimentResult]) -> list[Concern]:
+    both = {e.parameters.direction for e in tcp if e.trials}
+    if not tcp or Direction.DUPLEX in both:
+        return []
+    return [Concern(Cause.SEEN, "Both ways at once were not tried.")]

@@ -1,0 +1,139 @@
+"""Whether what was measured is what was sold: address family, class, packet size, the link itself and no other way.
+
+Needs the rung's addresses or its flows', what the trials asked for, segment sizes and the interfaces' facts.  What is
+not known is not held against the run; what is known and differs makes the verdict one of something else.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from linkladder import units
+from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, rate_sold
+from linkladder.model import Contract, Document, Nic, Protocol, RungResult, TrialResult
+from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
+
+SMALLER = 0.98  # of the segments that the MTU allows
+
+
+def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document) -> list[Concern]:
+    """What the verdict is not a verdict of."""
+    counting = {j.experiment for j in chosen.values()}
+    loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
+    trials = [t for e in loads for t in e.trials if t.ok]
+    found = _addresses(rung, trials, deal)
+    asked = [e.parameters for e in loads if e.parameters.id in counting]
+    classes = sorted({p.dscp for p in asked if p.dscp != deal.dscp})
+    if classes:
+        said = f"Measured in class DSCP {', '.join(map(str, classes))}; the contract is for DSCP {deal.dscp}."
+        found.append(Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE))
+    if small := _segments(trials, deal):
+        found.append(small)
+    return found
+
+
+def _addresses(rung: RungResult, trials: list[TrialResult], deal: Contract) -> list[Concern]:
+    own = {a for p in rung.paths for a in (p.local, p.remote) if a}
+    used = own | {a for t in trials for f in t.flows for a in (f.local, f.remote)}
+    known = [a for a in map(_address, used) if a is not None]
+    found = []
+    looped = [a for a in known if a.is_loopback]
+    if looped:
+        said = f"Flows ran over {looped[0]}, inside one machine, and not over {rung.name}."
+        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+    other = [a for a in known if a.version != deal.ip_version]
+    if other:
+        said = f"Measured over IPv{other[0].version}; the contract is for IPv{deal.ip_version}."
+        found.append(Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE))
+    strange = sorted({a for t in trials for f in t.flows for a in (f.local, f.remote) if a} - own)
+    if len(own) > 1 and strange and not looped:
+        said = f"Flows ran from or to {strange[0]}, which is not an address of this rung."
+        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+    return found
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def _segments(trials: list[TrialResult], deal: Contract) -> Concern | None:
+    """Segments smaller than the MTU allows: then the ceiling was counted for packets that were never sent."""
+    sizes = []
+    for t in trials:
+        senders = [s for end in t.ends if end.sockets for s in end.sockets.sockets]
+        # who only acknowledges never finds the path's MTU
+        known = [s.mss for s in senders if s.mss is not None and (s.sent_bytes or 0) > 100 * s.mss]
+        sizes += [max(known)] if known else []
+    room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER - (TIMESTAMPS if deal.timestamps else 0)
+    if not sizes or min(sizes) >= SMALLER * room:
+        return None
+    said = f"TCP sent segments of {min(sizes)} bytes; the contract's MTU of {deal.mtu} has room for {room}."
+    return Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE, figures={"mss": float(min(sizes))})
+
+
+def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
+    """The ends' own cards before the link is blamed: slower or smaller than the contract, or in trouble."""
+    found = []
+    needed = rate_sold(deal)
+    for where, nic in cards(rung, document):
+        if nic.speed_bps is not None and 0 < nic.speed_bps < needed:
+            said = (
+                f"{nic.name} of {where} runs at {units.rate(nic.speed_bps)}, less than the {units.rate(needed)} sold."
+            )
+            found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
+        if nic.mtu and nic.mtu < deal.mtu:
+            said = f"{nic.name} of {where} is set to MTU {nic.mtu}, less than the {deal.mtu} entered."
+            found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
+    mtus = {nic.mtu for _, nic in cards(rung, document) if nic.mtu}
+    if len(mtus) > 1 and not found:
+        said = f"The ends' interfaces have different MTUs ({' and '.join(map(str, sorted(mtus)))})."
+        found.append(Concern(Cause.OWN_CARD, said, provisional=True, excuses=True))
+    return [*found, *_card_troubles(rung)]
+
+
+def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
+    """The interfaces of the rung's path, and whose they are."""
+    found = []
+    for name, interface, address in (
+        side
+        for p in rung.paths
+        for side in (("near", p.local_interface, p.local), (p.peer, p.remote_interface, p.remote))
+    ):
+        host = document.run.hosts.get(name)
+        nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None
+        if nic is not None:
+            found.append((name if name != "near" else "the near end", nic))
+    return found
+
+
+def _card_troubles(rung: RungResult) -> list[Concern]:
+    """CRC and other errors, frames dropped at a full ring, pause frames: of the card or of its cable."""
+    sums: dict[tuple[str, str, str], int] = {}
+    packets: dict[tuple[str, str], int] = {}
+    for e in rung.experiments:
+        for t in e.trials:
+            for end, c in ((one.name, card) for one in t.ends for card in one.nics):
+                packets[end, c.name] = packets.get((end, c.name), 0) + c.rx_packets + c.tx_packets
+                counts = (
+                    ("CRC errors", c.crc_errors or 0),
+                    ("receive errors", c.rx_errors),
+                    ("transmit errors", c.tx_errors),
+                    ("frames dropped on arrival", c.rx_drops),
+                    ("frames dropped before sending", c.tx_drops),
+                    ("pause frames received", c.rx_pause or 0),
+                    ("pause frames sent", c.tx_pause or 0),
+                )
+                for what, count in counts:
+                    if count:
+                        sums[end, c.name, what] = sums.get((end, c.name, what), 0) + count
+    found = []
+    for (end, name, what), count in sums.items():
+        share = count / max(1, packets[end, name])
+        said = f"{name or 'The card'} of the {end} end: {count} {what}."
+        figures = {"count": float(count), "share": share}
+        many = share > 1e-3
+        found.append(Concern(Cause.OWN_CARD, said, provisional=many, excuses=many, figures=figures))
+    return found

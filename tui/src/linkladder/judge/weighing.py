@@ -1,0 +1,46 @@
+"""A verdict weighed against what else was seen: the gravest concern decides, and what excuses a shortfall undoes it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from linkladder.phrases import headed
+from linkladder.verdicts import Cause, Concern, Judgement, Verdict
+
+# The worst of several verdicts is the first of these.
+GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
+
+
+def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
+    """The verdict that all this leaves; `base.sentence` is without the verdict's own word, the result's has it."""
+    found = tuple({c.sentence: c for c in concerns}.values())
+    verdict, cause, text = base.verdict, base.cause, base.sentence
+    grave = min((c for c in found if c.best), key=lambda c: GRAVITY.index(c.best or Verdict.PASS), default=None)
+    excuse = next((c for c in found if c.excuses), None)
+    if verdict is Verdict.FAIL and cause is Cause.SHORT and excuse is not None:
+        verdict, cause, text = Verdict.CANNOT_JUDGE, excuse.cause, f"{excuse.sentence} {text}"
+    if grave is not None and grave.best is not None and _worse(grave.best, verdict, cause):
+        keep = "" if grave.best is Verdict.FAIL else f" {text}"
+        verdict, cause, text = grave.best, grave.cause, f"{grave.sentence}{keep}"
+    unsure = any(c.provisional or c.best is Verdict.CANNOT_JUDGE for c in found)
+    provisional = base.provisional or unsure
+    reasons = base.reasons if verdict is base.verdict else (text, *base.reasons)
+    said = [*(c.sentence for c in found), *base.findings]
+    return dataclasses.replace(
+        base,
+        verdict=verdict,
+        cause=cause,
+        provisional=provisional,
+        text=text,
+        sentence=headed(verdict, provisional, text),
+        reasons=reasons,
+        findings=tuple(dict.fromkeys(said)),
+        concerns=found,
+    )
+
+
+def _worse(best: Verdict, verdict: Verdict, cause: Cause) -> bool:
+    if cause is Cause.NOTHING_MEASURED:  # what was not measured cannot have failed
+        return False
+    return GRAVITY.index(best) < GRAVITY.index(verdict)
