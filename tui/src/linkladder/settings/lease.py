@@ -38,7 +38,7 @@ class Lease:
             self._entries = await asyncio.to_thread(present, self.changes)
             self._journal.write(Record(host.boot_id(), self._entries))
             if self._undo:
-                await self._undo.arm(self._journal)
+                await self._arm(self._undo)
         except BaseException:
             self._journal.unlock()
             raise
@@ -83,6 +83,13 @@ class Lease:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.shield(asyncio.ensure_future(self.release()))
+
+    async def _arm(self, undo: Undo) -> None:
+        try:
+            await undo.arm(self._journal)
+        except BaseException:
+            self._journal.clear()  # nothing has been changed yet
+            raise
 
     def _told(self) -> tuple[str, ...]:
         return tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in self._entries if e.new is not None)

@@ -1,0 +1,133 @@
+"""The undo process by itself: armed first, silent while it is renewed, and acting when nobody is there any more.
+
+The journal names an interface that does not exist: putting it back is nothing to do, and clears the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linkladder import host, settings
+from linkladder.settings.journal import NAME, Entry, Journal, Record
+from linkladder.settings.undo import ARMED, Undo
+
+GONE = Record("boot", (Entry("mtu", "llgone0", "1500", "9000"),))
+Process = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def journal(own_state: Path) -> Iterator[Journal]:
+    made = Journal(own_state)
+    assert made.lock()
+    made.write(GONE)
+    yield made
+    made.unlock()
+
+
+def armed(journal: Journal, seconds: float) -> Process:
+    argv = [sys.executable, "-I", "-m", "linkladder.settings", str(journal.folder), str(seconds)]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(journal.descriptor,))
+    assert process.stdout and process.stdout.readline() == ARMED
+    return process
+
+
+def say(process: Process, word: bytes) -> None:
+    assert process.stdin
+    process.stdin.write(word)
+    process.stdin.flush()
+
+
+def test_it_acts_when_its_holder_is_gone(journal: Journal) -> None:
+    process = armed(journal, 60)
+    assert process.stdin and journal.exists()
+    process.stdin.close()
+    assert process.wait(10) == 0 and not journal.exists()
+
+
+def test_it_does_nothing_when_all_has_been_put_back(journal: Journal) -> None:
+    process = armed(journal, 60)
+    say(process, b"renew\ndo")
+    say(process, b"ne\n")
+    assert process.wait(10) == 0 and journal.exists()
+
+
+def test_it_acts_when_nobody_renews_and_not_before(journal: Journal) -> None:
+    process = armed(journal, 2.0)
+    for _ in range(4):
+        time.sleep(1.0)
+        say(process, b"renew\n")
+    assert journal.exists() and process.poll() is None
+    began = time.monotonic()
+    assert process.wait(10) == 0 and time.monotonic() - began > 1.5
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_no_ordinary_signal_ends_it(journal: Journal, number: int) -> None:
+    process = armed(journal, 60)
+    process.send_signal(number)
+    time.sleep(0.2)
+    assert process.poll() is None and journal.exists()
+    process.communicate()
+
+
+def test_while_it_acts_nobody_else_touches_the_settings(journal: Journal) -> None:
+    process = armed(journal, 60)
+    journal.unlock()  # the holder is gone; the undo has the lock as well
+    assert journal.lent() and not settings.left_behind(journal.folder) and not Journal(journal.folder).lock()
+    process.communicate()
+    assert not journal.lent()
+
+
+async def test_one_that_is_killed_is_replaced(journal: Journal) -> None:
+    undo = Undo(60)
+    await undo.arm(journal)
+    first = undo._process
+    assert first
+    os.kill(first.pid, signal.SIGKILL)
+    async with asyncio.timeout(10):
+        while undo._process is first:
+            await asyncio.sleep(0.02)
+    await undo.renew()
+    await undo.stand_down()
+    assert journal.exists()
+
+
+async def test_a_lease_that_ran_out_says_so_and_has_been_put_back(journal: Journal) -> None:
+    undo = Undo(1.0)
+    await undo.arm(journal)
+    assert undo._process
+    await asyncio.wait_for(undo._process.wait(), 10)
+    with pytest.raises(settings.SettingsError, match="had run out"):
+        await undo.renew()
+    assert not journal.exists()
+    await undo.stand_down()
+
+
+async def test_nothing_is_changed_where_no_undo_starts(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[str] = []
+
+    async def changed(change: settings.Change) -> None:
+        made.append(str(change))
+
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(broken))
+    monkeypatch.setattr(host, "setting", lambda kind, target: "1500")
+    monkeypatch.setattr("linkladder.settings.lease.make", changed)
+    with pytest.raises(settings.SettingsError, match="nothing would put it back"):
+        await settings.Lease([settings.mtu("vmx1", 9000)], Undo(5)).acquire()
+    assert not made
+    assert settings.left_behind() is False, (own_state / NAME).read_text()
