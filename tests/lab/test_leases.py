@@ -95,9 +95,10 @@ def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: Lab
     assert run.wait() == 0
     nothing_is_left(world)
     (trial,) = run.trials()
-    assert trial["ok"], trial["reason"]
-    assert max(s["mss"] for s in trial["sockets"]["near"]["sockets"]) > 8000  # the frames were as large as was asked
-    changed = [(c["end"], " ".join(c["argv"])) for c in trial["commands"] if c["role"] == "setting"]
+    assert trial.ok, trial.reason
+    seen = trial.ends[0].sockets
+    assert seen and max(s.mss or 0 for s in seen.sockets) > 8000  # the frames were as large as was asked
+    changed = [(str(c.end), " ".join(c.argv)) for leg in trial.legs for c in leg.commands if c.role == "setting"]
     assert changed == [
         ("far", "mtu sh0: 1500 -> 9000"), ("far", "flag sh0:tso: on -> off"), ("near", "mtu sh0: 1500 -> 9000"),
     ]  # fmt: skip
@@ -162,8 +163,8 @@ def failed(world: LabWorld, plan: str) -> str:
     run.wait()
     nothing_is_left(world)
     (trial,) = run.trials()
-    assert not trial["ok"] and trial["fault"] == "tool"
-    return str(trial["reason"])
+    assert not trial.ok and trial.fault == "tool"
+    return trial.reason
 
 
 def test_the_adapter_that_carries_control_stays_as_it_is(world: LabWorld) -> None:

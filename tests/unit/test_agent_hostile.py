@@ -28,7 +28,6 @@ GENUINE: dict[str, dict[str, Any]] = {
     "hello": {"protocol": 1, "version": "1", "name": "a"},
     "reserve": {"holder": "alpha"},
     "known": {"address": HERE},
-    "channels": {"addresses": ["192.0.2.1"]},
     "listen": {"address": HERE, "port": 5301, "peer": HERE, "key": KEY, "udp": False},
     "probe": {"local": HERE, "remote": HERE, "port": 5301, "key": KEY, "udp": False},
     "serve": {"experiment": EXP, "bind": HERE, "port": 5301, "peer": HERE},
@@ -36,7 +35,8 @@ GENUINE: dict[str, dict[str, Any]] = {
                "remote": HERE, "port": 5301, "index": 0},
     "stop": {"process": 7}, "sampling": {"on": False},
     "counters": {"address": HERE, "interface": "lo"},
-    "lease": {"settings": [to_json(Setting(SettingKind.MTU, "9000"))], "addresses": [HERE], "seconds": 5.0},
+    "lease": {"settings": [to_json(Setting(SettingKind.MTU, "9000"))], "addresses": [HERE], "seconds": 5.0,
+              "control": ["192.0.2.1"]},
     "renew": {}, "return": {},
     "facts": {}, "release": {}, "clock": {}, "unlisten": {}, "sockets": {}, "cancel": {},
 }  # fmt: skip

@@ -25,12 +25,12 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
 
 
-async def refusal(address: str, peers: tuple[str, ...] = ("198.51.100.7",), reserve: bool = True) -> str:
-    service = Service(lambda event: None, lambda: peers)
+async def refusal(address: str, control: tuple[str, ...] = ("198.51.100.7",), reserve: bool = True) -> str:
+    service = Service(lambda event: None)
     if reserve:
         await service.do(wire.Reserve("test"))
     with pytest.raises(wire.Refused) as caught:
-        await service.do(wire.TakeLease(NINE, (address,), 5.0))
+        await service.do(wire.TakeLease(NINE, (address,), 5.0, control))
     await service.close()
     return str(caught.value)
 
@@ -53,8 +53,8 @@ async def test_the_adapter_that_carries_control_is_never_changed(machine: None, 
 
 
 async def test_what_is_not_known_is_not_risked(machine: None) -> None:
-    assert "not known which adapter carries control" in await refusal("192.0.2.1", peers=())
-    assert "not known by which adapter 198.51.100.8 is reached" in await refusal("192.0.2.1", peers=("198.51.100.8",))
+    assert "not known which adapter carries control" in await refusal("192.0.2.1", control=())
+    assert "not known by which adapter 198.51.100.8 is reached" in await refusal("192.0.2.1", control=("198.51.100.8",))
 
 
 def test_the_adapter_of_the_channel_or_of_an_operators_login_is_controls(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket
 from collections.abc import Iterable, Iterator
 
 from linkladder import host, wire
@@ -23,10 +22,11 @@ class Lending:
         self._lease: Lease | None = None
         self._turn = asyncio.Lock()
 
-    async def take(self, request: wire.TakeLease, control: frozenset[str]) -> wire.LeaseReply:
+    async def take(self, request: wire.TakeLease) -> wire.LeaseReply:
         async with self._turn:
             if self._lease:
                 raise wire.Refused("settings are on loan from this end already")
+            control = await asyncio.to_thread(control_adapters, request.control)
             adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
             changes = [_change(setting, adapter) for adapter in adapters for setting in request.settings]
             lease = Lease(changes, Undo(request.seconds))
@@ -65,21 +65,15 @@ def _refusing() -> Iterator[None]:
         raise wire.Refused(in_a_line(error)) from None
 
 
-def control_adapters(peers: Iterable[str]) -> frozenset[str]:
-    """The adapters that must stay as they are: where people and peers come in, and the way to these peers."""
+def control_adapters(addresses: Iterable[str]) -> frozenset[str]:
+    """The adapters that stay as they are: those of the addresses, and those by which people and peers come in."""
+    login = os.environ.get("SSH_CONNECTION", "").split()  # of the channel that we serve
     found = {host.appliance().management}
-    login = os.environ.get("SSH_CONNECTION", "").split()  # of an operator, or of the channel that we serve
-    if len(login) == 4:
-        found.add(host.interface_of(login[2]))
-    for peer in peers:
-        try:
-            reached = {str(a[4][0]) for a in socket.getaddrinfo(peer, None, proto=socket.IPPROTO_TCP)}
-        except OSError:
-            reached = set()
-        ways = {host.route_interface(address) for address in reached}
-        if not any(ways):
-            raise wire.Refused(f"it is not known by which adapter {peer} is reached, so none is changed")
-        found |= ways
+    for address in (*addresses, *login[2:3]):
+        name = host.interface_of(address) or host.route_interface(address)
+        if not name:
+            raise wire.Refused(f"it is not known by which adapter {address} is reached, so none is changed")
+        found.add(name)
     return frozenset(found - {""})
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from linkladder import __version__, host, privilege, settings, tools, wire
-from linkladder.agent.leases import Lending, control_adapters
+from linkladder.agent.leases import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children
 from linkladder.agent.targets import Targets, owned
@@ -31,7 +31,6 @@ class Service:
 
     def __init__(self, say: Callable[[wire.Event], None]) -> None:
         self.say = say
-        self.channels: tuple[str, ...] = ()  # the addresses that its channels lead to
         self.targets = Targets()
         self.lending = Lending()
         self.children = Children(say)
@@ -101,13 +100,9 @@ class Service:
 
     # --- settings on loan
 
-    async def do_channels(self, request: wire.Channels) -> None:
-        self.channels = request.addresses
-
     async def do_lease(self, request: wire.TakeLease) -> wire.LeaseReply:
         self._held()
-        control = await asyncio.to_thread(control_adapters, self.channels)
-        return await self.lending.take(request, control)
+        return await self.lending.take(request)
 
     async def do_renew(self, _: wire.RenewLease) -> None:
         await self.lending.renew()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+import os
+import socket
+from collections.abc import Iterable, Mapping
 from typing import Self
 
 from linkladder import wire
-from linkladder.errors import EnvironmentFault
+from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.model import Command, End, Path, Setting
 from linkladder.peer import EndPoint, PeerLost, Refused
 
@@ -20,11 +22,13 @@ ORDER = (End.FAR, End.NEAR)  # given back the other way round: while the far end
 class Loan:
     """`async with`: taken before the trial, renewed beside it, given back after it, whatever came of it."""
 
-    def __init__(self, settings: tuple[Setting, ...], path: Path, ends: Mapping[End, EndPoint]) -> None:
-        address = {End.NEAR: path.local, End.FAR: path.remote}
-        asked = {end: tuple(setting for setting in settings if end in setting.ends) for end in ORDER}
-        self._requests = {end: wire.TakeLease(of, (address[end],), SECONDS) for end, of in asked.items() if of}
-        self._ends = ends
+    def __init__(
+        self, settings: tuple[Setting, ...], path: Path, ends: Mapping[End, EndPoint], channels: Iterable[str]
+    ) -> None:
+        """`channels`: the addresses that this end's channels to its peers lead to."""
+        self._address = {End.NEAR: path.local, End.FAR: path.remote}
+        self._asked = {end: tuple(setting for setting in settings if end in setting.ends) for end in ORDER}
+        self._ends, self._channels = ends, tuple(channels)
         self._taken: list[End] = []
         self._renewing: asyncio.Task[None] | None = None
         self._ended = ""
@@ -32,8 +36,9 @@ class Loan:
 
     async def __aenter__(self) -> Self:
         try:
-            for end, request in self._requests.items():
-                await self._take(end, request)
+            for end, settings in self._asked.items():
+                if settings:
+                    await self._take(end, settings)
         except BaseException:
             await self._give_back()
             raise
@@ -51,7 +56,10 @@ class Loan:
         if self._ended:
             raise Refused(self._ended)
 
-    async def _take(self, end: End, request: wire.TakeLease) -> None:
+    async def _take(self, end: End, settings: tuple[Setting, ...]) -> None:
+        near = end == End.NEAR  # the far end knows its own channel
+        control = await asyncio.to_thread(_control, self._channels) if near else ()
+        request = wire.TakeLease(settings, (self._address[end],), SECONDS, control)
         self._taken.append(end)  # first: whoever is interrupted here has it returned
         reply = await self._ends[end].ask(request)
         self.commands += tuple(Command(end, "setting", tuple(change.split()), 0) for change in reply.changes)
@@ -65,7 +73,7 @@ class Loan:
                 except Refused as error:
                     self._ended = str(error)
                     return
-                except PeerLost:  # the trial meets it too, and the far end puts back by itself
+                except (PeerLost, LinkladderError):  # the trial meets it too, and the end puts back by itself
                     return
 
     async def _give_back(self) -> None:
@@ -83,3 +91,14 @@ class Loan:
                     problems.append(f"{end} end: {error}")
         if problems:
             raise EnvironmentFault("settings were not put back", "; ".join(problems), "put them back there, or reboot")
+
+
+def _control(channels: tuple[str, ...]) -> tuple[str, ...]:
+    """The addresses by which peers are reached and the operator came in; Refused where one cannot be told."""
+    found = os.environ.get("SSH_CONNECTION", "").split()[2:3]
+    for channel in channels:
+        try:
+            found += [str(a[4][0]) for a in socket.getaddrinfo(channel, None, proto=socket.IPPROTO_TCP)]
+        except OSError as error:
+            raise Refused(f"it is not known by which adapter {channel} is reached: {error}") from None
+    return tuple(dict.fromkeys(found))

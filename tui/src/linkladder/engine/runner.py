@@ -69,7 +69,6 @@ class Engine:
         self._retries = retries
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._far: dict[str, FarEnd] = {}
-        self._channels: dict[str, str] = {}  # the address that each peer was reached by
         self._known: set[str] = set()  # peers that answered in this run
         self._lost: set[str] = set()  # those of them that do not answer now
         self._port = 0
@@ -272,9 +271,10 @@ class Engine:
                 ends[End.FAR] = await self._reach(path.peer)
             port = wire.PORTS[self._port % len(wire.PORTS)]
             self._port += 1
+            channels = tuple(far.address for far in self._far.values())
             commands = commands_of(exp, path, ends, port)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
-            result = await self._attempt(Trial(ends, path, exp, repeat, port, self._emit), path.peer)
+            result = await self._attempt(Trial(ends, path, exp, repeat, port, self._emit, channels), path.peer)
             if result is not None:
                 self._keep(rung, exp, result)
                 return
@@ -337,8 +337,6 @@ class Engine:
             self._far[peer] = far
             self._known.add(peer)
             keep_host(self.store, self.run_id, peer, facts)
-            self._channels[peer] = far.address
-            await self.near.ask(wire.Channels(tuple(self._channels.values())))
             return far
         raise AssertionError("the last pause is 0")
 

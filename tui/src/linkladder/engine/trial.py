@@ -85,7 +85,9 @@ class Trial:
         repeat: int,
         port: int,
         emit: Callable[[Event], None],
+        channels: tuple[str, ...] = (),  # where this end's channels to its peers lead
     ) -> None:
+        self.channels = channels
         self.ends, self.path, self.exp, self.repeat, self.port, self.emit = ends, path, exp, repeat, port, emit
         self.local = ends[End.NEAR] is ends[End.FAR]
         self.address = {End.NEAR: path.local, End.FAR: path.remote}
@@ -106,7 +108,7 @@ class Trial:
             return TrialResult(identity, self.repeat, (Leg(Outcome(False, Fault.TOOL, where)),), started=wall)
         outcome, ends = Outcome(False, Fault.TOOL, "it did not start"), tuple[EndRecord, ...]()
         pumps = [asyncio.create_task(self._pump(end)) for end in self._sides()]
-        loan = Loan(self.exp.settings, self.path, self.ends)
+        loan = Loan(self.exp.settings, self.path, self.ends, self.channels)
         clean = False
         try:
             try:

@@ -39,7 +39,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self._path = self.folder / NAME
-        self._lock = locks.HeldFile(self.folder / LOCK)
+        self._lock = locks.HeldFile(self.folder / LOCK, 0o644)
 
     def lock(self) -> bool:
         """False if a living lease has it."""

@@ -42,7 +42,6 @@ from linkladder.wire.replies import (
 from linkladder.wire.requests import (
     VERBS,
     Cancel,
-    Channels,
     Clock,
     Counters,
     Facts,
@@ -77,7 +76,6 @@ __all__ = [
     "VERBS",
     "Answer",
     "Cancel",
-    "Channels",
     "Clock",
     "ClockReply",
     "Counters",

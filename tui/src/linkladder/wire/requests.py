@@ -109,28 +109,19 @@ class Release(Request[None], verb="release"):
 
 
 @dataclass(frozen=True)
-class Channels(Request[None], verb="channels"):
-    """Where this end's channels to its peers lead: the adapters on the way stay as they are."""
-
-    addresses: tuple[str, ...]
-
-    def check(self) -> None:
-        if len(self.addresses) > 64:
-            raise Refused("addresses: at most 64")
-        for one in self.addresses:
-            check_text(one, "addresses", 255)
-
-
-@dataclass(frozen=True)
 class TakeLease(Request[LeaseReply], verb="lease", slow=True):
     """Make these settings on the adapters that own the addresses; however the lease ends, they are put back."""
 
     settings: tuple[Setting, ...]
     addresses: tuple[str, ...]
     seconds: float  # it ends when it is not renewed for so long
+    control: tuple[str, ...] = ()  # the adapters that own or lead to these addresses carry control and stay as they are
 
     def check(self) -> None:
         check_settings(self.settings)
+        for one in self.control:
+            check_address(one, "control")
+        check_range(len(self.control), "control", 0, 32)
         for one in self.addresses:
             check_address(one, "addresses")
         check_range(len(self.addresses), "addresses", 1, 32)
