@@ -1,5 +1,5 @@
 #!/bin/sh
-# The one entry: ./build.sh lab | test | image | fetch | help
+# The one entry: ./build.sh lab | test | bench | image | fetch | help
 set -eu
 
 top=$(cd "$(dirname "$0")" && pwd)
@@ -19,6 +19,7 @@ usage() {
 	cat <<-'TEXT'
 		./build.sh lab      two paired appliances on this machine, over real local links
 		./build.sh test     every test that this machine can run
+		./build.sh bench    what linkladder costs, against what is promised
 		./build.sh image    the appliance: OVA, raw, qcow2 and installer ISO
 		./build.sh fetch    all that an image needs, into one folder, for an offline build
 		./build.sh help     this text
@@ -30,6 +31,7 @@ usage() {
 		            --unpaired                         leave the pairing to you
 		            --dc-rate R --dc-delay MS --dc-loss PERCENT --dc-mtu N   the DC link
 		            --vm [IMAGE] | --vm --down         two copies of a built image instead
+		bench takes: --before REVISION, to have both side by side; --rounds N
 		image takes: see ./build.sh image --help
 	TEXT
 }
@@ -148,6 +150,13 @@ check() {
 	exec sh "$top/tests/run.sh" "$top" "$@"
 }
 
+bench() {
+	lab_packages
+	set_up_python "$extras"
+	set_up_netperf
+	as_root sh "$top/tests/bench/run.sh" "$@"
+}
+
 work=$top/.work
 mkdir -p "$work"
 log=$work/set-up.log
@@ -156,6 +165,7 @@ extras='[dev]'
 case ${1-help} in
 lab) shift && lab "$@" ;;
 test) shift && check "$@" ;;
+bench) shift && bench "$@" ;;
 image | fetch) exec sh "$top/image/build-image.sh" "$@" ;;
 help | -h | --help) usage ;;
 *)
