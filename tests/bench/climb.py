@@ -20,6 +20,8 @@ import psutil
 from serial_console import Screen
 
 import spaces
+from linkladder.codec import from_json
+from linkladder.model import Document
 from world import SITES, Lab
 
 DATABASE = Path(sys.argv[1])
@@ -68,10 +70,10 @@ def ours(lab: Lab, plan: Path) -> tuple[float, float]:
     """Goodput, and the wall time of the trial."""
     argv = lab.command("alpha", [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--peer", "beta"])
     done = subprocess.run([*argv, "--json", "-"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    (trial,) = json.loads(done.stdout)["rungs"][0]["experiments"][0]["trials"]
-    if not trial["ok"]:
-        raise Stalled(trial["reason"])
-    return trial["goodput_bps"], trial["seconds"]
+    (trial,) = from_json(Document, json.loads(done.stdout)).rungs[0].experiments[0].trials
+    if not trial.ok:
+        raise Stalled(trial.reason)
+    return trial.goodput_bps, trial.seconds
 
 
 def pairs(lab: Lab, plan: Path, found: Found) -> None:
