@@ -24,7 +24,7 @@ pytestmark = pytest.mark.lab
 NETPERF = Path(__file__).resolve().parents[2] / ".work/netperf/usr/bin/netperf"
 WAIT = 60
 SECRET = "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000"
-PORT = 5301
+PORT, KEY = 5301, "0123456789abcdef" * 2
 SERVES = f"""
 import asyncio, sys
 from linkladder import wire
@@ -37,10 +37,11 @@ async def main():
     for end in (near, far):
         await end.ask(wire.Reserve("alpha"))
     here, there = sys.argv[1:]
-    seen = await knock(far, there, near, here, {PORT}, False)
+    key = "{KEY}"
+    seen = await knock(far, there, near, here, {PORT}, False, key)
     assert seen.state == "open", seen
     exp = Experiment("e", "netperf", Protocol.RR, duration=20)
-    await far.ask(wire.Serve(exp, there, {PORT}, here))
+    await far.ask(wire.Serve(exp, there, {PORT}, here, key))
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.read)
     await far.close()
@@ -139,17 +140,28 @@ def test_agents_and_tools_are_the_measuring_users_at_both_ends(lab: Lab) -> None
 
 
 @pytest.mark.skipif(not NETPERF.exists(), reason="netperf could not be had")
-def test_a_stranger_with_stock_netperf_reads_no_secret(lab: Lab) -> None:
-    """netserver opens the file that its client names, as whoever it runs as."""
+@pytest.mark.parametrize("passphrase", [[], ["-Z", KEY]], ids=["stranger", "paired"])
+def test_nobody_reads_a_secret_by_netserver(lab: Lab, passphrase: list[str]) -> None:
+    """netserver opens the file that its client names, as whoever it runs as; a paired peer has the passphrase."""
     beta, file = lab.address("beta", "dc-link"), lab.state("beta") / "site-secret"
     stranger = ["ip", "netns", "exec", lab.space("net")]
     with serving(lab):
         argv = [*stranger, sys.executable, "-c", SNIFFS, SECRET]
         sniffs = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         assert sniffs.stdout and sniffs.stdout.readline() == "ready\n"
-        asks = [NETPERF, "-H", beta, "-p", str(PORT), "-l", "2", "-t", "TCP_MAERTS", "-F", f"/dev/null,{file}"]
-        subprocess.run([*stranger, *asks], capture_output=True, timeout=WAIT)
+        asks = [NETPERF, *passphrase, "-H", beta, "-p", str(PORT), "-l", "2", "-t", "TCP_MAERTS"]
+        subprocess.run([*stranger, *asks, "-F", f"/dev/null,{file}"], capture_output=True, timeout=WAIT)
         assert sniffs.communicate(timeout=WAIT)[0] == "quiet\n"
+
+
+@pytest.mark.skipif(not NETPERF.exists(), reason="netperf could not be had")
+def test_a_stranger_gets_no_test_without_the_trials_passphrase(lab: Lab) -> None:
+    stranger = ["ip", "netns", "exec", lab.space("net")]
+    asks = [*stranger, NETPERF, "-H", lab.address("beta", "dc-link"), "-p", str(PORT), "-l", "1", "-t", "TCP_STREAM"]
+    with serving(lab):
+        for more in ([], ["-Z", "0" * 32]):
+            done = subprocess.run([*asks, *more], capture_output=True, text=True, timeout=WAIT)
+            assert done.returncode or "bits/sec" not in done.stdout, done
 
 
 def test_the_measuring_user_can_read_nothing_that_is_kept(lab: Lab) -> None:

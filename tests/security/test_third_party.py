@@ -87,7 +87,7 @@ def asked(world: Segment, target: str) -> list[tuple[str, dict[str, Any]]]:
     tcp = Experiment("e", duration=2, warmup=0)
     ping = Experiment("e", "ping", Protocol.ECHO, count=1000, interval=0.01)
     probe = Experiment("e", "ping", Protocol.DF, sizes=(1500,))
-    both = {"local": here, "remote": target, "index": 0}
+    both = {"local": here, "remote": target, "index": 0, "key": KEY}
     forward = {tool: to_json(Layout(End.FAR, End.NEAR, protocol_port=tool)) for tool in ("tcp", "udp")}
     alone = to_json(Layout(None, End.NEAR))
     return [
@@ -95,7 +95,7 @@ def asked(world: Segment, target: str) -> list[tuple[str, dict[str, Any]]]:
         ("client", {**both, "experiment": to_json(tcp), "layout": forward["tcp"], "port": 5301}),
         ("client", {**both, "experiment": to_json(ping), "layout": alone, "port": 0}),
         ("client", {**both, "experiment": to_json(probe), "layout": alone, "port": 0}),
-        ("serve", {"experiment": to_json(flood), "bind": here, "port": 5301, "peer": target}),
+        ("serve", {"experiment": to_json(flood), "bind": here, "port": 5301, "peer": target, "key": KEY}),
     ]
 
 

@@ -31,6 +31,7 @@ from linkladder.tools import Layout
 EXP = to_json(Experiment("e"))
 LAYOUT = to_json(Layout(End.FAR, End.NEAR, protocol_port="tcp"))
 CLIENT = {"experiment": EXP, "layout": LAYOUT, "local": "127.0.0.1", "remote": "127.0.0.1", "port": 5301}
+CLIENT["key"] = "0123456789abcdef" * 2
 
 HOSTILE = [
     ("client", {**CLIENT, "remote": "-h"}, "remote"),
@@ -49,8 +50,8 @@ HOSTILE = [
     ("client", {**CLIENT, "experiment": {**EXP, "tool": "/bin/sh"}}, "tool"),
     ("client", {**CLIENT, "experiment": {**EXP, "id": "x\ny"}}, "experiment.id"),
     ("client", {**CLIENT, "experiment": {**EXP, "argv": ["sh"]}}, "unknown key 'argv'"),
-    ("serve", {"experiment": EXP, "bind": "0.0.0.0", "port": 5301, "peer": "127.0.0.1"}, "bind"),
-    ("serve", {"experiment": EXP, "bind": "127.0.0.1", "port": 5301, "peer": "224.0.0.1"}, "peer"),
+    ("serve", {"experiment": EXP, "bind": "0.0.0.0", "port": 5301, "peer": "127.0.0.1", "key": "0" * 32}, "bind"),
+    ("serve", {"experiment": EXP, "bind": "127.0.0.1", "port": 5301, "peer": "224.0.0.1", "key": "0" * 32}, "peer"),
     ("listen", {"address": "127.0.0.1", "port": 5301, "peer": "127.0.0.1", "key": "0" * 31}, "key"),
     ("stop", {"process": 2**40}, "process"),
     ("reserve", {"holder": "x" * 10_000}, "holder"),

@@ -143,6 +143,9 @@ class Children:
     def __getitem__(self, number: int) -> Child:
         return self._running[number]
 
+    def __len__(self) -> int:
+        return len(self._running)
+
     def __contains__(self, number: int) -> bool:
         return number in self._running
 

@@ -17,12 +17,14 @@ from linkladder.agent.processes import Child, Children
 from linkladder.agent.targets import Targets, owned
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
-from linkladder.model import HostFacts
+from linkladder.model import Experiment, HostFacts
 from linkladder.reservation import Reservation
 
 R = TypeVar("R")
 SHORTEST = 0.1  # seconds that a last sample must span: the system counts CPU in hundredths
 LISTEN_WAIT = 3.0  # seconds in which a server must listen
+MOST = 192  # tools at once: more than any layout has
+OVERTIME = 60.0  # seconds past its time after which a tool is ended that nobody has ended
 MISSING = "not found; install it (linkladder doctor says how)"
 
 
@@ -150,7 +152,8 @@ class Service:
         self.targets.check(request.peer)
         exp = request.experiment
         argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
-        child = await self._start(argv)
+        argv = tools.named(exp.tool).guarded(argv, request.key)
+        child = await self._start(argv, exp)
         udp = exp.protocol == "udp"
         deadline = time.monotonic() + LISTEN_WAIT
         while not await asyncio.to_thread(host.listening, request.port, udp, request.bind):
@@ -173,8 +176,9 @@ class Service:
             )
         except IndexError:
             raise wire.Refused(f"index: the experiment has no process {request.index}") from None
+        argv = tools.named(request.experiment.tool).guarded(argv, request.key)
         privileged = request.layout.privileged
-        child = await self._start(privilege.wrap(argv) if privileged else argv, privileged)
+        child = await self._start(privilege.wrap(argv) if privileged else argv, request.experiment, privileged)
         return wire.Started(child.number, tuple(argv))
 
     async def do_stop(self, request: wire.Stop) -> wire.Finished:
@@ -186,15 +190,25 @@ class Service:
         await self.do_unlisten(wire.Unlisten())
         await self.children.stop_all()
 
-    async def _start(self, argv: Iterable[str], privileged: bool = False) -> Child:
+    async def _start(self, argv: Iterable[str], exp: Experiment, privileged: bool = False) -> Child:
+        """A tool that ends after its time, whatever became of who asked for it."""
+        if len(self.children) >= MOST:
+            raise wire.Refused(f"{MOST} tools run here already")
         command = list(argv)
         found = programs.find(command[0])
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
         try:
-            return await self.children.start([found, *command[1:]], privileged)
+            child = await self.children.start([found, *command[1:]], privileged)
         except OSError as error:
             raise wire.Refused(f"{command[0]}: {error.strerror}") from None
+        limit = asyncio.create_task(self._end_after(child, tools.expected_seconds(exp) + OVERTIME))
+        child.done.add_done_callback(lambda _: limit.cancel())
+        return child
+
+    async def _end_after(self, child: Child, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await child.stop()
 
     async def _tool_versions(self) -> tools.ToolVersions:
         facts_os = await asyncio.to_thread(host.system)

@@ -71,7 +71,7 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
             print(f"  from {path.local} to {path.remote}" + (f" at {path.peer}" if path.peer else ""))
         for exp in rung.experiments:
             print(f"  {exp.id}  x{exp.repeats}  {units.duration(plans.trial_seconds(exp))} each")
-            for line in planned(exp, paths, known, PORTS.start):
+            for line in planned(exp, paths, known, PORTS.start, "KEY"):
                 print(f"    {line}")
     if any(not path.remote for r in plan.rungs for path in r.paths):
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")

@@ -12,19 +12,26 @@ from linkladder.model import End, Experiment, Path, SettingKind
 from linkladder.peer import EndPoint
 
 
-def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int) -> tuple[str, ...]:
+def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int, key: str) -> tuple[str, ...]:
     """The trial's commands as a shell would write them."""
-    return planned(exp, [path], [{end: ends[end].hello.versions for end in End}], port)
+    return planned(exp, [path], [{end: ends[end].hello.versions for end in End}], port, key)
 
 
 def planned(
-    exp: Experiment, paths: Sequence[Path], versions: Sequence[dict[End, tools.ToolVersions]], port: int
+    exp: Experiment,
+    paths: Sequence[Path],
+    versions: Sequence[dict[End, tools.ToolVersions]],
+    port: int,
+    key: str = "",
 ) -> tuple[str, ...]:
     """The same, from what is known of the ends of each path; what cannot be done says why."""
-    return tuple(line for path, known in zip(paths, versions, strict=True) for line in _of_leg(exp, path, known, port))
+    legs = zip(paths, versions, strict=True)
+    return tuple(line for path, known in legs for line in _of_leg(exp, path, known, port, key))
 
 
-def _of_leg(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int) -> tuple[str, ...]:
+def _of_leg(
+    exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions], port: int, key: str
+) -> tuple[str, ...]:
     address = {End.NEAR: path.local, End.FAR: path.remote}
     try:
         where = tools.layout(exp, versions[End.NEAR], versions[End.FAR])
@@ -33,7 +40,7 @@ def _of_leg(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions]
     lines = _settings(exp, path)
     if where.server is not None:
         argv = tools.server_argv(exp, versions[where.server], address[where.server], port)
-        lines.append(f"{where.server}: {shlex.join(argv)}")
+        lines.append(f"{where.server}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
     other = End.FAR if where.client == End.NEAR else End.NEAR
     for index in range(where.clients):
         argv = tools.client_argv(
@@ -45,7 +52,7 @@ def _of_leg(exp: Experiment, path: Path, versions: dict[End, tools.ToolVersions]
             port if where.server else 0,
             index,
         )
-        lines.append(f"{where.client}: {shlex.join(argv)}")
+        lines.append(f"{where.client}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
     if exp.ping_under_load and tools.named(exp.tool).loads:
         with contextlib.suppress(tools.Unavailable):
             beside, near = load_ping(exp), versions[End.NEAR]

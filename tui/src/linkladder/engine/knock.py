@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 
 from linkladder import wire
 from linkladder.peer import EndPoint, Refused
@@ -16,10 +15,9 @@ MEANING = {
 
 
 async def knock(
-    listens: EndPoint, address: str, knocks: EndPoint, source: str, port: int, udp: bool
+    listens: EndPoint, address: str, knocks: EndPoint, source: str, port: int, udp: bool, key: str
 ) -> wire.ProbeReply:
     """From `source` at `address`: when it comes back open, each end may send test traffic to the other's address."""
-    key = secrets.token_hex(16)
     await listens.ask(wire.Listen(address, port, source, key, udp))
     try:
         return await knocks.ask(wire.Probe(source, address, port, key, udp))

@@ -16,6 +16,7 @@ from linkladder.engine.command_lines import commands_of
 from linkladder.engine.controls import Controls
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey
+from linkladder.engine.ports import ports
 from linkladder.engine.resumption import keep_host, take_up
 from linkladder.engine.trial import Trial
 from linkladder.errors import LinkladderError, in_a_line
@@ -71,7 +72,7 @@ class Engine:
         self._far: dict[str, FarEnd] = {}
         self._known: set[str] = set()  # peers that answered in this run
         self._lost: set[str] = set()  # those of them that do not answer now
-        self._port = 0
+        self._ports = ports()
         self._index = 0
         self._failed = 0
         self._round_trip: dict[RungName, float] = {}
@@ -221,7 +222,7 @@ class Engine:
         while True:
             far = await self._reach(rung.path.peer)
             path = resolve(rung.path, self.near.hello, far.hello)
-            port = wire.PORTS[self._port % len(wire.PORTS)]
+            port = next(self._ports)
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: far}
             seen = await self._attempt(Trial(ends, path, SURVEY, 0, port, lambda _: None), rung.path.peer)
             if seen is not None:
@@ -269,12 +270,12 @@ class Engine:
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: self.near}
             if rung.name != RungName.LOCALHOST:
                 ends[End.FAR] = await self._reach(path.peer)
-            port = wire.PORTS[self._port % len(wire.PORTS)]
-            self._port += 1
+            port = next(self._ports)
             channels = tuple(far.address for far in self._far.values())
-            commands = commands_of(exp, path, ends, port)
+            trial = Trial(ends, path, exp, repeat, port, self._emit, channels)
+            commands = commands_of(exp, path, ends, port, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
-            result = await self._attempt(Trial(ends, path, exp, repeat, port, self._emit, channels), path.peer)
+            result = await self._attempt(trial, path.peer)
             if result is not None:
                 self._keep(rung, exp, result)
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -98,6 +99,7 @@ class Trial:
         self.begun = time.monotonic()
         self.round_trips: list[tuple[float, float]] = []
         self.watchdog = False
+        self.key = secrets.token_hex(16)  # of knock and tools: strangers have none
 
     async def run(self) -> TrialResult:
         """The result, good or not; PeerLost and cancellation pass through after the ends were told to stop."""
@@ -215,7 +217,7 @@ class Trial:
     async def _meet(self, client: End, udp: bool) -> wire.ProbeReply:
         server = _other(client)
         listens, goes = self.ends[server], self.ends[client]
-        return await knocks.knock(listens, self.address[server], goes, self.address[client], self.port, udp)
+        return await knocks.knock(listens, self.address[server], goes, self.address[client], self.port, udp, self.key)
 
     async def _synchronise(self, end: End) -> None:
         """The far monotonic clock minus ours, from the quickest of three questions."""
@@ -236,7 +238,7 @@ class Trial:
 
     async def _serve(self, where: tools.Layout) -> Process:
         assert where.server is not None
-        request = wire.Serve(self.exp, self.address[where.server], self.port, self.address[where.client])
+        request = wire.Serve(self.exp, self.address[where.server], self.port, self.address[where.client], self.key)
         started = await self.ends[where.server].ask(request)
         return self._keep(where, where.server, "server", started)
 
@@ -246,7 +248,7 @@ class Trial:
 
         async def start(index: int) -> Process:
             port = self.port if where.server is not None else 0
-            request = wire.RunClient(self.exp, where, self.address[end], self.address[other], port, index)
+            request = wire.RunClient(self.exp, where, self.address[end], self.address[other], port, index, self.key)
             return self._keep(where, end, "client", await self.ends[end].ask(request))
 
         if where.together:

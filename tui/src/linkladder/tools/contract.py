@@ -79,6 +79,10 @@ class Tool(ABC):
     ) -> tuple[str, ...]:
         """The command of client `index`; `local` is the address of the end that runs it, `remote` the other's."""
 
+    def guarded(self, argv: tuple[str, ...], key: str) -> tuple[str, ...]:
+        """A server's or a client's command with the trial's passphrase, where the tool knows one."""
+        return argv
+
     def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
         """The server's ports of a trial's TCP connections that carry payload."""
         return ()

@@ -40,7 +40,7 @@ def check_experiment(exp: Experiment) -> None:
     if exp.write_size is not None:
         check_range(exp.write_size, "write_size", 1, 1 << 26)
     if exp.udp_rate_bps is not None:
-        check_range(exp.udp_rate_bps, "udp_rate_bps", 1e3, 1e13)
+        check_range(exp.udp_rate_bps, "udp_rate_bps", 1e3, 1e12)
     if len(exp.sizes) > 32:
         raise Refused("sizes: at most 32")
     for one in exp.sizes:

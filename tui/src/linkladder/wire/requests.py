@@ -197,12 +197,14 @@ class Serve(Request[Started], verb="serve"):
     bind: str
     port: int
     peer: str  # the client's address, which has knocked
+    key: str  # the trial's, for a tool that can ask its client for one
 
     def check(self) -> None:
         check_experiment(self.experiment)
         check_address(self.bind, "bind")
         check_port(self.port)
         check_address(self.peer, "peer")
+        check_key(self.key)
 
 
 @dataclass(frozen=True)
@@ -215,9 +217,12 @@ class RunClient(Request[Started], verb="client"):
     remote: str
     port: int
     index: int = 0
+    key: str = ""  # the server's
 
     def check(self) -> None:
         check_experiment(self.experiment)
+        if self.key or self.layout.server is not None:
+            check_key(self.key)
         check_address(self.local, "local")
         check_address(self.remote, "remote")
         if self.port or self.layout.server is not None:

@@ -52,6 +52,9 @@ class Netperf(Tool):
     ) -> tuple[str, ...]:
         return argv.client(exp, local, remote, port, index)
 
+    def guarded(self, argv: tuple[str, ...], key: str) -> tuple[str, ...]:
+        return (argv[0], "-Z", key, *argv[1:]) if key else argv
+
     def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
         sessions = exp.sessions if exp.protocol == Protocol.RR else exp.streams
         return tuple(argv.data_port(port, index) for index in range(sessions))
