@@ -187,7 +187,7 @@ def test_logs_are_trimmed_between_trials(tmp_path: Path) -> None:
     said = tmp_path / "said"
     for name, body in {
         "sleep": f'echo "sleep $1" >>{said}; [ "$(grep -c 3600 {said})" -lt 2 ]',
-        "pgrep": f'[ "$*" = "-xq iperf|netperf|ping" ] && [ "$(grep -c \'sleep 60\' {said})" -lt 2 ]',
+        "pgrep": f'[ "$*" = "-xq iperf3?|netperf|ping" ] && [ "$(grep -c \'sleep 60\' {said})" -lt 2 ]',
         "newsyslog": f"echo trimmed >>{said}",
     }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")

@@ -111,11 +111,14 @@ def test_a_full_or_forbidden_disk_is_bad(monkeypatch: pytest.MonkeyPatch, own_st
 
 
 def test_missing_and_old_tools_are_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = {"iperf": "2.0.5", "netperf": "", "ping": "present"}
+    versions = {"iperf": "2.0.5", "iperf3": "", "netperf": "", "ping": "present"}
     monkeypatch.setattr(doctor, "tool_version", lambda tool: versions[tool])
     found = {f.title: f for f in doctor._tools("FreeBSD")}
     assert (found["iperf"].state, found["netperf"].state, found["ping"].state) == (State.BAD, State.WARN, State.OK)
     assert found["iperf"].remedy.startswith("pkg install iperf")
+    assert "iperf3" not in found, "only plans that name it want it"
+    versions["iperf3"] = "3.9"
+    assert {f.title: f for f in doctor._tools("Linux")}["iperf3"].state == State.BAD
     versions["iperf"] = ""
     assert {f.title: f for f in doctor._tools("Linux")}["iperf"].remedy == "apt install iperf"
 

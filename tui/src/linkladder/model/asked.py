@@ -65,6 +65,7 @@ class Experiment:
     dscp: int = 0
     ping_under_load: bool = False  # a 5 Hz ping beside the throughput trial
     label: str = ""
+    client_port: int | None = None  # of the first stream, the others follow; None: the system's choice
     incompressible: bool = False  # netperf tcp: payload that no device on the way can make smaller
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
 

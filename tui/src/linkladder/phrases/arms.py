@@ -66,6 +66,8 @@ def _more(p: Experiment) -> list[str]:
         found.append(f"{'datagrams' if p.protocol is Protocol.UDP else 'writes'} of {window(p.write_size)} bytes")
     if p.incompressible:
         found.append("incompressible payload")
+    if p.client_port:
+        found.append(f"from port {p.client_port} on")
     if p.dscp:
         found.append(f"DSCP {p.dscp}")
     found += [_setting(setting) for setting in p.settings]

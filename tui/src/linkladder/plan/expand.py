@@ -61,6 +61,8 @@ def _name(exp: Experiment) -> str:
         parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
     elif exp.protocol == Protocol.TCP:
         parts.append(phrases.window(exp.window))
+    if exp.client_port:
+        parts.append(f"from{exp.client_port}")
     if exp.incompressible:
         parts.append("incompressible")
     if exp.label:

@@ -188,6 +188,7 @@ EXPERIMENT: dict[str, Check] = {
     "label": text,
     "incompressible": flag,
     "settings": settings,
+    "client_port": whole(10_000, 65_000),
 }
 
 EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "dscp", "label", "settings"})

@@ -47,6 +47,7 @@ def finish(
         for way in _ways(exp):
             ways[way] = _pairs(exp, where, way, server, client, expect)
         _addresses(where, server, client, expect)
+        _ports(exp, client)
         _window(exp, where, server, client, expect)
         partial = _figures(exp, where, ways, partial)
         for way, pairs in ways.items():
@@ -124,13 +125,17 @@ def _pairs(
     sending = {port(s, to_server): s for s in sender.streams}
     pairs = []
     for stream in receiver.streams:
+        if stream.only == "tx":  # it carries the payload of the other way
+            continue
         other = sending.get(port(stream, not to_server))
+        if other and (other.tx.conflict or sums.contradiction(other.tx)):
+            other = None  # what its sender says of it cannot be used
         pairs.append(Pair(stream, stream.rx, other.tx if other else None, other.sent if other else None))
     if len(pairs) > exp.streams:
         reason = f"{len(pairs)} flows were seen where {exp.streams} were asked: another test ran into this one"
         raise Broken(Fault.TOOL, reason)
     if len(pairs) < exp.streams:
-        if exp.protocol == Protocol.UDP and len(sender.streams) == exp.streams:
+        if exp.protocol == Protocol.UDP and sum(1 for s in sender.streams if s.only != "rx") == exp.streams:
             lost = exp.streams - len(pairs)
             raise Broken(Fault.PATH, f"nothing of {lost} of the {exp.streams} UDP streams arrived")
         if expect.watchdog:
@@ -154,6 +159,16 @@ def _addresses(where: Layout, server: Output, client: Output, expect: Expectatio
                 )
             if asked[end] and not same_address(used, asked[end]):
                 raise Broken(Fault.TOOL, f"the {output.role} used {used} and not {asked[end]} as it was told")
+
+
+def _ports(exp: Experiment, client: Output) -> None:
+    """The ports of the client's streams, where they were asked for: they decide which way a flow takes."""
+    if exp.client_port is None:
+        return
+    used = sorted(s.connection.local_port for s in client.streams)
+    if used != list(range(exp.client_port, exp.client_port + len(used))):
+        said = ", ".join(map(str, used))
+        raise Broken(Fault.TOOL, f"the client used the ports {said} and not those from {exp.client_port} on")
 
 
 def _read_back(where: Layout, server: Output, client: Output) -> dict[str, int]:

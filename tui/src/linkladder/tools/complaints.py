@@ -35,6 +35,7 @@ TOOL = (
     (re.compile(r"unrecogni[sz]ed option|invalid option|illegal option|unknown option", re.I), "an option is unknown"),
     (re.compile(r"Address already in use", re.I), "the port is already taken"),
     (re.compile(r"bind failed|can'?t assign requested|cannot assign requested|bind:", re.I), "binding failed"),
+    (re.compile(r"socket buffer size not set", re.I), "the socket buffer was not granted"),
     (re.compile(r"Connection refused", re.I), "the connection was refused: nothing listens there"),
     (re.compile(r"Network is unreachable", re.I), "there is no route to the other end"),
     (re.compile(r"unknown host|name or service not known|Name does not resolve|cannot resolve", re.I), "unknown host"),

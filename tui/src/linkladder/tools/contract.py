@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum
+from typing import Literal
 
 from linkladder.model import End, Experiment, Interval, Protocol
 from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
@@ -82,6 +83,10 @@ class Tool(ABC):
     def guarded(self, argv: tuple[str, ...], key: str) -> tuple[str, ...]:
         """A server's or a client's command with the trial's passphrase, where the tool knows one."""
         return argv
+
+    def listens(self, exp: Experiment) -> Literal["tcp", "udp"]:
+        """What its server's port is open for first."""
+        return "tcp"
 
     def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
         """The server's ports of a trial's TCP connections that carry payload."""

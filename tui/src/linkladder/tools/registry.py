@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from linkladder.tools.contract import Tool
 from linkladder.tools.iperf2 import Iperf2
+from linkladder.tools.iperf3 import Iperf3
 from linkladder.tools.netperf import Netperf
 from linkladder.tools.ping import Ping
 from linkladder.tools.records import Unavailable
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (Iperf2(), Netperf(), Ping())}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (Iperf2(), Iperf3(), Netperf(), Ping())}
 SPOKEN = {name: tool for tool in TOOLS.values() for name in (tool.name, *tool.aliases)}  # as people may call them
 
 

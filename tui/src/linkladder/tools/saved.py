@@ -72,6 +72,7 @@ def _channels(output: Output) -> list[tuple[Direction, Channel]] | Outcome:
 
 def _way(outcome: Outcome, way: Direction, channel: Channel, streams: list[Stream], asked: float | None) -> Outcome:
     """One direction added to the outcome."""
+    streams = [s for s in streams if s.only in ("", channel)]
     series = [s.series(channel) for s in streams]
     longest = max(s.end for s in series)
     for stream, one in zip(streams, series, strict=True):

@@ -9,12 +9,12 @@ from linkladder.model import Direction, Experiment, Flow, Interval
 EDGE = 0.02  # seconds: two printed decimals, and a clock that is read a little late
 
 
-def counted(exp: Experiment, start: float, end: float) -> bool:
-    """Whole seconds after the warm-up, and a partial one at the end."""
+def counted(exp: Experiment, start: float, end: float, lateness: float = EDGE) -> bool:
+    """Whole seconds after the warm-up, and a partial one at the end, which may be closed a little late."""
     return (
         start >= exp.warmup - EDGE
         and start < exp.warmup + exp.duration - EDGE
-        and (end <= exp.warmup + exp.duration + EDGE)
+        and (end <= exp.warmup + exp.duration + lateness)
     )
 
 

@@ -44,6 +44,8 @@ class Series:
     rows: list[Row] = field(default_factory=list)
     final: Row | None = None
     conflict: str = ""
+    summary: bool = False  # its total comes in an entry of its own: a first second is none
+    lateness: float = 0.02  # seconds by which the tool may close a second too late
 
     def add(self, row: Row) -> None:
         """Rows come in order; one that begins at 0 after others is the total."""
@@ -53,10 +55,10 @@ class Series:
             self.rows.append(row)
             return
         last = self.rows[-1]
+        if row == last:
+            return  # the line was repeated
         if row.start == 0.0:
             self.final = row
-        elif row == last:
-            return  # the line was repeated
         elif abs(row.start - last.end) > 0.0151:  # two decimals, rounded at both
             if not self.conflict:
                 self.conflict = f"between {last.end:.2f} s and {row.start:.2f} s its lines are missing or out of order"
@@ -65,7 +67,11 @@ class Series:
 
     @property
     def total(self) -> Row | None:
-        return self.final or (self.rows[0] if len(self.rows) == 1 and self.rows[0].start == 0.0 else None)
+        return (
+            self.final
+            if self.summary
+            else self.final or (self.rows[0] if len(self.rows) == 1 and self.rows[0].start == 0.0 else None)
+        )
 
     @property
     def end(self) -> float:
@@ -85,6 +91,7 @@ class Stream:
     tx: Series = field(default_factory=Series)
     report: Series = field(default_factory=Series)
     sent: int | None = None  # datagrams
+    only: Literal["rx", "tx", ""] = ""  # this connection carries payload one way, and this process does that
 
     def series(self, channel: Channel) -> Series:
         return self.rx if channel == "rx" else self.tx if channel == "tx" else self.report

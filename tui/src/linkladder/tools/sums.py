@@ -62,14 +62,14 @@ def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series
     only_total = len(rows) == 1 and rows[0].end - rows[0].start > 1.5  # no -i: nothing can be cut off it
     for row in rows:
         known = sender.get(round(row.start))
-        use = known if known and abs(known.start - row.start) <= EDGE else None
+        use = known if known and abs(known.start - row.start) <= rx.lateness else None
         intervals.append(
             Interval(
                 row.start,
                 row.end,
                 row.bytes,
                 way,
-                counted(exp, row.start, row.end) or (only_total and exp.warmup == 0),
+                counted(exp, row.start, row.end, rx.lateness) or (only_total and exp.warmup == 0),
                 use.retransmits if use else None,
                 use.rtt_ms if use else None,
                 use.cwnd if use else None,
@@ -103,7 +103,7 @@ def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series
 
 def offered(exp: Experiment, tx: Series) -> float | None:
     """What one sender put out in the counted window, bits per second."""
-    rows = [r for r in complete(tx) if counted(exp, r.start, r.end)]
+    rows = [r for r in complete(tx) if counted(exp, r.start, r.end, tx.lateness)]
     if not rows:
         return None
     return sum(r.bytes for r in rows) * 8 / (rows[-1].end - rows[0].start)

@@ -37,6 +37,8 @@ def check_experiment(exp: Experiment) -> None:
     check_range(exp.dscp, "dscp", 0, 63)
     if exp.window is not None:
         check_range(exp.window, "window", 1024, 1 << 30)
+    if exp.client_port is not None:
+        check_range(exp.client_port, "client_port", 10_000, 65_000)
     if exp.write_size is not None:
         check_range(exp.write_size, "write_size", 1, 1 << 26)
     if exp.udp_rate_bps is not None:

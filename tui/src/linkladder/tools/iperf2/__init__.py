@@ -10,6 +10,7 @@ A trial uses one port.
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from linkladder.model import End, Experiment, Protocol
 from linkladder.tools import acceptance, complaints, saved
@@ -18,7 +19,7 @@ from linkladder.tools.iperf2 import argv, csv_lines, lines
 from linkladder.tools.iperf2.live import Seconds
 from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
 
-STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load"})
+STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
 VERSION = re.compile(r"iperf version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 
 
@@ -49,6 +50,9 @@ class Iperf2(Tool):
         self, exp: Experiment, versions: ToolVersions, where: Layout, local: str, remote: str, port: int, index: int
     ) -> tuple[str, ...]:
         return argv.client(exp, where, local, remote, port)
+
+    def listens(self, exp: Experiment) -> Literal["tcp", "udp"]:
+        return argv.listens(exp)
 
     def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
         return (port,) if exp.protocol == Protocol.TCP else ()

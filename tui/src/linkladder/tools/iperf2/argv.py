@@ -27,9 +27,11 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
     udp = exp.protocol == Protocol.UDP
     if udp and not exp.udp_rate_bps:
         raise Unavailable("UDP needs a rate: iperf would send its default of 1 Mb/s")
-    port: Literal["tcp", "udp"] = "udp" if udp else "tcp"
+    port = listens(exp)
     older = min(version or () for version in have.values())
     modern = older >= BOTH_WAYS
+    if exp.client_port is not None and not modern:
+        raise Unavailable(f"ports of the client's choice need iperf 2.1 at both ends; one has {_dotted(older)}")
     if exp.direction == Direction.DUPLEX:
         if udp:
             raise Unavailable("full duplex is measured with TCP only")
@@ -48,6 +50,10 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
     return Layout(End.NEAR, End.FAR, protocol_port=port)
 
 
+def listens(exp: Experiment) -> Literal["tcp", "udp"]:
+    return "udp" if exp.protocol == Protocol.UDP else "tcp"
+
+
 def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version)) or "none"
 
@@ -57,15 +63,23 @@ def server(exp: Experiment, bind: str, port: int) -> tuple[str, ...]:
 
 
 def client(exp: Experiment, where: Layout, local: str, remote: str, port: int) -> tuple[str, ...]:
-    argv = ["iperf", "-c", remote, "-B", local, "-p", str(port), "-e", "-i", "1", "-f", "b"]
+    argv = ["iperf", "-c", remote, "-B", _from(exp, local), "-p", str(port), "-e", "-i", "1", "-f", "b"]
     argv += ["-t", number(exp.warmup + exp.duration), "-P", str(exp.streams), *_both_ends(exp, local)]
     if exp.protocol == Protocol.UDP:
         argv += ["-b", str(stream_rate(exp))]
     if exp.direction == Direction.DUPLEX:
         argv.append("--full-duplex")
+    if exp.client_port is not None and exp.streams > 1:
+        argv.append("--incr-srcport")
     if where.reverse_flag:
         argv.append("-R")
     return tuple(argv)
+
+
+def _from(exp: Experiment, local: str) -> str:
+    if exp.client_port is None:
+        return local
+    return f"[{local}]:{exp.client_port}" if family(local) == 6 else f"{local}:{exp.client_port}"
 
 
 def _both_ends(exp: Experiment, address: str) -> list[str]:

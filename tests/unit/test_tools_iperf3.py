@@ -1,0 +1,409 @@
+"""iperf3's trials: captured of three versions, as one text and as a stream of events; made up; damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linkladder import tools
+from linkladder.model import Direction, End, Experiment, Fault, Protocol
+from linkladder.tools import Demands, Expectation, Outcome, ToolVersions, Unavailable
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+VERSIONS = ("3.12", "3.17.1", "3.21")
+EACH = pytest.mark.parametrize("version", VERSIONS)
+ENDS = ("3.12", "3.21")
+BOTH = pytest.mark.parametrize("version", ENDS)
+HAVE = ToolVersions({"iperf3": "3.21"})
+TCP = Experiment("x", "iperf3", warmup=1, duration=1)
+UDP = replace(TCP, protocol=Protocol.UDP, streams=2, udp_rate_bps=40e6, write_size=1400)
+LONG = replace(TCP, streams=2, duration=2)
+R, D = Direction.REVERSE, Direction.DUPLEX
+ASKED = {
+    "tcp-p2": replace(TCP, streams=2),
+    "reverse-p2": replace(TCP, streams=2, direction=R),
+    "bidir-p2": replace(TCP, streams=2, direction=D, client_port=40000),
+    "window": replace(TCP, window=300000),
+    "windowbig": replace(TCP, window=64 << 20),
+    "cport": replace(TCP, streams=3, client_port=40001),
+    "udp-p2": UDP,
+    "udp-reverse": replace(UDP, direction=R),
+    "linkdown": LONG,
+    "linkdown-reverse": replace(LONG, direction=R),
+    "udpdown": replace(UDP, duration=2),
+    "flap": replace(LONG, duration=3),
+}
+GOOD = ("tcp-p2", "reverse-p2", "bidir-p2", "window", "cport", "udp-p2", "udp-reverse")
+FEW = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+ADDRESSES = Expectation("10.91.0.1", "10.91.0.2", 5301)
+
+
+def read(version: str, name: str, end: str) -> str:
+    path = CAPTURES / f"iperf3-{version}" / f"{name}.{end}"
+    return path.read_text() if path.exists() else ""
+
+
+def verdict(exp: Experiment, server: str, client: str, errors: str = "", **known: Any) -> Outcome:
+    expect = replace(ADDRESSES, **known)
+    return tools.finish(exp, tools.layout(exp, HAVE, HAVE), (server, ""), ((client, errors),), expect)
+
+
+def trial(version: str, name: str, **known: Any) -> Outcome:
+    exp = ASKED.get(name, TCP if name in ("badbind", "badbindserver", "badopt", "synlost") else LONG)
+    client = read(version, name, "client.txt")
+    known.setdefault("exit_codes", (1 if '"error"' in client else 0,))
+    where = tools.layout(exp, HAVE, HAVE)
+    server = read(version, name, "server.txt"), read(version, name, "server.err")
+    return tools.finish(exp, where, server, ((client, read(version, name, "client.err")),), replace(ADDRESSES, **known))
+
+
+def summed(version: str, name: str, end: str, sender: bool) -> list[int]:
+    """Bytes of each stream over the second second, read independently: by socket, from the entries' own words."""
+    found = re.findall(
+        r'"socket":\s*(\d+),\s*"start":\s*(1\.0\d*),\s*"end":\s*(?:1\.9\d*|2\.\d*),\s*"seconds":\s*[\d.]+,'
+        r'\s*"bytes":\s*(\d+),[^{}]*?"sender":\s*(true|false)',
+        read(version, name, end),
+    )
+    return sorted({int(socket): int(count) for socket, _, count, who in found if who == str(sender).lower()}.values())
+
+
+@EACH
+@pytest.mark.parametrize("name", GOOD)
+def test_what_arrived_in_the_counted_second(version: str, name: str) -> None:
+    exp, outcome = ASKED[name], trial(version, name)
+    assert outcome.ok, outcome.reason
+    ways = ["forward", "reverse"] if exp.direction is D else [exp.direction.value]
+    assert sorted(outcome.by_direction) == ways
+    assert len(outcome.flows) == exp.streams * len(ways)
+    for way in ways:
+        receiver = "server.txt" if way == "forward" else "client.txt"
+        assert sorted(f.bytes for f in outcome.flows if f.direction == way) == summed(version, name, receiver, False)
+    assert outcome.warnings == ()
+
+
+@EACH
+def test_a_window_is_read_back_at_both_ends(version: str) -> None:
+    assert trial(version, "window").window_read_back == {"near": 600000, "far": 600000}
+    big = trial(version, "windowbig")
+    assert (big.ok, big.fault) == (False, Fault.TOOL)
+    assert "socket buffer was not granted" in big.reason
+    asked_more = verdict(
+        replace(TCP, window=400000), read(version, "window", "server.txt"), read(version, "window", "client.txt")
+    )
+    assert asked_more.fault == Fault.TOOL and "400000 bytes were asked, 300000 granted" in asked_more.reason
+
+
+@EACH
+def test_datagrams_lost_and_offered(version: str) -> None:
+    outcome = trial(version, "udp-p2")
+    assert outcome.lost == 0 and outcome.datagrams == pytest.approx(2 * 20e6 / 8 / 1400, rel=0.02)
+    assert outcome.offered_bps == pytest.approx(40e6, rel=0.02)
+    assert outcome.goodput_bps == pytest.approx(40e6, rel=0.02)
+
+
+@EACH
+def test_the_senders_retransmits_and_round_trip_go_with_the_receivers_seconds(version: str) -> None:
+    for name in ("tcp-p2", "reverse-p2"):
+        counted = [i for i in trial(version, name).intervals if i.counted]
+        assert all(i.rtt_ms and i.cwnd and i.retransmits is not None for i in counted), name
+
+
+@EACH
+def test_ports_of_the_clients_choice(version: str) -> None:
+    outcome = trial(version, "cport")
+    assert [f.local_port for f in outcome.flows] == [40001, 40002, 40003]
+    exp = replace(ASKED["cport"], client_port=50001)
+    other = verdict(exp, read(version, "cport", "server.txt"), read(version, "cport", "client.txt"))
+    assert other.fault == Fault.TOOL and "not those from 50001" in other.reason
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("name", "fault", "words"),
+    [
+        ("badbind", Fault.TOOL, "binding failed"),
+        ("badbindserver", Fault.TOOL, "binding failed"),
+        ("badopt", Fault.TOOL, "an option is unknown"),
+        ("synlost", Fault.PATH, "did not answer in time"),
+        ("serverkilled", Fault.TOOL, "control socket has closed unexpectedly"),
+        ("clientkilled", Fault.TOOL, "closed the connection"),
+        ("clientterm", Fault.TOOL, "the client has terminated"),
+        ("linkdown", Fault.PATH, "the transfer stalled: no byte after 2 s of 3 s"),
+        ("linkdown-reverse", Fault.PATH, "the transfer stalled: no byte after 2 s of 3 s"),
+    ],
+)
+def test_caused_failures(version: str, name: str, fault: Fault, words: str) -> None:
+    outcome = trial(version, name, watchdog=name.startswith("linkdown"))
+    assert (outcome.ok, outcome.fault) == (False, fault), outcome.reason
+    assert words in outcome.reason
+
+
+@BOTH
+def test_datagrams_that_stop_are_the_paths_fault(version: str) -> None:
+    outcome = trial(version, "udpdown", watchdog=version == "3.21")  # 3.12 gave up by itself
+    assert outcome.fault == Fault.PATH, outcome.reason
+
+
+@BOTH
+def test_a_path_that_comes_back_is_measured_with_its_gap(version: str) -> None:
+    outcome = trial(version, "flap")
+    assert outcome.ok, outcome.reason
+    counted = [i.bytes for i in outcome.intervals if i.counted]
+    assert min(counted) < 0.7 * max(counted)
+
+
+def test_commands_of_both_forms() -> None:
+    exp = replace(UDP, direction=R, client_port=40000, dscp=46, warmup=3, duration=10)
+    where = tools.layout(exp, HAVE, HAVE)
+    old = ToolVersions({"iperf3": "3.12"})
+    assert " ".join(tools.server_argv(exp, old, "10.0.0.2", 5301)) == "iperf3 -s -4 -B 10.0.0.2 -p 5301 -i 1 -J"
+    argv = " ".join(tools.client_argv(exp, HAVE, where, "fd00::1", "fd00::2", 5301))
+    assert argv == (
+        "iperf3 -c fd00::2 -6 -B fd00::1 -p 5301 -i 1 --json-stream -t 13 -P 2"
+        " -u -l 1400 -b 20000000 -S 184 --cport 40000 -R"
+    )
+    assert (where.server, where.client, where.reverse_flag) == (End.FAR, End.NEAR, True)
+    duplex = replace(TCP, direction=D, window=300000)
+    argv = " ".join(tools.client_argv(duplex, old, tools.layout(duplex, old, old), "10.0.0.1", "10.0.0.2", 5301))
+    assert argv.endswith("-J -t 2 -P 1 -w 300000 --bidir")
+
+
+@pytest.mark.parametrize(
+    ("exp", "near", "words"),
+    [
+        (TCP, {}, "not installed at the near end"),
+        (TCP, {"iperf3": "3.9"}, "too old"),
+        (replace(TCP, protocol=Protocol.RR), {"iperf3": "3.12"}, "tcp and udp"),
+        (replace(UDP, udp_rate_bps=None), {"iperf3": "3.12"}, "needs a rate"),
+    ],
+)
+def test_what_cannot_be_done_says_why(exp: Experiment, near: dict[str, str], words: str) -> None:
+    with pytest.raises(Unavailable, match=words):
+        tools.layout(exp, ToolVersions(near), HAVE)
+
+
+def test_versions() -> None:
+    tool = tools.named("iperf3")
+    assert tool.version("iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.1") == "3.12"
+    assert tool.version("iperf 3.17.1 (cJSON 1.7.15)\n") == "3.17.1"
+    assert tool.version("iperf 3.21+ (cJSON 1.7.15)\n") == "3.21"
+    assert tool.version("iperf version 2.1.8 (12 August 2022) pthreads\n") == ""
+
+
+# --- what is told otherwise than it was asked
+
+
+def edited(change: Callable[[dict[str, Any]], None], kind: str, end: str = "server", name: str = "tcp-p2") -> Outcome:
+    """The verdict on 3.21's events of one kind changed at one end."""
+    texts = {e: read("3.21", name, f"{e}.txt") for e in ("server", "client")}
+    lines = []
+    for line in texts[end].splitlines():
+        event = json.loads(line)
+        if event["event"] == kind and event["data"]:
+            change(event["data"])
+        lines.append(json.dumps(event))
+    texts[end] = "\n".join(lines)
+    return verdict(ASKED[name], texts["server"], texts["client"], exit_codes=(0,))
+
+
+def test_figures_that_contradict_each_other_are_no_result() -> None:
+    def more(data: dict[str, Any]) -> None:
+        data["streams"][0]["bytes"] *= 2
+
+    outcome = edited(more, "interval")
+    assert outcome.fault == Fault.TOOL and "figures contradict" in outcome.reason
+
+    def both(data: dict[str, Any]) -> None:
+        data["streams"][0]["bytes"] *= 2
+        data["streams"][0]["bits_per_second"] *= 2
+
+    outcome = edited(both, "interval")
+    assert outcome.fault == Fault.TOOL and "its own total" in outcome.reason
+
+    def percent(data: dict[str, Any]) -> None:
+        for stream in data["streams"]:
+            stream["udp"]["lost_percent"] = 7.5
+
+    outcome = edited(percent, "end", name="udp-p2")
+    assert outcome.fault == Fault.TOOL and "percentage" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("protocol", "UDP"), ("num_streams", 4), ("omit", 3), ("reverse", 1), ("tos", 184)]
+)
+def test_another_test_than_the_one_asked_is_no_result(key: str, value: Any) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["test_start"][key] = value
+
+    outcome = edited(change, "start", "client")
+    assert outcome.fault == Fault.TOOL and f"{key} is {value}" in outcome.reason
+
+
+def test_a_wrong_address_a_missing_flow_and_a_second_test_are_no_result() -> None:
+    def address(data: dict[str, Any]) -> None:
+        for one in data["connected"]:
+            one["local_host"] = "10.91.0.9"
+
+    outcome = edited(address, "start", "client")
+    assert outcome.fault == Fault.TOOL and "10.91.0.9" in outcome.reason
+
+    def flow(data: dict[str, Any]) -> None:
+        del data["connected"][1]
+
+    assert edited(flow, "start").fault == Fault.TOOL
+    server, client = (read("3.21", "tcp-p2", f"{end}.txt") for end in ("server", "client"))
+    twice = verdict(ASKED["tcp-p2"], server + read("3.21", "window", "server.txt"), client, exit_codes=(0,))
+    assert twice.fault == Fault.TOOL, "another test ran into this one"
+
+
+def test_a_run_that_is_too_short_is_no_result() -> None:
+    server, client = (read("3.21", "tcp-p2", f"{end}.txt") for end in ("server", "client"))
+    outcome = verdict(replace(ASKED["tcp-p2"], duration=9), server, client, exit_codes=(0,))
+    assert outcome.fault == Fault.TOOL and "of the 10 s asked" in outcome.reason
+
+
+def test_a_server_that_ended_by_itself_and_a_watchdog_are_no_result() -> None:
+    assert "ended by itself" in trial("3.21", "tcp-p2", server_exit=1).reason
+    assert "had to be ended" in trial("3.21", "tcp-p2", watchdog=True).reason
+
+
+# --- saved output, live lines
+
+
+@EACH
+def test_saved_output_of_either_end(version: str) -> None:
+    for end in ("server", "client"):
+        outcome = tools.parse_saved("iperf3", read(version, "tcp-p2", f"{end}.txt"), Demands(flows=2, seconds=2))
+        assert outcome.ok, outcome.reason
+        assert 300e6 < outcome.goodput_bps < 420e6
+    sender = tools.parse_saved("iperf3", read(version, "tcp-p2", "client.txt"))
+    assert any("sender's figures" in w for w in sender.warnings)
+    asked = Demands(flows=1, seconds=2, local="10.91.0.2", window=300000)
+    assert tools.parse_saved("iperf3", read(version, "window", "server.txt"), asked).ok
+    assert not tools.parse_saved("iperf3", read(version, "window", "server.txt"), Demands(window=100000)).ok
+    assert not tools.parse_saved("iperf3", read(version, "tcp-p2", "server.txt"), Demands(flows=3)).ok
+
+
+def test_two_runs_in_one_file_are_no_result() -> None:
+    for version in VERSIONS:
+        text = read(version, "tcp-p2", "server.txt") + read(version, "window", "server.txt")
+        outcome = tools.parse_saved("iperf3", text)
+        assert not outcome.ok and "2 runs" in outcome.reason
+
+
+@pytest.mark.parametrize("version", ["3.17.1", "3.21"])
+def test_seconds_come_while_it_runs_once_for_each_direction(version: str) -> None:
+    exp = ASKED["bidir-p2"]
+    where = tools.layout(exp, HAVE, HAVE)
+    for end, name in ((End.NEAR, "client"), (End.FAR, "server")):
+        live = tools.live_parser(exp, where, end)
+        shown = [i for line in read(version, "bidir-p2", f"{name}.txt").splitlines() for i in live.feed(line)]
+        assert live.complete
+        assert {i.direction for i in shown} == {R if end is End.NEAR else Direction.FORWARD}
+        assert [round(i.start) for i in shown[:2]] == [0, 1]
+        assert [i.counted for i in shown[:2]] == [False, True]
+        assert shown[1].bytes == sum(summed(version, "bidir-p2", f"{name}.txt", False))
+
+
+def test_one_text_at_the_end_tells_when_it_is_whole() -> None:
+    live = tools.live_parser(TCP, tools.layout(TCP, HAVE, HAVE), End.FAR)
+    lines = read("3.12", "tcp-p2", "server.txt").splitlines()
+    whole = lines.index("}")
+    assert [i for line in lines[:whole] for i in live.feed(line)] == [] and not live.complete
+    live.feed(lines[whole])
+    assert live.complete
+
+
+# --- damage
+
+
+@st.composite
+def damaged(draw: st.DrawFn, text: str, other: str) -> str:
+    """One of the things that happen to output: lines lost, doubled, swapped, cut; digits changed; files joined."""
+    lines = text.splitlines(keepends=True)
+    spots = st.integers(0, len(lines) - 1)
+    kind = draw(st.sampled_from(("cut", "drop", "repeat", "swap", "digit", "join", "merge")))
+    a, b = draw(spots), draw(spots)
+    if kind == "cut":
+        return text[: draw(st.integers(0, len(text)))]
+    if kind == "drop":
+        del lines[min(a, b) : max(a, b) + 1]
+    elif kind == "repeat":
+        lines.insert(b, lines[a])
+    elif kind == "swap":
+        lines[a], lines[b] = lines[b], lines[a]
+    elif kind == "merge":
+        lines[a] = lines[a][: draw(st.integers(0, len(lines[a])))] + lines[b]
+    elif kind == "join":
+        return text + other if draw(st.booleans()) else other + text
+    else:
+        digits = [m.start() for m in re.finditer(r"\d", text)]
+        at = draw(st.sampled_from(digits))
+        return text[:at] + draw(st.sampled_from("0123456789")) + text[at + 1 :]
+    return "".join(lines)
+
+
+@FEW
+@given(st.data())
+def test_a_damaged_trial_is_never_a_wrong_number(data: st.DataObject) -> None:
+    version, name = data.draw(st.sampled_from(VERSIONS)), data.draw(st.sampled_from(GOOD))
+    texts = {end: read(version, name, f"{end}.txt") for end in ("server", "client")}
+    end = data.draw(st.sampled_from(("server", "client")))
+    texts[end] = data.draw(damaged(texts[end], read(version, data.draw(st.sampled_from(GOOD)), f"{end}.txt")))
+    outcome, truth = verdict(ASKED[name], texts["server"], texts["client"], exit_codes=(0,)), trial(version, name)
+    assert outcome.ok or (outcome.reason and outcome.fault)
+    if outcome.ok:
+        assert outcome.by_direction == pytest.approx(truth.by_direction, rel=0.02)
+        assert (outcome.lost or 0) == pytest.approx(truth.lost or 0, abs=(truth.datagrams or 0) * 0.001)
+
+
+@FEW
+@given(st.data())
+def test_damaged_saved_output_is_never_a_wrong_number(data: st.DataObject) -> None:
+    version, name = data.draw(st.sampled_from(VERSIONS)), data.draw(st.sampled_from(GOOD))
+    end = data.draw(st.sampled_from(("server.txt", "client.txt")))
+    text = read(version, name, end)
+    truth = tools.parse_saved("iperf3", text)
+    assert truth.ok, truth.reason
+    outcome = tools.parse_saved("iperf3", data.draw(damaged(text, read(version, name, "server.txt"))))
+    assert outcome.ok or outcome.reason
+    if outcome.ok:
+        assert outcome.goodput_bps == pytest.approx(truth.goodput_bps, rel=0.02)
+
+
+@EACH
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("end", ["server.txt", "client.txt"])
+def test_a_line_lost_or_out_of_place_is_never_a_wrong_number(version: str, name: str, end: str) -> None:
+    lines = read(version, name, end).splitlines(keepends=True)
+    truth = tools.parse_saved("iperf3", "".join(lines)).goodput_bps
+    for at in range(len(lines)):
+        lost, swapped = lines[:at] + lines[at + 1 :], [*lines]
+        swapped[at], swapped[-1] = swapped[-1], swapped[at]
+        for text in ("".join(lost), "".join(swapped)):
+            outcome = tools.parse_saved("iperf3", text)
+            assert not outcome.ok or outcome.goodput_bps == pytest.approx(truth, rel=0.02), at
+
+
+@FEW
+@given(st.text(max_size=200) | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(repr))
+def test_noise_is_no_result(noise: str) -> None:
+    for text in (
+        noise,
+        '{"event":"interval","data":' + noise + "}",
+        '{"start":' + noise + "}",
+        "[" * 5000,
+        '{"a":' * 5000,
+    ):
+        outcome = tools.parse_saved("iperf3", text)
+        assert not outcome.ok and outcome.reason
+        live = tools.live_parser(TCP, tools.layout(TCP, HAVE, HAVE), End.FAR)
+        assert [i for line in text.splitlines() for i in live.feed(line)] == []

@@ -1,0 +1,270 @@
+"""iperf3's JSON, in one text or as a stream of events, to what each end said of its streams.
+
+A figure counts only where bytes, time and rate of its own entry agree; an entry that does not hold together is left
+out, and the second that is missing then speaks for itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from linkladder.model import Direction, Experiment, Protocol
+from linkladder.tools.streams import Connection, Output, Row, Stream
+
+LONGEST = 1e7  # seconds
+MOST = 1 << 60  # bytes of one entry
+LATENESS = 0.25  # seconds by which a busy end may close a second too late: its timer shares a thread with the sending
+Record = dict[str, Any]
+
+
+@dataclass
+class Report:
+    """All that one process printed."""
+
+    output: Output
+    errors: list[str] = field(default_factory=list)
+    runs: int = 0
+    start: Record = field(default_factory=dict)  # `test_start` of the run
+    system: str = ""  # "Linux" | "FreeBSD" | ""
+    streams: dict[int, Stream] = field(default_factory=dict)  # by socket
+    rows: dict[int, list[Row]] = field(default_factory=dict)
+    totals: dict[int, Row] = field(default_factory=dict)
+
+
+def parse(text: str, role: Literal["client", "server", ""] = "") -> Report:
+    report = Report(Output(role))
+    for kind, data in _events(text, report.output.foreign):
+        if kind == "start" and isinstance(data, dict):
+            _start(report, data)
+        elif kind == "interval" and isinstance(data, dict):
+            for entry in _list(data.get("streams")):
+                _interval(report, entry)
+        elif kind == "end" and isinstance(data, dict):
+            _end(report, data)
+        elif kind == "error" and isinstance(data, str):
+            report.errors.append(" ".join(data.split())[:500])
+    for number, stream in report.streams.items():
+        _settle(stream, report.rows.get(number, []), report.totals.get(number))
+    return report
+
+
+def _settle(stream: Stream, rows: list[Row], total: Row | None) -> None:
+    """The rows in order.  iperf3 leaves out seconds in which nothing moved before it is ended: the total tells."""
+    series = stream.tx if stream.only == "tx" else stream.rx
+    whole = total is not None and sum(row.bytes for row in rows) == total.bytes
+    before: Row | None = None
+    for row in rows:
+        if whole and before and row.start - before.end > 0.5:
+            series.add(replace(row, start=before.end, end=row.start, bytes=0, lost=None, datagrams=None))
+        series.add(row)
+        before = row
+    series.final = total if rows else None
+
+
+def _events(text: str, foreign: list[str]) -> Iterator[tuple[str, Any]]:
+    """(kind, data) of both forms; whatever is no JSON is foreign."""
+    decoder, at = json.JSONDecoder(parse_constant=lambda _: None), 0
+    while (at := text.find("{", at)) >= 0:
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            line_end = text.find("\n", at)
+            line_end = len(text) if line_end < 0 else line_end
+            foreign.append(text[at : min(line_end, at + 200)])
+            at = line_end
+            continue
+        if not isinstance(value, dict):
+            continue
+        if isinstance(value.get("event"), str):
+            yield value["event"], value.get("data")
+            continue
+        yield "start", value.get("start")
+        for interval in _list(value.get("intervals")):
+            yield "interval", interval
+        yield "end", value.get("end")
+        if "error" in value:
+            yield "error", value["error"]
+
+
+def _start(report: Report, data: Record) -> None:
+    output = report.output
+    connected = [c for c in _list(data.get("connected")) if isinstance(c, dict)]
+    if not connected:
+        return
+    report.runs += 1
+    report.start = data["test_start"] if isinstance(data.get("test_start"), dict) else {}
+    report.system = next((s for s in ("Linux", "FreeBSD") if str(data.get("system_info", "")).startswith(s)), "")
+    output.role = output.role or ("server" if "accepted_connection" in data else "client")
+    output.protocol = "udp" if report.start.get("protocol") == "UDP" else "tcp"
+    for one in connected:
+        number = _whole(one.get("socket"))
+        ports = _whole(one.get("local_port")), _whole(one.get("remote_port"))
+        if number is None or ports[0] is None or ports[1] is None:
+            continue
+        local, remote = (str(one.get(key, ""))[:80] for key in ("local_host", "remote_host"))
+        _stream(report, number, Connection(str(number), _bare(local), ports[0], _bare(remote), ports[1]))
+    asked = _whole(data.get("sock_bufsize"))
+    granted = [_whole(data.get(key)) for key in ("sndbuf_actual", "rcvbuf_actual")]
+    if asked and granted[0] is not None and granted[1] is not None:
+        output.window_asked, output.window = asked, min(granted[0], granted[1])
+
+
+def _stream(report: Report, number: int, connection: Connection) -> Stream:
+    stream = report.streams[number] = Stream(connection)
+    for series in (stream.rx, stream.tx):
+        series.lateness, series.summary = LATENESS, True
+    report.output.streams.append(stream)
+    return stream
+
+
+def _bare(address: str) -> str:
+    """Without its zone, and an IPv4 address that the system wrote as an IPv6 one as what it is."""
+    address = address.split("%")[0]
+    return address.removeprefix("::ffff:") if address.lower().startswith("::ffff:") and "." in address else address
+
+
+def _interval(report: Report, entry: Any) -> None:
+    if not isinstance(entry, dict) or entry.get("omitted"):
+        return
+    number = _whole(entry.get("socket"))
+    row = _row(entry, report.output.protocol == "udp")
+    if number is None:
+        report.output.foreign.append(json.dumps(entry)[:200])
+        return
+    stream = report.streams.get(number) or _stream(report, number, Connection(str(number), "", 0, "", 0))
+    stream.only = "tx" if entry.get("sender") is True else "rx"
+    if row is None:
+        stream.series(stream.only).conflict = "its figures contradict each other"
+        return
+    rows = report.rows.setdefault(number, [])
+    if not rows or row != rows[-1]:  # an error repeats the last one
+        rows.append(row)
+
+
+def _row(entry: Record, udp: bool) -> Row | None:
+    """One stream's figures of one span, if they hold together."""
+    start, end, rate = (_number(entry.get(key)) for key in ("start", "end", "bits_per_second"))
+    count = _whole(entry.get("bytes"))
+    if start is None or end is None or rate is None or count is None or not 0 <= end - start <= LONGEST or count > MOST:
+        return None
+    span = end - start
+    if span >= 0.01 and not _makes(count, rate, span):
+        return None
+    lost, packets = _whole(entry.get("lost_packets")), _whole(entry.get("packets"))
+    if udp and "lost_packets" in entry and not _agrees(lost, packets, entry.get("lost_percent")):
+        return None
+    jitter = _number(entry.get("jitter_ms"))
+    rtt, cwnd, again = (_whole(entry.get(key)) for key in ("rtt", "snd_cwnd", "retransmits"))
+    return Row(
+        str(entry.get("socket")),
+        False,
+        start,
+        end,
+        count,
+        True,
+        "udp" if udp else "plain",
+        again,
+        rtt / 1000 if rtt else None,
+        cwnd,
+        jitter,
+        lost,
+        packets,
+    )
+
+
+def _makes(count: int, rate: float | None, span: float) -> bool:
+    """Whether so many bytes in that time are that rate."""
+    if rate is None or span <= 0:
+        return False
+    return abs(count * 8 - rate * span) <= max(count * 8, rate * span) * (0.002 + 1e-4 / span) + 8
+
+
+def _agrees(lost: int | None, packets: int | None, percent: Any) -> bool:
+    """Whether a loss and its percentage tell the same."""
+    if lost is None or packets is None or lost > packets:
+        return False
+    told = _number(percent)
+    return told is None or packets == 0 or abs(told - 100 * lost / packets) <= 0.01
+
+
+def _end(report: Report, data: Record) -> None:
+    """The totals; of TCP there is a sender's and a receiver's, and the other end's is in the other end's own words."""
+    for entry in _list(data.get("streams")):
+        if not isinstance(entry, dict):
+            continue
+        for side in ("sender", "receiver", "udp"):
+            if isinstance(told := entry.get(side), dict):
+                _total(report, side, told)
+
+
+def _total(report: Report, side: str, told: Record) -> None:
+    number, end, count = _whole(told.get("socket")), _number(told.get("end")), _whole(told.get("bytes"))
+    rows = report.rows.get(number) if number is not None else None
+    if number is None or end is None or count is None or not rows:
+        return
+    stream = report.streams[number]
+    mine = stream.series(stream.only or "rx")
+    if abs(end - rows[-1].end) > LATENESS:
+        mine.conflict = mine.conflict or f"its seconds end at {rows[-1].end:.2f} s, its total at {end:.2f} s"
+    if side == "udp":
+        _udp_total(report, number, told, end)
+    elif (side == "sender") == (stream.only == "tx"):
+        if not _makes(count, _number(told.get("bits_per_second")), end):
+            mine.conflict = mine.conflict or "its total contradicts itself"
+        again = _whole(told.get("retransmits"))
+        report.totals[number] = Row(rows[0].flow, False, 0.0, end, count, True, "plain", again)
+
+
+def _udp_total(report: Report, number: int, told: Record, end: float) -> None:
+    """UDP tells the receiver's bytes only in sum over its flows: each flow's are those of its seconds."""
+    stream, rows = report.streams[number], report.rows[number]
+    sent = stream.only == "tx"
+    lost, packets = (_whole(told.get(key)) for key in ("lost_packets", "packets"))
+    if sent:
+        stream.sent = packets
+    elif not _agrees(lost, packets, told.get("lost_percent")):
+        stream.rx.conflict = "its loss and the percentage of it do not agree"
+    counted = sum(row.datagrams or 0 for row in rows)
+    if packets is None or abs(packets - counted) > 2 + packets * 0.001:
+        series = stream.tx if sent else stream.rx
+        series.conflict = series.conflict or f"its seconds have {counted} datagrams, its own total is {packets}"
+    report.totals[number] = Row(
+        rows[0].flow, False, 0.0, end, sum(row.bytes for row in rows), True, "udp",
+        jitter_ms=_number(told.get("jitter_ms")), lost=None if sent else lost, datagrams=packets,
+    )  # fmt: skip
+
+
+def disagreement(exp: Experiment, report: Report) -> str:
+    """What the tool says it did, where that is not what it was asked."""
+    start = report.start
+    if not start:
+        return ""
+    wanted = {
+        "protocol": "UDP" if exp.protocol == Protocol.UDP else "TCP",
+        "num_streams": exp.streams,
+        "omit": 0,
+        "reverse": int(exp.direction == Direction.REVERSE),
+        "tos": exp.dscp << 2,
+    }
+    if exp.protocol == Protocol.UDP and exp.write_size:
+        wanted["blksize"] = exp.write_size
+    wrong = [(key, start[key], value) for key, value in wanted.items() if start.get(key, value) != value]
+    return "; ".join(f"{key} is {found} and not {value}" for key, found, value in wrong)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
+
+
+def _number(value: Any) -> float | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        return None
+    return float(value) if 0 <= value <= 1e30 else None

@@ -1,0 +1,49 @@
+"""iperf3's events as they come; a text of one piece tells nothing before its end."""
+
+from __future__ import annotations
+
+from linkladder.model import Direction, End, Experiment, Interval
+from linkladder.tools.contract import Live
+from linkladder.tools.iperf3.events import LATENESS, parse
+from linkladder.tools.records import Layout
+from linkladder.tools.seconds import counted, together
+from linkladder.tools.streams import Output
+
+
+class Intervals(Live):
+    def __init__(self, exp: Experiment, where: Layout, end: End) -> None:
+        self._exp = exp
+        server = end == where.server
+        back = Direction.REVERSE if where.client == End.NEAR else Direction.FORWARD
+        to_server = Direction.FORWARD if where.client == End.NEAR else Direction.REVERSE
+        self._way = to_server if server else back
+        self._start = ""
+        self._reached = 0.0
+        self._ended = False
+
+    @property
+    def complete(self) -> bool:
+        return self._ended
+
+    def feed(self, line: str) -> list[Interval]:
+        line = line.rstrip()
+        if line == "}" or line.startswith('{"event":"end"'):
+            self._ended = True
+        elif line.startswith('{"event":"start"'):
+            self._start = line
+        elif line.startswith('{"event":"interval"') and self._start:
+            return self._seconds(parse(f"{self._start}\n{line}").output)
+        return []
+
+    def _seconds(self, output: Output) -> list[Interval]:
+        parts = []
+        for row in (row for stream in output.streams for row in stream.rx.rows):
+            if abs(row.start - self._reached) > LATENESS:
+                return []  # out of place: the verdict will say so
+            good = counted(self._exp, row.start, row.end, LATENESS)
+            more = {"lost": row.lost, "datagrams": row.datagrams} if row.lost is not None else {}
+            parts.append(Interval(row.start, row.end, row.bytes, self._way, good, jitter_ms=row.jitter_ms, **more))
+        if not parts:
+            return []
+        self._reached = parts[0].end
+        return together([[part] for part in parts], self._way)[:1]
