@@ -50,7 +50,13 @@ def until(world: LabWorld, wanted: dict[str, tuple[str, str]], seconds: float) -
 def started(world: LabWorld, duration: int = 8) -> mischief.Run:
     """A run whose settings are in force and whose client runs."""
     run = mischief.Run(world, mischief.plan_text(world, duration=duration, more=NINE))
-    until(world, INSIDE, 20)
+
+    def inside() -> bool | None:
+        if run.process.poll() is not None:
+            raise AssertionError(f"it ended: {run.process.communicate()} {[t.reason for t in run.trials()]}")
+        return now(world) == INSIDE or None
+
+    mischief.until(inside, 20, "the settings did not come into force")
     mischief.tool(world, "alpha", "-c")
     return run
 
