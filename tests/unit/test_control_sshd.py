@@ -40,3 +40,11 @@ def test_the_image_does_without() -> None:
     """FreeBSD 15.1 has that version: eight runs after a boot, nobody got in any more."""
     lines = SHIPPED.read_text().splitlines()
     assert not [line for line in lines if line.startswith("PerSourceMaxStartups")]
+
+
+def test_the_keys_that_start_an_agent_lie_with_the_state_that_they_belong_to(own_state: Path, tmp_path: Path) -> None:
+    """Whoever makes the configuration may have a state of its own."""
+    text = sshd.ensure_config(tmp_path / "beta", "linkladder", ("127.0.0.1",), 8622).read_text()
+    assert f'AuthorizedKeysFile "{tmp_path}/beta/sshd/authorized_keys"' in text
+    assert (tmp_path / "beta/sshd/authorized_keys").exists()
+    assert not (own_state / "sshd").exists()

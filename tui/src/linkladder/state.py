@@ -29,9 +29,9 @@ def measuring() -> Path:
     return _apart("LINKLADDER_MEASURING", MEASURING) or folder()
 
 
-def trusted() -> Path:
-    """The list of keys that may start an agent here, and no more; LINKLADDER_TRUSTED."""
-    return _apart("LINKLADDER_TRUSTED", TRUSTED) or ensure(folder() / "sshd")
+def trusted(base: Path | None = None) -> Path:
+    """The list of keys that may start an agent here, and no more; LINKLADDER_TRUSTED, else with the state in `base`."""
+    return _apart("LINKLADDER_TRUSTED", TRUSTED) or ensure((base or folder()) / "sshd")
 
 
 def _apart(name: str, appliances: Path) -> Path | None:

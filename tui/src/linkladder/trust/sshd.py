@@ -80,7 +80,7 @@ def ensure_config(
     folder = state.ensure(base / "sshd")
     addresses = [f"ListenAddress [{a}]:{port}" if ":" in a else f"ListenAddress {a}:{port}" for a in listen]
     lines = [*addresses, f"Port {port}", f"HostKey {_quoted(keys.host_key(base))}"]
-    lines += [*_keys_of(user), f"AllowUsers {user}"]
+    lines += [*_keys_of(user, base), f"AllowUsers {user}"]
     lines += [f"KexAlgorithms {exchanges()}"]
     lines += [f"PermitRootLogin {'forced-commands-only' if user == 'root' else 'no'}", f"PidFile {folder}/sshd.pid"]
     config = folder / "sshd_config"
@@ -99,9 +99,9 @@ def ensure_config(
     return config
 
 
-def _keys_of(user: str) -> list[str]:
+def _keys_of(user: str, base: Path) -> list[str]:
     """sshd takes a list from its owner alone; where that is not who logs in, it is shown the list by a program."""
-    path = state.trusted() / "authorized_keys"
+    path = state.trusted(base) / "authorized_keys"
     if not measurer.program():
         return [f"AuthorizedKeysFile {_quoted(path)}"]
     return ["AuthorizedKeysFile none", f"AuthorizedKeysCommand /bin/cat {path}", f"AuthorizedKeysCommandUser {user}"]
@@ -134,7 +134,7 @@ def write_authorized(base: Path) -> None:
         command = shlex.join([*words, "--peer", peer["name"]]).replace('"', '\\"')
         lines.append(f'restrict,command="{command}" {peer["user_key"]} {peer["name"]}\n')
     mode = 0o644 if measurer.program() else 0o600  # whoever an agent runs as looks into it
-    files.write(state.trusted() / "authorized_keys", "".join(lines), mode)
+    files.write(state.trusted(base) / "authorized_keys", "".join(lines), mode)
 
 
 def argv(config: Path) -> list[str]:
