@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from textual.app import App
 from textual.pilot import Pilot
 
-MEANT = 0.025  # seconds of CPU for a million empty rounds
 SIZES = [(80, 25), (120, 40)]
 
 
@@ -20,17 +17,6 @@ def seen(app: App) -> str:
                 strip = strip.apply_filter(line_filter, app.screen.background_colors[1])
         lines.append(strip.text.rstrip())
     return "\n".join(lines)
-
-
-def slowness() -> float:
-    """How many times slower than the machine that the limits in seconds are meant for; 1 for a faster one."""
-    took = []
-    for _ in range(5):
-        began = time.thread_time()
-        for _ in range(1_000_000):
-            pass
-        took.append(time.thread_time() - began)
-    return max(1.0, min(took) / MEANT)
 
 
 async def until(pilot: Pilot, words: str, seconds: float = 6.0) -> str:

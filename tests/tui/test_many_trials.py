@@ -1,48 +1,43 @@
-"""Ten thousand stored trials, in many runs or in one: Home, Link, Runs and Results are on the screen at once."""
+"""Ten thousand stored trials: what a place costs to open does not grow with them.  The time: tests/bench/opening.py."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import threading
-import time
 import zlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.pilot import Pilot
 
 import synth
-from helpers import seen, slowness, until
+from helpers import seen, until
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
-from linkladder.app.page import Page
-from linkladder.app.screens.home import HomeScreen
-from linkladder.app.screens.link import LinkScreen
-from linkladder.app.screens.results import ResultsScreen
-from linkladder.app.screens.runs import RunsScreen
+from linkladder.app.places import screen
 from linkladder.model import Protocol, RunState
-from linkladder.store import Store
-from linkladder.store.database import _dump
-from terminals import kept_waiting
+from linkladder.store import Store, database
 
 TRIALS = 10_000
-AIM = 0.2  # seconds, where nothing else is going on
-LOADED = 1.0  # seconds of CPU, of which a busy machine makes about twice what a quiet one needs
+NAMES = itertools.count()  # of runs that are stored within one second
 
 
-def filled(folder, runs: int) -> str:
-    """A store with that many runs, and ten thousand trials among them; the id of the last."""
+def filled(folder: Path, runs: int, trials: int = TRIALS) -> str:
+    """A store with that many runs, and that many trials among them; the id of the last."""
     store = Store(folder)
     store._db.execute("PRAGMA synchronous = OFF")
     top = synth.the_document().rungs[-1]
     one = next(e for e in top.experiments if e.parameters.protocol == Protocol.TCP)
-    asked = replace(one.parameters, repeats=TRIALS // runs)
+    asked = replace(one.parameters, repeats=trials // runs)
     plan = synth.the_plan()
     plan = replace(plan, rungs=(*plan.rungs[:-1], replace(plan.rungs[-1], experiments=(asked,))))
-    blob = zlib.compress(_dump(one.trials[0]).encode(), 3)
+    blob = zlib.compress(database._dump(one.trials[0]).encode(), 3)
     run = ""
     for _ in range(runs):
         run = store.begin(plan, "beta")
@@ -59,82 +54,144 @@ def filled(folder, runs: int) -> str:
 
 
 @pytest.fixture(autouse=True)
-def nothing_of_earlier_tests():
-    """What they have left in memory is not gone through while this one's time is taken; a console has none of it."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This many runs in one second would now and then draw the same name."""
+    monkeypatch.setattr("linkladder.store.database.secrets.token_hex", lambda _: f"{next(NAMES):04x}")
+
+
+def opened_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> LiveBackend:
+    """The real backend; its doctor has done with its rounds."""
+    monkeypatch.setenv("LINKLADDER_STATE", str(folder))
+    backend = LiveBackend("this screen")
+    monkeypatch.setattr(backend, "findings", tuple)
+    return backend
+
+
+def said_of(last: str, trials: int) -> dict[str, tuple[tuple[str, ...], str, str]]:
+    """Each place: what it is made of, an element that is there once it was filled, and its words."""
+    first = "reading 10000 trials" if trials == TRIALS else "Plan quick, begun"
+    return {
+        "Home": (("home",), "#last", f"{last}  plan quick, {trials} trials, 0 failed"),
+        "Home's menu": (("home",), "#steps", "> Open pairing"),
+        "Link": (("link",), "#climb", "[ Climb the ladder ]"),
+        "Runs": (("runs",), "#runs", "provisional"),
+        "Results": (("results", last), "#page", first),
+    }
+
+
+async def opened(app: LadderApp, about: tuple[str, ...], element: str, words: str) -> None:
+    """Go there, and wait until the words stand on the screen."""
+    place = screen(*about)
+    app.push_screen(place)
+    for _ in range(6000):
+        if app.screen is place and place.query(element) and words in seen(app):
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError(f"never saw {words!r} on\n{seen(app)}")
 
 
 @pytest.fixture
-def backend(monkeypatch):
-    """The real one; its doctor has done with its rounds."""
-    number = itertools.count()  # this many runs in one second would now and then draw the same name
-    monkeypatch.setattr("linkladder.store.database.secrets.token_hex", lambda _: f"{next(number):04x}")
-    made = LiveBackend("this screen")
-    monkeypatch.setattr(made, "findings", tuple)
-    return made
+def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """What is done, counted where it is done: statements and steps of the database, and styles that are put up."""
+    found: Counter[str] = Counter()
+    prepare, apply = Store._prepare, Stylesheet.apply
+    counting = threading.Lock()  # the database is asked in threads
+
+    def prepared(store: Store) -> None:
+        def count(what: str, by: int = 1) -> None:
+            with counting:
+                found[what] += by
+
+        store._db.set_trace_callback(lambda _: count("statements"))
+        store._db.set_progress_handler(lambda: count("steps", 10), 10)
+        prepare(store)
+
+    def applied(sheet: Stylesheet, *args: Any, **options: Any) -> None:
+        found["styles"] += 1
+        apply(sheet, *args, **options)
+
+    monkeypatch.setattr(Store, "_prepare", prepared)
+    monkeypatch.setattr(Stylesheet, "apply", applied)
+    yield found
 
 
-async def opened(app: LadderApp, screen: Page, ready: Callable[[Any], bool], words: str) -> tuple[float, float]:
-    """Seconds of a machine of its own, and CPU seconds, until the words stand on the screen."""
-    began, busy, drawn, late = time.perf_counter(), time.process_time(), time.thread_time(), kept_waiting()
-    app.push_screen(screen)
-    while app.screen is not screen or not ready(screen) or words not in seen(app):
-        await asyncio.sleep(0.005)
-        assert time.perf_counter() - began < 30, seen(app)
-    took = time.perf_counter() - began - max(0.0, kept_waiting() - late)
-    return max(time.thread_time() - drawn, took), time.process_time() - busy
-
-
-async def walked(backend: LiveBackend, runs: int, times: int) -> dict[str, tuple[float, float]]:
-    """The least that each place took; a machine that others slow down gets more tries, for they only add to it."""
-    last = filled(backend.folder, runs)
-    said = f"{last}  plan quick, {TRIALS // runs} trials, 0 failed"
-    first = "reading 10000 trials" if runs == 1 else "Plan quick, begun"
-    places = {
-        "Home": (HomeScreen, lambda home: home.view, said),
-        "Home's menu": (HomeScreen, lambda home: home.view, "> Open pairing"),
-        "Link": (LinkScreen, lambda link: link.query("#climb"), "[ Climb the ladder ]"),
-        "Runs": (RunsScreen, lambda list_of: list_of.found, "provisional"),
-        "Results": (lambda: ResultsScreen(last), lambda results: results.query("#page"), first),
-    }
-    app, took = LadderApp(backend), {}
+async def costs(
+    folder: Path, runs: int, trials: int, work: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Counter[str]]:
+    """What opening each place takes."""
+    folder.mkdir()
+    last = filled(folder, runs, trials)
+    took: dict[str, Counter[str]] = {}
+    app = LadderApp(opened_at(folder, monkeypatch))
     async with app.run_test(size=(80, 25)) as pilot:
-        assert "9.20 Gb/s  PASS (provisional)" in await until(pilot, "dc-link")
-        for name, (make, ready, words) in places.items():
-            found = []
-            once = first.startswith("reading") and name == "Results"
-            while not found or (len(found) < times and not once and min(found)[0] > AIM):
-                await pilot.pause(0.2)
-                found.append(await opened(app, make(), ready, words))
-            took[name] = min(wall for wall, _ in found), min(busy for _, busy in found)
-            if name == "Runs" and runs > 1:
-                await pilot.press("end", "up")
-                assert app.screen.query_one("#runs").cursor == runs - 2
-                assert "9.20 Gb/s  PASS (provisional)" in seen(app)
-        for name, (wall, busy) in took.items():
-            print(f"10,000 trials in {runs} runs: {name} after {wall * 1000:.0f} ms, {busy * 1000:.0f} ms of CPU")
-        await until(pilot, "[run]", 120)  # and all of it comes
+        await until(pilot, "9.20 Gb/s  PASS (provisional)".replace("  ", " "))
+        for name, (about, element, words) in said_of(last, trials // runs).items():
+            await idle(pilot, work)
+            work.clear()
+            await opened(app, about, element, words)
+            await idle(pilot, work)
+            took[name] = Counter(work)
+            app.back_home()
     return took
 
 
-@pytest.mark.parametrize("runs", [200, 1])
-async def test_ten_thousand_trials_cost_little(runs, backend):
-    """Reading and judging them all takes seconds; nothing that a person waits for may do that."""
-    for name, (_, busy) in (await walked(backend, runs, 1)).items():
-        assert busy < LOADED, name
+async def idle(pilot: Pilot[None], work: Counter[str]) -> None:
+    """Until nothing is done any more for what was asked last."""
+    before: Counter[str] = Counter()
+    while before != work:
+        before = Counter(work)
+        await pilot.pause(0.2)
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize("runs", [200, 1])
-async def test_ten_thousand_trials_open_at_once(runs, backend, record_property):
-    took = await walked(backend, runs, 10)
-    said = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, (seconds, _) in took.items())
-    record_property("figure", f"10,000 trials in {runs} run{'s' if runs > 1 else ''}: {said} (promised: 200 ms)")
-    for name in ("Home", "Home's menu", "Runs", "Results"):
-        assert took[name][0] < AIM * slowness(), name
+async def test_ten_times_the_runs_and_trials_cost_little_more(tmp_path, work, monkeypatch):
+    """Home looks at a few runs only; the list of runs has ten times as many lines, and no more than that to count."""
+    small = await costs(tmp_path / "small", 20, TRIALS // 10, work, monkeypatch)
+    large = await costs(tmp_path / "large", 200, TRIALS, work, monkeypatch)
+    for name, (before, after) in {name: (small[name], large[name]) for name in small}.items():
+        print(f"{name}: {dict(before)} with 1,000 trials in 20 runs, {dict(after)} with 10,000 in 200")
+        most = 3 if name in ("Home", "Home's menu", "Link") else 12
+        assert after["steps"] <= most * before["steps"], name
+        assert after["statements"] <= 1.5 * before["statements"], name
+        assert after["styles"] <= 1.5 * before["styles"], name
+
+
+async def test_ten_times_the_trials_of_a_run_cost_no_more_before_they_are_read(tmp_path, work, monkeypatch):
+    small = await costs(tmp_path / "small", 1, 1_000, work, monkeypatch)
+    large = await costs(tmp_path / "large", 1, 10_000, work, monkeypatch)
+    for name in ("Home", "Home's menu", "Link", "Runs"):
+        assert large[name]["statements"] <= 1.5 * small[name]["statements"], name
+        assert large[name]["steps"] <= 12 * small[name]["steps"], name
+        assert large[name]["styles"] <= 1.5 * small[name]["styles"], name
+
+
+async def test_a_long_run_says_first_what_is_known_and_then_comes_whole(tmp_path, monkeypatch):
+    folder = tmp_path / "long"
+    folder.mkdir()
+    last = filled(folder, 1)
+    backend, read = opened_at(folder, monkeypatch), threading.Event()
+    load: Callable[[str], Any] = backend.load
+    monkeypatch.setattr(backend, "load", lambda run: read.wait(60) and load(run))
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        app.open("results", last)
+        await until(pilot, "reading 10000 trials")
+        read.set()
+        await until(pilot, "[run]", 240)
+
+
+async def test_the_end_of_a_long_list_is_a_key_away(tmp_path, monkeypatch):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    filled(folder, 200)
+    app = LadderApp(opened_at(folder, monkeypatch))
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        app.open("runs")
+        await until(pilot, "200 runs")
+        await pilot.press("end", "up")
+        assert app.screen.query_one("#runs").cursor == 198
+        assert "9.20 Gb/s  PASS (provisional)" in seen(app)
 
 
 async def test_leaving_does_not_wait_for_a_long_run_to_be_read():

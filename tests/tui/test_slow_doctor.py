@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -91,9 +90,7 @@ async def test_leaving_does_not_wait_for_it():
     terminal = Terminal((sys.executable, "-c", PROGRAM))
     try:
         terminal.read(20, b"looking at this machine")
-        began = time.monotonic()
         terminal.type(b"q")
-        assert terminal.process.wait(15) == 0
-        assert time.monotonic() - began < 10
+        assert terminal.process.wait(30) == 0, "half as long as the doctor takes"
     finally:
         terminal.close()

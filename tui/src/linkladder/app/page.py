@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.await_remove import AwaitRemove
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import Worker
 
 from linkladder.app.error_handling import Guarded
+from linkladder.app.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
     from linkladder.app.services import ServicesApp
+
+
+SHORT = 20  # lines: half a window, as two consoles share one
 
 
 class TitleBar(Static):
@@ -41,7 +46,7 @@ class Page(Guarded, Screen[Any]):
     def compose(self) -> ComposeResult:
         yield TitleBar(self.title_line(), id="title", markup=False)
         yield from self.body()
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyLine()
 
     def body(self) -> ComposeResult:
         yield from ()
@@ -53,6 +58,12 @@ class Page(Guarded, Screen[Any]):
         self.query_one(TitleBar).update(text)
 
     _left = False
+    _resumed = False
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Textual goes on from here; of a place that was just put up the styles are right already."""
+        event.refresh_styles = event.refresh_styles and self._resumed
+        self._resumed = True
 
     def remove(self) -> AwaitRemove:
         """What was still being asked goes first: the answer would find a place that is half gone."""
@@ -66,6 +77,10 @@ class Page(Guarded, Screen[Any]):
         if self._left:
             worker.cancel()
         return worker
+
+    def on_resize(self) -> None:
+        """Textual's breakpoints would give a class to every height, and so put all styles up twice."""
+        self.set_class(self.size.height < SHORT, "-short")
 
     def action_back(self) -> None:
         if len(self.app.screen_stack) > 2:

@@ -273,23 +273,27 @@ class Store:
         """The newest first; each word of `contains` is looked for in id, plan, peer, state, verdict and reason."""
         words = [_like(word) for word in contains.split()]
         hay = "id||' '||plan_name||' '||peer||' '||state||' '||verdict||' '||reason"
+        wanted = (
+            f"FROM runs WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)}"
+            " ORDER BY started DESC, rowid DESC LIMIT ?"
+        )
+        given = (*(f"%{word}%" for word in words), limit)
         rows = self._db.execute(
-            "SELECT id, started, ended, state, plan_name, peer, verdict, reason FROM runs"
-            f" WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)}"
-            " ORDER BY started DESC, rowid DESC LIMIT ?",
-            (*(f"%{word}%" for word in words), limit),
+            f"SELECT id, started, ended, state, plan_name, peer, verdict, reason {wanted}", given
         ).fetchall()
+        of_these = f"WHERE run IN (SELECT id {wanted})"  # and of no others, however many trials those have
         counts: dict[str, tuple[int, int, dict[str, best_rate.Ranked]]] = {}
         for run, rung, weight, count, good, most in self._db.execute(
             "SELECT run, rung, weight, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
-            " FROM trials GROUP BY run, rung, weight"
+            f" FROM trials {of_these} GROUP BY run, rung, weight",
+            given,
         ):
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             best = best_rate.best((rungs.get(rung, best_rate.NONE), (weight, most)))
             counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
         verdicts: dict[str, dict[str, str]] = {}
         typical: dict[str, dict[str, float]] = {}
-        for run, rung, word, best in self._db.execute("SELECT run, name, verdict, best FROM rungs"):
+        for run, rung, word, best in self._db.execute(f"SELECT run, name, verdict, best FROM rungs {of_these}", given):
             if word:
                 verdicts.setdefault(run, {})[rung] = word
             if best:

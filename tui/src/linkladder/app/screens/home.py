@@ -84,7 +84,6 @@ the link, climb the ladder, read the report.
 
     def on_mount(self) -> None:
         self.query_one("#steps").focus()
-        self.look()
 
     def on_screen_resume(self) -> None:
         self.look()

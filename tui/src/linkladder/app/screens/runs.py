@@ -99,7 +99,7 @@ The rate is the best of the highest rung that was measured.
     def body(self) -> ComposeResult:
         with Horizontal(id="filter"):
             yield Static("Filter: ")
-            yield Input(placeholder="words to look for, then Enter", id="words", compact=True)
+            yield Input(placeholder="words to look for, then Enter", id="words")
         yield Static("", id="head", classes="heading", markup=False)
         yield Rows("runs")
         yield Static("", id="count", markup=False)

@@ -17,7 +17,7 @@ class Field(Horizontal):
 
     DEFAULT_CSS = """
     Field { height: 1; width: auto; }
-    Field > .label { width: auto; padding: 0 1 0 0; }
+    Field > .label { width: auto; }
     Field > .edge { width: 1; }
     Field > Input { border: none; height: 1; padding: 0; background: transparent; }
     Field > Input:focus { border: none; color: $block-cursor-foreground; background: $block-cursor-background; }
@@ -28,9 +28,8 @@ class Field(Horizontal):
         self._label, self._value, self._width, self._key, self._label_width = label, value, width, key, label_width
 
     def compose(self) -> ComposeResult:
-        yield Static(self._label.ljust(self._label_width), classes="label")
-        yield Static(r"\[", classes="edge")
-        box = Input(self._value, id=self._key, compact=True)
+        yield Static(f"{self._label.ljust(self._label_width)} [", classes="label", markup=False)
+        box = Input(self._value, id=self._key)
         box.styles.width = self._width
         yield box
         yield Static("]", classes="edge")

@@ -15,7 +15,7 @@ class Menu(OptionList):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Do it", key_display="Enter")]
 
     def __init__(self, key: str) -> None:
-        super().__init__(id=key, compact=True)
+        super().__init__(id=key)
 
     def on_focus(self) -> None:
         if self.highlighted is None and self.option_count:
