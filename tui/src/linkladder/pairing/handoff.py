@@ -33,18 +33,17 @@ async def serve(service: PairingService) -> AsyncIterator[None]:
             await writer.drain()
         writer.close()
 
-    path = _path()
+    path = await asyncio.to_thread(_free_path)  # in threads all that is a file: this loop draws a screen as well
     server = None
     with contextlib.suppress(OSError):  # a path too long for a socket: codes are typed at the window only
-        path.unlink(missing_ok=True)
         server = await asyncio.start_unix_server(answer, path)
-        os.chmod(path, 0o600)
+        await asyncio.to_thread(os.chmod, path, 0o600)
     try:
         yield
     finally:
         if server:
             server.close()
-            path.unlink(missing_ok=True)
+            await asyncio.to_thread(path.unlink, missing_ok=True)
 
 
 async def ask(typed: str) -> str | None:
@@ -74,6 +73,13 @@ async def _try(service: PairingService, typed: str) -> str:
     except LinkladderError as error:
         return error.title
     return "the code at this end is another one; it was refused"
+
+
+def _free_path() -> Path:
+    path = _path()
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+    return path
 
 
 def _path() -> Path:
