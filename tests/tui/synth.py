@@ -20,6 +20,7 @@ from linkladder.model import (
     HostSample,
     Interval,
     Nic,
+    NicCounters,
     Path,
     PathMtu,
     Plan,
@@ -104,12 +105,14 @@ def trial_result(exp, rung: RungName, repeat: int, number: int) -> TrialResult:
         )
         for s in range(length)
     )
+    moved = int(1.05 * sum(interval.bytes for interval in intervals))
     return trials.changed(
         base,
         goodput_bps=rate,
         by_direction={exp.direction.value: rate},
         intervals=intervals,
         cpu={"near": CpuUse(41.0, 78.0, 1.64), "far": CpuUse(48.0, 91.0, 1.92)},
+        nics={end: NicCounters("vmx0", rx_bytes=moved, tx_bytes=moved) for end in ("near", "far")},
     )
 
 
@@ -166,7 +169,7 @@ def the_document(failed: bool = False) -> Document:
         last = rungs[-1]
         rungs[-1] = replace(last, experiments=(*last.experiments[:-1], replace(last.experiments[-1], trials=(bad,))))
     info = RunInfo(
-        RUN, "2026-11-21T10:15:00+00:00", the_plan(), RunState.COMPLETE, "2026-11-21T10:18:00+00:00", "0.1.0",
+        RUN, "2026-11-21T10:15:00+00:00", the_plan(), RunState.COMPLETE, "2026-11-21T10:21:00+00:00", "0.1.0",
         {"near": HOST, "beta": replace(HOST, name="beta")}, ("rack 12, port 3",),
     )  # fmt: skip
     return Document(info, tuple(rungs))

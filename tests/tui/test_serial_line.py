@@ -8,7 +8,7 @@ from pathlib import Path
 
 LIVE = f"""
 import json, os, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
 from linkladder.app import terminal
 surface = terminal.survey(os.environ, "/dev/ttyu0")
 terminal.prepare(os.environ, surface)
