@@ -194,6 +194,52 @@ class Rfc6349:
     buffer_delay_percent: float | None = None
 
 
+class Answer(StrEnum):
+    """What pairs of trials say of a change: it made a difference, none that matters, or that cannot be told."""
+
+    DIFFERS = "differs"
+    SAME = "same"
+    UNDECIDED = "undecided"
+
+
+class Measured(StrEnum):
+    GOODPUT = "goodput"
+    TRANSACTIONS = "transactions"
+    SENDER_CORES = "sender cores"
+    RECEIVER_CORES = "receiver cores"
+    PER_CORE = "goodput per core"
+    LOADED_RTT = "loaded round trip"
+
+
+@dataclass(frozen=True)
+class ChangedFigure:
+    """One figure without the change and with it; ratios are after/before, their interval is at `confidence`."""
+
+    measured: Measured
+    answer: Answer
+    before: float  # median: bits a second, transactions a second, cores, ms
+    after: float
+    pairs: int
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float = 0.95
+    more_pairs: int | None = None  # undecided: about so many more would tell
+    outlier: int | None = None  # the pair, counted from 1, without which the answer would be another
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the settings of one experiment did against the same experiment without them."""
+
+    experiment: str  # Experiment.id
+    baseline: str
+    direction: str
+    pairs: int
+    void: int = 0  # pairs of which a trial failed
+    figures: tuple[ChangedFigure, ...] = ()
+
+
 @dataclass(frozen=True)
 class RungJudgement:
     rung: str
@@ -206,6 +252,7 @@ class RungJudgement:
     experiments: tuple[ExperimentJudgement, ...] = ()
     rfc6349: tuple[Rfc6349, ...] = ()
     follow_up: tuple[FollowUp, ...] = ()
+    changes: tuple[Change, ...] = ()  # what settings on loan did, measured in pairs
 
     @property
     def verdict(self) -> Verdict:

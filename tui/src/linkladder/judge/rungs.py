@@ -8,6 +8,7 @@ from linkladder import phrases, units
 from linkladder.judge import remedies
 from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import ceiling, rate_sold
+from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, concerns, once
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
@@ -26,6 +27,7 @@ from linkladder.model import (
     RungName,
     RungResult,
     RunState,
+    SettingKind,
 )
 from linkladder.verdicts import Cause, ExperimentJudgement, Judgement, LimiterKind, RungJudgement, Verdict
 
@@ -42,6 +44,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     """The rung's verdict in the light of the rungs below it; `contract` replaces the plan's."""
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
+    whole, rung = rung, as_it_is(rung)
     judged = _experiments(rung, deal, bounded)
     chosen = _chosen(judged)
     judged = tuple(dataclasses.replace(j, counts=_counts(j, rung, deal, chosen)) for j in judged)
@@ -55,6 +58,10 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
     verdict = weigh(verdict, concerns(rung, chosen, deal, document))
+    changed = changes(whole)
+    if changed:
+        told = tuple(phrases.change(phrases.settings(parameters(whole, c.experiment)), c) for c in changed)
+        verdict = dataclasses.replace(verdict, findings=(*told, *verdict.findings))
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
@@ -63,10 +70,28 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         best_experiment=best.experiment if best else "",
         by_direction={d: j.spread.median for d, j in chosen.items() if j.spread},
         limiter=weakest.limiter if weakest else None,
-        experiments=judged,
+        experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded),
         follow_up=follow_ups(rung, verdict, judged, chosen, deal),
+        changes=changed,
     )
+
+
+def as_it_is(rung: RungResult) -> RungResult:
+    """Without what was measured under settings on loan: the verdict is of the machines as they are."""
+    plain = tuple(e for e in rung.experiments if not e.parameters.settings)
+    return dataclasses.replace(rung, experiments=plain) if plain else rung
+
+
+def _on_loan(whole: RungResult, rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:
+    """Each experiment under settings on loan, against the ceiling of its own MTU; no verdict rests on it."""
+    lent = tuple(e for e in whole.experiments if e not in rung.experiments)
+    found: list[ExperimentJudgement] = []
+    for e in lent:
+        mtu = next((int(s.value) for s in e.parameters.settings if s.kind is SettingKind.MTU and len(s.ends) == 2), 0)
+        under = dataclasses.replace(deal, mtu=mtu) if mtu else deal
+        found += _experiments(dataclasses.replace(whole, experiments=(e,)), under, bounded)
+    return tuple(dataclasses.replace(j, counts=False) for j in found)
 
 
 def _experiments(rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:

@@ -68,6 +68,8 @@ class Experiment:
     client_port: int | None = None  # of the first stream, the others follow; None: the system's choice
     incompressible: bool = False  # netperf tcp: payload that no device on the way can make smaller
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
+    baseline: str = ""  # the id of the same experiment without its settings, with which it runs in pairs
+    begins: bool = False  # of the arms of a comparison the coin chose this one to begin
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
     way(direction)          'near to far'; files keep the words of linkladder.model ("forward", "reverse")
     arm(experiment)         'TCP, 4 streams, 800k window, near to far': everything that sets it apart from others
     window(bytes)           '800k', '8M', 'default': as a plan file writes it
+    settings(experiment)    'MTU 9000, TSO off at the near end'
+    change(said, change)    what a changed setting did, in a sentence
     outcome(experiment, t)  one line for what a trial came to
 
 Numbers and their units are linkladder.units'.
@@ -10,7 +12,8 @@ Numbers and their units are linkladder.units'.
 
 from __future__ import annotations
 
-from linkladder.phrases.arms import arm, arms_apart, special, streams, window
+from linkladder.phrases.arms import arm, arms_apart, settings, special, streams, window
+from linkladder.phrases.changes import change
 from linkladder.phrases.judgements import headed, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, outcome, reached
 from linkladder.phrases.ways import WAYS, way
@@ -19,10 +22,12 @@ __all__ = [
     "WAYS",
     "arm",
     "arms_apart",
+    "change",
     "checked",
     "headed",
     "outcome",
     "reached",
+    "settings",
     "short_list",
     "special",
     "streams",

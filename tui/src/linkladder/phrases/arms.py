@@ -70,10 +70,15 @@ def _more(p: Experiment) -> list[str]:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
         found.append(f"DSCP {p.dscp}")
-    found += [_setting(setting) for setting in p.settings]
+    found += [settings(p)] if p.settings else []
     if p.label:
         found.append(f'"{p.label}"')
     return found
+
+
+def settings(p: Experiment) -> str:
+    """'MTU 9000, TSO off at the near end'."""
+    return ", ".join(_setting(setting) for setting in p.settings)
 
 
 def _setting(one: Setting) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -37,13 +38,21 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         values["sizes"] = tools.default_mtus(contract.mtu)
     long_way = contract.expected_rtt_ms is not None and contract.expected_rtt_ms > 20 and rung == RungName.DC_LINK
     values.setdefault("warmup", 5.0 if long_way else 3.0)
-    made = []
+    compared = values.pop("baseline", False)
+    made: list[Experiment] = []
     for stream, window, session, rate, way in product(streams, windows, sessions, rates, ways):
         one = Experiment(
             id="", streams=stream, window=window, sessions=session, udp_rate_bps=rate, direction=way, **values
         )
-        made.append(replace(one, id=_name(one)))
+        made += _arms(one) if compared else [replace(one, id=_name(one))]
     return made
+
+
+def _arms(changed: Experiment) -> list[Experiment]:
+    """The experiment as the machine is, and with its settings; a coin says which of them begins."""
+    plain = replace(changed, settings=())
+    plain = replace(plain, id=f"{_name(plain)}-as-it-is", begins=random.random() < 0.5)
+    return [plain, replace(changed, id=_name(changed), baseline=plain.id, begins=not plain.begins)]
 
 
 def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
@@ -96,9 +105,22 @@ def measured(plan: Plan | Rung, stored: set[tuple[str, str, int]]) -> tuple[int,
 
 
 def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
-    """Trials in the order they run: what the path is before what it carries, repeats interleaved against drift."""
+    """Trials in the order they run: what the path is before what it carries, repeats interleaved against drift.
+
+    The arms of a comparison run side by side, every other time in the other order: A B, B A, A B ...
+    """
     first = sorted(rung.experiments, key=lambda e: FIRST.get(e.protocol, len(FIRST)))
+    groups = _compared(first)
     for repeat in range(max((e.repeats for e in first), default=0)):
-        for exp in first:
-            if repeat < exp.repeats:
-                yield exp, repeat
+        for arms in groups:
+            for exp in arms if repeat % 2 == 0 else reversed(arms):
+                if repeat < exp.repeats:
+                    yield exp, repeat
+
+
+def _compared(experiments: list[Experiment]) -> list[list[Experiment]]:
+    """Each experiment with those that are compared with it, the one that begins first."""
+    groups: dict[str, list[Experiment]] = {}
+    for exp in experiments:
+        groups.setdefault(exp.baseline or exp.id, []).append(exp)
+    return [sorted(arms, key=lambda e: not e.begins) for arms in groups.values()]

@@ -189,6 +189,7 @@ EXPERIMENT: dict[str, Check] = {
     "incompressible": flag,
     "settings": settings,
     "client_port": whole(10_000, 65_000),
+    "baseline": flag,
 }
 
-EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "dscp", "label", "settings"})
+EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "dscp", "label", "settings", "baseline"})

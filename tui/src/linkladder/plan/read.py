@@ -14,6 +14,8 @@ from linkladder.plan import fields
 from linkladder.plan.expand import multiply
 from linkladder.tools import TOOLS
 
+PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
+COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 BUILTIN = ("quick", "circuit", "ladder", "soak")
 MOVES = {
     RungName.LOCALHOST: "",
@@ -175,7 +177,18 @@ class Reader:
             self.fail("udp_rate", "experiment", "expected udp_rate or udp_percent for protocol udp", index)
         if "settings" in values and values.get("rungs") == [RungName.LOCALHOST]:
             self.fail("settings", "experiment", "expected on a rung with two ends, not on localhost", index)
+        if values.get("baseline"):
+            self.compared(values, index)
         for key in values:
             if key not in tool.keys[protocol] | fields.EVERY_TOOLS:
                 only = ", ".join(f"{t.name} {p}" for t in TOOLS.values() for p in t.protocols if key in t.keys[p])
                 self.fail(key, "experiment", f"has no meaning for {tool.name} {protocol}, only with {only}", index)
+
+    def compared(self, values: dict[str, Any], index: int) -> None:
+        """What a comparison with the machine as it is needs."""
+        if not values.get("settings"):
+            self.fail("baseline", "experiment", "expected beside settings, which it is compared without", index)
+        if values["protocol"] not in COMPARED:
+            self.fail("baseline", "experiment", f"expected with protocol {', '.join(COMPARED)}", index)
+        if values.setdefault("repeats", PAIRS) < LEAST_PAIRS:
+            self.fail("repeats", "experiment", f"expected at least {LEAST_PAIRS} pairs for a comparison", index)

@@ -1,0 +1,36 @@
+"""A change with a planted effect, measured in pairs between two real ends: found with the right sign, and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import mischief
+from linkladder import judge
+from linkladder.verdicts import Answer, Measured
+from test_failures import LabWorld
+from test_leases import nothing_is_left
+from world import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+    with Lab("llx").paired() as lab:
+        yield LabWorld(lab, tmp_path_factory.mktemp("changes"))
+
+
+def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: LabWorld) -> None:
+    more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
+    assert run.wait() == 0
+    nothing_is_left(world)
+    document = run.document()
+    rung = next(r for r in document.rungs if len(r.experiments) == 2)
+    (change,) = next(j for j in judge.judge_document(document).rungs if j.rung == rung.name).changes
+    assert (change.pairs, change.void) == (4, 0)
+    per_core = next(f for f in change.figures if f.measured is Measured.PER_CORE)
+    assert per_core.answer is Answer.DIFFERS
+    assert per_core.ratio is not None and per_core.ratio < 0.8

@@ -1,0 +1,125 @@
+"""A change measured in pairs beside the machine as it is: planned, ordered, answered, and kept out of the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import trials
+from linkladder import plan as plans
+from linkladder.judge import judge_rung
+from linkladder.judge.changes import changes
+from linkladder.model import CpuUse, Document, Experiment, ExperimentResult, Plan, RungName, RungResult, RunInfo
+from linkladder.verdicts import Answer, Measured, Verdict
+
+TABLE = """name = "p"
+[[experiment]]
+rungs = "dc-link"
+settings = [{kind = "mtu", value = 9000}]
+baseline = true
+"""
+WITHOUT = (940e6, 941e6, 939e6, 942e6, 940e6, 941e6)
+WITH = (985e6, 988e6, 984e6, 989e6, 986e6, 987e6)
+
+
+def read(more: str = "") -> plans.Plan:
+    return plans.read_plan(TABLE + more)
+
+
+def cores(used: float) -> dict[str, CpuUse]:
+    return {"near": CpuUse(used * 50, used * 100, used), "far": CpuUse(used * 50, used * 100, used)}
+
+
+def arm(exp: Experiment, rates: tuple[float, ...], used: float) -> ExperimentResult:
+    made = (
+        trials.trial(
+            f"{exp.id}-{n}", n, goodput_bps=bps, by_direction={"forward": bps}, cpu=cores(used * (1 + n / 100))
+        )
+        for n, bps in enumerate(rates)
+    )
+    return ExperimentResult(exp, tuple(made))
+
+
+def rung(without: tuple[float, ...] = WITHOUT, within: tuple[float, ...] = WITH, price: float = 1.0) -> RungResult:
+    a, b = read().rungs[0].experiments
+    return RungResult(RungName.DC_LINK, experiments=(arm(a, without, 0.4), arm(b, within, 0.4 * price)))
+
+
+def figures(result: RungResult) -> dict[Measured, Answer]:
+    (one,) = changes(result)
+    return {f.measured: f.answer for f in one.figures}
+
+
+def test_a_comparison_has_two_arms_and_six_pairs() -> None:
+    a, b = read().rungs[0].experiments
+    assert (a.settings, b.baseline, a.repeats, b.repeats) == ((), a.id, 6, 6)
+    assert a.begins != b.begins
+    assert a.id == "tcp-1s-default-forward-as-it-is"
+
+
+def test_the_coin_falls_either_way() -> None:
+    assert {read().rungs[0].experiments[0].begins for _ in range(64)} == {True, False}
+
+
+def test_the_arms_mirror_each_other() -> None:
+    made = read().rungs[0]
+    a, b = made.experiments
+    sequence = [exp.id for exp, _ in plans.order(made)]
+    first, second = (a.id, b.id) if a.begins else (b.id, a.id)
+    assert sequence == [first, second, second, first] * 3
+
+
+def test_other_experiments_keep_their_order() -> None:
+    made = read('[[experiment]]\nrungs = "dc-link"\nstreams = [2, 4]\nrepeats = 2\n').rungs[0]
+    others = [(exp.streams, repeat) for exp, repeat in plans.order(made) if exp.streams > 1]
+    assert others == [(2, 0), (4, 0), (2, 1), (4, 1)]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('name = "p"\n[[experiment]]\nrungs = "dc-link"\nbaseline = true\n', "expected beside settings"),
+        (TABLE + "repeats = 3\n", "at least 4 pairs"),
+        (TABLE + 'tool = "ping"\n', "has no meaning|expected with protocol"),
+    ],
+)
+def test_a_comparison_that_could_tell_nothing_is_refused(table: str, words: str) -> None:
+    with pytest.raises(plans.PlanError, match=words):
+        plans.read_plan(table)
+
+
+def test_a_gain_is_told_with_its_interval() -> None:
+    (one,) = changes(rung())
+    goodput = one.figures[0]
+    assert (goodput.measured, goodput.answer, one.pairs) == (Measured.GOODPUT, Answer.DIFFERS, 6)
+    assert goodput.ratio == pytest.approx(1.0492, abs=1e-3)
+    assert goodput.low is not None and goodput.high is not None and 1.04 < goodput.low < goodput.high < 1.06
+    assert figures(rung())[Measured.SENDER_CORES] is Answer.SAME
+
+
+def test_what_a_gain_costs_is_said_in_one_sentence() -> None:
+    document = Document(RunInfo("r", "2026-01-01", Plan("p", rungs=read().rungs)), (rung(price=1.5),))
+    said = judge_rung(document.rungs[0], document).judgement.findings[0]
+    assert said.startswith("MTU 9000, near to far, 6 pairs: throughput 940 Mb/s to 986 Mb/s, +4.9 %")
+    assert "gained in throughput is paid for in cores at the sender and cores at the receiver" in said
+
+
+def test_a_failed_trial_voids_its_pair_and_not_its_arm() -> None:
+    whole = rung()
+    a, b = whole.experiments
+    broken = (trials.changed(b.trials[0], ok=False), *b.trials[1:])
+    (one,) = changes(replace(whole, experiments=(a, replace(b, trials=broken))))
+    assert (one.pairs, one.void) == (5, 1)
+    assert one.figures[0].answer is Answer.DIFFERS
+
+
+def test_the_verdict_is_of_the_machine_as_it_is() -> None:
+    """A jumbo frame carries more than the contract's MTU allows: that is no impossible link."""
+    document = Document(RunInfo("r", "2026-01-01", Plan("p", rungs=read().rungs)), (rung(),))
+    with_change = judge_rung(document.rungs[0], document)
+    plain = replace(document.rungs[0], experiments=document.rungs[0].experiments[:1])
+    assert with_change.verdict is judge_rung(plain, replace(document, rungs=(plain,))).verdict
+    assert with_change.best_experiment == plain.experiments[0].parameters.id
+    (lent,) = [e for e in with_change.experiments if e.experiment == document.rungs[0].experiments[1].parameters.id]
+    assert not lent.counts and lent.judgement.verdict is not Verdict.IMPOSSIBLE

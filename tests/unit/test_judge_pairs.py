@@ -1,0 +1,137 @@
+"""One change measured in pairs: what is claimed, how often wrongly, and what is asked for when it cannot be told."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkladder import plan
+from linkladder.judge.pairs import Answer, PairAnswer, judge_pairs, signed_rank
+from linkladder.judge.student import inside, quantile
+from linkladder.model import Experiment, Rung, RungName
+
+RUNS = 1500
+
+
+def order(pairs: int, a_first: bool) -> str:
+    """The arms as a plan has them run."""
+    arms = (Experiment("A", repeats=pairs, begins=a_first), Experiment("B", repeats=pairs, baseline="A"))
+    arms = (arms[0], replace(arms[1], begins=not a_first))
+    return "".join(exp.id for exp, _ in plan.order(Rung(RungName.SAME_HOST, experiments=arms)))
+
+
+SEQUENCES = {(pairs, first): order(pairs, first) for pairs in (4, 6, 10) for first in (True, False)}
+
+
+def drawn(dice: random.Random, pairs: int, sigma: float, effect: float, drift: float, outliers: float) -> PairAnswer:
+    """An experiment on a machine that scatters, drifts and now and then stumbles."""
+    arms: dict[str, list[float]] = {"A": [], "B": []}
+    sequence = SEQUENCES[pairs, dice.random() < 0.5]
+    for index, arm in enumerate(sequence):
+        value = 1e9 * math.exp(dice.gauss(0, sigma)) * (1 + drift * index / (len(sequence) - 1))
+        if dice.random() < outliers:
+            value *= 1 - dice.uniform(0, 0.15)
+        arms[arm].append(value * (1 + effect) if arm == "B" else value)
+    return judge_pairs(arms["A"], arms["B"])
+
+
+def share(answer: Answer, pairs: int, sigma: float, effect: float = 0, drift: float = 0, outliers: float = 0) -> float:
+    dice = random.Random(f"{pairs} {sigma} {effect} {drift} {outliers}")
+    return sum(drawn(dice, pairs, sigma, effect, drift, outliers).answer == answer for _ in range(RUNS)) / RUNS
+
+
+@pytest.mark.parametrize("pairs", [4, 6, 10])
+@pytest.mark.parametrize(("drift", "outliers"), [(0, 0), (0.08, 0), (0, 0.1), (0.08, 0.1)])
+def test_no_change_is_called_one_in_at_most_one_of_twenty(pairs: int, drift: float, outliers: float) -> None:
+    assert share(Answer.DIFFERS, pairs, 0.02, drift=drift, outliers=outliers) <= 0.05
+
+
+@pytest.mark.parametrize(("pairs", "least"), [(4, 0.45), (6, 0.80), (10, 0.98)])
+def test_a_change_of_five_percent_is_found_in_a_drifting_machine(pairs: int, least: float) -> None:
+    assert share(Answer.DIFFERS, pairs, 0.02, effect=0.05, drift=0.08) >= least
+
+
+def test_a_change_that_matters_is_hardly_ever_called_the_same() -> None:
+    assert share(Answer.SAME, 6, 0.02, effect=0.05) <= 0.01
+
+
+def test_a_quiet_machine_gets_the_word_same() -> None:
+    assert share(Answer.SAME, 6, 0.005) >= 0.95
+
+
+def test_pairs_mirror_each_other_from_the_side_that_the_coin_chose() -> None:
+    assert order(4, a_first=True) == "ABBAABBA"
+    assert order(3, a_first=False) == "BAABBA"
+
+
+def test_too_few_pairs_ask_for_the_rest() -> None:
+    answer = judge_pairs([1.0] * 3, [2.0] * 3)
+    assert (answer.answer, answer.more_pairs) == (Answer.UNDECIDED, 1)
+
+
+def test_undecided_says_about_how_many_more_would_tell() -> None:
+    answer = judge_pairs([100, 100, 100, 100], [97, 105, 96, 104])
+    assert answer.answer == Answer.UNDECIDED
+    assert answer.more_pairs is not None and 15 <= answer.more_pairs <= 25  # (2 x 4.7 % / 2 %)^2 + 2 - 4
+
+
+def test_a_sure_but_tiny_change_is_the_same() -> None:
+    answer = judge_pairs([100.0] * 6, [100.9, 101.0, 101.1, 101.0, 100.9, 101.1])
+    assert answer.answer == Answer.SAME
+    assert answer.low is not None and answer.low > 1
+
+
+def test_more_answers_from_one_experiment_are_each_harder_to_get() -> None:
+    a, b = [100.0] * 4, [102.0, 106.0, 103.0, 106.0]
+    assert judge_pairs(a, b).answer == Answer.DIFFERS
+    assert judge_pairs(a, b, comparisons=6).answer == Answer.UNDECIDED
+
+
+def test_one_stray_pair_that_decides_is_named() -> None:
+    answer = judge_pairs([100.0] * 12, [103, 104, 103, 102, 104, 103, 102, 40, 103, 105, 104, 103])
+    assert answer.outlier == 8  # the ranks are sure of a gain, which the mean cannot see
+    assert answer.answer == Answer.UNDECIDED
+
+
+def test_figures_of_nothing_are_no_figures() -> None:
+    assert judge_pairs([100.0, 0, 100, 100], [1.0, 1, 1, 1]).answer == Answer.UNDECIDED
+
+
+def test_halves_of_pairs_are_refused() -> None:
+    with pytest.raises(ValueError, match="no pairs"):
+        judge_pairs([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("confidence", "freedom", "expected"),
+    [(0.95, 1, 12.7062), (0.95, 5, 2.5706), (0.975, 5, 3.1634), (0.99, 9, 3.2498), (0.95, 30, 2.0423)],
+)
+def test_quantiles_are_those_of_the_printed_tables(confidence: float, freedom: int, expected: float) -> None:
+    assert quantile(confidence, freedom) == pytest.approx(expected, abs=5e-4)
+
+
+@given(st.floats(0.01, 30), st.integers(1, 40))
+def test_a_quantile_undoes_its_share(t: float, freedom: int) -> None:
+    confidence = inside(t, freedom)
+    if confidence < 0.99999:
+        assert quantile(confidence, freedom) == pytest.approx(t, rel=1e-3)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1, max_size=9))
+def test_the_signed_rank_is_that_of_counting_every_sign_pattern(values: list[int]) -> None:
+    sizes = sorted(abs(v) for v in values if v)
+    ranks = [sum(i + 1 for i, s in enumerate(sizes) if s == size) / sizes.count(size) for size in sizes]
+    by_size = dict(zip(sizes, ranks, strict=True))
+    positive = sum(by_size[v] for v in values if v > 0)
+    sums = [
+        sum(r for r, sign in zip(ranks, signs, strict=True) if sign) for signs in product((0, 1), repeat=len(ranks))
+    ]
+    extreme = min(positive, sum(ranks) - positive)
+    expected = min(1.0, 2 * sum(s <= extreme + 1e-9 for s in sums) / len(sums))
+    assert signed_rank(values) == pytest.approx(expected)

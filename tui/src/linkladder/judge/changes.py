@@ -1,0 +1,90 @@
+"""What a changed setting did: each figure of the changed arm against the arm without the change, pair by pair.
+
+Evidence: trials of one repeat of both arms make a pair; a failed one voids its pair.  Figures that an end did not tell,
+and those of nothing, are left out.  One answer is given for each changed arm and way, and each is held to the stricter
+bar that so many answers need.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.pairs import judge_pairs
+from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult, TrialResult
+from linkladder.verdicts import Change, ChangedFigure, Measured
+
+PRIMARY = 2  # figures that are claimed side by side: what was carried, and the cores that it took
+
+Figure = Callable[[TrialResult], float | None]
+
+
+def changes(rung: RungResult) -> tuple[Change, ...]:
+    """Every changed arm of the rung with its answers, in the order of the plan."""
+    by_id = {e.parameters.id: e for e in rung.experiments}
+    asked = [
+        (by_id[e.parameters.baseline], e, way)
+        for e in rung.experiments
+        if e.parameters.baseline in by_id
+        for way in ways(e.parameters)
+    ]
+    return tuple(_change(a, b, way, PRIMARY * len(asked)) for a, b, way in asked)
+
+
+def _change(a: ExperimentResult, b: ExperimentResult, way: Direction, comparisons: int) -> Change:
+    pairs, void = _pairs(a, b)
+    figures = []
+    for measured, figure in _figures(b.parameters, way):
+        both = [(x, y) for one, other in pairs if (x := figure(one)) and (y := figure(other)) and x > 0 and y > 0]
+        if len(both) != len(pairs) or not both:
+            continue
+        left, right = [x for x, _ in both], [y for _, y in both]
+        found = judge_pairs(left, right, comparisons)
+        figures.append(
+            ChangedFigure(
+                measured,
+                found.answer,
+                statistics.median(left),
+                statistics.median(right),
+                found.pairs,
+                found.ratio,
+                found.low,
+                found.high,
+                found.confidence,
+                found.more_pairs,
+                found.outlier,
+            )
+        )
+    return Change(b.parameters.id, a.parameters.id, str(way), len(pairs), void, tuple(figures))
+
+
+def _pairs(a: ExperimentResult, b: ExperimentResult) -> tuple[list[tuple[TrialResult, TrialResult]], int]:
+    """Trials of the same repeat that both are measurements, and how many pairs were lost."""
+    left, right = ({t.repeat: t for t in arm.trials} for arm in (a, b))
+    both = [(left[n], right[n]) for n in sorted(left.keys() & right.keys())]
+    good = [(x, y) for x, y in both if x.ok and y.ok]
+    return good, len(both) - len(good)
+
+
+def _figures(p: Experiment, way: Direction) -> list[tuple[Measured, Figure]]:
+    carried: tuple[Measured, Figure]
+    if p.protocol is Protocol.RR:
+        carried = (Measured.TRANSACTIONS, lambda t: t.transactions.rate if t.transactions else None)
+    else:
+        carried = (Measured.GOODPUT, lambda t: direction_bps(t, p, way))
+    return [
+        carried,
+        (Measured.SENDER_CORES, lambda t: cpu.cores_used if (cpu := t.sender(way).cpu) else None),
+        (Measured.RECEIVER_CORES, lambda t: cpu.cores_used if (cpu := t.receiver(way).cpu) else None),
+        (Measured.PER_CORE, lambda t: _per_core(t, way, carried[1])),
+        (Measured.LOADED_RTT, lambda t: t.rtt_under_load.p50_ms if t.rtt_under_load else None),
+    ]
+
+
+def _per_core(t: TrialResult, way: Direction, carried: Figure) -> float | None:
+    """What one core of either end carries, on the mean."""
+    here, there, rate = t.sender(way).cpu, t.receiver(way).cpu, carried(t)
+    if here is None or there is None or rate is None or here.cores_used + there.cores_used <= 0:
+        return None
+    return rate / (here.cores_used + there.cores_used)

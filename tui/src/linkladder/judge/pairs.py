@@ -1,0 +1,115 @@
+"""One change, measured with and without it in pairs: does it differ, is it the same, or can it not be told?
+
+The pairs are neighbours in time, and every other pair runs in the other order (A B, B A, A B ...), so a drift of the
+machine or the path cancels.  The logarithm of B/A of each pair is what is judged: by a paired t interval, and from
+eight pairs on by the exact signed-rank test beside it.  The number of pairs is fixed beforehand; looking after each
+pair and stopping at the first difference would claim one in six where there is none.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkladder.judge.student import quantile
+from linkladder.verdicts import Answer
+
+BAND = 0.02  # changes within 2 % do not matter
+LEAST_PAIRS = 4
+RANKED_PAIRS = 8  # below this the signed-rank test can hardly reach 5 %
+
+
+@dataclass(frozen=True)
+class PairAnswer:
+    """What the pairs of one figure say of B against A; ratios are B/A, so 1.05 is 5 % more."""
+
+    answer: Answer
+    pairs: int
+    ratio: float | None = None
+    low: float | None = None  # of the interval at `confidence`
+    high: float | None = None
+    confidence: float = 0.95
+    rank_p: float | None = None  # two-sided, exact; from eight pairs on
+    outlier: int | None = None  # the pair that alone makes t and ranks disagree, counted from 1
+    more_pairs: int | None = None  # undecided: about so many more would tell
+
+
+def judge_pairs(a: Sequence[float], b: Sequence[float], comparisons: int = 1, band: float = BAND) -> PairAnswer:
+    """B against A over pairs of neighbours; `comparisons` is how many answers are given from one experiment.
+
+    Needs at least four pairs, every figure above zero; else it is undecided.  "Differs" needs an interval on one side
+    of no change and an estimate beyond the band; "same" an interval within the band.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} figures of A and {len(b)} of B make no pairs")
+    confidence = 1 - 0.05 / max(1, comparisons)
+    if len(a) < LEAST_PAIRS:
+        return PairAnswer(Answer.UNDECIDED, len(a), confidence=confidence, more_pairs=LEAST_PAIRS - len(a))
+    if min(*a, *b) <= 0:
+        return PairAnswer(Answer.UNDECIDED, len(a), confidence=confidence)
+    logs = [math.log(y / x) for x, y in zip(a, b, strict=True)]
+    mean, deviation = statistics.fmean(logs), statistics.stdev(logs)
+    half = quantile(confidence, len(logs) - 1) * deviation / math.sqrt(len(logs))
+    low, high = mean - half, mean + half
+    p = signed_rank(logs) if len(logs) >= RANKED_PAIRS else None
+    by_t = low > 0 or high < 0
+    edge = math.log1p(band)
+    if by_t and abs(mean) > edge:
+        answer = Answer.DIFFERS
+    elif -edge <= low and high <= edge:
+        answer = Answer.SAME
+    else:
+        answer = Answer.UNDECIDED
+    more = _more_pairs(len(logs), deviation, edge) if answer == Answer.UNDECIDED else None
+    disagree = p is not None and by_t != (p < 1 - confidence)
+    return PairAnswer(
+        answer,
+        len(logs),
+        math.exp(mean),
+        math.exp(low),
+        math.exp(high),
+        confidence,
+        p,
+        _farthest(logs) if disagree else None,
+        more,
+    )
+
+
+def _more_pairs(have: int, deviation: float, edge: float) -> int:
+    """So many that the interval would be about as wide as the band."""
+    return max(1, math.ceil((2 * deviation / edge) ** 2) + 2 - have)
+
+
+def _farthest(logs: Sequence[float]) -> int:
+    middle = statistics.median(logs)
+    return max(range(len(logs)), key=lambda i: abs(logs[i] - middle)) + 1
+
+
+def signed_rank(values: Sequence[float]) -> float:
+    """The two-sided p of Wilcoxon's signed-rank test, exact for the ranks at hand; ties share their mean rank."""
+    moved = sorted((v for v in values if v != 0), key=abs)
+    if not moved:
+        return 1.0
+    doubled = _doubled_ranks([abs(v) for v in moved])
+    positive = sum(rank for rank, v in zip(doubled, moved, strict=True) if v > 0)
+    ways = {0: 1}  # sum of the positive ranks -> how many sign patterns have it
+    for rank in doubled:
+        after = dict(ways)
+        for total, count in ways.items():
+            after[total + rank] = after.get(total + rank, 0) + count
+        ways = after
+    extreme = min(positive, sum(doubled) - positive)
+    tail = sum(count for total, count in ways.items() if total <= extreme)
+    return min(1.0, tail / (1 << (len(moved) - 1)))
+
+
+def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
+    """Twice the rank of each of the sorted sizes, so that shared ranks stay whole numbers."""
+    ranks: list[int] = []
+    while len(ranks) < len(sizes):
+        first = len(ranks)
+        same = sum(1 for size in sizes[first:] if size == sizes[first])
+        ranks += [2 * first + same + 1] * same
+    return ranks
