@@ -203,27 +203,45 @@ def leases() -> object:
     return before, inside
 
 
-def a_killed_lease_is_put_back() -> object:
-    script = f"""
+HELD = """
 import asyncio, time
 from linkladder import settings
 async def main():
-    async with settings.Lease([settings.mtu({NIC!r}, 4000), settings.flag({NIC!r}, "rxcsum", False)]):
+    changes = [settings.mtu({nic!r}, 4000), settings.flag({nic!r}, "rxcsum", False)]
+    async with settings.Lease(changes, {undo}):
         print("held", flush=True)
         time.sleep(60)
 asyncio.run(main())
 """
-    before = now()
+
+
+def killed(undo: str) -> None:
+    """A process that holds a lease, killed."""
+    script = HELD.format(nic=NIC, undo=undo)
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert holder.stdout and holder.stdout.readline() == "held\n"
     assert asyncio.run(settings.recover()) == ()
     holder.kill()
     holder.wait()
+
+
+def a_killed_lease_is_put_back() -> object:
+    before = now()
+    killed("None")
     assert now() != before and settings.left_behind()
     done = asyncio.run(settings.recover())
     assert now() == before, (before, now())
     assert asyncio.run(settings.recover()) == ()
     return done
+
+
+def the_undo_puts_a_killed_lease_back() -> object:
+    before, began = now(), time.monotonic()
+    killed("settings.Undo(60)")
+    while now() != before or settings.left_behind():
+        assert time.monotonic() - began < 50, now()
+        time.sleep(0.2)
+    return f"{time.monotonic() - began:.1f} s"
 
 
 def a_setting_that_cannot_be_is_named() -> object:
@@ -287,6 +305,7 @@ for test in (
     a_child_dies_with_its_parent,
     leases,
     a_killed_lease_is_put_back,
+    the_undo_puts_a_killed_lease_back,
     a_setting_that_cannot_be_is_named,
     helper,
     examined,

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 from linkladder import host
 from linkladder.errors import EnvironmentFault
+from linkladder.host.programs import TOOLS_PATH as PATH
 from linkladder.priv.checks import LIMIT
 
 HELPER = "/usr/local/libexec/linkladder-priv"
 NARROW = "/usr/local/libexec/linkladder-measure"
-PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 PREFIX = "linkladder-priv: "
 LAST_WAIT = 2.0  # seconds for it to end what it started, and itself

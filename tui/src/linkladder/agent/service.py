@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from linkladder import __version__, host, privilege, settings, tools, wire
-from linkladder.agent.leases import Lending
+from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children
 from linkladder.agent.targets import Targets, owned

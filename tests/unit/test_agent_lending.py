@@ -8,7 +8,7 @@ import pytest
 
 from linkladder import host, wire
 from linkladder.agent import Service
-from linkladder.agent.leases import control_adapters
+from linkladder.agent.lending import control_adapters
 from linkladder.model import End, HostFacts, Nic, Setting, SettingKind
 
 ADDRESSES = {"192.0.2.1": "vmx1", "192.0.2.2": "vmx0", "192.0.2.3": "vmx0.98", "127.0.0.1": "lo0"}
