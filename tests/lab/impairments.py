@@ -1,23 +1,17 @@
-"""Paths with a known limit: what is put between two ends, its figures drawn at random, and the namespaces it takes."""
+"""Links with a known limit: what is put onto a lab's DC link or an appliance, its figures drawn at random."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import spaces
-import taken
-from linkladder.model import Contract
-
-A, B, MIDDLE = "llj-a", "llj-b", "llj-m"
-HERE = Path(__file__).parent
+from world import SITES, Lab, Link
 
 
 @dataclass(frozen=True)
@@ -32,15 +26,11 @@ class Impaired:
     burst: int = 0
     loss: float = 0.0
     drop_above: int | None = None  # packets longer than this vanish in the middle
-    delay_ms: float = 0.0  # one way, through the relay
+    delay_ms: float = 0.0  # one way
     window: int | None = None
-    starve: str = ""  # the end whose CPU a quota withholds
+    starve: str = ""  # the appliance whose CPU a quota withholds
     quota: float = 0.0  # its share of a core
     streams: int = 4
-
-    @property
-    def contract(self) -> Contract:
-        return Contract(port_bps=10e9, rate_bps=self.contract_bps)
 
 
 def draw(kind: str, rng: random.Random) -> Impaired:
@@ -95,168 +85,105 @@ def draw(kind: str, rng: random.Random) -> Impaired:
         return Impaired(kind, sold, drop_above=rng.randrange(1280, 1480), streams=streams)
     if kind in ("starved-sender", "starved-receiver"):
         # Receiving costs less than sending: a larger quota would not be the limit on a machine with other work.
-        end, least = ("near", (0.03, 0.10)) if kind == "starved-sender" else ("far", (0.01, 0.03))
+        end, least = ("alpha", (0.03, 0.10)) if kind == "starved-sender" else ("beta", (0.01, 0.03))
         return Impaired(kind, 1e9, starve=end, quota=rng.uniform(*least), streams=streams)
     raise ValueError(kind)
 
 
-# --- the path
+# --- the link
 
 
-@contextlib.contextmanager
-def path(p: Impaired) -> Iterator[tuple[str, str]]:
-    """The namespaces with the path between them, one at a time on a machine; yields the near and the far address."""
-    lock = taken.hold("llj")
-    relay = None
-    try:
-        down()
-        for ns in (A, B, MIDDLE):
-            run("ip", "netns", "add", ns)
-            inside(ns, "ip", "link", "set", "lo", "up")
-            # Where the host allows only others, reno does: what matters is that loss slows it, as it does FreeBSD's.
-            shell = "echo cubic > {0} || echo reno > {0}".format("/proc/sys/net/ipv4/tcp_congestion_control")
-            inside(ns, "sh", "-c", f"({shell}) 2>/dev/null")
-            for key, value in (
-                ("net/ipv4/tcp_no_metrics_save", "1"),
-                ("net/ipv4/ip_forward", "1"),
-            ):
-                inside(ns, "sh", "-c", f"echo {value} > /proc/sys/{key}")
-        if p.delay_ms:
-            relay = _relay(p)
-            yield "10.97.9.1", "10.97.9.2"
-        else:
-            _routed(p)
-            yield "10.97.1.1", "10.97.2.1"
-    finally:
-        if relay is not None:
-            assert relay.stdin is not None
-            relay.stdin.close()
-            relay.wait(5)
-        down()
-        os.close(lock)
-
-
-def _relay(p: Impaired) -> subprocess.Popen[str]:
-    argv = [sys.executable, str(HERE / "relay.py"), A, "10.97.9.1", B, "10.97.9.2", "--delay", str(p.delay_ms),
-            "--loss", str(p.loss), "--rate", str(p.contract_bps * 1500 / 1514), "--queue", "400000"]  # fmt: skip
-    relay = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert relay.stdout is not None
-    if relay.stdout.readline().strip() != "ready":
-        raise RuntimeError("the relay did not start")
-    return relay
-
-
-def _routed(p: Impaired) -> None:
-    for n, ns in ((1, A), (2, B)):
-        run(
-            "ip",
-            "link",
-            "add",
-            "e0",
-            "netns",
-            ns,
-            "type",
-            "veth",
-            "peer",
-            "name",
-            f"m{n}",
-            "netns",
-            MIDDLE,
-        )
-        inside(ns, "ip", "addr", "add", f"10.97.{n}.1/24", "dev", "e0")
+def put(lab: Lab, p: Impaired) -> None:
+    """The DC link is like this from now on."""
+    rate = p.rate or p.contract_bps
+    lab.impair(Link(rate, delay_ms=2 * p.delay_ms, loss=100 * p.loss))
+    limit = p.buffer or int(rate / 8 * 0.02)
+    for site in SITES:
+        port = f"d{site}"
         # One segment a packet, as on a wire: a drop must not take sixty-four kilobytes at once.
-        inside(ns, "ip", "link", "set", "e0", "up", "gso_max_segs", "1")
-        inside(MIDDLE, "ip", "addr", "add", f"10.97.{n}.254/24", "dev", f"m{n}")
-        inside(MIDDLE, "ip", "link", "set", f"m{n}", "up", "gso_max_segs", "1")
-        inside(ns, "ip", "route", "add", "default", "via", f"10.97.{n}.254")
-        rate = p.rate or p.contract_bps
-        limit = p.buffer or int(rate / 8 * 0.02)
-        inside(MIDDLE, "tc", "qdisc", "add", "dev", f"m{n}", "root", "tbf", "rate", f"{int(rate)}bit",
-               "burst", str(max(5000, int(rate / 8 / 250))), "limit", str(max(5000, limit)))  # fmt: skip
+        inside(lab, site, "ip", "link", "set", "dc0", "gso_max_segs", "1")
+        inside(lab, "net", "ip", "link", "set", port, "gso_max_segs", "1")
+        burst = str(max(5000, int(rate / 8 / 250)))
+        bucket = ["tbf", "rate", f"{int(rate)}bit", "burst", burst, "limit", str(max(5000, limit))]
+        inside(lab, "net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", *bucket)
     rules = []
     if p.police:
         # Every packet of the payload's way counts against one bucket; what is over it goes.
-        rules.append(
-            f"iifname m1 limit rate over {int(p.police / 8)} bytes/second burst {max(p.burst, 6000)} bytes drop"
-        )
+        burst = max(p.burst, 6000)
+        rules.append(f"iifname dalpha limit rate over {int(p.police / 8)} bytes/second burst {burst} bytes drop")
     if p.drop_above:
         rules.append(f"meta length > {p.drop_above} drop")
     if rules:
-        body = "; ".join(rules)
-        text = f"table ip llj {{ chain f {{ type filter hook forward priority 0; {body}; }}; }}"
-        inside(MIDDLE, "nft", text)
+        chain = f"chain f {{ type filter hook forward priority 0; {'; '.join(rules)}; }};"
+        inside(lab, "net", "nft", f"table ip limits {{ {chain} }}")
 
 
-def down() -> None:
-    """No namespace of ours, nor a process in one, is left."""
-    spaces.remove(A, B, MIDDLE)
+def inside(lab: Lab, site: str, *argv: str) -> None:
+    done = subprocess.run(["ip", "netns", "exec", lab.space(site), *argv], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(argv)}: {done.stderr.strip()}")
 
 
 # --- a quota of a core
 
 
-@contextlib.contextmanager
-def quota(p: Impaired, end: str) -> Iterator[Path | None]:
-    """A control group whose processes get only a share of a core; version 1 or 2, whichever is there."""
-    if p.starve != end:
-        yield None
-        return
-    old = Path("/sys/fs/cgroup/cpu")
-    group = (old if old.is_dir() else Path("/sys/fs/cgroup")) / f"llj-{end}"
-    group.mkdir(exist_ok=True)
-    period = 100_000
-    if old.is_dir():
-        (group / "cpu.cfs_period_us").write_text(str(period))
-        (group / "cpu.cfs_quota_us").write_text(str(int(period * p.quota)))
-    else:
-        (group / "cpu.max").write_text(f"{int(period * p.quota)} {period}")
-    try:
-        yield group
-    finally:
-        for _ in range(50):
+class Quota:
+    """A control group, version 1 or 2, whichever is there; what is in it gets a share of a core."""
+
+    PERIOD = 100_000  # microseconds
+    OLD = Path("/sys/fs/cgroup/cpu")
+
+    def __init__(self, name: str) -> None:
+        self._group = (self.OLD if self.OLD.is_dir() else Path("/sys/fs/cgroup")) / name
+        self._group.mkdir(exist_ok=True)
+
+    def take(self, pids: list[int], share: float) -> None:
+        self.allow(share)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                (self._group / "cgroup.procs").write_text(str(pid))
+
+    def allow(self, share: float | None) -> None:
+        """None is all of it."""
+        if self.OLD.is_dir():
+            (self._group / "cpu.cfs_period_us").write_text(str(self.PERIOD))
+            (self._group / "cpu.cfs_quota_us").write_text(str(int(self.PERIOD * share) if share else -1))
+        else:
+            (self._group / "cpu.max").write_text(f"{int(self.PERIOD * share) if share else 'max'} {self.PERIOD}")
+
+    def close(self) -> None:
+        for _ in range(100):
             with contextlib.suppress(OSError):
-                group.rmdir()
-                break
+                self._group.rmdir()
+                return
             time.sleep(0.1)
 
 
-def withheld(group: Path | None) -> float:
-    """Seconds that the quota has withheld so far."""
-    if group is None:
-        return 0.0
-    stat = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
-    return int(stat["throttled_time"]) / 1e9 if "throttled_time" in stat else int(stat["throttled_usec"]) / 1e6
+@contextlib.contextmanager
+def starving(lab: Lab, p: Impaired, run: subprocess.Popen[str]) -> Iterator[None]:
+    """While the run's TCP trial lasts, tool and linkladder of one appliance share what the quota leaves them.
+
+    As a hypervisor does it to a machine; not before, since an appliance that gets a hundredth of a core takes minutes
+    to start a trial.
+    """
+    if not p.starve:
+        yield
+        return
+    quota = Quota(f"{lab.prefix}-{p.starve}")
+    try:
+        while run.poll() is None and not _tools(lab, "alpha"):
+            time.sleep(0.05)
+        own = [pid for pid, line in spaces.processes(lab.space(p.starve)).items() if "linkladder" in line]
+        quota.take([*_tools(lab, p.starve), *own], p.quota)
+        while run.poll() is None and _tools(lab, "alpha"):
+            time.sleep(0.05)
+        quota.allow(None)
+        yield
+    finally:
+        quota.allow(None)
+        run.communicate()
+        quota.close()
 
 
-# --- plumbing
-
-
-def start(ns: str, core: int, group: Path | None, argv: Sequence[str]) -> subprocess.Popen[str]:
-    cores = sorted(os.sched_getaffinity(0))
-    # The group is entered first: inside the namespace /sys is another, without control groups.
-    enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
-    pin = ["taskset", "-c", str(cores[min(core, len(cores) - 1)])]
-    run_ = [
-        "sh",
-        "-c",
-        f'{enter}exec "$@"',
-        "sh",
-        *pin,
-        "ip",
-        "netns",
-        "exec",
-        ns,
-        *argv,
-    ]
-    return subprocess.Popen(run_, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def run(*argv: str, check: bool = True) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode and check:
-        raise RuntimeError(f"{' '.join(argv)}: {done.stderr.strip()}")
-    return done.stdout if not done.returncode else ""
-
-
-def inside(ns: str, *argv: str, check: bool = True) -> str:
-    return run("ip", "netns", "exec", ns, *argv, check=check)
+def _tools(lab: Lab, site: str) -> list[int]:
+    return [pid for pid, line in spaces.processes(lab.space(site)).items() if line.split()[0].endswith("iperf")]
