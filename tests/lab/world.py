@@ -58,6 +58,7 @@ class Lab:
     folder: Path = field(default_factory=lambda: safe_folder())
     left_out: list[str] = field(default_factory=list)
     patience: float = 900.0  # how long to wait for another lab of this name to go
+    firewall: bool = False  # as on the appliance
     two_users: bool = False  # agents and tools run as a user of their own, as on the appliance
     _lock: int | None = None
     _delay: Delay = field(init=False)
@@ -133,6 +134,8 @@ class Lab:
             self._own(self.folder / self.prefix / site)
             if self.two_users:
                 self._part(site)
+            if self.firewall:
+                self._in(site, "nft", "-f", str(TOP / "tests/lab/firewall.nft"))
 
     def down(self, forget: bool = False) -> None:
         """No process, namespace, interface or raised ceiling of this lab is left; its results are, unless forgotten."""
@@ -235,6 +238,7 @@ class Lab:
             "LINKLADDER_TOOLS_PATH": str(TOP / ".work" / "netperf" / "usr" / "bin"),
             "PATH": f"{TOP}/.venv/bin:{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin",
             **(self._apart(site) if self.two_users else {}),
+            **({"LINKLADDER_FIREWALL": "nft"} if self.firewall else {}),
             **(env or {}),
         }
         pairs = [f"{k}={v}" for k, v in settings.items()]
@@ -300,6 +304,7 @@ class Lab:
 
         base = {"LINKLADDER_CORES": self.cores(site), "LINKLADDER_TOOLS_PATH": str(TOP / ".work/netperf/usr/bin")}
         listen = (self.address(site, "control"),)
+        base |= {"LINKLADDER_FIREWALL": "nft"} if self.firewall else {}
         before = {name: os.environ.get(name) for name in self._apart(site)} if self.two_users else {}
         os.environ.update(self._apart(site) if self.two_users else {})
         try:

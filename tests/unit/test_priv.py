@@ -64,6 +64,7 @@ GOOD = {
         "10.0.0.2",
     ],
     "frames": [IFACE, "9000"],
+    "trial-open": [IFACE, "10.0.0.2"],
     "hostname": ["alpha.lab"],
     "ssh": ["key", "ssh-ed25519", KEY, "me@desk"],
 }

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from linkladder import __version__, host, privilege, settings, tools, wire
+from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children
@@ -34,6 +35,7 @@ class Service:
     def __init__(self, say: Callable[[wire.Event], None]) -> None:
         self.say = say
         self.targets = Targets()
+        self.firewall = Firewall()
         self.lending = Lending()
         self.children = Children(say)
         self.lock = Reservation()
@@ -54,6 +56,8 @@ class Service:
         with contextlib.suppress(wire.Refused):  # the journal keeps it, and the next reservation says so
             await self.lending.give_back()
         await self.children.close()
+        with contextlib.suppress(wire.Refused):
+            await self.firewall.close()
         self.lock.release()
 
     # --- who this is
@@ -97,6 +101,7 @@ class Service:
 
     async def do_release(self, _: wire.Release) -> None:
         self.targets.forget()
+        await self.firewall.close()
         await self.lending.give_back()
         self.lock.release()
 
@@ -121,6 +126,7 @@ class Service:
         self._own(request.address)
         self._held()
         await self.do_unlisten(wire.Unlisten())
+        await self.firewall.open(request.address, request.peer)
         key = bytes.fromhex(request.key)
         try:
             self.listener = await ProbeListener.open(
@@ -142,6 +148,7 @@ class Service:
         state, detail = await probe(request.local, request.remote, request.port, request.udp, key)
         if state == "open":
             self.targets.proved(request.remote)
+            await self.firewall.open(request.local, request.remote)
         return wire.ProbeReply(state, detail)
 
     # --- tools
@@ -183,12 +190,16 @@ class Service:
 
     async def do_stop(self, request: wire.Stop) -> wire.Finished:
         self._known(request.process)
-        return await self.children.stop(request.process, request.at_once)
+        finished = await self.children.stop(request.process, request.at_once)
+        if not self.children:
+            self.firewall.close_soon()
+        return finished
 
     async def do_cancel(self, _: wire.Cancel) -> None:
         await self.do_sampling(wire.Sampling(False))
         await self.do_unlisten(wire.Unlisten())
         await self.children.stop_all()
+        self.firewall.close_soon()
 
     async def _start(self, argv: Iterable[str], exp: Experiment, privileged: bool = False) -> Child:
         """A tool that ends after its time, whatever became of who asked for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkladder.priv import access, appliance, ping, sysctls
+from linkladder.priv import access, appliance, firewall, ping, sysctls
 from linkladder.priv.checks import LIMIT, Refused, cpus, exactly, interface, number, one_of, shown
 
 # A step is a command line, its program an absolute path, or a function that does the same without a process.
@@ -92,6 +92,8 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "sysctl": (MEASURE, _sysctl),
     "cpuset": (MEASURE, _cpuset),
     "ping": (MEASURE, _ping),
+    "trial-open": (MEASURE, firewall.open_steps),
+    "trial-close": (MEASURE, firewall.close_steps),
     "hostname": _operator(appliance.host_name_steps),
     "address": _operator(appliance.address_steps),
     "frames": _operator(appliance.frames_steps),

@@ -1,0 +1,61 @@
+"""The test ports are open to the peers of the trial under way, where this machine has a firewall of linkladder's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from linkladder import host, privilege, wire
+
+LINGER = 1.0  # seconds after a trial in which the next one may find the ports as they were
+
+
+class Firewall:
+    """What of it one agent asks for."""
+
+    def __init__(self) -> None:
+        self._wanted: frozenset[tuple[str, str]] = frozenset()
+        self._open: frozenset[tuple[str, str]] = frozenset()
+        self._one = asyncio.Lock()
+        self._closing: asyncio.Task[None] | None = None
+
+    async def open(self, own: str, peer: str) -> None:
+        """To the peer, on the interface of our address."""
+        if not active() or peer == own:
+            return
+        if self._closing:
+            self._closing.cancel()
+        self._wanted |= {(host.interface_of(own), peer)}
+        await self._apply()
+
+    def close_soon(self) -> None:
+        """The trial is over; another one may follow."""
+        if self._open:
+            if self._closing:
+                self._closing.cancel()
+            self._closing = asyncio.create_task(self._close_later())
+
+    async def close(self) -> None:
+        self._wanted = frozenset()
+        await self._apply()
+
+    async def _close_later(self) -> None:
+        await asyncio.sleep(LINGER)
+        self._closing = None  # from here on it is not called off
+        await self.close()
+
+    async def _apply(self) -> None:
+        async with self._one:
+            wanted = self._wanted
+            if wanted == self._open:
+                return
+            words = [word for pair in sorted(wanted) for word in pair]
+            done = await (privilege.run("trial-open", *words) if words else privilege.run("trial-close"))
+            if not done.ok:
+                raise wire.Refused(f"the firewall cannot be set for a trial: {done.reason}")
+            self._open = wanted
+
+
+def active() -> bool:
+    """FreeBSD's pf, or the rules that the lab has loaded."""
+    return os.path.exists("/dev/pf") if host.system() == "FreeBSD" else "LINKLADDER_FIREWALL" in os.environ
