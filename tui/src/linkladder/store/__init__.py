@@ -6,7 +6,8 @@ output is written and synced first, so that no row ever points at nothing.
 
 from __future__ import annotations
 
-from linkladder.store.database import CANCELLED, RunSummary, Store
+from linkladder.store.database import Store
 from linkladder.store.faults import StoreFault
+from linkladder.store.summary import CANCELLED, RunSummary
 
 __all__ = ["CANCELLED", "RunSummary", "Store", "StoreFault"]

@@ -10,7 +10,7 @@ import statistics
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any
@@ -37,29 +37,9 @@ from linkladder.model import (
 from linkladder.store import raw, recovery
 from linkladder.store.faults import StoreFault, explained, told
 from linkladder.store.schema import migrate
+from linkladder.store.summary import RunSummary
 
-CANCELLED = "it was cancelled"  # by a person, who then wants no offer to go on
 TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    id: str
-    started: str
-    ended: str
-    state: RunState
-    plan: str
-    peer: str
-    trials: int
-    failed: int
-    verdict: str = ""
-    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> one way: its best setting, or trial until judged
-    reason: str = ""  # why it ended early
-    verdicts: dict[str, str] = field(default_factory=dict)  # rung -> its verdict, in the words of the run's
-
-    @property
-    def cancelled(self) -> bool:
-        return self.state is RunState.INCOMPLETE and self.reason == CANCELLED
 
 
 class Store:
