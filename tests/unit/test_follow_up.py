@@ -96,7 +96,7 @@ def test_silence_asks_for_df_probes_and_then_names_hole_or_card() -> None:
     assert {(e.protocol, e.direction) for e in plan.rungs[0].experiments} == {(Protocol.DF, F), (Protocol.DF, R)}
     for seen, kind in (
         (PathMtu((576, 1280), (1500,), 1280, True), LimiterKind.PATH_MTU),
-        (PathMtu((576, 1500), (), 1500), LimiterKind.SENDER),
+        (PathMtu((576, 1500), (), 1500), LimiterKind.LARGE_SENDS),
     ):
         after = link(df(F, seen), df(R, seen), bps=0.0)
         found = judge_document(document(HOST, after)).rungs[-1].limiter

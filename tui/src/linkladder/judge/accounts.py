@@ -12,6 +12,7 @@ from datetime import datetime
 from linkladder import phrases, units
 from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.recount import recount
 from linkladder.model import Document, Experiment, ExperimentResult, Protocol, RungName, RungResult, TrialResult
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -47,7 +48,9 @@ def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) 
     for rule in (_evidence, _seconds, _flows, _clock, _datagrams):
         if said := rule(t, p):
             return said
-    return _counters(t, p, rung) or _outside(t, document)
+    if otherwise := recount(t, p, rung, document):
+        return Cause.RAW_OUTPUT, otherwise
+    return _counters(t, p, rung)
 
 
 def _evidence(t: TrialResult, p: Experiment) -> _Said | None:
@@ -136,16 +139,6 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult) -> _Said | None:
                 name = " and ".join(card.name for card in end.nics if card.name) or "the card"
                 said = f"{name} of the {end.name} end {what} {units.size(saw)}, the trial carried {units.size(moved)}"
                 return Cause.UNACCOUNTED, said
-    return None
-
-
-def _outside(t: TrialResult, document: Document) -> _Said | None:
-    """Whether it was measured within the run that it belongs to."""
-    began, ended, mine = (_moment(x) for x in (document.run.started, document.run.ended, t.started))
-    if mine is None or began is None:
-        return None
-    if mine < began - 3600 or (ended is not None and ended > began and mine > ended + 3600):
-        return Cause.CONTRADICTION, "it is dated outside of the run"
     return None
 
 

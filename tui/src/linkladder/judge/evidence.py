@@ -11,6 +11,7 @@ from linkladder.model import (
     Contract,
     CpuUse,
     Direction,
+    EndRecord,
     Experiment,
     Fault,
     Interval,
@@ -55,6 +56,10 @@ class Evidence:
     retransmits: int | None = None
     zero_windows: int = 0
     receiver_drops: int = 0
+    receiver_packets: int = 0
+    held: float | None = None  # share of the time that the receiver's window held the sender
+    steady: bool = False  # an autotuned window stood at the buffer that was granted
+    flows: int = 0
     idle: Rtt | None = None
     idle_ms: float | None = None
     loaded_ms: float | None = None
@@ -147,6 +152,10 @@ def gather(
         retransmits=retransmits,
         zero_windows=max(heard.zero_window_sent or 0, sent.zero_window_probes or 0),
         receiver_drops=receiver.carried.rx_drops,
+        receiver_packets=receiver.carried.rx_packets,
+        held=_held(sender),
+        steady=_steady(trial, direction, sender),
+        flows=sum(f.direction is direction for f in trial.flows),
         idle=idle,
         idle_ms=idle.p50_ms if idle and idle.p50_ms is not None else (idle.avg_ms if idle else None),
         loaded_ms=_loaded(trial, direction),
@@ -212,6 +221,23 @@ def _window(trial: TrialResult, experiment: Experiment, direction: Direction) ->
         return float(experiment.window), True
     seen = [i.cwnd for i in trial.intervals if i.counted and i.direction is direction and i.cwnd]
     return (float(statistics.median(seen)), False) if seen else (None, False)
+
+
+def _held(sender: EndRecord) -> float | None:
+    seen = sender.sockets
+    if seen is None or seen.t <= 0:
+        return None
+    known = [s.receiver_limited_ms for s in seen.sockets if s.receiver_limited_ms is not None]
+    return min(1.0, max(known) / (1000 * seen.t)) if known else None
+
+
+def _steady(trial: TrialResult, direction: Direction, sender: EndRecord) -> bool:
+    """Whether the congestion window stood still at the buffer's bound; anywhere else it follows what limits."""
+    seen = [i.cwnd for i in trial.intervals if i.counted and i.direction is direction and i.cwnd]
+    bounds = [s.send_buffer for s in (sender.sockets.sockets if sender.sockets else ()) if s.send_buffer]
+    if len(seen) < 3 or not bounds or max(seen) - min(seen) > 0.02 * max(seen):
+        return False
+    return statistics.median(seen) >= 0.45 * max(bounds)  # Linux counts its own bookkeeping in the buffer
 
 
 def _burst(trial: TrialResult, direction: Direction, plateau: tuple[float, ...]) -> float | None:

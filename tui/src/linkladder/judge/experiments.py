@@ -157,7 +157,6 @@ def _judge(
     findings = []
     if broken and usable:
         findings.append(f"{len(broken)} of {len(result.trials)} trials failed and are left out: {broken[0].reason}")
-        provisional = True
     fell = _fell(usable, p, direction) if bounded else ""
     if fell:
         findings.append(fell)
@@ -202,6 +201,8 @@ def _judge(
     if judged.verdict is Verdict.PASS and 2 * len(broken) >= len(result.trials):
         said = f"{judged.sentence} But only {len(usable)} of {len(result.trials)} trials were measured."
         return replace(judged, verdict=Verdict.CANNOT_JUDGE, sentence=said, reasons=(said,), cause=Cause.TRIALS_FAILED)
+    if broken and judged.verdict is Verdict.PASS:
+        judged = replace(judged, provisional=True)
     if fell and judged.verdict is not Verdict.PASS:
         return replace(judged, cause=Cause.LEVEL_FELL, sentence=f"{judged.sentence} {fell}")
     return judged

@@ -22,6 +22,11 @@ REAL_LOSS = 1e-4
 SOME_STALLS = 5  # closed windows in a trial; one or two happen at its end
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
 RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less means a queue that comes and goes
+HELD = 0.5  # of the time that a sender waited for the receiver's window
+ROOMY = 4.0  # times the rate: loss that would allow so much more does not limit it
+TRICKLE = 0.002  # of the ceiling: what crawls through where large sends vanish
+DROPS = 5e-4  # of the packets that a card must have dropped before it is named
+CLOSE = 85.0  # percent of a core from which a queue may be the end's own
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
 
 _Rule = Callable[[Evidence], Limiter | None]
@@ -64,22 +69,41 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
             (LimiterKind.PATH_MTU,),
             (f"DF probes of {', '.join(map(str, probed.failed))} bytes got no answer",),
         )
+    passes = probed is not None and not probed.black_hole and probed.mtu is not None
+    trickles = e.goodput <= TRICKLE * (e.ceiling or 0.0)
+    if passes and probed is not None and trickles and e.goodput > 0:
+        return Limiter(
+            LimiterKind.LARGE_SENDS,
+            f"Large sends that a card or a driver breaks: TCP trickles at {units.rate(e.goodput)}, though DF probes of "
+            f"{probed.mtu} bytes pass.",
+            (LimiterKind.LARGE_SENDS,),
+            (f"{units.rate(e.goodput)} arrived", f"packets of {probed.mtu} bytes pass"),
+            "The same trial with TSO off: if it runs then, the large sends are what the card or its driver breaks.",
+        )
     if e.goodput > 0:
         return None
-    if e.total_bytes < 20 * e.mss and probed is not None and not probed.black_hole and probed.mtu is not None:
+    if e.flows == 0:
         return Limiter(
-            LimiterKind.SENDER,
+            LimiterKind.UNKNOWN,
+            "Nothing arrived, and no connection is on record: the link or the far end was down, or a filter is on the "
+            "way.",
+            evidence=("no flow is on record",),
+        )
+    if e.total_bytes < 20 * e.mss and passes and probed is not None:
+        return Limiter(
+            LimiterKind.LARGE_SENDS,
             f"Large sends that a card or a driver breaks: the connection opened and then nothing arrived "
             f"({e.total_bytes} bytes in all), though DF probes of {probed.mtu} bytes pass.",
-            (LimiterKind.SENDER,),
+            (LimiterKind.LARGE_SENDS,),
             (f"{e.total_bytes} bytes arrived", f"packets of {probed.mtu} bytes pass"),
+            "The same trial with TSO off: if it runs then, the large sends are what the card or its driver breaks.",
         )
     if e.total_bytes < 20 * e.mss:
         return Limiter(
             LimiterKind.PATH_MTU,
             f"The connection opened and then nothing arrived ({e.total_bytes} bytes in all): a path MTU black hole, or "
             "large sends that a card or a driver breaks.",
-            (LimiterKind.PATH_MTU, LimiterKind.SENDER),
+            (LimiterKind.PATH_MTU, LimiterKind.LARGE_SENDS),
             (f"{e.total_bytes} bytes arrived",),
             "DF probes both ways tell a black hole; the same trial with TSO off tells broken large sends.",
         )
@@ -123,22 +147,50 @@ def _starved(e: Evidence) -> Limiter | None:
 
 
 def _window(e: Evidence) -> Limiter | None:
+    """A window limits where it stands at its bound for the counted seconds while nothing is lost.
+
+    Needs a bound: the buffer that was asked for, the one that the systems granted, or how long the receiver's window
+    held the sender.  A congestion window over a round trip is none: it always makes the rate, whatever limits.
+    """
     round_trip = e.loaded_ms or e.idle_ms
-    if e.window is None or not round_trip or ((e.loss or 0.0) > REAL_LOSS and _loss_explains(e, 0.5)):
+    if not round_trip or round_trip < 1.0 or _rising(e) or _lost_some(e):
+        return None
+    if e.held is not None and e.held >= HELD:
+        return _window_said(
+            e, f"the receiver's window held the sender for {e.held:.0%} of the time", round_trip, e.window
+        )
+    if e.window is None:
         return None
     allowed = e.window * 8 * e.streams / (round_trip / 1000)
     # The kernel may grant up to twice what was asked for, and counts bookkeeping in it.
-    low, high = (0.4, 2.2) if e.window_fixed else (0.75, 1.3)
-    if not low <= e.goodput / allowed <= high or round_trip < 1.0 or _rising(e):
+    if not 0.4 <= e.goodput / allowed <= 2.2:
         return None
+    if not e.window_fixed and not (e.steady and 0.75 <= e.goodput / allowed <= 1.3):
+        return None
+    with_streams = f"with {e.streams} stream{'s' if e.streams > 1 else ''}"
+    said = (
+        f"{units.size(e.window)} per stream over a round trip of {units.milliseconds(round_trip)} allows "
+        f"{units.rate(allowed)} {with_streams}, and {units.rate(e.goodput)} was reached without loss"
+    )
+    return _window_said(e, said, round_trip, e.window)
+
+
+def _window_said(e: Evidence, said: str, round_trip: float, window: float | None) -> Limiter:
     return Limiter(
         LimiterKind.WINDOW,
-        f"The window: {units.size(e.window)} per stream over a round trip of {units.milliseconds(round_trip)} allows "
-        f"{units.rate(allowed)} with {e.streams} stream{'s' if e.streams > 1 else ''}, and "
-        f"{units.rate(e.goodput)} was reached{'' if e.loss else ' without loss'}.",
+        f"The window: {said}.",
         (LimiterKind.WINDOW,),
-        (f"window {units.size(e.window)}", f"round trip {units.milliseconds(round_trip)}"),
+        (f"window {units.size(window)}", f"round trip {units.milliseconds(round_trip)}"),
     )
+
+
+def _lost_some(e: Evidence) -> bool:
+    """Whether so much was lost that it may be what holds the rate: then the window follows, and does not lead."""
+    if not e.loss or (e.retransmits or 0) < 3:
+        return False
+    round_trip = max(0.05, e.loaded_ms or e.idle_ms or 0.0)
+    possible = e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
+    return possible < ROOMY * e.goodput or not e.window_fixed
 
 
 def _rising(e: Evidence) -> bool:
@@ -166,6 +218,19 @@ def _queue(e: Evidence) -> Limiter | None:
         return None  # what a policer lets through in bursts waits behind it, though nothing is shaped
     held = e.rise_ms / 1000 * e.goodput / 8
     lost = f", {e.loss:.2%} of the segments lost" if e.loss and e.loss > SOME_LOSS else ", hardly any loss"
+    busiest = max(e.sender_busy or 0.0, e.receiver_busy or 0.0)
+    if busiest >= CLOSE and not _rate_shown(e):
+        # In a machine whose cores are that busy a standing queue is its own until something shows otherwise.
+        end = LimiterKind.SENDER if (e.sender_busy or 0.0) >= (e.receiver_busy or 0.0) else LimiterKind.RECEIVER
+        return Limiter(
+            LimiterKind.SHAPER,
+            f"A queue: under load the round trip rises from {units.milliseconds(e.idle_ms)} to "
+            f"{units.milliseconds(e.loaded_ms)} at {units.rate(e.goodput)}{lost}; a core of the {end} is "
+            f"{busiest:.0f} % busy, so that it may be its own.",
+            (LimiterKind.SHAPER, end),
+            (f"round trip {units.milliseconds(e.idle_ms)} idle, {units.milliseconds(e.loaded_ms)} under load",),
+            "Paced UDP just below this rate: if nothing of it is lost and pings stay quick, the queue is the path's.",
+        )
     return Limiter(
         LimiterKind.SHAPER,
         f"A shaper or queue: under load the round trip rises from {units.milliseconds(e.idle_ms)} to "
@@ -173,6 +238,12 @@ def _queue(e: Evidence) -> Limiter | None:
         (LimiterKind.SHAPER,),
         (f"round trip {units.milliseconds(e.idle_ms)} idle, {units.milliseconds(e.loaded_ms)} under load",),
     )
+
+
+def _rate_shown(e: Evidence) -> bool:
+    """Whether paced UDP met a rate above which the path takes no more."""
+    offers = sorted(e.paced, key=lambda p: p.offered_bps)
+    return len(offers) > 1 and offers[-1].loss > 0.01 and offers[0].loss < 0.2 * offers[-1].loss
 
 
 def _lossy(e: Evidence) -> Limiter | None:
@@ -285,8 +356,8 @@ def _busy(e: Evidence) -> Limiter | None:
     signs = []
     if e.zero_windows >= SOME_STALLS:
         signs.append(f"the receiver closed its window {e.zero_windows} times")
-    if e.receiver_drops:
-        signs.append(f"its card dropped {e.receiver_drops} packets")
+    if e.receiver_drops > DROPS * max(1, e.receiver_packets):
+        signs.append(f"its card dropped {e.receiver_drops} of {e.receiver_packets} packets")
     if receiver >= BUSY and (signs or receiver > sender + 2 or sender < BUSY):
         kind, end, busy = LimiterKind.RECEIVER, e.receiver, receiver
     elif sender >= BUSY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from linkladder.phrases import headed
+from linkladder.phrases import headed, opening
 from linkladder.verdicts import Cause, Concern, Judgement, Verdict
 
 # The worst of several verdicts is the first of these.
@@ -19,9 +19,9 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     grave = min((c for c in found if c.best), key=lambda c: GRAVITY.index(c.best or Verdict.PASS), default=None)
     excuse = next((c for c in found if c.excuses), None)
     if verdict is Verdict.FAIL and cause is Cause.SHORT and excuse is not None:
-        verdict, cause, text = Verdict.CANNOT_JUDGE, excuse.cause, f"{excuse.sentence} {text}"
+        verdict, cause, text = Verdict.CANNOT_JUDGE, excuse.cause, f"{excuse.sentence} {opening(text)}"
     if grave is not None and grave.best is not None and _worse(grave.best, verdict, cause):
-        keep = "" if grave.best is Verdict.FAIL else f" {text}"
+        keep = "" if grave.best is Verdict.FAIL else f" {opening(text)}"
         verdict, cause, text = grave.best, grave.cause, f"{grave.sentence}{keep}"
     unsure = any(c.provisional or c.best is Verdict.CANNOT_JUDGE for c in found)
     provisional = base.provisional or unsure

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from linkladder.phrases.arms import arm, arms_apart, settings, special, streams, window
 from linkladder.phrases.changes import change
-from linkladder.phrases.judgements import headed, short_list, verdict_word
+from linkladder.phrases.judgements import headed, opening, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, outcome, reached
 from linkladder.phrases.ways import WAYS, way
 
@@ -25,6 +25,7 @@ __all__ = [
     "change",
     "checked",
     "headed",
+    "opening",
     "outcome",
     "reached",
     "settings",

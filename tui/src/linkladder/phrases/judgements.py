@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkladder.model import RungName
 from linkladder.verdicts import Verdict
 
 
@@ -13,6 +14,11 @@ def verdict_word(verdict: Verdict, provisional: bool) -> str:
 def headed(verdict: Verdict, provisional: bool, text: str) -> str:
     """A judgement's sentence with the verdict's word before it."""
     return f"{verdict_word(verdict, provisional)}: {text}"
+
+
+def opening(text: str) -> str:
+    """As a sentence begins; the name of a rung stays as it is written."""
+    return text if text.partition(" ")[0].rstrip(":") in list(RungName) else text[:1].upper() + text[1:]
 
 
 def short_list(texts: list[str], most: int, what: str) -> list[str]:

@@ -23,7 +23,8 @@ def reached(p: Experiment, t: TrialResult) -> str:
         return f"{units.three(x.rate)} transactions/s{p99}"
     if p.protocol is Protocol.ECHO and t.rtt:
         r = t.rtt
-        known = (("least", r.min_ms), ("mean", r.avg_ms), ("median", r.p50_ms), ("for 95 of 100", r.p95_ms))
+        middle = ("median", r.p50_ms) if r.p50_ms is not None else ("mean", r.avg_ms)
+        known = (("least", r.min_ms), middle, ("for 95 of 100", r.p95_ms))
         figures = [f"{units.milliseconds(ms)} {word}" for word, ms in known if ms is not None]
         return ", ".join([*figures, f"{r.received} of {r.sent} answered"])
     if len(t.by_direction) > 1:

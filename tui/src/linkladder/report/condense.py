@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from linkladder.judge.recount import SHORTENED
 from linkladder.model import Command, Document, HostSample, Leg, TrialResult
 
 RAW_BUDGET = 500_000  # characters of tool output in one page
@@ -55,6 +56,4 @@ def _middle(text: str, keep: int) -> str:
     if len(text) <= keep:
         return text
     head, tail = text[: keep * 2 // 3], text[-(keep // 3) :]
-    return (
-        f"{head}\n[... {len(text) - len(head) - len(tail)} characters left out: the JSON document has them ...]\n{tail}"
-    )
+    return f"{head}\n[... {len(text) - len(head) - len(tail)} {SHORTENED} ...]\n{tail}"

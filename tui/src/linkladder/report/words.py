@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from datetime import UTC, datetime
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.model import End, ExperimentResult, HostFacts, RungName
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
@@ -49,8 +49,7 @@ def when(text: str) -> str:
 
 def sentence(judged: RungJudgement | DocumentJudgement) -> str:
     """The verdict's sentence without the word that stands above it."""
-    said = judged.sentence.removeprefix(str(judged.verdict)).removeprefix(" (provisional)").removeprefix(": ")
-    return said[:1].upper() + said[1:] if said[:4] not in ("dc-l", "same", "loca") else said
+    return phrases.opening(judged.judgement.text)
 
 
 def between(hosts: dict[str, HostFacts]) -> str:

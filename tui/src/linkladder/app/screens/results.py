@@ -18,7 +18,7 @@ from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Document, Evidence, Protocol, RungName, RungResult, RunState
 from linkladder.store import RunSummary
-from linkladder.verdicts import DocumentJudgement, RungJudgement
+from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 
 MANY = 200  # trials from which reading them takes long enough to say first what is known at once
 
@@ -89,8 +89,8 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append("\n\n")
         out.append_text(whereabouts(rung.evidence))
     if judged and not rung.unavailable:
-        above = judged.sentence  # and the evidence stands above as well
-        seen = [f for f in judged.judgement.findings if f not in above and not f.startswith("The evidence contra")]
+        evidence = {c.sentence for c in judged.judgement.concerns if c.cause is Cause.ELSEWHERE}  # it stands above
+        seen = [f for f in judged.judgement.findings if f not in evidence and f not in judged.sentence]
         lines = [*(f"Seen: {text}" for text in seen), *(f"To do: {text}" for text in judged.judgement.remedies)]
         out.append("\n\n" + "\n".join(lines) if lines else "")
     return out
@@ -111,7 +111,7 @@ def whereabouts(found: Evidence) -> Text:
 def sentence(judged: RungJudgement | DocumentJudgement) -> Text:
     """The verdict's word marked, then the rest of what the judge says; what limits has a line of its own."""
     word = verdict(str(judged.verdict), judged.provisional)
-    said = judged.sentence.removeprefix(word.plain).removeprefix(str(judged.verdict)).lstrip(":, ")
+    said = judged.judgement.text
     if isinstance(judged, RungJudgement) and judged.limiter:
         said = said.replace(judged.limiter.sentence, "").rstrip()
     return Text.assemble(word, ": ", said)

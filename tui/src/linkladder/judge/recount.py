@@ -1,0 +1,86 @@
+"""What the tools printed, read once more: a document's figures must be those of the output that it embeds.
+
+Needs the output of a trial's server and clients, whole.  Where it is not there (or was shortened for a page) nothing is
+said: the other rules hold the figures against seconds, clock and cards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from linkladder import phrases, tools, units
+from linkladder.judge.ceilings import measurement_error
+from linkladder.judge.evidence import direction_bps, ways
+from linkladder.model import Command, Document, Experiment, Outcome, Path, Protocol, RungResult, TrialResult
+
+SHORTENED = "characters left out: the JSON document has them"  # what stands in place of them
+AGREE = 0.02  # of a rate: what reading once more may differ
+LOST = 0.001  # of the datagrams
+
+
+def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
+    """Why the output does not bear out the figures; empty where it does, or is not there."""
+    loads = [leg for leg in t.legs if leg.role == "load"]
+    if len(loads) != 1:
+        return ""  # several paths at once: each leg would have to be asked by itself
+    leg = loads[0]
+    servers = [c for c in leg.commands if c.role == "server"]
+    clients = [c for c in leg.commands if c.role == "client"]
+    if not servers or not clients or not all(_whole(c) for c in (*servers, *clients)):
+        return ""
+    known = _versions(rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path, document)
+    if known is None:
+        return ""
+    first = next((i.start for i in t.intervals if i.counted), p.warmup)
+    # A long way takes a longer warm-up than was asked for.
+    asked = p if abs(first - p.warmup) < 1 else replace(p, warmup=float(round(first)))
+    try:
+        where = tools.layout(asked, *known)
+    except tools.Unavailable:
+        return ""
+    if where.client != clients[0].end:
+        return ""
+    said = _read(asked, where, (servers[0].output, ""), tuple((c.output, "") for c in clients), len(clients))
+    if not said.ok:
+        return f"the tools' own output is that of no measurement: {said.reason}"
+    return _compared(said, t, p)
+
+
+def _compared(said: Outcome, t: TrialResult, p: Experiment) -> str:
+    slack = AGREE + measurement_error(t, p)
+    for way in ways(p):
+        claimed = direction_bps(t, p, way)
+        printed = said.by_direction.get(str(way), said.goodput_bps if len(ways(p)) == 1 else 0.0)
+        if abs(claimed - printed) > slack * max(claimed, printed):
+            return (
+                f"{units.rate(claimed)} {phrases.way(way)} are claimed, but the tools' own output makes "
+                f"{units.rate(printed)}"
+            )
+    if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None and t.datagrams:
+        printed, claimed = said.lost / said.datagrams, (t.lost or 0) / t.datagrams
+        if abs(printed - claimed) > LOST:
+            return (
+                f"{claimed:.2%} of the datagrams are said to be lost, the tools' own output says {printed:.2%} of them"
+            )
+    return ""
+
+
+def _whole(command: Command) -> bool:
+    return bool(command.output.strip()) and SHORTENED not in command.output
+
+
+def _versions(path: Path, document: Document) -> tuple[tools.ToolVersions, tools.ToolVersions] | None:
+    hosts = document.run.hosts
+    near = hosts.get("near")
+    far = hosts.get(path.peer) if path.peer else near
+    if near is None or far is None or not near.tools or not far.tools:
+        return None
+    return tools.ToolVersions(near.tools, near.os or "Linux"), tools.ToolVersions(far.tools, far.os or "Linux")
+
+
+@lru_cache(maxsize=4096)
+def _read(
+    asked: Experiment, where: tools.Layout, server: tuple[str, str], clients: tuple[tuple[str, str], ...], count: int
+) -> Outcome:
+    return tools.finish(asked, where, server, clients, tools.Expectation(exit_codes=(0,) * count))
