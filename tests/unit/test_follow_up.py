@@ -65,7 +65,7 @@ def test_one_repeat_asks_for_more_of_the_same_and_nothing_else() -> None:
     assert [(e.id, e.repeats) for e in plan.rungs[0].experiments] == [("tcp-4s-forward", 5), ("tcp-4s-reverse", 5)]
     probes = tomllib.loads(text)["experiment"]
     assert {e["direction"] for e in probes if e.get("protocol") == "df"} == {"forward", "reverse"}
-    grown = plans.grown(made.run.plan, plan)
+    grown = plans.extended(made.run.plan, plan)
     assert [e.repeats for e in grown.rungs[-1].experiments] == [5, 5]
     assert [r.name for r in grown.rungs] == [r.name for r in made.run.plan.rungs]
     assert not asked(ladder(950e6))[0].rungs  # a firm PASS asks for nothing
@@ -112,7 +112,7 @@ def test_a_saturated_core_asks_for_more_streams(busy: tuple[float, float]) -> No
 def test_a_plan_never_shrinks() -> None:
     made = ladder(950e6, repeats=3)
     fewer = dataclasses.replace(made.run.plan, rungs=made.run.plan.rungs[:1])
-    assert plans.grown(made.run.plan, fewer) == made.run.plan
+    assert plans.extended(made.run.plan, fewer) == made.run.plan
 
 
 def test_a_strangers_label_stays_text_in_the_plan() -> None:

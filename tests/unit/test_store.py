@@ -159,7 +159,7 @@ def test_damaged_raw_output_does_not_hide_the_result(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from pathlib import Path
 from test_store import PLAN, trial, RungName
 from linkladder.store import Store
@@ -173,7 +173,8 @@ for repeat in range(100000):
 
 
 def test_kill_9_at_random_moments_loses_no_finished_trial(tmp_path: Path) -> None:
-    code = WRITER.format(tests=str(Path(__file__).parent))
+    here = Path(__file__).parent
+    code = WRITER.format(tests=[str(here), str(here.parent)])
     rng = random.Random(8622)
     for _ in range(50):
         process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)

@@ -11,7 +11,7 @@ from linkladder.store import Store
 def take_up(store: Store, run_id: str, plan: Plan) -> None:
     """Go on with a stored run; experiments that its plan had not are added to it, none are taken away."""
     before = store.load(run_id, output=False).run.plan
-    after = plans.grown(before, plan)
+    after = plans.extended(before, plan)
     store.resume(run_id)
     if after != before:
         store.replan(run_id, after)

@@ -188,7 +188,7 @@ class Engine:
         words, word = f"{asked}, then press Enter.", ""
         for last in (not asked, True):
             if asked:
-                word = await self._told(rung, words, word)
+                word = await self._operator_moves(rung, words, word)
             if not rung.path.peer:
                 raise PathUnknown("no peer is named for it; pair one, or name it with --peer")
             path, found = await self._look(rung, asked, word)
@@ -200,7 +200,7 @@ class Engine:
         self._emit(ev.EvidenceFound(rung.name, found))
         return path
 
-    async def _told(self, rung: Rung, words: str, before: str) -> str:
+    async def _operator_moves(self, rung: Rung, words: str, before: str) -> str:
         """Wait for the operator; what was answered and when."""
         self._emit(ev.WaitingForOperator(rung.name, words))
         if not await self.controls.operator():

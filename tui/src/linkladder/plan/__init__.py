@@ -9,7 +9,7 @@ from the link description that the operator entered once, `link.toml` in the sta
 from __future__ import annotations
 
 from linkladder.plan.expand import measured, order, seconds, trial_seconds, trials
-from linkladder.plan.extend import follow_up, follow_up_text, grown
+from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, save_link, with_link
 from linkladder.plan.read import BUILTIN, PlanError, builtin, builtin_text, read_plan, read_plan_file
 
@@ -19,9 +19,9 @@ __all__ = [
     "PlanError",
     "builtin",
     "builtin_text",
+    "extended",
     "follow_up",
     "follow_up_text",
-    "grown",
     "load_link",
     "measured",
     "order",

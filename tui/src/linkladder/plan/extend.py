@@ -44,7 +44,7 @@ def _setting(e: Experiment) -> Experiment:
     return replace(e, id="", repeats=0)
 
 
-def grown(plan: Plan, more: Plan) -> Plan:
+def extended(plan: Plan, more: Plan) -> Plan:
     """Never less than `plan`: what `more` has besides it, and more repeats of what both have."""
     known = {r.name: r for r in plan.rungs}
     for rung in more.rungs:

@@ -29,7 +29,7 @@ class Lease:
     async def acquire(self) -> tuple[str, ...]:
         """Make every change, or none: what was done before a failure is put back before it is told."""
         if self._held:
-            return self._told()
+            return self._changes_made()
         if not self._journal.lock():
             raise SettingsError("settings are changed already", "another lease holds them", "end that experiment first")
         try:
@@ -54,7 +54,7 @@ class Lease:
             except LinkladderError as second:
                 raise SettingsError(str(second.title), second.cause, second.hint) from error
             raise
-        return self._told()
+        return self._changes_made()
 
     async def renew(self) -> None:
         """SettingsError where it has run out: then everything has been put back already."""
@@ -91,7 +91,7 @@ class Lease:
             self._journal.clear()  # nothing has been changed yet
             raise
 
-    def _told(self) -> tuple[str, ...]:
+    def _changes_made(self) -> tuple[str, ...]:
         return tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in self._entries if e.new is not None)
 
 

@@ -35,7 +35,7 @@ from linkladder.model import (
     best_rate,
 )
 from linkladder.store import raw, recovery
-from linkladder.store.faults import StoreFault, explained, told
+from linkladder.store.faults import StoreFault, explained, with_causes
 from linkladder.store.schema import migrate
 from linkladder.store.summary import RunSummary
 
@@ -229,7 +229,7 @@ class Store:
                     (run_id, rung.name, _dump(rung.paths)),
                 )
 
-    @told
+    @with_causes
     def settle(self, going: Callable[[str], bool]) -> list[str]:
         """Mark runs that nobody measures any more as incomplete; the ids of those that were."""
         rows = self._db.execute("SELECT id FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()
@@ -248,7 +248,7 @@ class Store:
 
     # --- reading
 
-    @told
+    @with_causes
     def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
         """The newest first; each word of `contains` is looked for in id, plan, peer, state, verdict and reason."""
         words = [_like(word) for word in contains.split()]
@@ -292,7 +292,7 @@ class Store:
         with explained(self.folder):
             return {name: _load(HostFacts, facts, schema) for name, facts, schema, _ in self._db.execute(query)}
 
-    @told
+    @with_causes
     def find(self, run_id: str) -> str:
         """The full id for an id, an unambiguous beginning of one, or 'last'."""
         if run_id == "last":
@@ -311,7 +311,7 @@ class Store:
         with explained(self.folder):
             return self._document(run, output)
 
-    @told
+    @with_causes
     def done(self, run_id: str) -> set[tuple[str, str, int]]:
         """(rung, experiment, repeat) of the trials already stored, for a resumed run."""
         query = "SELECT rung, experiment, repeat FROM trials WHERE run = ?"

@@ -63,7 +63,7 @@ def _no_room(folder: Path) -> bool:
         return False
 
 
-def told(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+def with_causes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """A method whose errors are explained."""
 
     @wraps(method)
