@@ -34,3 +34,14 @@ def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: La
     per_core = next(f for f in change.figures if f.measured is Measured.PER_CORE)
     assert per_core.answer is Answer.DIFFERS
     assert per_core.ratio is not None and per_core.ratio < 0.8
+
+
+def test_what_the_machines_have_already_is_left_out_and_told_of(world: LabWorld) -> None:
+    more = 'settings = {kind = "mtu", value = 1500}\nbaseline = true\n'
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
+    assert run.wait() == 0
+    document = run.document()
+    assert not [t for r in document.rungs for e in r.experiments for t in e.trials]
+    said = " ".join(document.run.notes)
+    assert "mtu of sh0 at alpha is 1500 already" in said
+    assert "nothing is left to compare it with" in said

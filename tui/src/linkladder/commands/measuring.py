@@ -19,6 +19,7 @@ from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
+from linkladder.plan import BUILTIN
 from linkladder.report.text import clean
 from linkladder.run import lock, process
 from linkladder.run.session import LiveSession
@@ -31,7 +32,7 @@ LOOK = 0.25  # seconds between two looks at the log
 
 def add_parsers(commands: Any) -> None:
     run = commands.add_parser("run", help="climb the ladder and keep what it shows")
-    run.add_argument("--plan", default="quick", help="quick, circuit, ladder, soak or a plan file (default: quick)")
+    run.add_argument("--plan", default="quick", help=f"{', '.join(BUILTIN)} or a plan file (default: quick)")
     run.add_argument("--rung", action="append", choices=list(RungName), help="only this rung; may be repeated")
     run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")

@@ -14,6 +14,7 @@ from linkladder import judge, wire
 from linkladder import plan as plans
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.controls import Controls
+from linkladder.engine.left_out import left_out
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey
 from linkladder.engine.ports import ports
@@ -232,7 +233,10 @@ class Engine:
 
     async def _climb(self, rung: Rung, path: Path) -> None:
         done = self.store.done(self.run_id) if self._resumed else set()
-        todo = deque((e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done)
+        vain = await self._left_out(rung, path)
+        todo = deque(
+            (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in vain
+        )
         self._index += plans.trials(rung) - len(todo)
         last: tuple[Experiment, int] | None = None
         while todo or self.controls.again:
@@ -250,6 +254,18 @@ class Engine:
                 return
             await self._trial(rung, path, self._timed(rung, last[0]), last[1])
             self._index += not again
+
+    async def _left_out(self, rung: Rung, path: Path) -> dict[str, str]:
+        """Experiments whose settings would change nothing at these ends; each is told of, and why."""
+        if not any(e.settings for e in rung.experiments):
+            return {}
+        far = await self._reach(path.peer)
+        facts = {End.NEAR: await self.near.ask(wire.Facts()), End.FAR: await far.ask(wire.Facts())}
+        found = left_out(rung.experiments, path, facts)
+        for name, why in found.items():
+            self.store.note(self.run_id, f"{rung.name} {name}: left out: {why}")
+            self._emit(ev.Notice(f"{rung.name} {name}: left out: {why}"))
+        return found
 
     async def _pause(self, rung: Rung) -> None:
         if self.controls.pause_asked:

@@ -16,7 +16,7 @@ from linkladder.tools import TOOLS
 
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-BUILTIN = ("quick", "circuit", "ladder", "soak")
+BUILTIN = ("quick", "circuit", "ladder", "soak", "offload")
 MOVES = {
     RungName.LOCALHOST: "",
     RungName.SAME_HOST: "Put {peer} on the same host as this machine",
