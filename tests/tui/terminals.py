@@ -1,7 +1,8 @@
-"""A program on a pseudo-terminal of 80 x 25, with what it wrote."""
+"""A program on a pseudo-terminal of 80 x 25, with what it wrote and what it cost."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -13,9 +14,20 @@ import sys
 import termios
 import time
 from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
 
 CLEAN = ("TEXTUAL", "ESCDELAY", "NO_COLOR", "COLORTERM", "LC_", "LANG", "LINKLADDER", "COLUMNS", "LINES")
 LINKLADDER = (sys.executable, "-m", "linkladder")
+
+
+def kept_waiting(pid: int | str = "self") -> float:
+    """Seconds for which a process could have gone on, and the system let others run; unknown is none."""
+    with contextlib.suppress(OSError, IndexError):
+        tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[1]) for task in tasks) / 1e9
+    return 0.0
 
 
 class Terminal:
@@ -26,6 +38,7 @@ class Terminal:
         fcntl.ioctl(self.far, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.before = termios.tcgetattr(self.far)
         base = {k: v for k, v in os.environ.items() if not k.startswith(CLEAN)}
+        self.began = time.monotonic()
         self.process = subprocess.Popen(
             argv, stdin=self.far, stdout=self.far, stderr=self.far, start_new_session=True,
             env=base | {"TERM": "xterm", "LANG": "C.UTF-8"} | environ,
@@ -49,6 +62,14 @@ class Terminal:
 
     def type(self, keys: bytes) -> None:
         os.write(self.end, keys)
+
+    def cpu(self) -> float:
+        """Seconds that the program has taken so far."""
+        return sum(psutil.Process(self.process.pid).cpu_times()[:2])
+
+    def waited(self) -> float:
+        """Seconds for which it could have gone on, and the system let others run."""
+        return kept_waiting(self.process.pid)
 
     def hang_up(self) -> None:
         os.close(self.far)

@@ -28,7 +28,7 @@ def backend():
     made.host = replace(made.host, name=NEAR)
     made.peers = (PeerView(FAR, FARTHEST, True, 0.214, "SHA256:abc"),)
     rungs = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
-    made.described = Link(synth.CONTRACT, {r: Path("192.168.122.100", FARTHEST[1], FAR) for r in rungs})
+    made.described = Link(synth.CONTRACT, {r: (Path("192.168.122.100", FARTHEST[1], FAR),) for r in rungs})
     made.stored = {synth.RUN: (replace(synth.summary(), peer=FAR), synth.the_document())}
     return made
 

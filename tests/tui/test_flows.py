@@ -22,7 +22,7 @@ from terminals import Terminal
 
 PROGRAM = f"""
 import os, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
 os.ttyname = lambda _: sys.argv[1]
 import linkladder.app
 import synth

@@ -1,4 +1,4 @@
-"""Ten thousand stored trials: what a place costs to open does not grow with them.  The time: tests/bench/opening.py."""
+"""Ten thousand stored trials: what a place costs to open does not grow with them.  The time: tests/bench/run.sh."""
 
 from __future__ import annotations
 

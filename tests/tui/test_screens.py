@@ -109,7 +109,7 @@ async def test_link_says_what_is_wrong_and_saves_what_is_right():
         await until(pilot, "Plan < circuit,")
         await pilot.press("escape")
         await until(pilot, "Next step")
-        assert backend.described.paths["dc-link"].remote == "10.7.0.2"
+        assert backend.described.path("dc-link").remote == "10.7.0.2"
 
 
 async def test_pairing_refused_and_again():

@@ -78,7 +78,7 @@ def test_how_long_the_rest_of_a_key_may_be_under_way(tty, term, waits):
 
 CRASH = f"""
 import os, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
 from linkladder.app.main import LadderApp
 import synth
 app = LadderApp(synth.settled())

@@ -111,7 +111,7 @@ def test_the_rest_of_a_line_is_erased_unless_it_is_coloured():
 
 REPLAYED = f"""
 import os, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
 from linkladder.app import terminal
 surface = terminal.survey(os.environ, "/dev/ttyu0", sys.argv[1])
 terminal.prepare(os.environ, surface)

@@ -82,7 +82,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     LadderScreen #ends { height: auto; max-height: 6; }
     LadderScreen #figures { height: auto; }
     LadderScreen #ends Static { width: 1fr; text-wrap: nowrap; }
-    LadderScreen #so-far { height: auto; margin: 1 0; display: none; }
+    LadderScreen #so-far { height: auto; margin: 1 0; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
     LadderScreen #say { height: auto; max-height: 6; text-style: bold; }
     """
 
