@@ -195,3 +195,26 @@ def test_logs_are_trimmed_between_trials(tmp_path: Path) -> None:
     loop = loop.replace("/usr/sbin/newsyslog", "newsyslog")
     subprocess.run(["sh", "-c", loop], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, timeout=20)
     assert said.read_text().splitlines() == ["sleep 3600", "sleep 60", "sleep 60", "trimmed", "sleep 3600"]
+
+
+# What rc.d/routing and rc.d/netoptions set whenever they run, which is also after System > Addresses: the variable that
+# they ask, and what they make of each of its values.
+LAST_WORD = {
+    "net.inet.icmp.drop_redirect": ("icmp_drop_redirect", {"YES": "1", "NO": "0", "auto": "0"}, "auto"),
+    "net.inet.icmp.log_redirect": ("icmp_log_redirect", {"YES": "1", "NO": "0"}, "NO"),
+    "net.inet.icmp.bmcastecho": ("icmp_bmcastecho", {"YES": "1", "NO": "0"}, "NO"),
+    "net.inet.ip.forwarding": ("gateway_enable", {"YES": "1", "NO": "0"}, "NO"),
+    "net.inet6.ip6.forwarding": ("ipv6_gateway_enable", {"YES": "1", "NO": "0"}, "NO"),
+    "net.inet.ip.sourceroute": ("forward_sourceroute", {"YES": "1", "NO": "0"}, "NO"),
+    "net.inet.ip.accept_sourceroute": ("accept_sourceroute", {"YES": "1", "NO": "0"}, "NO"),
+    "net.link.ether.inet.proxyall": ("arpproxy_all", {"YES": "1", "NO": "0"}, "NO"),
+    "net.inet.tcp.rfc1323": ("tcp_extensions", {"YES": "1", "NO": "0"}, "YES"),
+    "net.inet.tcp.drop_synfin": ("tcp_drop_synfin", {"YES": "1", "NO": "0"}, "NO"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LAST_WORD.keys() & by_name().keys()))
+def test_no_rc_script_takes_a_shipped_setting_back(name: str) -> None:
+    variable, makes, unset = LAST_WORD[name]
+    asked = by_name().get(variable, unset)
+    assert makes[asked] == by_name()[name], f"{name} is {by_name()[name]} until {variable}={asked} has its say"

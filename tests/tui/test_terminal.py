@@ -121,8 +121,8 @@ def test_a_state_that_cannot_be_kept_is_said(opened):
 
 
 def test_every_verdict_has_its_colour():
-    """base.py writes the words down once more, to spare the first frame an import."""
-    from linkladder.app.page import STYLES
+    """widgets/verdict.py writes the words down once more, to spare the first frame an import."""
+    from linkladder.app.widgets.verdict import STYLES
     from linkladder.verdicts import Verdict
 
     assert set(STYLES) == {v.value for v in Verdict}

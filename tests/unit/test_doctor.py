@@ -100,6 +100,9 @@ def test_windows_cores_and_adapters_are_judged() -> None:
     single = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], rx_queues=1)))
     assert [f.state for f in doctor._adapters(single)] == [State.WARN]
     assert [f.state for f in doctor._adapters(replace(FACTS, nics=FACTS.nics[:1]))] == [State.BAD]
+    loose = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], carrier=False)))
+    (told,) = doctor._adapters(loose)
+    assert told.state is State.WARN and "no carrier" in told.detail and "cable" in told.remedy
 
 
 def test_a_full_or_forbidden_disk_is_bad(monkeypatch: pytest.MonkeyPatch, own_state: Path) -> None:

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkladder import phrases
 from linkladder.host import freebsd
 from linkladder.host import freebsd_text as text
-from linkladder.host.freebsd import TUNABLES
-from linkladder.host.freebsd_calls import LINK_DATA, link
+from linkladder.host.freebsd import TUNABLES, _nic
+from linkladder.host.freebsd_calls import LINK_DATA, Link, link
 from linkladder.model import NicCounters, SocketStat
 
 
@@ -27,6 +28,27 @@ def read(captures: Path) -> Any:
 
 def documents(capture: str) -> list[Any]:
     return [json.loads(line) for line in capture.splitlines() if line.startswith("{")]
+
+
+UNPLUGGED = """ix0: flags=1008843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST,LOWER_UP> metric 0 mtu 1500
+\tether 00:1b:21:00:00:01
+\tinet 10.0.0.1 netmask 0xffffff00 broadcast 10.0.0.255
+\tmedia: Ethernet autoselect
+\tstatus: no carrier
+"""
+
+
+def test_a_card_without_a_partner_has_no_speed_whatever_it_could_do() -> None:
+    """The kernel tells the rate that the card was built for."""
+    found = text.ifconfig(UNPLUGGED)["ix0"]
+    counts = Link("ix0", 1, 1500, 10**10, *[0] * 8)
+    nic = _nic(found, counts, {})
+    assert (nic.up, nic.carrier, nic.speed_bps) == (True, False, None)
+    assert (phrases.card_state(nic), phrases.card_speed(nic)) == ("no carrier", "")
+    plugged = _nic(text.ifconfig(UNPLUGGED.replace("no carrier", "active"))["ix0"], counts, {})
+    assert (plugged.carrier, plugged.speed_bps) == (True, 1e10)
+    silent = _nic(text.ifconfig(UNPLUGGED.replace("\tstatus: no carrier\n", ""))["ix0"], counts, {})
+    assert (silent.carrier, silent.speed_bps) == (None, 1e10)
 
 
 def test_ifconfig(read: Any) -> None:

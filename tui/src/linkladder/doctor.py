@@ -210,6 +210,9 @@ def _adapters(facts: HostFacts) -> Iterator[Finding]:
     if not any(nic.up for nic in real):
         yield Finding("adapters", State.BAD, "none is up and has an address", "linkladder system address sets one")
     for nic in real:
+        if nic.up and nic.carrier is False:
+            remedy = "check its cable, and the port at the other end; on a hypervisor, whether the adapter is connected"
+            yield Finding(f"adapter {nic.name}", State.WARN, "no carrier: nothing is at the other end of it", remedy)
         if nic.up and facts.cores >= 4 and nic.rx_queues == 1:
             detail = "one receive queue: one core takes all packets"
             yield Finding(

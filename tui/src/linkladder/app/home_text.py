@@ -26,12 +26,15 @@ LADDER = (  # as linkladder.model has it, which the first frame does not wait fo
 
 def nic_line(nic: Nic) -> str:
     """'vmx0  10.7.0.1  10.0 Gb/s  MTU 9000  vmxnet3, 4 queues, tso lro'."""
-    speed = units.rate(nic.speed_bps) if nic.speed_bps else "speed unknown"
+    from linkladder import phrases  # late: the first frame must not wait for it
+
+    speed = phrases.card_speed(nic)
     queues = f", {nic.rx_queues} queue{'s' if nic.rx_queues != 1 else ''}" if nic.rx_queues else ""
     flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on and name in ("tso", "lro", "gso", "gro"))
-    state = "" if nic.up else "  down"
+    state = phrases.card_state(nic)
     address = nic.addresses[0] if nic.addresses else "no address"
-    return f"{nic.name:<8} {address:<15} {speed}, MTU {nic.mtu}{state}  {nic.driver}{queues}  {flags}".rstrip()
+    words = [word for word in (state if state != "up" else "", speed, f"MTU {nic.mtu}") if word]
+    return f"{nic.name:<8} {address:<15} {', '.join(words)}  {nic.driver}{queues}  {flags}".rstrip()
 
 
 def host_lines(host: HostFacts, most: int = 4) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__, host, tools, units, wire
+from linkladder import __version__, host, phrases, tools, units, wire
 from linkladder.codec import to_json
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import programs
@@ -103,9 +103,8 @@ def _print(facts: HostFacts) -> None:
     print("  tools: " + (", ".join(f"{t} {v}" for t, v in facts.tools.items()) or "none"))
     print(f"  largest socket buffer: {units.size(facts.window_limit)}, congestion control: {congestion or 'not told'}")
     for nic in facts.nics:
-        speed = units.rate(nic.speed_bps) if nic.speed_bps else "" if nic.loopback else "speed unknown"
         queues = f"queues {nic.rx_queues}/{nic.tx_queues}" if nic.rx_queues else ""
-        words = ("up" if nic.up else "down", nic.driver, speed, f"MTU {nic.mtu}", queues)
+        words = (phrases.card_state(nic), nic.driver, phrases.card_speed(nic), f"MTU {nic.mtu}", queues)
         flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on)
         print(f"  {nic.name}: " + ", ".join(word for word in words if word))
         print(f"    {' '.join(nic.addresses) or 'no address'}   on: {flags or '-'}")

@@ -200,10 +200,11 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         mac=found.mac,
         mtu=found.mtu,
         up=bool(flags & IFF_UP) or "UP" in found.flags,
-        speed_bps=found.speed_bps or rate,
+        speed_bps=None if found.carrier is False else found.speed_bps or rate,  # what it could do, if it had a partner
         addresses=found.addresses,
         offloads=found.offloads,
         rx_queues=text.queues(values, "rxq"),
         tx_queues=text.queues(values, "txq"),
         loopback=bool(flags & IFF_LOOPBACK) or "LOOPBACK" in found.flags,
+        carrier=found.carrier,
     )

@@ -35,6 +35,7 @@ class Interface:
     addresses: tuple[str, ...] = ()
     media: str = ""
     speed_bps: float | None = None
+    carrier: bool | None = None
     offloads: dict[str, bool] = field(default_factory=dict)
 
 
@@ -55,6 +56,7 @@ def _interface(name: str, flags: str, mtu: int, paragraph: str) -> Interface:
 
     ether = re.search(r"^\s+ether (\S+)", paragraph, re.MULTILINE)
     media = re.search(r"^\s+media: (.*)$", paragraph, re.MULTILINE)
+    status = re.search(r"^\s+status: (.*)$", paragraph, re.MULTILINE)
     options, capabilities = words("options"), words("capabilities")
     return Interface(
         name=name,
@@ -66,6 +68,7 @@ def _interface(name: str, flags: str, mtu: int, paragraph: str) -> Interface:
         addresses=tuple(re.findall(r"^\s+inet6? ([0-9a-fA-F.:]+)", paragraph, re.MULTILINE)),
         media=media[1] if media else "",
         speed_bps=_speed(media[1]) if media else None,
+        carrier={"active": True, "no carrier": False}.get(status[1]) if status else None,
         offloads={ours: theirs in options for theirs, ours in OFFLOADS.items() if theirs in (*capabilities, *options)},
     )
 

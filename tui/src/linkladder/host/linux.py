@@ -7,7 +7,7 @@ import socket
 
 from linkladder.host import addresses, linux_text
 from linkladder.host.backends import own_cores
-from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_UP, Interfaces
+from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.programs import document, output, read
 from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
@@ -157,6 +157,7 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         rx_queues=rx,
         tx_queues=tx,
         loopback=bool(flags & IFF_LOOPBACK),
+        carrier=bool(flags & IFF_RUNNING) if flags & IFF_UP else None,
     )
 
 

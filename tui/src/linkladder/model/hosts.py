@@ -18,6 +18,7 @@ class Nic:
     rx_queues: int | None = None
     tx_queues: int | None = None
     loopback: bool = False
+    carrier: bool | None = None  # whether something is at the other end of its cable; None where nobody tells
 
 
 @dataclass(frozen=True)

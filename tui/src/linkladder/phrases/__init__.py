@@ -5,6 +5,7 @@
     window(bytes)           '800k', '8M', 'default': as a plan file writes it
     settings(experiment)    'MTU 9000, TSO off at the near end'
     change(said, change)    what a changed setting did, in a sentence
+    card_state(nic)         'up', 'no carrier', 'down'
     outcome(experiment, t)  one line for what a trial came to
 
 Numbers and their units are linkladder.units'.
@@ -13,6 +14,7 @@ Numbers and their units are linkladder.units'.
 from __future__ import annotations
 
 from linkladder.phrases.arms import arm, arms_apart, settings, special, streams, window
+from linkladder.phrases.cards import card_speed, card_state
 from linkladder.phrases.changes import change
 from linkladder.phrases.judgements import headed, opening, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, outcome, reached
@@ -22,6 +24,8 @@ __all__ = [
     "WAYS",
     "arm",
     "arms_apart",
+    "card_speed",
+    "card_state",
     "change",
     "checked",
     "headed",

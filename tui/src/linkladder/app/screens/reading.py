@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.app.backend import Finding, Health, Setting
 from linkladder.app.page import Page
 from linkladder.model import HostFacts, Nic
@@ -102,9 +102,9 @@ def nic_words(nic: Nic) -> str:
     queues = [f"{n} {way}" for n, way in ((nic.rx_queues, "receive"), (nic.tx_queues, "send")) if n]
     plural = "" if (nic.tx_queues or nic.rx_queues) == 1 else "s"  # as the last number has it
     parts = [
-        "up" if nic.up else "down",
+        phrases.card_state(nic),
         nic.driver,
-        units.rate(nic.speed_bps) if nic.speed_bps else "" if nic.loopback else "speed unknown",
+        phrases.card_speed(nic),
         f"MTU {nic.mtu}" if nic.mtu else "",
         f"{' and '.join(queues)} queue{plural}" if queues else "",
         nic.mac,
