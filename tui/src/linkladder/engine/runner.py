@@ -14,6 +14,7 @@ from linkladder import judge, wire
 from linkladder import plan as plans
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.controls import Controls
+from linkladder.engine.interruptions import TRIES, Watch, given_up
 from linkladder.engine.left_out import left_out
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey
@@ -25,6 +26,8 @@ from linkladder.model import (
     End,
     Evidence,
     Experiment,
+    HostFacts,
+    Interruption,
     Path,
     Plan,
     Protocol,
@@ -71,6 +74,7 @@ class Engine:
         self._retries = retries
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._far: dict[str, FarEnd] = {}
+        self._facts: dict[str, HostFacts] = {}  # as they last told
         self._known: set[str] = set()  # peers that answered in this run
         self._lost: set[str] = set()  # those of them that do not answer now
         self._ports = ports()
@@ -225,8 +229,9 @@ class Engine:
             path = resolve(rung.path, self.near.hello, far.hello)
             port = next(self._ports)
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: far}
-            seen = await self._attempt(Trial(ends, path, SURVEY, 0, port, lambda _: None), rung.path.peer)
-            if seen is not None:
+            watch = Watch(path, far.address, self._facts.get(rung.path.peer))
+            seen = await self._attempt(Trial(ends, path, SURVEY, 0, port, lambda _: None), rung.path.peer, watch)
+            if isinstance(seen, TrialResult):
                 return path, await asyncio.to_thread(
                     evidence, rung, path, survey(seen), self._round_trip, self.plan.contract, asked, word
                 )
@@ -281,8 +286,9 @@ class Engine:
         return exp
 
     async def _trial(self, rung: Rung, path: Path, exp: Experiment, repeat: int) -> None:
-        """One trial to the store, tried again when the peer was lost."""
-        while True:
+        """One trial to the store, tried again when the peer was lost, and no lost attempt forgotten."""
+        lost: tuple[Interruption, ...] = ()
+        while len(lost) < TRIES:
             ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: self.near}
             if rung.name != RungName.LOCALHOST:
                 ends[End.FAR] = await self._reach(path.peer)
@@ -291,20 +297,24 @@ class Engine:
             trial = Trial(ends, path, exp, repeat, port, self._emit, channels)
             commands = commands_of(exp, path, ends, port, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
-            result = await self._attempt(trial, path.peer)
-            if result is not None:
-                self._keep(rung, exp, result)
+            watch = Watch(path, getattr(ends[End.FAR], "address", ""), self._facts.get(path.peer))
+            came = await self._attempt(trial, path.peer, watch)
+            if isinstance(came, TrialResult):
+                self._keep(rung, exp, replace(came, interruptions=lost))
                 return
+            lost = (*lost, came)
+        self._keep(rung, exp, given_up(exp, repeat, lost))
 
-    async def _attempt(self, trial: Trial, peer: str) -> TrialResult | None:
-        """What came of it; None when the peer was lost on the way.  The operator may end it."""
+    async def _attempt(self, trial: Trial, peer: str, watch: Watch) -> TrialResult | Interruption:
+        """What came of it, or how it was lost with the peer.  The operator may end it."""
         work = asyncio.create_task(trial.run())
         self.controls.guard(work.cancel)
         try:
             return await work
         except PeerLost as error:
+            came = watch.broke(error)
             await self._peer_went(peer, error)
-            return None
+            return came
         except asyncio.CancelledError:
             self._stop_if_asked()
             work.cancel()
@@ -352,6 +362,7 @@ class Engine:
                 self._lost.discard(peer)
                 self._emit(ev.PeerBack(peer))
             self._far[peer] = far
+            self._facts[peer] = facts
             self._known.add(peer)
             keep_host(self.store, self.run_id, peer, facts)
             return far

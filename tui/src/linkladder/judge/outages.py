@@ -167,14 +167,19 @@ def _variance(values: tuple[float, ...], mean: float) -> float:
 
 
 def lost_trials(rung: RungResult) -> list[Concern]:
-    """Trials that the path broke: a result each, whichever setting met it."""
-    broken: list[tuple[str, TrialResult]] = []
-    for e in rung.experiments:
-        if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP):
-            continue
-        broken += [(phrases.arm(e.parameters), t) for t in e.trials if not t.ok and t.fault == "peer"]
-    if not broken:
+    """Attempts that ended because the far end was out of reach, whatever their repeats show.
+
+    Where control goes over the card under test the path itself may have been dead; anywhere else it may have been the
+    far machine.  Neither leaves an unqualified PASS.
+    """
+    lost = [(e, t, i) for e in rung.experiments for t in e.trials for i in t.interruptions]
+    if not lost:
         return []
-    name, first = broken[0]
-    said = f"In {len(broken)} trials the far end was out of reach ({name}, repeat {first.repeat + 1}: {first.reason})."
-    return [Concern(Cause.PEER_LOST, said, Verdict.CANNOT_JUDGE, figures={"trials": float(len(broken))})]
+    e, t, first = lost[0]
+    where = f"{phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {first.reason}"
+    said = f"The far end was lost in {len(lost)} attempt{'s' if len(lost) > 1 else ''}, at {first.started} ({where})"
+    figures = {"attempts": float(len(lost)), "seconds": sum(i.seconds for _, _, i in lost)}
+    if any(i.shared for _, _, i in lost):
+        said += "; control goes over the card under test, so that the path itself may have been interrupted."
+        return [Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures)]
+    return [Concern(Cause.PEER_LOST, f"{said}.", provisional=True, figures=figures)]

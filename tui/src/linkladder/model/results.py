@@ -80,6 +80,16 @@ class EndRecord:
 
 
 @dataclass(frozen=True)
+class Interruption:
+    """An attempt at a trial that ended because the far end was out of reach."""
+
+    started: str  # ISO 8601, UTC
+    seconds: float  # until it was noticed
+    reason: str
+    shared: bool = False  # control goes over the very card that the test uses
+
+
+@dataclass(frozen=True)
 class TrialResult:
     """One trial: its legs, counted over the seconds that they share, and a record of each end that took part.
 
@@ -93,6 +103,7 @@ class TrialResult:
     ends: tuple[EndRecord, ...] = ()  # the near one first
     started: str = ""  # ISO 8601, UTC
     seconds: float = 0.0  # wall time, all in
+    interruptions: tuple[Interruption, ...] = ()  # attempts before this one
 
     @property
     def loads(self) -> tuple[Outcome, ...]:

@@ -56,10 +56,14 @@ class Direction(StrEnum):
 
 
 class Fault(StrEnum):
-    """TOOL: the measurement broke, it says nothing of the link.  PATH: the link did it, and that is a result."""
+    """TOOL: the measurement broke, it says nothing of the link.  PATH: the link did it, and that is a result.
+
+    PEER: the far end was out of reach, which may be either.
+    """
 
     TOOL = "tool"
     PATH = "path"
+    PEER = "peer"
 
 
 class RunState(StrEnum):

@@ -9,7 +9,8 @@ from linkladder.phrases.ways import way
 
 def outcome(p: Experiment, t: TrialResult) -> str:
     """'9.41 Gb/s', 'failed (tool): ...', '9000 bytes pass'."""
-    return reached(p, t) if t.ok else f"failed{f' ({t.fault})' if t.fault else ''}: {t.reason}"
+    text = reached(p, t) if t.ok else f"failed{f' ({t.fault})' if t.fault else ''}: {t.reason}"
+    return f"{text} (the far end was lost in {len(t.interruptions)} earlier attempts)" if t.interruptions else text
 
 
 def reached(p: Experiment, t: TrialResult) -> str:

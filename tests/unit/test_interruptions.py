@@ -1,0 +1,50 @@
+"""An attempt that the far end's absence broke is kept, and a run that has one is no unqualified PASS."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from judge_documents import GOOD, both, document
+from linkladder.codec import from_json, to_json
+from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
+from linkladder.judge import Verdict, judge_document
+from linkladder.model import Document, Experiment, Fault, HostFacts, Interruption, Nic, Path, RungName
+from linkladder.verdicts import Cause
+
+PATH = Path("10.0.0.1", "10.0.0.2", "beta")
+FACTS = HostFacts("beta", nics=(Nic("vmx0", addresses=("10.9.0.2",)), Nic("vmx1", addresses=("10.0.0.2", "10.0.0.9"))))
+
+
+@pytest.mark.parametrize("control,shared", [("10.0.0.2", True), ("10.0.0.9", True), ("10.9.0.2", False)])
+def test_control_over_the_card_under_test_is_known(control: str, shared: bool) -> None:
+    assert shares_a_card(PATH, control, FACTS) is shared
+
+
+def test_a_lost_attempt_has_its_time_and_its_reason() -> None:
+    lost = Watch(PATH, "10.0.0.2", FACTS).broke(ConnectionError("the connection broke"))
+    assert lost.started and lost.seconds >= 0 and lost.shared and "the connection broke" in lost.reason
+
+
+def test_a_trial_that_never_came_to_its_end_is_kept_as_such() -> None:
+    lost = (Interruption("2026-11-22T10:00:00+00:00", 4.0, "gone"),) * TRIES
+    kept = given_up(Experiment("tcp"), 1, lost)
+    assert not kept.ok and kept.fault is Fault.PEER and kept.repeat == 1 and kept.interruptions == lost
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_repeat_does_not_erase_an_outage(shared: bool) -> None:
+    link = both(RungName.DC_LINK, GOOD)
+    first, *rest = link.experiments
+    lost = Interruption("2026-11-22T10:00:00+00:00", 15.0, "the connection broke", shared)
+    trials = (dataclasses.replace(first.trials[0], interruptions=(lost,)), *first.trials[1:])
+    broken = dataclasses.replace(link, experiments=(dataclasses.replace(first, trials=trials), *rest))
+    whole = document(both(RungName.SAME_HOST, 4e9), broken)
+    judged = judge_document(from_json(Document, to_json(whole))).rungs[-1]
+    if shared:
+        assert judged.verdict is Verdict.CANNOT_JUDGE and judged.judgement.cause is Cause.OUTAGE
+        assert "control goes over the card under test" in judged.sentence
+    else:
+        assert judged.verdict is Verdict.PASS and judged.provisional
+        assert any("2026-11-22T10:00:00" in f and "lost" in f for f in judged.judgement.findings)

@@ -1,0 +1,41 @@
+"""A trial that broke because the far end was out of reach is a result too, with its time, whatever its repeat shows."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+from linkladder.errors import in_a_line
+from linkladder.model import Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
+
+TRIES = 3  # of one trial; who loses the far end so often will lose it again
+
+
+class Watch:
+    """Counts one trial's attempts."""
+
+    def __init__(self, path: Path, control: str, facts: HostFacts | None) -> None:
+        self._shared = shares_a_card(path, control, facts)
+        self._wall, self._began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
+
+    def broke(self, error: Exception) -> Interruption:
+        seconds = round(time.monotonic() - self._began, 3)
+        return Interruption(self._wall, seconds, in_a_line(error), self._shared)
+
+
+def shares_a_card(path: Path, control: str, facts: HostFacts | None) -> bool:
+    """Whether control reaches the far end over the card that the test runs over: then its loss may be the path's."""
+    if control == path.remote:
+        return True
+    cards = facts.nics if facts else ()
+    return any(control in nic.addresses and path.remote in nic.addresses for nic in cards)
+
+
+def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...]) -> TrialResult:
+    """What is kept of a trial that never came to its end."""
+    last = lost[-1]
+    reason = f"the far end was out of reach in {len(lost)} attempts: {last.reason}"
+    legs = (Leg(Outcome(False, Fault.PEER, reason)),)
+    return TrialResult(
+        f"{exp.id}-{repeat + 1}", repeat, legs, started=last.started, seconds=last.seconds, interruptions=lost
+    )
