@@ -43,7 +43,7 @@ GENUINE: dict[str, dict[str, Any]] = {
 ADDRESSES, PORTS, LINES = (
     ("address", "local", "remote", "bind", "peer"),
     ("port",),
-    ("name", "version", "holder", "id", "label"),
+    ("name", "version", "holder", "id", "label", "baseline"),
 )
 OPTIONAL = ("window", "write_size", "udp_rate_bps", "client_port", "server", "protocol_port")
 DEEP: Any = "x"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import cli
+from linkladder import cli, damage
 from linkladder.errors import EnvironmentFault, LinkladderError, UsageError
 from linkladder.trust import channel, files, keys, peers, sshd
 from linkladder.trust.peers import Peer
@@ -68,7 +68,7 @@ def test_linkladder_does_not_start_on_open_files(
 COMMANDS = (("peers",), ("agent", "--peer", "beta"), (), ("run",), ("runs",), ("show", "last"), ("plan", "show", "x"),
             ("facts",), ("doctor",), ("ceiling", "--rate", "1G"), ("report", "last"), ("pair", "--open"),
             ("pair", "192.0.2.1"), ("peers", "remove", "beta"), ("judge", "x.json"),
-            ("parse", "iperf2", "x"))  # fmt: skip
+            ("parse", "iperf2", "x"), ("watch",))  # fmt: skip
 
 
 def test_every_command_is_among_those_tried() -> None:
@@ -331,9 +331,20 @@ def test_without_ssh_there_is_still_a_list() -> None:
     assert channel.exchanges("/nonexistent/ssh") == "curve25519-sha256"
 
 
-def test_a_broken_list_is_told(own_state: Path) -> None:
+def test_a_broken_list_trusts_nobody_and_is_told(own_state: Path) -> None:
     peers.pin(a_peer())
     (own_state / "peers.json").write_text("[{]")
+    assert peers.load() == ()
+    assert ["pair with each of them again" in one.why for one in damage.found(own_state)] == [True]
+
+
+def test_a_broken_list_that_cannot_be_set_aside_is_an_error(own_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    (own_state / "peers.json").write_text("[{]")
+    (own_state / "peers.json").chmod(0o600)
+    monkeypatch.setattr(damage, "set_aside", refuse)
     with pytest.raises(LinkladderError) as seen:
         peers.load()
-    assert "cannot be read" in seen.value.title
+    assert "damaged" in seen.value.title

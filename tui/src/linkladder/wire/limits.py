@@ -21,6 +21,7 @@ def check_experiment(exp: Experiment) -> None:
     """Numbers in range, so that no peer can make this end run for ever or eat its memory."""
     check_text(exp.id, "experiment.id", 120)
     check_text(exp.label, "experiment.label", 120)
+    check_text(exp.baseline, "experiment.baseline", 120)
     if exp.tool not in TOOLS:
         raise Refused(f"experiment.tool: expected one of {', '.join(TOOLS)}, got {exp.tool[:40]!r}")
     if exp.protocol not in TOOLS[exp.tool].protocols:
