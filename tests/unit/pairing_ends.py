@@ -10,6 +10,9 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from linkladder import state
 from linkladder.pairing import events as say
 from linkladder.pairing.card import KeyProver
 from linkladder.pairing.messages import Reveal, Role
@@ -149,3 +152,17 @@ async def call(one: Console, other: Console) -> None:
         await one.service.dial("127.0.0.1", other.service.port)
 
     one.call = asyncio.create_task(dial())  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def two_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Both ends run in this process; the context of the task that asks tells whose state folder is meant."""
+    folders = {name: tmp_path / name for name in ("alpha", "beta")}
+    for one in folders.values():
+        one.mkdir(mode=0o700)
+
+    def folder() -> Path:
+        return folders[THIS_END.get()]
+
+    monkeypatch.setattr(state, "folder", folder)
+    return folders

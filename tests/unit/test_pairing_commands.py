@@ -147,6 +147,7 @@ class Silent:
 async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.CaptureFixture[str]) -> None:
     silent = Silent()
     args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
+    args.forget_secret = False
     one = pairing.Pairing(silent, args)  # type: ignore[arg-type]
     key = keys.fingerprint(a_key())
     for number in range(1000):

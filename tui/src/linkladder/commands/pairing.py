@@ -31,6 +31,7 @@ def add_parsers(commands: Any) -> None:
     pair.add_argument("--open", action="store_true", help="only wait to be called")
     pair.add_argument("--minutes", type=float, default=10.0, metavar="N", help="how long the window is open (10)")
     pair.add_argument("--secret-file", type=Path, metavar="F", help="a site secret confirms in place of a person")
+    pair.add_argument("--forget-secret", action="store_true", help="delete that file once it has paired two ends")
     pair.add_argument("--new-secret", action="store_true", help="print a new site secret and do nothing else")
     pair.add_argument("--yes-code", metavar="CODE", help="confirm if the code is this, here or in the window open now")
     pair.add_argument("--name", default="", help="this appliance's name, if not its host name")
@@ -104,6 +105,8 @@ def _pair(args: argparse.Namespace) -> int:
         if done is not None:
             print("confirmed" if done == "ok" else f"not confirmed: {done}")
             return 0 if done == "ok" else 1
+    if args.forget_secret and not args.secret_file:
+        raise UsageError("there is no secret to forget", hint="--secret-file names it")
     known = secret.read(args.secret_file) if args.secret_file else None
     service = PairingService(secret=known, port=args.port, name=args.name)
     return asyncio.run(Pairing(service, args).run())
@@ -162,6 +165,8 @@ class Pairing:
                 self._print(f"{name} has confirmed")
             case say.Paired():
                 self._paired(event)
+                if self._args.forget_secret:
+                    self._forget(self._args.secret_file)
             case say.Refused(here, name, left):
                 self._print(f"refused {'here' if here else f'by {name}'}; attempts left: {left}")
                 await self._stop_if_asked()
@@ -217,6 +222,12 @@ class Pairing:
             self._print(f"another appliance has its name already, so it is called {event.peer.name} here")
         if not event.certain:
             self._print("the other end did not say that it has stored this; if it cannot be reached, pair again")
+
+    def _forget(self, path: Path) -> None:
+        """It has done what it was given for; whoever gets hold of it later gets nothing."""
+        path.unlink(missing_ok=True)
+        self._print("the site secret is deleted here; where it was given as a property of the virtual machine, delete")
+        self._print("it there too: the hypervisor keeps it, and its backups do")
 
     async def _stop_if_asked(self) -> None:
         """A script wants an answer; a person may try again while the window is open."""

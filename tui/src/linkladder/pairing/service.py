@@ -5,8 +5,6 @@
     async for event in service.events(): ...      # frozen dataclasses of linkladder.pairing.events
     await service.dial("10.0.0.2")                # from another task; errors come as Failed events
     await service.confirm() / refuse()            # after CodeReady
-    await service.close()
-
 `events()` ends once the window is closed.  Everything belongs to one event loop.
 """
 
@@ -27,6 +25,7 @@ from linkladder.pairing import events as say
 from linkladder.pairing.card import KeyProver, own_card, peer_of
 from linkladder.pairing.connection import STEP_TIME, Connection, WindowShut, connect, why_shut
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
+from linkladder.pairing.failing import Failing
 from linkladder.pairing.messages import LIMIT, Hello, ProtocolError, Reason, Reveal, Role, decode
 from linkladder.pairing.protocol import Handshake, Step
 from linkladder.trust import peers
@@ -36,7 +35,7 @@ PORT = 8623
 GUESSES = 3
 WAITING, PER_SOURCE = 256, 4  # connections that have not got as far as a code, in all and from one address
 REVEAL_TIME = 10.0  # a called end may have to see its own call fail first
-DONE_TIME = 5.0
+DONE_TIME, SECRET_TIME = 5.0, 30.0  # where no person is waited for, nobody holds the place for longer
 PATIENCE = 3.0
 HINTS = {
     Reason.VERSION: "put the same version of linkladder on both appliances",
@@ -72,6 +71,7 @@ class PairingService:
         self._decision: asyncio.Future[bool] | None = None
         self._ready: say.CodeReady | None = None
         self._failures = 0
+        self._failing = Failing(GUESSES)
         self._deadline = 0.0
         self._closed = True
         self._known: dict[str, str] = {}
@@ -181,8 +181,8 @@ class PairingService:
 
     @property
     def left(self) -> int:
-        """Attempts until the window closes."""
-        return max(0, GUESSES - self._failures)
+        """Attempts until the window closes; a secret of 160 bits is not guessed, and strangers must not shut it out."""
+        return GUESSES if self._secret is not None else max(0, GUESSES - self._failures)
 
     @property
     def ready(self) -> say.CodeReady | None:
@@ -202,7 +202,7 @@ class PairingService:
             await exchange
             paired = True
         except (ProtocolError, TimeoutError, OSError, LinkladderError, _Refused) as error:
-            self._failures += session.revealed
+            self._count(link)
             if isinstance(error, ProtocolError) and error.ours:
                 with contextlib.suppress(OSError, TimeoutError):
                     await link.send(session.refuse(error.reason))
@@ -215,7 +215,7 @@ class PairingService:
             elif session.revealed or (session.role is Role.INITIATOR and self._engaged is None):
                 self._tell(self._failure(who, error))
         except asyncio.CancelledError:
-            self._failures += session.revealed
+            self._count(link)
             link.abort()
             raise
         finally:
@@ -225,8 +225,13 @@ class PairingService:
             await link.close()
         if paired:
             await self.close("paired")
-        elif self._failures >= GUESSES:
+        elif not self.left:
             await self.close(f"{GUESSES} attempts failed: somebody may be guessing, or the wrong console was looked at")
+
+    def _count(self, link: Connection) -> None:
+        self._failures += link.session.revealed
+        if self._secret is not None and link.session.role is Role.RESPONDER:
+            self._failing.failed(link.address)
 
     async def _dialled(self, link: Connection) -> None:
         session = link.session
@@ -294,7 +299,8 @@ class PairingService:
             while not (session.confirmed and session.peer_confirmed):
                 # Also after the other end's yes: one that went away must not hold the place.
                 waiting: set[asyncio.Future[Any]] = {reading} if session.confirmed else {reading, decision}
-                done, _ = await asyncio.wait(waiting, timeout=self.seconds_left, return_when=asyncio.FIRST_COMPLETED)
+                limit = min(self.seconds_left, SECRET_TIME) if by_secret else self.seconds_left
+                done, _ = await asyncio.wait(waiting, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
                 if not done:
                     raise TimeoutError
                 if reading in done:
@@ -342,7 +348,7 @@ class PairingService:
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         source = str((writer.get_extra_info("peername") or ("?",))[0])
         alike = sum(one == source for one, _ in self._callers.values())
-        if self._closed or alike >= PER_SOURCE or self._card is None:
+        if self._closed or alike >= PER_SOURCE or self._card is None or self._failing.barred(source):
             writer.transport.abort()
             return
         if len(self._callers) >= WAITING:  # a flood from many addresses: age is all that tells them apart

@@ -1,0 +1,7 @@
+"""What several tests of attacks need."""
+
+from __future__ import annotations
+
+from pairing_ends import two_states
+
+__all__ = ["two_states"]
