@@ -143,3 +143,81 @@ def test_a_reader_with_too_small_a_buffer_is_found_out() -> None:
         text = server + "".join(udp(k, k + 1, 1000, size) for k in range(5)) + udp(0, 5, 5000, size)
         outcome = verdict(text, CLIENT, exp)
         assert outcome.ok is ok, outcome.reason
+
+
+def test_a_trickle_that_never_ends_is_the_paths_fault() -> None:
+    """Large sends lost on the path: a segment or two a second arrive, the client cannot empty its buffer and hangs."""
+    trickle = "".join(row(k, k + 1, 2896) for k in range(15)) + row(0, 15, 15 * 2896)
+    wrote = (
+        row(0, 1, 786432, "6/0") + "".join(row(k, k + 1, 0, "0/0") for k in range(1, 15)) + row(0, 15, 786432, "6/0")
+    )
+    outcome = verdict(SERVER + trickle, CLIENT + wrote, watchdog=True)
+    assert (outcome.ok, outcome.fault) == (False, Fault.PATH)
+    assert "trickled: 23.2 kb/s" in outcome.reason
+    assert "742992 bytes were still on their way" in outcome.reason
+    full = "".join(row(k, k + 1, 10_000_000) for k in range(5)) + row(0, 5, 50_000_000)
+    sent = "".join(row(k, k + 1, 10_000_000, "80/0") for k in range(5)) + row(0, 5, 50_131_072, "80/0")
+    hung = verdict(SERVER + full, CLIENT + sent, watchdog=True)
+    assert hung.fault == Fault.TOOL, "all that it wrote had arrived, or would in an instant: the client hung by itself"
+
+
+def test_one_of_two_flows_that_stops_for_good_is_the_paths_fault() -> None:
+    def second(text: str) -> str:
+        return text.replace("[  1]", "[  2]").replace("port 4000", "port 4002")
+
+    exp = Experiment("x", duration=9, warmup=1, streams=2)
+    alive = "".join(row(k, k + 1, 10_000_000) for k in range(10)) + row(0, 10, 100_000_000)
+    silent = "".join(row(k, k + 1, 10_000_000 if k < 4 else 0, "0=0:0:0:0:0:0:0:0") for k in range(10))
+    dead = second(silent + row(0, 10, 40_000_000))
+    head = SERVER + second(SERVER.splitlines()[2] + "\n")
+    client = CLIENT + second(CLIENT.splitlines()[2] + "\n")
+    outcome = verdict(head + alive + dead, client, exp)
+    assert (outcome.fault, outcome.reason) == (
+        Fault.PATH,
+        "flow 2 stopped arriving after 4 s of 10 s while others went on",
+    )
+    pause = "".join(row(k, k + 1, 0 if 4 <= k < 6 else 10_000_000) for k in range(10))
+    assert verdict(head + alive + second(pause + row(0, 10, 80_000_000)), client, exp).ok, "it came back"
+
+
+UDP_SERVER = SERVER.replace("TCP window", "UDP buffer").replace("TCP port", "UDP port")
+UDP_CLIENT = CLIENT.replace("TCP window", "UDP buffer").replace("TCP port", "UDP port")
+UDP = Experiment("x", protocol=Protocol.UDP, duration=3, warmup=1, udp_rate_bps=80e6, write_size=1000)
+
+
+def udp(start: float, end: float, received: int, lost: int) -> str:
+    share = f"{100 * lost / (received + lost):.2g}"
+    return row(start, end, received * 1000, f" 0.100 ms {lost}/{received + lost} ({share}%)")
+
+
+def sent(count: int) -> str:
+    rows = "".join(row(k, k + 1, count * 250, f"{count // 4}/0") for k in range(4))
+    return rows + row(0, 4, count * 1000, f"{count}/0") + f"[  1] Sent {count} datagrams\n"
+
+
+def test_a_server_that_accounts_for_every_datagram_has_seen_the_trial_to_its_end() -> None:
+    """A queue that overflows swallows the tail: what came was over after 3.9 s, every datagram received or lost."""
+    rows = "".join(udp(k, k + 1, 6000, 4000) for k in range(3)) + udp(3, 3.88, 5280, 3520) + udp(0, 3.88, 23280, 15520)
+    outcome = verdict(UDP_SERVER + rows, UDP_CLIENT + sent(38800), UDP)
+    assert outcome.ok, outcome.reason
+    assert outcome.lost == 4000 + 4000 + 3520
+    unknown = verdict(UDP_SERVER + rows, UDP_CLIENT + sent(60000), UDP)
+    assert unknown.fault == Fault.PATH and "stopped arriving after 3.9 s" in unknown.reason
+
+
+def test_an_acknowledgement_that_came_too_late_is_no_fault() -> None:
+    rows = "".join(udp(k, k + 1, 10000, 0) for k in range(4)) + udp(0, 4, 40000, 0)
+    where = tools.layout(UDP, MODERN, MODERN)
+    for words in ("[  1] write-ackfin failed: Connection refused\n", "write ackfin failed: Connection refused\n"):
+        client = (UDP_CLIENT + sent(40000), words)
+        outcome = tools.finish(UDP, where, (UDP_SERVER + rows, ""), (client,), TWO_ENDS)
+        assert outcome.ok, outcome.reason
+    nobody = tools.finish(UDP, where, (UDP_SERVER, ""), ((UDP_CLIENT + sent(40000), words),), TWO_ENDS)
+    assert not nobody.ok, "nothing arrived all the same"
+
+
+def test_a_loss_that_contradicts_its_percentage_is_no_result() -> None:
+    rows = "".join(udp(k, k + 1, 10000, 0) for k in range(4)) + udp(0, 4, 40000, 0)
+    for wrong in (rows.replace("0/10000 (0%)", "900/10000 (0%)"), rows.replace("0/10000 (0%)", "0/10000 (9%)", 1)):
+        outcome = verdict(UDP_SERVER + wrong, UDP_CLIENT + sent(40000), UDP)
+        assert outcome.fault == Fault.TOOL, outcome.reason

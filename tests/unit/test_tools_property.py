@@ -128,6 +128,56 @@ def test_saved_output_damaged(data: st.DataObject) -> None:
     sound(tools.parse_saved(tool, text))
 
 
+INDEPENDENT = {  # iperf's captures of one end: the bytes of every flow that runs, added up from its own last lines
+    path: text
+    for path in sorted(CAPTURES.glob("iperf-*/*.txt"))
+    if (text := path.read_text()) and tools.parse_saved("iperf", text).ok
+}
+
+
+def last_lines(text: str) -> float:
+    """Bits per second from the lines that begin at 0 and end last, read by nothing but a split at blanks."""
+    units = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    for line in text.splitlines():
+        id_, bracket, rest = line.partition("]")
+        words = rest.replace("- ", "-").split()
+        if not bracket or "SUM" in id_ or "FD" in id_ or len(words) < 4 or words[1] != "sec":
+            continue
+        start, _, end = words[0].partition("-")
+        if float(start) == 0.0 and words[3].endswith("Bytes"):
+            kind = "report" if " ms " in rest else ""
+            found[id_, kind] = (float(words[2]) * units[words[3].removesuffix("Bytes")], float(end))
+    reports = {k: v for k, v in found.items() if k[1]}
+    ways: dict[bool, list[tuple[float, float]]] = {}
+    for (id_, _), one in (reports or found).items():
+        ways.setdefault("*" in id_, []).append(one)
+    return sum(sum(count for count, _ in way) * 8 / max(end for _, end in way) for way in ways.values())
+
+
+def test_saved_output_agrees_with_an_independent_reading() -> None:
+    plain = {path: text for path, text in INDEPENDENT.items() if "csv" not in path.name}
+    assert len(plain) > 30
+    for path, text in plain.items():
+        assert tools.parse_saved("iperf", text).goodput_bps == pytest.approx(last_lines(text), rel=0.01), path
+
+
+@settings(FEW, max_examples=400, derandomize=True)
+@given(st.data())
+def test_saved_output_with_one_damage_gives_the_true_rate_or_none(data: st.DataObject) -> None:
+    """Lines lost, doubled, swapped or merged, digits changed, the file cut or joined with another."""
+    path = data.draw(st.sampled_from(sorted(INDEPENDENT)))
+    text = INDEPENDENT[path]
+    truth = tools.parse_saved("iperf", text)
+    if data.draw(st.booleans()):
+        text = data.draw(damage(text))
+    else:
+        text += data.draw(st.sampled_from(list(INDEPENDENT.values())))
+    outcome = tools.parse_saved("iperf", text)
+    sound(outcome)
+    near_truth(outcome, truth)
+
+
 @FEW
 @given(st.sampled_from(list(tools.TOOLS)), st.lists(st.sampled_from(HOSTILE) | st.text(max_size=60), max_size=30))
 def test_saved_output_of_nothing_but_noise(tool: str, lines: list[str]) -> None:

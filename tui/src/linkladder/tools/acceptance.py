@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from linkladder import phrases
+from linkladder import phrases, units
 from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Protocol
 from linkladder.tools import complaints, seconds, sums
 from linkladder.tools.addresses import family, same_address
@@ -14,6 +14,7 @@ from linkladder.tools.streams import Output, Series, Stream
 
 COMPLETE = 0.98  # of the asked time
 STALL_SHARE = 0.5  # of the counted seconds empty: that is no rate any more, it is a stall
+PATIENCE = 5.0  # seconds in which what a socket holds back must have left it
 TRAILING = 2  # empty seconds at the end that make a stall
 
 
@@ -42,6 +43,9 @@ def finish(
     partial = Outcome(False)
     try:
         _before(where, server, client, said, expect)
+        for output, end in ((server, "server"), (client, "client")):
+            if output.mixed:
+                raise Broken(Fault.TOOL, f"the {end}'s output: {output.mixed}")
         partial = replace(partial, window_read_back=_read_back(where, server, client))
         ways: dict[Direction, list[Pair]] = {}
         for way in _ways(exp):
@@ -260,8 +264,13 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or 1470) < 20
     if (stall := _stall(summed, asked, expect.watchdog)) and not sparse:
         raise Broken(Fault.PATH, stall)
+    if expect.watchdog and (slow := _trickled(exp, pairs, summed)):
+        raise Broken(Fault.PATH, slow)
     for pair in pairs:
         _ran_to_end(exp, pair, asked, expect)
+    for flow in outcome.flows:
+        if flow.direction == way and not sparse and (died := _died(flow, asked)):
+            raise Broken(Fault.PATH, died)
     counted = [i for i in summed if i.counted]
     if not counted:
         raise Broken(Fault.TOOL, "no whole second lies after the warm-up: iperf's lines do not reach so far")
@@ -301,12 +310,38 @@ def _stall(summed: list[Interval], asked: float, hung: bool) -> str:
     return ""
 
 
+def _died(flow: Flow, asked: float) -> str:
+    """One flow that stops for good while others go on is as bad as all of them stopping."""
+    whole = [i for i in flow.intervals if i.start < asked - 0.5]
+    last = max((i.end for i in whole if i.bytes), default=0.0)
+    if last and whole[-1].end - last >= max(TRAILING, 0.2 * asked) - 0.05:
+        return f"flow {flow.id} stopped arriving after {last:.0f} s of {asked:g} s while others went on"
+    return ""
+
+
+def _trickled(exp: Experiment, pairs: list[Pair], summed: list[Interval]) -> str:
+    """A client that cannot end as what it wrote is still on its way: at the rate that arrives it takes too long."""
+    if exp.protocol != Protocol.TCP or not all(p.tx for p in pairs):
+        return ""
+    waiting = sum(sums.total_bytes(p.tx) - sums.total_bytes(p.rx) for p in pairs if p.tx)
+    rate = seconds.rate(summed)
+    if waiting <= 0 or waiting * 8 < rate * PATIENCE:
+        return ""
+    return (
+        f"the transfer trickled: {units.rate(rate)} arrived, and {waiting} bytes were still on their way when the time "
+        "was up and more"
+    )
+
+
 def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) -> None:
     ended = pair.rx.end
     if ended >= asked * COMPLETE and (pair.rx.total is not None or pair.rx.rows[-1].end >= asked - 0.02):
         return
     sender_done = pair.tx is not None and pair.tx.total is not None and pair.tx.end >= asked * COMPLETE
     flow = pair.stream.connection.flow
+    accounted = pair.rx.total is not None and pair.sent is not None and sums.missing(pair.rx, pair.sent) == 0
+    if exp.protocol == Protocol.UDP and accounted and ended >= asked * STALL_SHARE:
+        return  # received or lost, every datagram to the last one is known: it came as early as that
     if sender_done and not ended >= asked * COMPLETE:
         raise Broken(
             Fault.PATH, f"flow {flow} stopped arriving after {ended:.1f} s while its sender went on to the end"
@@ -323,7 +358,7 @@ def _udp(exp: Experiment, pairs: list[Pair], outcome: Outcome) -> Outcome:
     lost, datagrams, warnings = outcome.lost, outcome.datagrams, list(outcome.warnings)
     if lost is None or datagrams is None:
         raise Broken(Fault.TOOL, "the receiver's lines tell nothing of lost datagrams")
-    unseen = sum(sums.unseen_loss(p.rx, p.sent) for p in pairs)
+    unseen = sum(sums.missing(p.rx, p.sent) for p in pairs)
     if unseen:
         lost, datagrams = lost + unseen, datagrams + unseen
         warnings.append(f"{unseen} datagrams were sent after the last one that arrived: they count as lost")

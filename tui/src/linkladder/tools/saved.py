@@ -29,8 +29,12 @@ def read(output: Output, demands: Demands, system: str = "") -> Outcome:
             f"{'the connection was cut' if said.reset else said.plain}: {said.quoted}", said.fault or Fault.TOOL
         )
     streams = output.streams
+    if output.mixed:
+        return no_result(output.mixed)
     if not streams:
         return no_result("it holds no flow that could be read")
+    if not output.role:
+        return no_result("its header is missing: nothing tells whether the server or the client wrote it")
     if demands.flows is not None and len(streams) != demands.flows:
         return no_result(f"it holds {len(streams)} flows, {demands.flows} were asked")
     for stream in streams:
@@ -47,7 +51,12 @@ def read(output: Output, demands: Demands, system: str = "") -> Outcome:
         outcome = _way(outcome, way, channel, streams, demands.seconds)
         if not outcome.ok:
             return outcome
-    if output.role == "client" and output.protocol != "udp" and any(c == "tx" for _, c in chosen):
+    if reason := _short_reads(output, [(s, s.series(c)) for _, c in chosen for s in streams]):
+        return no_result(reason)
+    added = sum(f.total_bytes for f in outcome.flows)
+    if len(chosen) == 1 and output.sum and added < output.sum * 0.98:
+        return no_result(f"its flows add up to {added} bytes, its own sum is {output.sum:.0f}: flows are missing")
+    if output.protocol != "udp" and any(c == "tx" for _, c in chosen):
         note = "these are the sender's figures: what it wrote, not what arrived"
         outcome = replace(outcome, warnings=(*outcome.warnings, note))
     return outcome
@@ -85,7 +94,7 @@ def _way(outcome: Outcome, way: Direction, channel: Channel, streams: list[Strea
     if any(not f.total_bytes for f in made):
         return no_result("connected, and then nothing was carried", Fault.PATH)
     summed = seconds.together([f.intervals for f in made], way)
-    if reason := _stalled(made, asked, longest):
+    if reason := _stalled(made, asked, longest) or _died(made, longest):
         return no_result(reason, Fault.PATH)
     bps = sum(f.total_bytes for f in made) * 8 / longest
     lost, datagrams, jitter = seconds.losses(made)
@@ -107,6 +116,8 @@ def _reason(one: Series, asked: float | None, longest: float) -> str:
     total = one.total
     if not one.seen or total is None:
         return "it has no final line, so that it did not run to its end"
+    if asked is None and one.final is None and total.end == 1.0:
+        return "it ends with its first second, and nothing tells whether that was all"
     if asked is not None and total.end < asked * acceptance.COMPLETE:
         return f"it ran {total.end:g} s of {asked:g} s"
     if asked is None and total.end < longest * ALIKE:
@@ -127,6 +138,31 @@ def _flow(exp: Experiment, way: Direction, stream: Stream, one: Series) -> Flow:
         jitter_ms=total.jitter_ms,
         retransmits=total.retransmits,
     )
+
+
+def _short_reads(output: Output, told: list[tuple[Stream, Series]]) -> str:
+    """A receiver that reads less than a datagram counts every one of them, and a part of its bytes."""
+    for stream, series in told:
+        if any(row.truncated for row in (*series.rows, *([series.final] if series.final else []))):
+            return f"flow {stream.connection.flow}: the receiver read less than there was in the datagrams"
+        total = series.total
+        if output.datagram and total and total.kind == "udp" and total.datagrams is not None:
+            arrived = (total.datagrams - (total.lost or 0)) * output.datagram
+            if abs(total.bytes - arrived) > 0.02 * arrived + 2 * output.datagram:
+                return (
+                    f"flow {stream.connection.flow}: {total.bytes} bytes were read of datagrams that held {arrived}: "
+                    "the receiver read less than there was in each"
+                )
+    return ""
+
+
+def _died(flows: list[Flow], asked: float) -> str:
+    """A flow that ends in empty seconds while another goes on."""
+    for flow in flows:
+        last = max((i.end for i in flow.intervals if i.bytes), default=0.0)
+        if flow.seconds - last >= max(acceptance.TRAILING, 0.2 * asked) - 0.05:
+            return f"flow {flow.id} stopped after {last:.0f} s of {asked:g} s while others went on"
+    return ""
 
 
 def _stalled(flows: list[Flow], asked: float | None, longest: float) -> str:

@@ -25,6 +25,7 @@ class Row:
     jitter_ms: float | None = None
     lost: int | None = None
     datagrams: int | None = None
+    truncated: bool = False  # datagrams were longer than what was read of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,15 @@ class Stream:
     sent: int | None = None  # datagrams
     only: Literal["rx", "tx", ""] = ""  # this connection carries payload one way, and this process does that
 
+    @property
+    def seen(self) -> bool:
+        return any(s.seen for s in (self.rx, self.tx, self.report))
+
+    @property
+    def finished(self) -> bool:
+        """Its total was printed, after seconds of it."""
+        return any(s.final for s in (self.rx, self.tx))
+
     def series(self, channel: Channel) -> Series:
         return self.rx if channel == "rx" else self.tx if channel == "tx" else self.report
 
@@ -107,4 +117,7 @@ class Output:
     streams: list[Stream] = field(default_factory=list)
     window: int | None = None
     window_asked: int | None = None
+    datagram: int | None = None  # payload bytes of those that this process sends
+    sum: float = 0.0  # bytes of all flows, where it says so: no figure to use, but a witness
+    mixed: str = ""  # why this is not the output of one process in one run
     foreign: list[str] = field(default_factory=list)  # lines that belong to no known kind

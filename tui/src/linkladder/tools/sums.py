@@ -109,12 +109,10 @@ def offered(exp: Experiment, tx: Series) -> float | None:
     return sum(r.bytes for r in rows) * 8 / (rows[-1].end - rows[0].start)
 
 
-def unseen_loss(rx: Series, sent: int | None) -> int:
+def missing(rx: Series, sent: int | None) -> int:
     """Datagrams after the last one that arrived: no gap shows them to the receiver."""
     known = rx.final.datagrams if rx.final else known_sum(r.datagrams for r in rx.rows)
     if sent is None or known is None:
         return 0
-    missing = sent - known
-    return (
-        missing if missing > max(12, math.ceil(sent * 0.001)) else 0
-    )  # iperf repeats its last datagram up to 10 times
+    unseen = sent - known
+    return unseen if unseen > max(12, math.ceil(sent * 0.001)) else 0  # iperf repeats its last up to 10 times

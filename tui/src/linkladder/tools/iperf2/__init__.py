@@ -79,6 +79,10 @@ class Iperf2(Tool):
         return acceptance.finish(exp, where, lines.parse(server[0], "server"), client, said, expect)
 
     def read_saved(self, text: str, demands: Demands) -> Outcome:
-        output = csv_lines.parse(text) if csv_lines.looks_like(text) else lines.parse(text)
+        output = lines.parse(text)
+        if csv_lines.looks_like(text):
+            wordy = bool(output.streams)
+            output = csv_lines.parse(text)
+            output.mixed = output.mixed or ("it holds more than one run, with words and without" if wordy else "")
         linux = "icwnd/mss/irtt" in text or "Cwnd/RTT" in text  # FreeBSD's has no TCP statistics
         return saved.read(output, demands, "Linux" if linux else "")

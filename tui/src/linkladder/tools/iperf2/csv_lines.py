@@ -8,9 +8,11 @@ from linkladder.tools.iperf2.lines import LONGEST, MOST
 from linkladder.tools.streams import Connection, Output, Row, Stream
 
 LINE = re.compile(
-    r"^(?:[+-]\d{4}:)?\d{14}(?:\.\d{1,6})?,([^,]{2,60}),(\d{1,5}),([^,]{2,60}),(\d{1,5}),(-?\d{1,6}),"
+    r"^(?:[+-]\d{4}:)?(\d{8})(\d\d)(\d\d)(\d\d(?:\.\d{1,6})?),([^,]{2,60}),(\d{1,5}),([^,]{2,60}),(\d{1,5}),(-?\d{1,6}),"
     r"(\d{1,9}\.\d{1,6})[-,](\d{1,9}\.\d{1,6}),(\d{1,19}),(\d{1,19})((?:,[^,]{0,30}){0,20})$"
 )
+DAY = 86400
+APART = 2.5  # seconds; a moment is printed in whole seconds by some
 UDP = re.compile(r"^,(\d{1,12}\.\d+),(\d{1,12}),(\d{1,12}),-?\d+\.\d+,\d{1,12}$")
 
 
@@ -22,6 +24,7 @@ def parse(text: str) -> Output:
     """Each connection's rows; what its process sent and received is not told, so they count as sent."""
     out = Output("client")
     streams: dict[tuple[str, str, int, int], Stream] = {}
+    starts: list[float] = []
     for line in text.splitlines():
         line = line.strip()
         match = LINE.match(line)
@@ -29,7 +32,7 @@ def parse(text: str) -> Output:
             if line and not line.startswith(("$ ", "rc=", "time,")):
                 out.foreign.append(line)
             continue
-        local, local_port, remote, remote_port, number, start, end, amount, rate, rest = match.groups()
+        *moment, local, local_port, remote, remote_port, number, start, end, amount, rate, rest = match.groups()
         if int(number) < 0 or int(local_port) == 0:
             continue  # the sum of all
         row = _row(number, float(start), float(end), int(amount), int(rate), rest)
@@ -37,7 +40,13 @@ def parse(text: str) -> Output:
             out.foreign.append(line)
             continue
         key = (number, local, int(local_port), int(remote_port))
+        begun = int(moment[1]) * 3600 + int(moment[2]) * 60 + float(moment[3]) - row.end
         if key not in streams:
+            if any(s.finished for s in out.streams) or any(
+                APART < abs(begun - other) < DAY - APART for other in starts
+            ):
+                out.mixed = "its flows do not begin together: it holds more than one run"
+            starts.append(begun)
             streams[key] = Stream(Connection(number, local, int(local_port), remote, int(remote_port)))
             out.streams.append(streams[key])
         out.protocol = "udp" if row.kind == "udp" else out.protocol

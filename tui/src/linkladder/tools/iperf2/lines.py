@@ -21,7 +21,8 @@ ROW = re.compile(
     r"^\[ *(\*?)(\d{1,6})(?:\([^)\]]{0,40}\))?\] +(\d{1,9}\.\d{1,6})- *(\d{1,9}\.\d{1,6}) sec +"
     r"(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)Bytes +(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(?: (.*))?$"
 )
-UDP_TAIL = re.compile(r"^\s*(\d{1,12}\.\d+) ms +(-?\d{1,12})/ *(\d{1,12}) +\(")
+UDP_TAIL = re.compile(r"^\s*(\d{1,12}\.\d+) ms +(-?\d{1,12})/ *(\d{1,12}) +\((-?nan|\d[\d.e+-]{0,12})%\)(.*)$")
+TRUNCATED = re.compile(r" \d+/\d+/([1-9]\d*) ")  # 2.2's Read/Timeo/Trunc: datagrams longer than the read
 READ_TAIL = re.compile(r"^\s*\d+(?:=| +)\d+(?::\d+){3,}\s*$")
 WRITE_TAIL = re.compile(r"^\s*\d+/-?\d+(?:/-?\d+)?(?:\s+(.*))?$")
 TCP_STATS = re.compile(
@@ -37,7 +38,9 @@ WINDOW = re.compile(
     r"^(?:TCP window|UDP buffer) size: +(\d+(?:\.\d+)?) ([KMG]?)Bytes?"
     r"(?: \((?:default|WARNING: requested +(\d+(?:\.\d+)?) ([KMG]?)Bytes?)\))?"
 )
+SENDING = re.compile(r"^Sending (\d{1,6}) byte datagrams")
 SENT = re.compile(r"^\[ *(\d{1,6})\] Sent (\d{1,15}) datagrams")
+SUM = re.compile(r"^\[SUM(?:-\d{1,6})?\] +0\.0+- *(\d{1,9}\.\d{1,6}) sec +(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)Bytes ")
 IGNORED = re.compile(
     r"^(?:\s*$|-{5,}|\$ |rc=|\[ *(?:ID|SUM|FD|CT)|\[SUM-|\[ *\*?\d+\].*(?:out-of-order|Server Report:)|Binding to local"
     r"|(?:Read|Write) buffer size|TOS |Sending \d+ byte|Receiving \d+ byte|TCP congestion|Server listening)"
@@ -48,6 +51,7 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
     """Everything a process printed; `role` where it is known (else its header tells)."""
     out = Output(role)
     current: dict[str, Stream] = {}  # an id belongs to the connection that was announced last
+    headers = 0
     for line in text.splitlines():
         line = line.rstrip()
         if line.startswith("["):
@@ -59,17 +63,27 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
                 stream.series(channel(row, out.role, stream.connection.reverse)).add(row)
                 continue
             if connection := parse_connection(line):
+                if any(s.finished for s in out.streams) or ((old := current.get(connection.flow)) and old.seen):
+                    out.mixed = "a connection was made after others had ended: it holds more than one run"
                 stream = current[connection.flow] = Stream(connection)
                 out.streams.append(stream)
+                continue
+            if total := SUM.match(line):
+                out.sum = max(out.sum, float(total[2]) * UNITS[total[3]])
                 continue
             if (sent := SENT.match(line)) and sent[1] in current:
                 current[sent[1]].sent = int(sent[2])
                 continue
         elif match := CLIENT.match(line):
             out.role, out.protocol, out.port = out.role or "client", _protocol(match[2]), int(match[3])
+            headers += 1
             continue
         elif match := SERVER.match(line):
             out.role, out.protocol, out.port = out.role or "server", _protocol(match[1]), int(match[2])
+            headers += 1
+            continue
+        elif match := SENDING.match(line):
+            out.datagram = int(match[1])
             continue
         elif match := WINDOW.match(line):
             out.window = round(float(match[1]) * UNITS[match[2]])
@@ -77,6 +91,8 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
             continue
         if not IGNORED.match(line):
             out.foreign.append(line)
+    if headers > 1:
+        out.mixed = "it begins more than once: it holds more than one run, or both ends of one"
     return out
 
 
@@ -95,6 +111,14 @@ def parse_row(line: str) -> Row | None:
     return _with_tail(flow, bool(star), start, end, number, exact, tail or "")
 
 
+def _agrees(lost: int, datagrams: int, percent: str) -> bool:
+    """A loss and its percentage, printed with two digits."""
+    if "nan" in percent or lost < 0:
+        return True
+    told, real = float(percent), 100 * lost / datagrams if datagrams else 0.0
+    return abs(told - real) <= max(told, real) * 0.051 + 1e-4
+
+
 def _plausible(start: float, end: float, count: float, bps: float, step: float) -> bool:
     """Time runs forwards, and bytes and rate tell the same story (a digit lost on the way shows here)."""
     span = end - start
@@ -105,13 +129,19 @@ def _plausible(start: float, end: float, count: float, bps: float, step: float) 
     return abs(count * 8 - bps * span) <= max(count * 8, bps * span) * (0.02 + 1.1 * step / span) + 8
 
 
-def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exact: bool, tail: str) -> Row:
+def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exact: bool, tail: str) -> Row | None:
     if match := UDP_TAIL.match(tail):
+        try:
+            if not _agrees(int(match[2]), int(match[3]), match[4]):
+                return None
+        except ValueError:  # no number after all
+            return None
         lost, datagrams = max(0, int(match[2])), int(match[3])  # packets out of order make it negative for a while
         if lost > datagrams:  # counters of a merged or broken report
             return Row(flow, star, start, end, number, exact, "udp")
         jitter = float(match[1])
-        return Row(flow, star, start, end, number, exact, "udp", jitter_ms=jitter, lost=lost, datagrams=datagrams)
+        return Row(flow, star, start, end, number, exact, "udp", jitter_ms=jitter, lost=lost, datagrams=datagrams,
+                   truncated=bool(TRUNCATED.search(match[5] + " ")))  # fmt: skip
     if READ_TAIL.match(tail):
         return Row(flow, star, start, end, number, exact, "read")
     if match := WRITE_TAIL.match(tail):

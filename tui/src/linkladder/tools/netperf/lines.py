@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from linkladder.tools.netperf import table
+
 NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
 INTERIM = re.compile(rf"^NETPERF_(INTERIM_RESULT|INTERVAL|ENDING)\[(\d{{1,7}})\]={NUMBER}$")
 UNITS = re.compile(r"^NETPERF_UNITS\[(\d{1,7})\]=(\S{1,20})$")
 SELECTOR = re.compile(r"^([A-Z][A-Z0-9_]{2,40})=(\S{0,40})$")
 VALUE = re.compile(rf"^{NUMBER}$")
-SCALES = {"10^3bits/s": 125.0, "10^6bits/s": 125e3, "10^9bits/s": 125e6, "Trans/s": 1.0, "Bytes/s": 1.0}  # to a second
+SCALES = {"10^3bits/s": 125.0, "10^6bits/s": 125e3, "10^9bits/s": 125e6, "Trans/s": 1.0, "Bytes/s": 1.0,
+          "KBytes/s": 1024.0, "MBytes/s": 1024.0**2, "GBytes/s": 1024.0**3}  # fmt: skip
 JOINT = 0.05  # seconds between one interim result's end and the next one's begin
 PARTS = {"INTERIM_RESULT": "rate", "INTERVAL": "interval", "ENDING": "ending"}
 
@@ -30,6 +33,7 @@ class Session:
 
     pieces: list[Piece] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
+    test: str = ""  # "STREAM" | "MAERTS" | "REQUEST/RESPONSE" | "RR", where banner or command tell
     foreign: list[str] = field(default_factory=list)
     conflict: str = ""
 
@@ -61,6 +65,7 @@ def parse(text: str) -> Session:
     """Interim results in order and the selectors; an interim result counts only when all four lines are there."""
     session = Session()
     seen: dict[int, _Interim] = {}
+    banners = 0
     for line in text.splitlines():
         line = line.strip()
         if match := INTERIM.match(line):
@@ -75,8 +80,18 @@ def parse(text: str) -> Session:
             if session.values.get(match[1], match[2]) != match[2]:
                 session.conflict = f"{match[1]} is given twice, as {session.values[match[1]]} and as {match[2]}"
             session.values[match[1]] = match[2]
-        elif line and not line.startswith(("MIGRATED", "$ ", "rc=")):
+        elif match := table.BANNER.match(line) or (line.startswith("$ ") and table.ASKED.search(line)) or None:
+            banners += line[0] != "$"
+            if session.test and session.test[0] != match[2][0]:
+                session.conflict = f"it is a {session.test} and a {match[2]} at once"
+            session.test = match[2]
+        elif line and not line.startswith(("$ ", "rc=")):
             session.foreign.append(line)
+    if banners > 1:
+        session.conflict = f"it holds {banners} runs: one at a time can be read"
+    for name, told in table.read(text.splitlines()).items():
+        if session.values.setdefault(name, told) != told:
+            session.conflict = session.conflict or f"{name} is given twice, as {session.values[name]} and as {told}"
     _join(session, seen)
     return session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkladder.model import Direction, Fault, Transactions
 from linkladder.tools import complaints
 from linkladder.tools.acceptance import COMPLETE
-from linkladder.tools.netperf.lines import SCALES, parse
+from linkladder.tools.netperf.lines import SCALES, Session, parse
 from linkladder.tools.records import Demands, Outcome
 from linkladder.tools.saved import no_result
 
@@ -20,7 +20,7 @@ def read(text: str, demands: Demands) -> Outcome:
         return no_result(session.conflict)
     if rate is None:
         lines = complaints.shorten("; ".join(session.foreign))
-        return no_result(f"it has no THROUGHPUT (netperf's -k selectors are needed){': ' + lines if lines else ''}")
+        return no_result(f"it has neither a whole table nor a THROUGHPUT{': ' + lines if lines else ''}")
     if said.lines and complaints.known(said.lines):
         return no_result(f"{said.plain}: {said.quoted}")
     if sessions not in (None, 1):
@@ -37,5 +37,35 @@ def read(text: str, demands: Demands) -> Outcome:
             session.number(f"{n}_LATENCY") for n in ("MEAN", "P50", "P90", "P99", "MIN", "MAX")
         )
         return Outcome(True, transactions=Transactions(rate, 1, mean, p50, p90, p99, low, high))
+    if reason := _contradiction(session, rate * SCALES[units], elapsed):
+        return no_result(reason)
     bps = rate * SCALES[units] * 8
-    return Outcome(True, goodput_bps=bps, by_direction={Direction.FORWARD.value: bps})
+    way = _way(session)
+    if way is None:
+        return Outcome(True, goodput_bps=bps, warnings=("nothing tells which way it went",))
+    sent, received = session.number("MESSAGES_SENT"), session.number("MESSAGES_RECEIVED")
+    if sent is None or received is None:
+        return Outcome(True, goodput_bps=bps, by_direction={way.value: bps})
+    lost = max(0, int(sent - received))
+    return Outcome(True, goodput_bps=bps, by_direction={way.value: bps}, lost=lost, datagrams=int(sent))
+
+
+def _way(session: Session) -> Direction | None:
+    """As seen from the end where netperf ran, which counts as near."""
+    if session.test == "MAERTS" or session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_SENT"):
+        return Direction.REVERSE
+    if session.test == "STREAM" or session.number("LOCAL_BYTES_SENT") or session.number("REMOTE_BYTES_RECVD"):
+        return Direction.FORWARD
+    return None
+
+
+def _contradiction(session: Session, per_second: float, elapsed: float | None) -> str:
+    """The rate against the bytes, and against the interim results where they cover the time."""
+    told = session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_RECVD")
+    if told and elapsed and abs(told - per_second * elapsed) > 0.01 * told + 0.01 * per_second:
+        return f"its rate makes {per_second * elapsed:.0f} bytes, it received {told:.0f}"
+    covered = sum(p.end - p.start for p in session.pieces)
+    seen = sum(p.amount for p in session.pieces)
+    if covered and elapsed and covered > 0.9 * elapsed and abs(seen / covered - per_second) > 0.02 * per_second:
+        return f"its interim results make {seen / covered:.0f} a second, its total {per_second:.0f}"
+    return ""

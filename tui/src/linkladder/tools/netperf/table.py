@@ -1,0 +1,31 @@
+"""netperf's classic table: three lines of titles, one of units, and the figures below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+BANNER = re.compile(r"^(?:MIGRATED )?(TCP|UDP) (STREAM|MAERTS|REQUEST/RESPONSE) TEST\b")
+ASKED = re.compile(r"\bnetperf .*-t (TCP|UDP)_(STREAM|MAERTS|RR)\b")
+NUMBER = re.compile(r"^\d{1,15}(?:\.\d{1,6})?$")
+RATE = r"(10\^[369]bits/s|[KMG]?Bytes/s)(?:ec)?"
+TCP = re.compile(rf"^bytes +bytes +bytes +secs\. +{RATE}\b")
+UDP = re.compile(rf"^bytes +bytes +secs\.? +# +# +{RATE}\b")
+TRANSACTIONS = re.compile(r"^bytes +[Bb]ytes +bytes +bytes +secs\. +per sec")
+
+
+def read(lines: Sequence[str]) -> dict[str, str]:
+    """The table's figures under the names of netperf's selectors; {} if there is none, or it is not whole."""
+    for place, line in enumerate(lines):
+        below = [row.split() for row in lines[place + 1 :] if row.strip()]
+        rows = [row for row in below[:2] if all(NUMBER.match(word) or word in "SUCI" for word in row)]
+        if (match := TCP.match(line)) and rows and len(rows[0]) >= 5:
+            return {"ELAPSED_TIME": rows[0][3], "THROUGHPUT": rows[0][4], "THROUGHPUT_UNITS": match[1]}
+        if TRANSACTIONS.match(line) and rows and len(rows[0]) >= 6:
+            return {"ELAPSED_TIME": rows[0][4], "THROUGHPUT": rows[0][5], "THROUGHPUT_UNITS": "Trans/s"}
+        if (match := UDP.match(line)) and len(rows) == 2 and len(rows[0]) >= 6 and len(rows[1]) >= 4:
+            return {  # the first row was sent, the second one arrived
+                "ELAPSED_TIME": rows[1][1], "THROUGHPUT": rows[1][3], "THROUGHPUT_UNITS": match[1],
+                "MESSAGES_SENT": rows[0][3], "MESSAGES_RECEIVED": rows[1][2],
+            }  # fmt: skip
+    return {}
