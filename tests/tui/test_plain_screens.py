@@ -6,7 +6,7 @@ import pytest
 
 import synth
 from linkladder import events, phrases
-from linkladder.app.screens.results import brief, rung_page, summary_page
+from linkladder.app.screens.results import figures_known_at_once, rung_page, summary_page
 from linkladder.app.widgets import bars, ladder_text, run_message, throughput
 from linkladder.judge import judge_document
 from linkladder.model import CoreLoad, Direction, Experiment, HostSample, Protocol
@@ -24,7 +24,7 @@ def test_results_are_plain(failed, width):
     document = synth.the_document(failed)
     judged = judge_document(document)
     assert not faults(summary_page(document, judged).plain)
-    assert not faults(brief(synth.summary()).plain)
+    assert not faults(figures_known_at_once(synth.summary()).plain)
     for rung, one in zip(document.rungs, judged.rungs, strict=True):
         page = rung_page(rung, one, width).plain
         head, _, rest = page.partition("streams window")

@@ -162,7 +162,7 @@ def test_a_run_is_not_going_on_because_another_process_has_its_number(tmp_path):
     assert current(tmp_path, Seat(tmp_path, "this")) is None
     stored = StoredRuns()
     stored.folder = tmp_path
-    (found,) = stored.glance().runs
+    (found,) = stored.overview().runs
     assert (found.id, found.state) == (run, RunState.INCOMPLETE)
 
 

@@ -12,7 +12,7 @@ import synth
 from helpers import until
 from linkladder.app.backend import Heard, PairingState, PairStage, PeerView
 from linkladder.app.main import LadderApp
-from linkladder.app.pairing_adapter import PairingAdapter, after
+from linkladder.app.pairing_adapter import PairingAdapter, state_after
 from linkladder.app.screens.trusted import TrustedScreen
 from linkladder.pairing import events as say
 from linkladder.pairing import handoff
@@ -106,11 +106,11 @@ async def test_a_script_answers_for_the_console(own_state: Path, unused_tcp_port
 async def test_two_that_call_each_other_see_the_code():
     """The other end's call came first: an Enter that was meant for the list must not hide its code."""
     code = say.CodeReady("520 938", ("owl", "apron", "goose"), "beta", "10.98.0.2", "SHA256:abc", False)
-    shown = after(PairingState(PairStage.LISTENING), code)
-    assert after(shown, say.Dialling("10.98.0.2")) == shown
+    shown = state_after(PairingState(PairStage.LISTENING), code)
+    assert state_after(shown, say.Dialling("10.98.0.2")) == shown
     adapter = PairingAdapter(PairingService(name="alpha", bind="127.0.0.1", discover=False))
     adapter._shown = shown
     await adapter.pair_with("10.98.0.2")  # the window is not open: a real call would fail
     assert adapter.state().stage is PairStage.COMPARE
-    waiting = after(shown, say.Confirmed())
-    assert after(waiting, say.Dialling("10.98.0.2")) == waiting
+    waiting = state_after(shown, say.Confirmed())
+    assert state_after(waiting, say.Dialling("10.98.0.2")) == waiting

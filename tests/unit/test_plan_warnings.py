@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from linkladder import plan, units
-from linkladder.app.link_form import carrier, compact, contract_of, first_contract, first_words, most, near_address
+from linkladder.app.link_form import (
+    carrier,
+    ceiling_sentence,
+    contract_of,
+    first_contract,
+    first_contract_source,
+    near_address,
+    short_rate,
+)
 from linkladder.app.plan_warnings import capacity, warnings
 from linkladder.errors import UsageError
 from linkladder.model import Contract, HostFacts, Layer, Nic, Path, RungName
@@ -104,24 +112,24 @@ def test_what_is_taken_can_be_read_again(tmp_path):
     made = contract_of(GOOD, Contract())
     save_link(tmp_path, Link(made, PATHS))
     assert load_link(tmp_path) == Link(made, PATHS)
-    assert most(made) == "At most 956 Mb/s of TCP fits into the contract's 1.00 Gb/s of frames at MTU 1500."
+    assert ceiling_sentence(made) == "At most 956 Mb/s of TCP fits into the contract's 1.00 Gb/s of frames at MTU 1500."
 
 
 @pytest.mark.parametrize("bps", [10e9, 9.95328e9, 1e12, 952.4e6, 1234567.0, 1e3, 2.5e9, 1e9 / 3])
 def test_a_rate_in_a_field_is_read_back_as_it_was(bps):
-    assert units.parse_rate(compact(bps)) == pytest.approx(bps, rel=1e-14)
-    assert compact(10e9) == "10G" and compact(None) == ""
+    assert units.parse_rate(short_rate(bps)) == pytest.approx(bps, rel=1e-14)
+    assert short_rate(10e9) == "10G" and short_rate(None) == ""
 
 
 def test_the_first_contract_is_what_the_interface_could_carry():
     slow = replace(NIC, speed_bps=1e9, mtu=9000)
     assert first_contract(slow) == Contract(port_bps=1e9, mtu=9000)
-    assert "those of vmx1" in first_words(slow)
+    assert "those of vmx1" in first_contract_source(slow)
     for unknown in (replace(NIC, speed_bps=None), replace(NIC, driver="veth", speed_bps=1e9)):
         assert first_contract(unknown) == Contract(port_bps=10e9, mtu=1500)
-        assert "vmx1 does not tell its speed" in first_words(unknown)
+        assert "vmx1 does not tell its speed" in first_contract_source(unknown)
     assert first_contract(None) == Contract() == first_contract(replace(NIC, mtu=0))
-    assert "a guess" in first_words(None)
+    assert "a guess" in first_contract_source(None)
 
 
 def test_the_near_end_of_a_path_is_on_the_interface_that_leads_there():

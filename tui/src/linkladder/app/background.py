@@ -1,4 +1,4 @@
-"""A long look in a thread of its own: one at a time, whoever asks, and leaving the program does not wait for it."""
+"""Runs a long call in a thread of its own, one at a time; leaving the program does not wait for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short questions and plain bad news."""
+"""Small dialogs: a question, a line of text to type, an error, a text to read."""
 
 from __future__ import annotations
 

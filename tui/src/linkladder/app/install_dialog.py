@@ -1,4 +1,4 @@
-"""From a live medium onto a disk: which one, twice whether, and a box that stays until it is done."""
+"""The dialogs that install a live medium onto a disk: choose one, confirm twice, wait until it is done."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def carrier(host: HostFacts, local: str) -> Nic | None:
     return next((n for n in host.nics if local and local in n.addresses and not n.loopback), None)
 
 
-def told_speed(nic: Nic | None) -> float | None:
+def rated_speed(nic: Nic | None) -> float | None:
     """The speed that bounds what it carries; that of a pair of namespaces is made up."""
     return nic.speed_bps if nic and nic.driver not in ("veth", "epair") else None
 
@@ -47,14 +47,14 @@ def first_contract(nic: Nic | None) -> Contract:
     """What stands in the fields until a person has said what was bought: as much as this interface could carry."""
     usual = Contract()
     mtu = nic.mtu if nic and MTUS[0] <= nic.mtu <= MTUS[1] else usual.mtu
-    return replace(usual, port_bps=told_speed(nic) or usual.port_bps, mtu=mtu)
+    return replace(usual, port_bps=rated_speed(nic) or usual.port_bps, mtu=mtu)
 
 
-def first_words(nic: Nic | None) -> str:
+def first_contract_source(nic: Nic | None) -> str:
     """Where the first contract comes from."""
     if nic is None:
         return "Port rate and MTU are a guess; put in what was bought."
-    if told_speed(nic) is None:
+    if rated_speed(nic) is None:
         return f"{nic.name} does not tell its speed, so the port rate is a guess; put in what was bought."
     return f"Port rate and MTU are those of {nic.name}; put in what was bought."
 
@@ -97,7 +97,7 @@ def contract_of(values: dict[str, str], known: Contract) -> Contract:
     )
 
 
-def compact(bps: float | None) -> str:
+def short_rate(bps: float | None) -> str:
     """'10G', '952.4M': short, and read back as exactly that rate."""
     if bps is None:
         return ""
@@ -105,7 +105,7 @@ def compact(bps: float | None) -> str:
     return f"{bps / factor:.15g}{unit}"
 
 
-def most(contract: Contract) -> str:
+def ceiling_sentence(contract: Contract) -> str:
     """'At most 9.41 Gb/s of TCP fits: the port's 10.0 Gb/s at MTU 1500.'"""
     from linkladder.judge import ceiling, rate_sold
 
@@ -117,7 +117,7 @@ def most(contract: Contract) -> str:
     )
 
 
-def typed(local: str, remote: str, old: Path, peer: str) -> Path:
+def path_typed(local: str, remote: str, old: Path, peer: str) -> Path:
     """A rung's path as it was typed; ValueError says what was expected."""
     here = fields.address(local) if local else ""
     return replace(old, local=here, remote=fields.address(remote), peer=peer)

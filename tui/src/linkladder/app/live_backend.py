@@ -12,7 +12,7 @@ from linkladder import __version__, host, judge, plan, reservation, state
 from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.machine import Machine
 from linkladder.app.probe import probe
-from linkladder.app.stored_runs import StoredRuns, finding, opened
+from linkladder.app.stored_runs import StoredRuns, as_finding, open_store
 from linkladder.errors import UsageError
 from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Link
@@ -42,8 +42,8 @@ class LiveBackend(Machine, StoredRuns):
     # --- this machine
 
     def home(self) -> HomeView:
-        seen = self.glance()
-        troubles = [finding(seen.trouble)] if seen.trouble else []
+        seen = self.overview()
+        troubles = [as_finding(seen.trouble)] if seen.trouble else []
         link = Link()
         try:
             link = self.link()
@@ -128,7 +128,7 @@ class LiveBackend(Machine, StoredRuns):
         from linkladder import report
         from linkladder.report import signing
 
-        with opened(self.folder) as store:
+        with open_store(self.folder) as store:
             document = store.load(run_id)
         path = state.ensure(self.export_folder(self.folder / "export")) / f"{run_id}.{kind}"
         texts = {path: ""}

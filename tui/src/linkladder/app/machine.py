@@ -1,4 +1,4 @@
-"""The part of the real backend that is this machine: its settings, its switches, the way out for a report."""
+"""The part of the real backend that is this machine: its settings, its switches, how a report leaves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every place has: a title line, keys, a way back, hjkl."""
+"""The base of every full screen: title line, line of keys, Esc to go back, hjkl as arrows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT = 20  # lines: half a window, as two consoles share one
 
 
 class TitleBar(Static):
-    """Where am I."""
+    """The first line, which names the screen."""
 
 
 class Page(Guarded, Screen[Any]):

@@ -38,7 +38,7 @@ class PairingAdapter:
         try:
             async with handoff.serve(service):  # `linkladder pair --yes-code` may answer for the person here
                 async for event in service.events():
-                    self._shown = after(self._shown, event)
+                    self._shown = state_after(self._shown, event)
         except Exception as error:  # nobody waits for this task: what is shown is all that can tell
             log.exception("pairing ended")
             said = f"pairing ended: {error or type(error).__name__}. Nothing was kept."
@@ -88,7 +88,7 @@ def note(one: say.Appliance) -> str:
     return "; ".join(parts)
 
 
-def after(shown: PairingState, event: say.Event) -> PairingState:
+def state_after(shown: PairingState, event: say.Event) -> PairingState:
     """The state once the event has happened."""
     match event:
         case say.CodeReady():

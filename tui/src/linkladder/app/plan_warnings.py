@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from linkladder import units
-from linkladder.app.link_form import told_speed
+from linkladder.app.link_form import rated_speed
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
 from linkladder.model import Contract, HostFacts, Plan, Protocol, Rung, RungName
@@ -60,7 +60,7 @@ def _cards(link: Link, contract: Contract, host: HostFacts) -> list[str]:
             continue
         if nic.mtu and nic.mtu < contract.mtu:
             found.append(f"{nic.name} has MTU {nic.mtu}, less than the {contract.mtu} of the contract.")
-        if (speed := told_speed(nic)) and speed < rate_sold(contract):
+        if (speed := rated_speed(nic)) and speed < rate_sold(contract):
             found.append(f"{nic.name} runs at {units.rate(speed)}, less than was bought.")
     return found
 

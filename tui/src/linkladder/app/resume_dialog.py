@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from linkladder.store import RunSummary
 
 
-async def offer(app: ServicesApp, run: RunSummary, title: str, no: str) -> bool:
+async def offer_to_resume(app: ServicesApp, run: RunSummary, title: str, no: str) -> bool:
     """Ask, and climb on after a yes; False is a no, True also where the run could not be read, which was said."""
     document = await app.ask(app.backend.load, run.id)
     if document is None:
         return True
     why = f", because {run.reason}" if run.reason else ""
     ended = units.sentence(f"Run {run.id} (plan {run.plan}) ended early{why}")
-    text = f"{ended} {rest(document)} Go on where it stopped?"
+    text = f"{ended} {rest_sentence(document)} Go on where it stopped?"
     if not await app.push_screen_wait(Question(title, text, "Go on", no)):
         return False
     app.climb(document.run.plan, run.id)
     return True
 
 
-def rest(document: Document) -> str:
+def rest_sentence(document: Document) -> str:
     """'9 of its 14 trials are kept; the rest takes about 1 min 12 s.'"""
     plan = document.run.plan
     stored = {

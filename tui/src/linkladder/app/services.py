@@ -1,4 +1,4 @@
-"""What every screen has of the application: the backend, the run that is watched, questions in threads, the way."""
+"""What the application does for every screen: the run that is watched, calls in threads, the way to others."""
 
 from __future__ import annotations
 

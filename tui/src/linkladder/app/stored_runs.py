@@ -20,7 +20,7 @@ NEWEST = 20  # runs among which the last whole one is looked for
 
 
 @dataclass(frozen=True)
-class Glance:
+class Overview:
     """What Home wants to know of the stored runs."""
 
     runs: tuple[RunSummary, ...] = ()  # the newest first
@@ -45,26 +45,26 @@ class StoredRuns:
 
     folder: Path
 
-    def glance(self) -> Glance:
+    def overview(self) -> Overview:
         """No run is read whole for it, however long it was."""
         trouble = None
         try:
-            with opened(self.folder) as store:
+            with open_store(self.folder) as store:
                 try:
                     store.settle(lock.going(self.folder))
                 except StoreFault as error:  # what is stored can be read all the same
                     trouble = error
-                return Glance(tuple(store.runs(limit=NEWEST)), store.hosts(), trouble)
+                return Overview(tuple(store.runs(limit=NEWEST)), store.hosts(), trouble)
         except StoreFault as error:
-            return Glance(trouble=error, unread=True)
+            return Overview(trouble=error, unread=True)
 
     def runs(self, words: str = "") -> list[RunSummary]:
-        with opened(self.folder) as store:
+        with open_store(self.folder) as store:
             return store.runs(words, limit=10000)
 
     def load(self, run_id: str) -> Document:
         """Without what the tools printed, which no screen shows."""
-        with opened(self.folder) as store:
+        with open_store(self.folder) as store:
             return store.load(run_id, output=False)
 
     def judge(self, document: Document) -> DocumentJudgement:
@@ -74,12 +74,12 @@ class StoredRuns:
         return judge.compare(self.load(run_a), self.load(run_b))
 
     def delete(self, run_id: str) -> None:
-        with opened(self.folder) as store:
+        with open_store(self.folder) as store:
             store.delete(run_id)
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Store]:
+def open_store(folder: Path) -> Iterator[Store]:
     """The store for the length of one call."""
     try:
         store = Store(folder)
@@ -104,6 +104,6 @@ def _made_room(folder: Path) -> bool:
     return bool(old)
 
 
-def finding(error: StoreFault) -> Finding:
+def as_finding(error: StoreFault) -> Finding:
     """Said among the doctor's findings, since Home must be there whatever the disk is like."""
     return Finding(error.title, Health.BAD, error.cause, error.hint)

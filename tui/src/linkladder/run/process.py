@@ -105,9 +105,9 @@ async def measure(
     except Exception as error:
         with contextlib.suppress(OSError):
             if last is None:
-                recorder.write(RunFinished(run_id, RunState.INCOMPLETE, 0, why(error)))
+                recorder.write(RunFinished(run_id, RunState.INCOMPLETE, 0, reason_of(error)))
             if lock.announced:
-                lock.announce(socket="", ended=why(error))
+                lock.announce(socket="", ended=reason_of(error))
         raise
     finally:
         with contextlib.suppress(OSError):
@@ -124,7 +124,7 @@ def _new_log(folder: Path) -> Path:
     return logs / f"{int(time.time())}-{os.getpid()}.jsonl"
 
 
-def why(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """What ended the run, in a line for people."""
     if isinstance(error, LinkladderError):
         return in_a_line(error)

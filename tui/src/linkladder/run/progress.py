@@ -1,4 +1,4 @@
-"""What the Ladder screen shows, kept up from a run's events: no widget, no clock of its own."""
+"""What a run has come to so far, kept up from its events; every front end draws it.  It has no clock of its own."""
 
 from __future__ import annotations
 

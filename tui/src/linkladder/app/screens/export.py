@@ -142,7 +142,7 @@ network, or point a phone at the code.
 
     async def _link(self, paths: tuple[str, ...], reach: Reach) -> None:
         app = self.ladder_app
-        path = await app.ask(packed, paths)
+        path = await app.ask(zipped, paths)
         if path is None:
             return
         try:
@@ -199,7 +199,7 @@ def scp_words(paths: tuple[str, ...], reach: Reach) -> str:
     return f"On your computer:\n\n{lines}{need[reach.ssh]}"
 
 
-def packed(paths: tuple[str, ...]) -> Path:
+def zipped(paths: tuple[str, ...]) -> Path:
     """One file, since an address works once."""
     first = Path(paths[0])
     if len(paths) == 1:

@@ -1,4 +1,4 @@
-"""Home: who am I, in what shape, whom do I know, what came out last, and what to do next."""
+"""Home: this machine and its health, its peers, the last run, and what to do next."""
 
 from __future__ import annotations
 
@@ -288,13 +288,16 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="resume")
     async def resume_last(self) -> None:
-        from linkladder.app.resume_dialog import offer
+        from linkladder.app.resume_dialog import offer_to_resume
 
         app, view = self.ladder_app, self.view
-        if view and view.resumable and not await offer(app, view.resumable, "Go on with the last run?", "Start anew"):
+        if (
+            view
+            and view.resumable
+            and not await offer_to_resume(app, view.resumable, "Go on with the last run?", "Start anew")
+        ):
             app.open("link")
 
     async def action_doctor(self) -> None:
-
         await self.ladder_app.loaded.wait()
         self.ladder_app.open("doctor")

@@ -1,4 +1,4 @@
-"""Link: what is it sold as, which addresses stand for which rung, which plan."""
+"""Link: the form for the contract, the addresses of each rung, and the plan."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from linkladder.app.link_form import (
     LAYERS,
     UNSAVED,
     carrier,
-    compact,
+    ceiling_sentence,
     contract_of,
     far_address,
     first_contract,
-    first_words,
-    most,
+    first_contract_source,
     near_address,
-    typed,
+    path_typed,
+    short_rate,
 )
 from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
@@ -126,8 +126,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 classes="row",
             ),
             Horizontal(
-                Field("Port rate", compact(c.port_bps), 8, key="port", label_width=15),
-                Field("Contracted rate", compact(c.rate_bps), 8, key="rate"),
+                Field("Port rate", short_rate(c.port_bps), 8, key="port", label_width=15),
+                Field("Contracted rate", short_rate(c.rate_bps), 8, key="rate"),
                 Choice("counts", LAYERS, c.layer.value, key="layer"),
                 classes="row",
             ),
@@ -191,7 +191,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             if remote:
                 old, more = known.path(rung) or Path(), known.paths.get(rung, ())[1:]  # the form has the first
                 try:
-                    first = typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
+                    first = path_typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
                     raise UsageError(f"{rung}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
                 paths[rung] = (first, *more)
@@ -215,8 +215,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         words.sort(key=lambda item: (item[0] != "quick", self.choices[item[0]].seconds))
         box.set_options(words, box.value)
         choice = self.choices.get(box.value)
-        lines = [f"{choice.title}." if choice and choice.title else "", most(link.contract)]
-        lines += [first_words(self.carrier)] if self._untouched() else []
+        lines = [f"{choice.title}." if choice and choice.title else "", ceiling_sentence(link.contract)]
+        lines += [first_contract_source(self.carrier)] if self._untouched() else []
         if choice and choice.trials:
             try:
                 plan = await app.run_blocking(app.backend.plan, box.value, link)
@@ -250,7 +250,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             if rung == RungName.DC_LINK and self._untouched():
                 self.carrier = carrier(self.view.host, self._near(self.view, far))
                 first = first_contract(self.carrier)
-                self.query_one("#port", Input).value = compact(first.port_bps)
+                self.query_one("#port", Input).value = short_rate(first.port_bps)
                 self.query_one("#mtu", Input).value = f"{first.mtu}"
 
     def _untouched(self) -> bool:
@@ -259,7 +259,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             return False
         first = first_contract(self.carrier)
         fields = (self.query_one("#port", Input).value, self.query_one("#mtu", Input).value)
-        return fields == (compact(first.port_bps), f"{first.mtu}")
+        return fields == (short_rate(first.port_bps), f"{first.mtu}")
 
     @on(Input.Submitted)
     def entered(self) -> None:

@@ -23,7 +23,7 @@ from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 MANY = 200  # trials from which reading them takes long enough to say first what is known at once
 
 
-def other_rows(rung: RungResult) -> list[str]:
+def other_figures(rung: RungResult) -> list[str]:
     """Round trips, path MTU, loss and transactions in words."""
     lines = []
     for e in rung.experiments:
@@ -55,7 +55,7 @@ def other_rows(rung: RungResult) -> list[str]:
     return lines
 
 
-def limits(rung: RungResult, judged: RungJudgement) -> str:
+def limiter_line(rung: RungResult, judged: RungJudgement) -> str:
     """'What limits (far to near): ...', of the direction that carries less; empty where nothing was carried."""
     if judged.limiter is None:
         return ""
@@ -74,7 +74,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append_text(sentence(judged))
         if judged.ceiling:
             out.append(f" Ceiling {units.rate(judged.ceiling.bps)}, set by the {judged.ceiling.which}.")
-        if said := limits(rung, judged):
+        if said := limiter_line(rung, judged):
             out.append(f"\n{said}", "bold")
         out.append("\n\n")
     out.append_text(matrix(rung, judged, width))
@@ -83,11 +83,11 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append(f"\n\nFailed trials: {len(failed)}", "bold")
         for e, t in failed:
             out.append(f"\n  {phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {t.reason}")
-    for line in other_rows(rung):
+    for line in other_figures(rung):
         out.append(f"\n{line}")
     if rung.evidence:
         out.append("\n\n")
-        out.append_text(whereabouts(rung.evidence))
+        out.append_text(evidence_text(rung.evidence))
     if judged and not rung.unavailable:
         evidence = {c.sentence for c in judged.judgement.concerns if c.cause is Cause.ELSEWHERE}  # it stands above
         seen = [f for f in judged.judgement.findings if f not in evidence and f not in judged.sentence]
@@ -96,7 +96,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
     return out
 
 
-def whereabouts(found: Evidence) -> Text:
+def evidence_text(found: Evidence) -> Text:
     """What was claimed of where the machines stand, who said so, and what the facts say."""
     out = Text(f"Claimed: {found.claim}.")
     if found.asked:
@@ -117,7 +117,7 @@ def sentence(judged: RungJudgement | DocumentJudgement) -> Text:
     return Text.assemble(word, ": ", said)
 
 
-def begun(started: str) -> str:
+def started_at(started: str) -> str:
     """'2026-11-21 07:42:05 UTC'."""
     return started.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
 
@@ -129,7 +129,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
     out = Text()
     if contract.circuit:
         out.append(f"Circuit {contract.circuit}\n")
-    out.append(f"Plan {run.plan.name}, begun {begun(run.started)}, {run.state}\n\n")
+    out.append(f"Plan {run.plan.name}, begun {started_at(run.started)}, {run.state}\n\n")
     if judged:
         out.append_text(sentence(judged))
         out.append("\n\n")
@@ -149,7 +149,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
     return out
 
 
-def brief(run: RunSummary) -> Text:
+def figures_known_at_once(run: RunSummary) -> Text:
     """What the list of runs knows of it."""
     out = Text(
         f"Plan {run.plan}, begun {run.started.replace('T', ' ')}, {run.state}\n\n{run.verdict or 'not judged'}\n\n"
@@ -210,7 +210,7 @@ much of the ceiling that is.
         app = self.ladder_app
         for run in await app.ask(app.backend.runs, self.run_id) or ():
             if run.trials > MANY:
-                self.query_one("#page", Static).update(brief(run))
+                self.query_one("#page", Static).update(figures_known_at_once(run))
         self.document = await app.ask_long(app.backend.load, self.run_id)
         if self.document:
             self.judged = await app.ask_long(app.backend.judge, self.document)

@@ -14,7 +14,7 @@ from linkladder import units
 from linkladder.app.dialogs import Question
 from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
-from linkladder.app.resume_dialog import offer
+from linkladder.app.resume_dialog import offer_to_resume
 from linkladder.app.widgets.rows import Rows
 from linkladder.model import RungName, RunState
 from linkladder.store import RunSummary
@@ -215,7 +215,7 @@ The rate is the best of the highest rung that was measured.
         if run.state is not RunState.INCOMPLETE:
             self.notify("Only a run that ended early can be gone on with")
             return
-        await offer(app, run, "Go on with this run?", "No")
+        await offer_to_resume(app, run, "Go on with this run?", "No")
 
     @work(exclusive=True, group="delete")
     async def action_delete(self) -> None:

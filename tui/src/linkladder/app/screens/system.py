@@ -1,4 +1,4 @@
-"""System: this machine, and the switches of an appliance: each a form, with a question first where it cuts."""
+"""System: this machine, and the forms that change something about an appliance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars that say of what they are a part: progress, cores, heat."""
+"""Bars of a part of a whole: progress, the load of each core, a rate beside the best one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list to choose from; Enter is shown in the footer with what it does."""
+"""A list to choose from by arrows and Enter."""
 
 from __future__ import annotations
 
