@@ -1,7 +1,7 @@
 """Changes on loan to interfaces and kernel settings, always put back.
 
 A `Lease` writes the present values to disk (`journal`) and arms a process of its own (`undo`) before its first change;
-the changes go through the privileged helper and are read back (`changes`).  Whatever ends it, the old values return:
+the changes go through the privileged helper and are read back (`reversible`).  Whatever ends it, the old values return:
 `release()`, an error, the undo when the holder dies or no longer renews, and `recover()` where both were killed.  What
 could not be put back stays journalled, and `left_behind()` says so.  `tunables` holds what an appliance ships against
 what is in force.
@@ -9,8 +9,8 @@ what is in force.
 
 from __future__ import annotations
 
-from linkladder.settings.changes import FLAGS, Change, SettingsError, flag, mtu, sysctl
 from linkladder.settings.lease import Lease, left_behind, recover, settle
+from linkladder.settings.reversible import FLAGS, Change, SettingsError, flag, mtu, sysctl
 from linkladder.settings.undo import Undo
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Self
 
 from linkladder import host, state
 from linkladder.errors import LinkladderError
-from linkladder.settings.changes import Change, SettingsError, make, present, put_back, verify
 from linkladder.settings.journal import Entry, Journal, Record
+from linkladder.settings.reversible import Change, SettingsError, make, present, put_back, verify
 from linkladder.settings.undo import Undo
 
 BUSY = 5.0  # seconds that another process may take to put its own back

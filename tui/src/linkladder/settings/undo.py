@@ -18,8 +18,8 @@ from pathlib import Path
 
 from linkladder import privilege
 from linkladder.errors import LinkladderError
-from linkladder.settings.changes import SettingsError, put_back
 from linkladder.settings.journal import Journal
+from linkladder.settings.reversible import SettingsError, put_back
 
 ARMED = b"armed\n"
 START_LIMIT = 20.0  # seconds that it may take to start on a small busy machine
