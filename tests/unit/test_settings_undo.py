@@ -53,6 +53,16 @@ def test_it_acts_when_its_holder_is_gone(journal: Journal) -> None:
     assert process.wait(10) == 0 and not journal.exists()
 
 
+def test_it_acts_when_its_holder_was_gone_before_it_was_armed(journal: Journal) -> None:
+    """One that takes the place of a killed one has settings to put back from its first moment."""
+    read, write = os.pipe()
+    os.close(read)
+    argv = [sys.executable, "-I", "-m", "linkladder.settings", str(journal.folder), "60"]
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=write, pass_fds=(journal.descriptor,))
+    os.close(write)
+    assert process.wait(10) == 0 and not journal.exists()
+
+
 def test_it_does_nothing_when_all_has_been_put_back(journal: Journal) -> None:
     process = armed(journal, 60)
     say(process, b"renew\ndo")

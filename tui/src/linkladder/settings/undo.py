@@ -88,7 +88,8 @@ def main(folder: Path, seconds: float) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     privilege.restrict()
-    os.write(1, ARMED)
+    with contextlib.suppress(OSError):  # a holder that is gone by now leaves all the more to do
+        os.write(1, ARMED)
     if _wait(0, seconds) == "done":
         return 0
     return asyncio.run(_put_back(Journal(folder)))
