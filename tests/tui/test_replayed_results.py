@@ -196,7 +196,7 @@ async def test_repeats_tell_a_difference_from_the_noise(size):
 def _compared(text: str, found: judge.Comparison) -> None:
     assert found.differences
     for d in found.differences:
-        said = "cannot tell" if d.detectable_percent is None else "differs" if d.beyond_noise else "within the noise"
+        said = {"differs": "differs", "same": "same within 2%", "undecided": "cannot tell"}[d.answer]
         figures = f"{units.rate(d.a_bps)} {units.rate(d.b_bps)} {d.change_percent:+.1f}% {said}"
         assert flat(f"{phrases.way(d.direction)} {figures}") in flat(text) and flat(d.experiment) in flat(text)
 

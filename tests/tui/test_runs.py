@@ -43,12 +43,12 @@ async def test_runs_filter_mark_compare_delete():
 async def test_two_runs_side_by_side_fit_the_console():
     """Differences beyond the noise, within it, and where one repeat cannot tell."""
     from linkladder.app.screens.compare import CompareScreen
-    from linkladder.verdicts import Comparison, Difference
+    from linkladder.verdicts import Answer, Comparison, Difference
 
     named = ("dc-link", "TCP, 4 streams, 8M window")
     rows = (
-        Difference(*named, "forward", 9.41e9, 8.2e9, -12.9, True, 1.2, ""),
-        Difference(*named, "reverse", 9.41e9, 9.4e9, -0.1, False, 1.2, ""),
+        Difference(*named, "forward", 9.41e9, 8.2e9, -12.9, True, 1.2, "", Answer.DIFFERS),
+        Difference(*named, "reverse", 9.41e9, 9.4e9, -0.1, False, 1.2, "", Answer.SAME),
         Difference(*named, "both", 9.41e9, 9.3e9, -1.2, False, None, ""),
     )
     found = Comparison("20261120-090000-cd34", synth.RUN, "1 of 3 differ.", rows, ("near release: 15.0 / 15.1",))
@@ -60,7 +60,7 @@ async def test_two_runs_side_by_side_fit_the_console():
         at = next(n for n, line in enumerate(lines) if "TCP, 4 streams, 8M window" in line)
         there, back, both = lines[at + 1 : at + 4]
         assert there.split() == "near to far 9.41 Gb/s 8.20 Gb/s -12.9% differs".split()
-        assert back.strip().startswith("far to near") and "within the noise" in back
+        assert back.strip().startswith("far to near") and "same within 2%" in back
         assert both.strip().startswith("each way in turn") and "cannot tell" in both
 
 

@@ -308,6 +308,7 @@ class Difference:
     beyond_noise: bool
     detectable_percent: float | None  # the smallest change these repeats would have shown; None: one repeat each
     sentence: str
+    answer: Answer = Answer.UNDECIDED
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from linkladder.engine.placement import SURVEY, evidence, survey
 from linkladder.engine.ports import ports
 from linkladder.engine.resumption import keep_host, take_up
 from linkladder.engine.trial import Trial
+from linkladder.engine.warmup import timed
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
     End,
@@ -30,7 +31,6 @@ from linkladder.model import (
     Interruption,
     Path,
     Plan,
-    Protocol,
     Rung,
     RungName,
     RunState,
@@ -42,8 +42,6 @@ from linkladder.verdicts import Judgement
 
 Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
 RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
-LONG_WAY_MS = 20.0  # round trip above which the warm-up is 5 s
-LONG_WARMUP = 5.0
 
 
 class Stop(Exception):
@@ -257,7 +255,7 @@ class Engine:
                 last = todo.popleft()
             else:
                 return
-            await self._trial(rung, path, self._timed(rung, last[0]), last[1])
+            await self._trial(rung, path, timed(last[0], self._round_trip.get(rung.name, 0.0)), last[1])
             self._index += not again
 
     async def _left_out(self, rung: Rung, path: Path) -> dict[str, str]:
@@ -277,13 +275,6 @@ class Engine:
             self._emit(ev.Paused(rung.name))
         await self.controls.may_run()
         self._keep_notes()
-
-    def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
-        """A long way needs a longer warm-up than the plan could know."""
-        long_way = self._round_trip.get(rung.name, 0.0) > LONG_WAY_MS
-        if long_way and exp.protocol in (Protocol.TCP, Protocol.UDP) and exp.warmup < LONG_WARMUP:
-            return replace(exp, warmup=LONG_WARMUP)
-        return exp
 
     async def _trial(self, rung: Rung, path: Path, exp: Experiment, repeat: int) -> None:
         """One trial to the store, tried again when the peer was lost, and no lost attempt forgotten."""

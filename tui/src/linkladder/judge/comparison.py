@@ -9,8 +9,11 @@ from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Document, HostFacts, Protocol, Rung
 from linkladder.model.identity import Identity, identity
-from linkladder.verdicts import Comparison, Difference
+from linkladder.verdicts import Answer, Comparison, Difference
 
+BAND = 0.02  # of the rate: what is within it is the same for all purposes
+SUSPECTS = ("cores", "kernel", "driver", "mtu", "speed_bps", "offloads", "rx_queues", "tx_queues")  # may be the reason
+SHOWN = 3
 _Key = tuple[str, Identity, str]  # rung, setting, direction
 
 
@@ -25,25 +28,39 @@ class _Side:
 
 
 def compare(a: Document, b: Document) -> Comparison:
-    """Settings that both runs measured, side by side; a difference counts when its 95 % interval excludes none."""
+    """Settings that both runs measured, side by side: each differs, is the same within 2 %, or cannot be told.
+
+    The intervals are at 95 % for all settings together: of many comparisons some would else differ by chance.
+    """
     left, right = _settings(a), _settings(b)
     both = [k for k in left if k in right]
-    differences = tuple(_difference(left[k], right[k]) for k in both)
-    changed = [d for d in differences if d.beyond_noise]
-    unsure = [d for d in differences if d.detectable_percent is None]
-    if not both:
-        said = "The two runs have no setting in common, so nothing can be compared."
-    elif changed:
-        worst = max(changed, key=lambda d: abs(d.change_percent))
-        said = f"{len(changed)} of {len(both)} settings differ beyond the noise; the most: {worst.sentence}"
-    elif len(unsure) == len(both):
-        said = "One repeat each: whether the runs differ beyond the noise cannot be told."
-    else:
-        seen = max(d.detectable_percent or 0.0 for d in differences)
-        said = f"No difference beyond the noise in {len(both)} settings; {seen:.1f} % of the rate would have been seen."
+    confidence = 1 - 0.05 / max(1, len(both))
+    differences = tuple(_difference(left[k], right[k], confidence) for k in both)
+    causes = [_told(f) for f in _facts(a, b) if f.left != f.right and f.suspect]
     alone = [_label(left[k], "first") for k in left if k not in right]
     alone += [_label(right[k], "second") for k in right if k not in left]
-    return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone))
+    return Comparison(a.run.id, b.run.id, _said(differences, causes), differences, environment(a, b), tuple(alone))
+
+
+def _said(differences: tuple[Difference, ...], causes: list[str]) -> str:
+    changed = [d for d in differences if d.answer is Answer.DIFFERS]
+    same = sum(d.answer is Answer.SAME for d in differences)
+    if not differences:
+        return "The two runs have no setting in common, so nothing can be compared."
+    if changed:
+        worst = max(changed, key=lambda d: abs(d.change_percent))
+        said = f"{len(changed)} of {len(differences)} settings differ beyond the noise; the most: {worst.sentence}"
+        return f"{said} Not the same either: {'; '.join(causes[:SHOWN])}." if causes else said
+    if all(d.detectable_percent is None for d in differences):
+        return "One repeat each: whether the runs differ beyond the noise cannot be told."
+    if same == len(differences):
+        return f"All {same} settings are the same within {BAND:.0%} of the first."
+    seen = max(d.detectable_percent or 0.0 for d in differences)
+    alike = f"{same} the same within {BAND:.0%} of the first"
+    return (
+        f"No difference beyond the noise in {len(differences)} settings ({alike}); {seen:.1f} % of the rate would have "
+        "been seen."
+    )
 
 
 def _settings(document: Document) -> dict[_Key, _Side]:
@@ -63,47 +80,62 @@ def _settings(document: Document) -> dict[_Key, _Side]:
     return found
 
 
-def _difference(left: _Side, right: _Side) -> Difference:
+def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
     a, b = left.values, right.values
-    change, noise = difference(a, b)
+    change, noise = difference(a, b, confidence)
     base = sum(a) / len(a)
     percent = 100 * change / base if base else 0.0
     detectable = None if noise is None else 100 * noise / base if base else 0.0
     beyond = noise is not None and abs(change) > noise
     text = f"{_name(left)}: {units.rate(base)} to {units.rate(base + change)} ({percent:+.1f} % of the first)"
-    if noise is None:
+    answer = Answer.DIFFERS if beyond else Answer.UNDECIDED
+    if detectable is None:
         text += ", one repeat each: the noise is not known."
+    elif abs(percent) + detectable <= 100 * BAND:
+        answer = Answer.SAME
+        text += f", the same within {BAND:.0%} of the first."
     else:
         text += ", beyond the noise." if beyond else f", within the noise of ±{detectable:.1f} % of the first."
-    return Difference(left.rung, left.words, left.way, base, base + change, percent, beyond, detectable, text)
+    beyond = answer is Answer.DIFFERS
+    return Difference(left.rung, left.words, left.way, base, base + change, percent, beyond, detectable, text, answer)
 
 
 def _name(side: _Side) -> str:
     return f"{side.rung}, {side.words}, {phrases.way(side.way)}"
 
 
+@dataclass(frozen=True)
+class _Fact:
+    """Something about two runs besides their results."""
+
+    what: str
+    left: str
+    right: str
+    suspect: bool = False  # where it differs, it may well be why the results do
+
+
 def environment(a: Document, b: Document) -> tuple[str, ...]:
     """What differs besides the results: systems, tunables, interfaces, tools, the contract."""
-    said = []
-    for what, left, right in _facts(a, b):
-        if left != right:
-            said.append(f"{what}: {left or 'none'} / {right or 'none'}")
-    return tuple(said)
+    return tuple(_told(f) for f in _facts(a, b) if f.left != f.right)
 
 
-def _facts(a: Document, b: Document) -> list[tuple[str, str, str]]:
-    rows = [("linkladder", a.run.version, b.run.version)]
+def _told(fact: _Fact) -> str:
+    return f"{fact.what}: {fact.left or 'none'} / {fact.right or 'none'}"
+
+
+def _facts(a: Document, b: Document) -> list[_Fact]:
+    rows = [_Fact("linkladder", a.run.version, b.run.version)]
     one, two = a.run.plan.contract, b.run.plan.contract
-    rows += [("contract: port", units.rate(one.port_bps), units.rate(two.port_bps))]
-    rows += [("contract: rate", _sold(one), _sold(two)), ("contract: MTU", str(one.mtu), str(two.mtu))]
+    rows += [_Fact("contract: port", units.rate(one.port_bps), units.rate(two.port_bps))]
+    rows += [_Fact("contract: rate", _sold(one), _sold(two)), _Fact("contract: MTU", str(one.mtu), str(two.mtu))]
     for name in dict.fromkeys([*a.run.hosts, *b.run.hosts]):
         left, right = a.run.hosts.get(name), b.run.hosts.get(name)
         if left is None or right is None:
-            rows.append((f"host {name}", "there" if left else "", "there" if right else ""))
+            rows.append(_Fact(f"host {name}", "there" if left else "", "there" if right else ""))
             continue
         rows += _host(name, left, right)
     rows += [
-        (f"{r.name} path", _path(r), _path(next((o for o in b.run.plan.rungs if o.name is r.name), None)))
+        _Fact(f"{r.name} path", _path(r), _path(next((o for o in b.run.plan.rungs if o.name is r.name), None)))
         for r in a.run.plan.rungs
     ]
     return rows
@@ -115,21 +147,22 @@ def _sold(deal: Contract) -> str:
 
 def host_changes(name: str, left: HostFacts, right: HostFacts) -> tuple[str, ...]:
     """What is not the same about a host at two times, in words."""
-    return tuple(f"{what}: {a or 'none'} / {b or 'none'}" for what, a, b in _host(name, left, right) if a != b)
+    return tuple(_told(f) for f in _host(name, left, right) if f.left != f.right)
 
 
-def _host(name: str, left: HostFacts, right: HostFacts) -> list[tuple[str, str, str]]:
+def _host(name: str, left: HostFacts, right: HostFacts) -> list[_Fact]:
     rows = [
-        (f"{name} {f}", str(getattr(left, f)), str(getattr(right, f)))
+        _Fact(f"{name} {f}", str(getattr(left, f)), str(getattr(right, f)), f in SUSPECTS)
         for f in ("name", "os", "release", "kernel", "cpu", "cores", "memory", "virtual", "version")
     ]
     for kind, one, two in (("tool", left.tools, right.tools), ("tunable", left.tunables, right.tunables)):
-        rows += [(f"{name} {kind} {k}", one.get(k, ""), two.get(k, "")) for k in dict.fromkeys([*one, *two])]
+        rows += [_Fact(f"{name} {kind} {k}", one.get(k, ""), two.get(k, ""), True) for k in dict.fromkeys([*one, *two])]
     here, there = {n.name: n for n in left.nics}, {n.name: n for n in right.nics}
     for nic in dict.fromkeys([*here, *there]):
         one_nic, two_nic = here.get(nic), there.get(nic)
         for f in ("driver", "mtu", "speed_bps", "offloads", "rx_queues", "tx_queues"):
-            rows.append((f"{name} {nic} {f}", _text(getattr(one_nic, f, "")), _text(getattr(two_nic, f, ""))))
+            before, after = (_text(getattr(n, f, "")) for n in (one_nic, two_nic))
+            rows.append(_Fact(f"{name} {nic} {f}", before, after, f in SUSPECTS))
     return rows
 
 

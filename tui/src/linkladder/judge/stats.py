@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from linkladder.judge.student import quantile
 from linkladder.verdicts import Spread
 
 # Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom; beyond them the normal's with a correction.
@@ -50,8 +51,8 @@ def spread(values: Sequence[float], basis: str = "repeats") -> Spread:
     )
 
 
-def difference(a: Sequence[float], b: Sequence[float]) -> tuple[float, float | None]:
-    """Mean of b less mean of a, and the half width of its 95 % interval (Welch); None where neither has a spread."""
+def difference(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> tuple[float, float | None]:
+    """Mean of b less mean of a, and the half width of its interval (Welch); None where neither has a spread."""
     change = statistics.fmean(b) - statistics.fmean(a)
     if len(a) < 2 or len(b) < 2:
         return change, None
@@ -59,4 +60,4 @@ def difference(a: Sequence[float], b: Sequence[float]) -> tuple[float, float | N
     if va + vb == 0:
         return change, 0.0
     freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    return change, t95(freedom) * math.sqrt(va + vb)
+    return change, quantile(confidence, max(1, math.floor(freedom))) * math.sqrt(va + vb)

@@ -9,18 +9,18 @@ from textual.widgets import Static
 
 from linkladder import phrases, units
 from linkladder.app.page import Page
-from linkladder.verdicts import Comparison, Difference
+from linkladder.verdicts import Answer, Comparison, Difference
 
 FIGURES = 45  # columns of what stands beside a setting's name
 
 
 def word(difference: Difference) -> tuple[str, str]:
     """Beyond the noise or not, and the style that repeats it."""
-    if difference.detectable_percent is None:
-        return "cannot tell", "yellow"
-    if difference.beyond_noise:
+    if difference.answer is Answer.DIFFERS:
         return "differs", "bold yellow"
-    return "within the noise", "dim"
+    if difference.answer is Answer.SAME:
+        return "same within 2%", "dim"
+    return "cannot tell", "yellow"
 
 
 def comparison_page(found: Comparison, width: int) -> Text:
@@ -41,8 +41,8 @@ def comparison_page(found: Comparison, width: int) -> Text:
         out.append(f"{said}\n", style)
     if found.differences:
         out.append("\nThe change is given as a share of the first run's figure.\n", "dim")
-    if any(d.detectable_percent is None for d in found.differences):
-        out.append("Cannot tell: one repeat each, so that the noise is not known.\n", "dim")
+    if any(d.answer is Answer.UNDECIDED for d in found.differences):
+        out.append("Cannot tell: the noise of the repeats is larger, or with one repeat not known.\n", "dim")
     for line in found.only_in_one:
         out.append(f"Only in one run: {line}\n")
     if found.environment:
