@@ -33,14 +33,18 @@ def read(output: Output, demands: Demands, system: str = "") -> Outcome:
         return no_result(output.mixed)
     if not streams:
         return no_result("it holds no flow that could be read")
+    if output.flows is not None and len(streams) != output.flows:
+        return no_result(f"it holds {len(streams)} flows, its header says {output.flows}")
     if not output.role:
         return no_result("its header is missing: nothing tells whether the server or the client wrote it")
     if demands.flows is not None and len(streams) != demands.flows:
         return no_result(f"it holds {len(streams)} flows, {demands.flows} were asked")
     for stream in streams:
         used = stream.connection.local
+        if not used:
+            return no_result(f"flow {stream.connection.flow}: the line that tells of its connection is missing")
         if demands.local and not same_address(used, demands.local):
-            return no_result(f"{used or 'an unknown address'} was used and not {demands.local}")
+            return no_result(f"{used} was used and not {demands.local}")
     if demands.window is not None and (reason := _window(demands.window, output, system)):
         return no_result(f"the socket buffer is not the one asked for: {reason}")
     chosen = _channels(output)

@@ -119,5 +119,6 @@ class Output:
     window_asked: int | None = None
     datagram: int | None = None  # payload bytes of those that this process sends
     sum: float = 0.0  # bytes of all flows, where it says so: no figure to use, but a witness
+    flows: int | None = None  # how many there are, where its header says so
     mixed: str = ""  # why this is not the output of one process in one run
     foreign: list[str] = field(default_factory=list)  # lines that belong to no known kind

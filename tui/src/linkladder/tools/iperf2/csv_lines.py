@@ -31,10 +31,14 @@ def parse(text: str) -> Output:
         if not match:
             if line and not line.startswith(("$ ", "rc=", "time,")):
                 out.foreign.append(line)
+                if line.count(",") > 5:
+                    out.mixed = out.mixed or "one of its rows is not whole"
             continue
         *moment, local, local_port, remote, remote_port, number, start, end, amount, rate, rest = match.groups()
         if int(number) < 0 or int(local_port) == 0:
-            continue  # the sum of all
+            if float(start) == 0.0:
+                out.sum = max(out.sum, float(amount))
+            continue
         row = _row(number, float(start), float(end), int(amount), int(rate), rest)
         if row is None:
             out.foreign.append(line)

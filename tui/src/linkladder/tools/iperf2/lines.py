@@ -32,7 +32,7 @@ CONNECTED = re.compile(
     r"^\[ *\*?(\d{1,6})(?:\([^)\]]{0,40}\))?\] local (\S{1,80}) port (\d{1,5}) connected with (\S{1,80}) port (\d{1,5})"
     r"(?: (.*))?$"
 )
-CLIENT = re.compile(r"^Client connecting to (\S+), (TCP|UDP) port (\d+)")
+CLIENT = re.compile(r"^Client connecting to (\S+), (TCP|UDP) port (\d+)(?:.*\((\d{1,4}) flows?\))?")
 SERVER = re.compile(r"^Server listening on (TCP|UDP) port (\d+)")
 WINDOW = re.compile(
     r"^(?:TCP window|UDP buffer) size: +(\d+(?:\.\d+)?) ([KMG]?)Bytes?"
@@ -76,6 +76,7 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
                 continue
         elif match := CLIENT.match(line):
             out.role, out.protocol, out.port = out.role or "client", _protocol(match[2]), int(match[3])
+            out.flows = int(match[4]) if match[4] else None
             headers += 1
             continue
         elif match := SERVER.match(line):
