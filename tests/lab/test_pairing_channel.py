@@ -234,8 +234,8 @@ def test_a_changed_host_key_is_refused_in_words(world: World) -> None:
 
 
 HOSTILE = [
-    (b'{"id": 2, "verb": "probe", "args": {"local": "10.91.2.2", "remote": "-h", "port": 5301}}', "remote"),
-    (b'{"id": 3, "verb": "listen", "args": {"address": "10.91.2.2", "port": 65536}}', "port"),
+    (b'{"id": 2, "verb": "probe", "args": {"local": "10.91.2.2", "remote": "-h", "port": 5301, "key": "k"}}', "remote"),
+    (b'{"id": 3, "verb": "listen", "args": {"address": "10.91.2.2", "port": 6, "peer": "::1", "key": "k"}}', "port"),
     (b'{"id": 4, "verb": "reserve", "args": {"holder": "a\\nb"}}', "holder"),
     (b'{"id": 5, "verb": "reserve", "args": {"holder": NaN}}', "NaN"),
     (b'{"id": 6, "verb": "reserve", "args": {"holder": ' + b"[" * 30000 + b"]" * 30000 + b"}}", "not a JSON line"),

@@ -1,0 +1,54 @@
+"""The ways to root and to what is kept, tried on a booted image by those who might take them."""
+
+from __future__ import annotations
+
+import pytest
+
+from .pair import Pair
+
+KEPT = ("/state/linkladder/peers.json", "/state/linkladder/keys/host_ed25519", "/state/linkladder/keys/user_ed25519")
+
+
+def tried(pair: Pair, who: str, command: str) -> tuple[int, str]:
+    """What a user of the appliance gets of a command; a line of nothing answers what may ask."""
+    done = pair.beta.ssh(f'echo | su -m {who} -c "{command}" 2>&1', check=False)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("who", ["admin", "llmeasure", "linkladder"])
+def test_nobody_becomes_root_by_his_empty_password(pair: Pair, who: str) -> None:
+    for command in ("su root -c id", "su - root -c id", "login root", "doas -n id", "doas -n -u root sh -c id"):
+        status, said = tried(pair, who, command)
+        assert status and "uid=0" not in said, (who, command, said)
+
+
+def test_two_programs_run_as_somebody_else(pair: Pair) -> None:
+    found = pair.beta.ssh("find / -xdev -type f \\( -perm -4000 -o -perm -2000 \\)").stdout.split()
+    assert set(found) == {"/sbin/ping", "/usr/local/bin/doas"}
+
+
+def test_nobody_leaves_a_job(pair: Pair) -> None:
+    for who in ("admin", "llmeasure"):
+        for command in ("echo id | at now", "echo '* * * * * id' | crontab -"):
+            assert tried(pair, who, command)[0], (who, command)
+
+
+def test_the_measuring_user_reads_nothing_and_asks_for_measuring_verbs_alone(pair: Pair) -> None:
+    pair.paired()
+    for path in KEPT:
+        status, said = tried(pair, "llmeasure", f"cat {path}")
+        assert status and "Permission denied" in said, (path, said)
+    for verb in ("reboot", "ssh on", "install da0", "kernel-next GENERIC"):
+        assert tried(pair, "llmeasure", f"doas -n /usr/local/libexec/linkladder-priv {verb}")[0], verb
+        status, said = tried(pair, "llmeasure", f"doas -n /usr/local/libexec/linkladder-measure {verb}")
+        assert status == 2 and "operator at the console only" in said, (verb, said)
+    assert tried(pair, "llmeasure", "doas -n /usr/local/libexec/linkladder-measure trial-close")[0] == 0
+
+
+def test_the_firewall_is_in_force_and_shut(pair: Pair) -> None:
+    assert "Status: Enabled" in pair.beta.ssh("pfctl -s info").stdout
+    rules = pair.beta.ssh("pfctl -s rules").stdout
+    assert 'anchor "trial"' in rules and "5301:5400" in rules and "max-src-conn 12" in rules
+    assert pair.beta.ssh("pfctl -a trial -s rules").stdout.strip() == ""
+    asked = f"nc -z -w 5 {pair.beta.test} 5301"
+    assert pair.alpha.user(asked, check=False).returncode
