@@ -146,3 +146,19 @@ def test_aix_gain_is_in_throughput_per_core() -> None:
 
 def _cores(used: float) -> dict[str, CpuUse]:
     return {"near": CpuUse(60, 70, used / 2), "far": CpuUse(60, 70, used / 2)}
+
+
+def test_a_rate_of_frames_may_count_their_fcs() -> None:
+    """MEF's way: 1448 of 1518 bytes."""
+    sold = Contract(port_bps=10e9, rate_bps=1e9, fcs=True)
+    assert ceiling(sold).bps == pytest.approx(1e9 * 1448 / 1518)
+    assert "L2 frames with FCS" in ceiling(sold).sentence
+
+
+def test_a_datagram_larger_than_the_mtu_pays_for_every_fragment() -> None:
+    """8192 bytes and their header in six fragments at MTU 1500, each with an IP header and a frame of its own."""
+    port = Contract(port_bps=1e9)
+    assert ceiling(port, Protocol.UDP, 8192).bps == pytest.approx(1e9 * 8192 / (8200 + 6 * (20 + 38)))
+    assert ceiling(port, Protocol.UDP, 1472).bps == pytest.approx(1e9 * 1472 / 1538)
+    six = Contract(port_bps=1e9, ip_version=6)
+    assert ceiling(six, Protocol.UDP, 2000).bps == pytest.approx(1e9 * 2000 / (2008 + 2 * (48 + 38)))

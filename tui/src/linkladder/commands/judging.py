@@ -58,6 +58,7 @@ def _assumptions(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--contract", metavar="R", type=_rate, help="contracted rate, where it is lower")
     group.add_argument("--layer", type=lambda t: str(t).upper(), choices=[str(x) for x in Layer], help="it counts")
+    group.add_argument("--fcs", action="store_true", default=None, help="its L2 frames count their FCS, as MEF's do")
     group.add_argument("--mtu", type=_mtu)
     group.add_argument("--vlan", nargs="?", const=1, type=int, choices=range(4), metavar="N", help="VLAN tags (1)")
     group.add_argument("--encap", type=_encap, metavar="BYTES", help="other encapsulation")
@@ -113,6 +114,7 @@ def _overrides(args: argparse.Namespace) -> Overrides:
         ip_version=6 if args.ipv6 else 4 if args.ipv4 else None,
         timestamps=False if args.no_timestamps else None,
         pass_ratio=args.pass_ratio,
+        fcs=args.fcs,
     )
 
 

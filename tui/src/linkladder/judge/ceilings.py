@@ -14,6 +14,7 @@ VLAN_TAG = 4
 IP_HEADER = {4: 20, 6: 40}
 TCP_HEADER = 20
 UDP_HEADER = 8
+FRAGMENT_HEADER = {4: 0, 6: 8}
 TIMESTAMPS = 12  # the option's 10 bytes, padded
 UDP_PAYLOAD = 1470  # what iperf sends unless told otherwise
 CLOCK_TOLERANCE = 200e-6  # two free-running clocks, the measuring one and the line's, 100 ppm each
@@ -22,9 +23,11 @@ READ_BYTES = 128 * 1024  # iperf's read and write size: what one boundary of an 
 
 def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: int | None = None) -> Ceiling:
     """The lower of what the port's line rate and the contracted rate allow; write_size is a UDP datagram's."""
-    payload, packet = _packet(contract, protocol, write_size)
-    frame = packet + contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags
-    wire = frame + FCS + PREAMBLE_AND_GAP
+    payload, packets = _packets(contract, protocol, write_size)
+    packet, count = sum(packets), len(packets)
+    frame = packet + count * (contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags)
+    wire = frame + count * (FCS + PREAMBLE_AND_GAP)
+    frame += count * FCS if contract.fcs else 0
     port = contract.port_bps * payload / wire
     counted = {Layer.L1: wire, Layer.L2: frame, Layer.L3: packet}[contract.layer]
     sold = None if contract.rate_bps is None else contract.rate_bps * payload / counted
@@ -45,7 +48,7 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
 
 def duplex_share(contract: Contract) -> float:
     """The share of the ceiling that is left to each way when both carry: an acknowledgement for every two segments."""
-    payload, packet = _packet(contract, Protocol.TCP, None)
+    payload, (packet,) = _packets(contract, Protocol.TCP, None)
     ack = packet - payload
     segment, small = _on_the_wire(contract, packet), _on_the_wire(contract, ack)
     return segment / (segment + small / 2)
@@ -56,7 +59,7 @@ def _on_the_wire(contract: Contract, packet: int) -> int:
     frame = packet + contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags
     if contract.rate_bps is None or contract.layer is Layer.L1:
         return max(frame, SMALLEST_FRAME) + FCS + PREAMBLE_AND_GAP
-    return packet if contract.layer is Layer.L3 else max(frame, SMALLEST_FRAME)
+    return packet if contract.layer is Layer.L3 else max(frame, SMALLEST_FRAME) + (FCS if contract.fcs else 0)
 
 
 def rate_sold(contract: Contract) -> float:
@@ -81,21 +84,26 @@ def counted_seconds(trial: TrialResult, experiment: Experiment) -> float:
     return experiment.duration
 
 
-def _packet(contract: Contract, protocol: Protocol, write_size: int | None) -> tuple[int, int]:
-    """User bytes in a packet and that packet's IP bytes; a datagram larger than the MTU travels in fragments."""
+def _packets(contract: Contract, protocol: Protocol, write_size: int | None) -> tuple[int, tuple[int, ...]]:
+    """User bytes, and the IP bytes of the packets that carry them: a datagram larger than the MTU goes in fragments."""
     header = IP_HEADER[contract.ip_version]
     if protocol is not Protocol.UDP:
         options = TIMESTAMPS if contract.timestamps else 0
-        return max(1, contract.mtu - header - TCP_HEADER - options), contract.mtu
-    room = max(1, contract.mtu - header - UDP_HEADER)
-    payload = min(write_size or UDP_PAYLOAD, room)
-    return payload, payload + header + UDP_HEADER
+        return max(1, contract.mtu - header - TCP_HEADER - options), (contract.mtu,)
+    payload = write_size or min(UDP_PAYLOAD, max(1, contract.mtu - header - UDP_HEADER))
+    left = payload + UDP_HEADER
+    if left + header <= contract.mtu:
+        return payload, (left + header,)
+    header += FRAGMENT_HEADER[contract.ip_version]
+    room = max(8, (contract.mtu - header) // 8 * 8)  # all fragments but the last carry a multiple of eight bytes
+    whole, rest = divmod(left, room)
+    return payload, (*((room + header,) * whole), *((rest + header,) if rest else ()))
 
 
 def _sentence(contract: Contract, protocol: Protocol, best: float, which: str, payload: int, counted: int) -> str:
     name = "UDP" if protocol is Protocol.UDP else "TCP"
     layer = "L1 with preamble and gap" if which == "port" or contract.layer is Layer.L1 else (
-        "L2 frames without FCS" if contract.layer is Layer.L2 else "L3 packets"
+        f"L2 frames {'with' if contract.fcs else 'without'} FCS" if contract.layer is Layer.L2 else "L3 packets"
     )  # fmt: skip
     rate = contract.port_bps if which == "port" or contract.rate_bps is None else contract.rate_bps
     what = "A port" if which == "port" else "A contract"

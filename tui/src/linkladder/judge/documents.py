@@ -37,6 +37,7 @@ class Overrides:
     ip_version: int | None = None
     timestamps: bool | None = None
     pass_ratio: float | None = None
+    fcs: bool | None = None
 
     def apply(self, contract: Contract) -> Contract:
         given = {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
@@ -85,7 +86,7 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
         text = f"{what}. {judged.text[:1].upper()}{judged.text[1:]}"
         return dataclasses.replace(
             judged, verdict=Verdict.INCOMPLETE, provisional=True, cause=Cause.NOTHING_MEASURED, text=text,
-            sentence=phrases.headed(Verdict.INCOMPLETE, True, text),
+            sentence=phrases.headed(Verdict.INCOMPLETE, False, text),
         )  # fmt: skip
     if top is not RungName.DC_LINK:
         note = f"The link itself was not part of this run; its highest rung is {top}."
@@ -96,7 +97,7 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
 
 
 def _incomplete(text: str, cause: Cause) -> Judgement:
-    said = phrases.headed(Verdict.INCOMPLETE, True, text)
+    said = phrases.headed(Verdict.INCOMPLETE, False, text)
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=cause, text=text)
 
 
@@ -172,7 +173,8 @@ def _values(rung: RungResult, judged: RungJudgement) -> list[float]:
 
 
 def _assumptions(deal: Contract) -> dict[str, str]:
-    rate = units.rate(deal.rate_bps) + f" counted in {deal.layer}" if deal.rate_bps else "as the port"
+    layer = f"{deal.layer}{' with FCS' if deal.fcs and deal.layer is Layer.L2 else ''}"
+    rate = units.rate(deal.rate_bps) + f" counted in {layer}" if deal.rate_bps else "as the port"
     return {
         "port": units.rate(deal.port_bps),
         "contracted rate": rate,

@@ -2,14 +2,15 @@
 
 Transfer time ratio: actual over ideal time for the same bytes, which is ceiling over goodput.  Efficiency: bytes sent
 less bytes sent again, over bytes sent; segments stand for bytes.  Buffer delay: the rise of the round trip over its
-baseline.  Bandwidth-delay product: ceiling times baseline round trip, the window that fills the path.
+baseline.  Bandwidth-delay product: the rate that was bought times the baseline round trip, for headers wait in
+queues and windows as well.
 """
 
 from __future__ import annotations
 
 import statistics
 
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.evidence import Evidence, gather
 from linkladder.model import Contract, Direction, Rtt, RungResult, TrialResult
 from linkladder.verdicts import ExperimentJudgement, Rfc6349
@@ -34,7 +35,7 @@ def _one(rung: RungResult, deal: Contract, judged: ExperimentJudgement, directio
     losses = [e.loss for e in seen if e.loss is not None]
     mean_loaded = sum(loaded) / len(loaded) if loaded else None
     goodput = judged.spread.median if judged.spread else 0.0
-    bdp = deal_bdp(best, base) if base else None
+    bdp = deal_bdp(rate_sold(deal), base) if base else None
     streams = max(1, result.parameters.streams)
     return Rfc6349(
         direction=str(direction),

@@ -15,6 +15,7 @@ class Contract:
     port_bps: float = 10e9
     rate_bps: float | None = None  # contracted rate where it is lower than the port's
     layer: Layer = Layer.L2  # the layer rate_bps counts; a port counts L1
+    fcs: bool = False  # whether a rate of L2 frames counts their four bytes of FCS, as MEF's do
     mtu: int = 1500
     vlan_tags: int = 0
     encap_bytes: int = 0

@@ -141,6 +141,7 @@ CONTRACT: dict[str, tuple[str, Check]] = {
     "port": ("port_bps", rate),
     "rate": ("rate_bps", rate),
     "layer": ("layer", choice(Layer)),
+    "fcs": ("fcs", flag),
     "mtu": ("mtu", whole(576, 65535)),
     "vlan_tags": ("vlan_tags", whole(0, 2)),
     "encapsulation_bytes": ("encap_bytes", whole(0, 200)),
