@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from linkladder import tools
 from linkladder.engine import account
-from linkladder.model import Direction, End, Experiment, Fault, Flow, NicCounters, Outcome, Path, Protocol
+from linkladder.engine.account import Watched
+from linkladder.engine.route import Route, Side
+from linkladder.model import Direction, Experiment, Fault, Flow, NicCounters, Outcome, Path, Protocol, TcpCounters
+from linkladder.wire import CountersReply
 
-PATH = Path("10.0.0.1", "10.0.0.2", "beta")
 GIGABYTE = 1 << 30
 STREAMS = [
     Experiment("x", tool.name, protocol, direction, udp_rate_bps=1e9)
@@ -20,16 +24,35 @@ STREAMS = [
 EACH = pytest.mark.parametrize("exp", STREAMS, ids=lambda e: f"{e.tool}-{e.protocol}-{e.direction}")
 
 
+def route(near: str = "10.0.0.1", far: str = "10.0.0.2") -> Route:
+    nobody: Any = None
+    return Route(Path(near, far, "beta"), Side(0, nobody, "near", near, ""), Side(1, nobody, "far", far, ""))
+
+
+def leg(exp: Experiment) -> Outcome:
+    """One that says it moved a gigabyte."""
+    return Outcome(True, goodput_bps=8e8, flows=(Flow("1", exp.direction, "", 0, "", 0, 1, 8e8, GIGABYTE, 10.7),))
+
+
+def ends(exp: Experiment, counted: dict[str, tuple[int | None, int | None]], shared: str = "") -> list[Watched]:
+    """By the near address of each path, what the sender's card sent and the receiver's received."""
+    watched = [Watched("near"), Watched("far")]
+    sender, receiver = watched if exp.direction is Direction.FORWARD else reversed(watched)
+    for number, (near, (sent, received)) in enumerate(counted.items()):
+        far = near.removesuffix(".1") + ".2"
+        name = shared or f"em{number}"
+        for end, total, sends in ((sender, sent, True), (receiver, received, False)):
+            most, least = (total or 0), (total or 0) // 50
+            nic = NicCounters(name, tx_bytes=most if sends else least, rx_bytes=least if sends else most)
+            for seen in (NicCounters(name), nic):
+                address = near if end is watched[0] else far
+                end.count(address, CountersReply(name, None if total is None else seen, TcpCounters(), None, 1))
+    return watched
+
+
 def accounted(exp: Experiment, sent: int | None, received: int | None) -> Outcome:
     """What becomes of a leg that says it moved a gigabyte where the interfaces counted `sent` and `received`."""
-    forward = exp.direction is Direction.FORWARD
-    nics: dict[End, NicCounters] = {}
-    if sent is not None:
-        nics[End.NEAR if forward else End.FAR] = NicCounters("em0", tx_bytes=sent, rx_bytes=sent // 50)
-    if received is not None:
-        nics[End.FAR if forward else End.NEAR] = NicCounters("em0", tx_bytes=received // 50, rx_bytes=received)
-    flow = Flow("1", exp.direction, "10.0.0.1", 4000, "10.0.0.2", 5301, GIGABYTE, 8e8, GIGABYTE, 10.7)
-    return account.accounted(Outcome(True, goodput_bps=8e8, flows=(flow,)), exp, PATH, False, nics)
+    return account.accounted([leg(exp)], [route()], ends(exp, {"10.0.0.1": (sent, received)}), exp)[0]
 
 
 @EACH
@@ -59,4 +82,24 @@ def test_interfaces_that_did_not_are_no_result(
 
 def test_pings_and_transactions_claim_no_bytes() -> None:
     for exp in (Experiment("x", "ping", Protocol.ECHO), Experiment("x", "netperf", Protocol.RR)):
-        assert account.accounted(Outcome(True), exp, PATH, False, {}).ok
+        assert account.accounted([Outcome(True)], [route()], [Watched("near"), Watched("far")], exp)[0].ok
+
+
+@EACH
+def test_each_leg_is_held_against_its_own_card(exp: Experiment) -> None:
+    """Of two legs, one went over the other's card: neither is believed."""
+    whole, both = round(GIGABYTE * 1.046), round(GIGABYTE * 2.092)
+    routes = [route(), route("10.1.0.1", "10.1.0.2")]
+    good = ends(exp, {"10.0.0.1": (whole, whole), "10.1.0.1": (whole, whole)})
+    assert [one.ok for one in account.accounted([leg(exp), leg(exp)], routes, good, exp)] == [True, True]
+    astray = ends(exp, {"10.0.0.1": (both, both), "10.1.0.1": (0, 0)})
+    found = account.accounted([leg(exp), leg(exp)], routes, astray, exp)
+    assert [one.ok for one in found][1] is False and "another interface" in found[1].reason
+
+
+@EACH
+def test_legs_over_one_card_are_held_against_it_together(exp: Experiment) -> None:
+    both = round(GIGABYTE * 2.092)
+    routes = [route(), route("10.1.0.1", "10.1.0.2")]
+    seen = ends(exp, {"10.0.0.1": (both, both), "10.1.0.1": (both, both)}, shared="em0")
+    assert [one.ok for one in account.accounted([leg(exp), leg(exp)], routes, seen, exp)] == [True, True]

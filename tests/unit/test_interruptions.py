@@ -23,7 +23,7 @@ def test_control_over_the_card_under_test_is_known(control: str, shared: bool) -
 
 
 def test_a_lost_attempt_has_its_time_and_its_reason() -> None:
-    lost = Watch(PATH, "10.0.0.2", FACTS).broke(ConnectionError("the connection broke"))
+    lost = Watch(shares_a_card(PATH, "10.0.0.2", FACTS)).broke(ConnectionError("the connection broke"))
     assert lost.started and lost.seconds >= 0 and lost.shared and "the connection broke" in lost.reason
 
 

@@ -128,7 +128,7 @@ def test_every_command_of_a_plan_is_shown_before_it_runs() -> None:
     plan = plans.read_plan(text + 'direction = ["reverse", "duplex"]\n')
     path = RungPath(local="10.0.0.1", remote="10.0.1.1")
     both = dict.fromkeys(End, ToolVersions({"iperf": "2.1.8", "ping": "present"}))
-    shown = {e.id: planned(e, [path], [both], 5301) for e in plan.rungs[0].experiments}
+    shown = {e.id: planned(e, [path], [both], [5301]) for e in plan.rungs[0].experiments}
     server, client, ping = shown["tcp-1s-default-reverse"]
     assert (server.split()[:2], client.split()[-1]) == (["far:", "iperf"], "-R")
     assert ping.startswith("near: ping") and ping.endswith("10.0.1.1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from linkladder.model import (
-    End,
     Evidence,
     HostSample,
     Interval,
@@ -69,7 +68,7 @@ class TrialStarted:
 class Sampled:
     """One second of one end."""
 
-    end: End
+    end: str  # its name, as in the trial's end records
     sample: HostSample
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 from linkladder import host
@@ -53,6 +54,7 @@ class Child:
         self.output: list[str] = []
         self.errors: list[str] = []
         self.hung = False
+        self.started = time.monotonic()
         self.done = asyncio.create_task(self._follow())
 
     async def _follow(self) -> None:

@@ -23,6 +23,7 @@ from linkladder.reservation import Reservation
 
 R = TypeVar("R")
 SHORTEST = 0.1  # seconds that a last sample must span: the system counts CPU in hundredths
+LONGEST_WAIT = 5.0  # seconds that a client may be asked for ahead of its start
 LISTEN_WAIT = 3.0  # seconds in which a server must listen
 MOST = 192  # tools at once: more than any layout has
 OVERTIME = 60.0  # seconds past its time after which a tool is ended that nobody has ended
@@ -170,7 +171,7 @@ class Service:
                 how = "ended at once" if not ended.hung and time.monotonic() < deadline else "did not listen within 3 s"
                 raise wire.Refused(f"the server {how}: {words}")
             await asyncio.sleep(0.02)
-        return wire.Started(child.number, tuple(argv))
+        return wire.Started(child.number, tuple(argv), child.started)
 
     async def do_client(self, request: wire.RunClient) -> wire.Started:
         self._own(request.local)
@@ -185,8 +186,16 @@ class Service:
             raise wire.Refused(f"index: the experiment has no process {request.index}") from None
         argv = tools.named(request.experiment.tool).guarded(argv, request.key)
         privileged = request.layout.privileged
+        await self._until(request.at)
         child = await self._start(privilege.wrap(argv) if privileged else argv, request.experiment, privileged)
-        return wire.Started(child.number, tuple(argv))
+        return wire.Started(child.number, tuple(argv), child.started)
+
+    async def _until(self, moment: float) -> None:
+        """Where several clients start at one moment, each waits for it at its own end."""
+        wait = moment - time.monotonic()
+        if wait > LONGEST_WAIT:
+            raise wire.Refused(f"at: expected a moment within {LONGEST_WAIT:g} s, got one in {wait:.0f} s")
+        await asyncio.sleep(max(0.0, wait))
 
     async def do_stop(self, request: wire.Stop) -> wire.Finished:
         self._known(request.process)

@@ -14,6 +14,7 @@ from linkladder import plan as plans
 from linkladder.commands.documents import read_document
 from linkladder.engine.command_lines import planned
 from linkladder.engine.paths import PathUnknown, resolve
+from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.judge import judge_document
@@ -71,7 +72,7 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
             print(f"  from {path.local} to {path.remote}" + (f" at {path.peer}" if path.peer else ""))
         for exp in rung.experiments:
             print(f"  {exp.id}  x{exp.repeats}  {units.duration(plans.trial_seconds(exp))} each")
-            for line in planned(exp, paths, known, PORTS.start, "KEY"):
+            for line in planned(exp, paths, known, ports_for(iter(PORTS), exp, len(paths)), "KEY"):
                 print(f"    {line}")
     if any(not path.remote for r in plan.rungs for path in r.paths):
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")

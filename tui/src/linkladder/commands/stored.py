@@ -80,6 +80,8 @@ def _show(args: argparse.Namespace) -> int:
         for exp in rung.experiments:
             for trial in exp.trials:
                 _say(f"  {exp.parameters.id:34} {outcome(exp.parameters, trial)}")
+                for line in phrases.each_path(exp.parameters, trial, rung.paths):
+                    _say(f"    {line}")
                 if args.raw:
                     _raw(trial)
     return 0

@@ -1,22 +1,23 @@
-"""What the hosts' own counters say of a trial, and whether they account for what the tool claims."""
+"""What the hosts' own counters say of a trial, and whether they account for what the tools claim."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from linkladder import host, tools
+from linkladder.engine.route import Route, Side
 from linkladder.model import (
+    CpuUse,
     Direction,
-    End,
     EndRecord,
     Experiment,
     Fault,
     HostSample,
+    MemoryUse,
     NicCounters,
     Outcome,
-    Path,
     Protocol,
     SocketsSeen,
     SocketStat,
@@ -25,40 +26,51 @@ from linkladder.model import (
 from linkladder.wire import CountersReply
 
 Record = TypeVar("Record", TcpCounters, NicCounters)
-PING_INTERVAL = 0.2  # seconds between the pings beside a trial
 TOLERANCE = 0.05  # how far counters and tool may differ
 SMALL = 1 << 20  # bytes below which the counters' other traffic says nothing
 
 
-def end_records(
-    names: Mapping[End, str],
-    exp: Experiment,
-    outcome: Outcome,
-    samples: dict[End, list[HostSample]],
-    before: dict[End, CountersReply],
-    after: dict[End, CountersReply],
-    sockets: dict[End, SocketsSeen],
-    offset: dict[End, float],
-) -> tuple[EndRecord, ...]:
-    """CPU, memory, TCP and interface counters of each end over the trial."""
-    made = []
-    for end, first in before.items():
-        last = after[end]
-        tcp = _with_sockets(_difference(TcpCounters(), first.tcp, last.tcp), sockets.get(end))
-        nics = (_difference(NicCounters(last.nic.name), first.nic, last.nic),) if first.nic and last.nic else ()
-        seen, cpu, memory = samples.get(end, []), None, None
-        if seen:
-            starved = None
-            if first.starved is not None and last.starved is not None:
-                span = (exp.warmup + exp.duration) * max(1, len(seen[0].cores))
-                starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
-            goodput = outcome.goodput_bps if outcome.ok else None
-            cpu, memory = host.summarise(
-                seen, last.memory_total, exp.warmup, exp.warmup + exp.duration, goodput, starved
-            )
-        away = round(offset[end] * 1000, 3)
-        made.append(EndRecord(names[end], cpu, memory, tcp, nics, sockets.get(end), tuple(seen), away))
-    return tuple(made)
+@dataclass
+class Watched:
+    """One end while a trial runs: its counters before and after, its seconds, its connections."""
+
+    name: str
+    samples: list[HostSample] = field(default_factory=list)
+    sockets: SocketsSeen | None = None
+    before: dict[str, CountersReply] = field(default_factory=dict)  # by the address of each path there
+    after: dict[str, CountersReply] = field(default_factory=dict)
+
+    def count(self, address: str, seen: CountersReply) -> None:
+        """The first time before the trial, the second after it."""
+        (self.after if address in self.before else self.before)[address] = seen
+
+    def nic(self, address: str) -> NicCounters | None:
+        """What the card of that address counted in the trial."""
+        first, last = self.before.get(address), self.after.get(address)
+        if not first or not last or not first.nic or not last.nic:
+            return None
+        return _difference(NicCounters(last.nic.name), first.nic, last.nic)
+
+    def record(self, exp: Experiment, carried_bps: float, clock_offset: float) -> EndRecord:
+        """The trial as this end saw it; `carried_bps` is the goodput of the legs that end here."""
+        first, last = next(iter(self.before.values())), next(iter(self.after.values()))
+        tcp = _with_sockets(_difference(TcpCounters(), first.tcp, last.tcp), self.sockets)
+        nics = {nic.name: nic for address in self.before if (nic := self.nic(address))}
+        cpu, memory = self._use(exp, carried_bps or None, first, last)
+        away = round(clock_offset * 1000, 3)
+        return EndRecord(self.name, cpu, memory, tcp, tuple(nics.values()), self.sockets, tuple(self.samples), away)
+
+    def _use(
+        self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply
+    ) -> tuple[CpuUse | None, MemoryUse | None]:
+        if not self.samples:
+            return None, None
+        starved = None
+        if first.starved is not None and last.starved is not None:
+            span = (exp.warmup + exp.duration) * max(1, len(self.samples[0].cores))
+            starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
+        until = exp.warmup + exp.duration
+        return host.summarise(self.samples, last.memory_total, exp.warmup, until, carried, starved)
 
 
 def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) -> tuple[SocketStat, ...]:
@@ -85,62 +97,78 @@ def _difference(blank: Record, first: Record, last: Record) -> Record:
     return replace(blank, **changed)
 
 
-def of_load_ping(exp: Experiment, seen: list[tuple[float, float]]) -> Outcome:
-    """Round trips of the counted part, beside the load."""
-    counted = tuple(ms for t, ms in seen if exp.warmup <= t <= exp.warmup + exp.duration)
-    if not counted:
-        return Outcome(False, Fault.TOOL, "no ping was answered in the counted seconds")
-    return Outcome(True, rtt=tools.rtt_of(counted, round(exp.duration / PING_INTERVAL)))
+@dataclass
+class Card:
+    """A card of an end, what it counted, and what all legs over it claim to have moved."""
+
+    words: str  # where it is
+    counted: NicCounters
+    sent: int = 0
+    received: int = 0
+    feeders: dict[tuple[int, str], NicCounters] = field(default_factory=dict)  # whose packets arrive at it
 
 
-def accounted(result: Outcome, exp: Experiment, path: Path, local: bool, seen: Mapping[End, NicCounters]) -> Outcome:
-    """Fail a leg whose bytes the interfaces have not seen, or that shared them with other traffic."""
-    if not result.ok or not tools.named(exp.tool).accountable(exp):
-        return result
-    bytes_by = {way: sum(f.total_bytes for f in result.flows if f.direction == way) for way in Direction}
-    sends = {
-        End.NEAR: bytes_by[Direction.FORWARD] + (bytes_by[Direction.REVERSE] if local else 0),
-        End.FAR: bytes_by[Direction.REVERSE],
-    }
-    receives = {
-        End.NEAR: bytes_by[Direction.REVERSE] + (bytes_by[Direction.FORWARD] if local else 0),
-        End.FAR: bytes_by[Direction.FORWARD],
-    }
-    address = {End.NEAR: path.local, End.FAR: path.remote}
-    for end in (End.NEAR,) if local else tuple(End):
-        nic = seen.get(end)
+def accounted(
+    outcomes: Sequence[Outcome], routes: Sequence[Route], watched: Sequence[Watched], exp: Experiment
+) -> tuple[Outcome, ...]:
+    """Fail every leg whose bytes the cards have not seen, or that shared them with other traffic than the trial's."""
+    if not tools.named(exp.tool).accountable(exp):
+        return tuple(outcomes)
+    cards: dict[tuple[int, str], Card] = {}
+    for outcome, route in zip(outcomes, routes, strict=True):
+        _claim(cards, outcome, route, watched)
+    return tuple(
+        replace(outcome, ok=False, fault=Fault.TOOL, reason=reason)
+        if outcome.ok and (reason := _unaccounted(route, watched, cards, exp))
+        else outcome
+        for outcome, route in zip(outcomes, routes, strict=True)
+    )
+
+
+def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, watched: Sequence[Watched]) -> None:
+    """Put what a leg says it moved to the account of the cards that it went over."""
+    moved = {way: sum(f.total_bytes for f in outcome.flows if f.direction == way) for way in Direction}
+    there, back = moved[Direction.FORWARD], moved[Direction.REVERSE]
+    sides = ((route.near, there, back, route.far), (route.far, back, there, route.near))
+    for side, sent, received, other in sides:
+        nic, fed = _nic(side, route, watched), _nic(other, route, watched)
         if nic is None:
-            return _unaccounted(result, f"the interface counters of {address[end]} could not be read")
-        for word, claimed, counted in (("sent", sends[end], nic.tx_bytes), ("received", receives[end], nic.rx_bytes)):
+            continue
+        card = cards.setdefault((side.end, nic.name), Card(f"{nic.name} at the {side.name} end", nic))
+        card.sent, card.received = card.sent + sent, card.received + received
+        if fed is not None and other.end != side.end:
+            card.feeders[other.end, fed.name] = fed
+
+
+def _nic(side: Side, route: Route, watched: Sequence[Watched]) -> NicCounters | None:
+    """On the localhost rung one card is both sides'."""
+    return watched[side.end].nic(route.near.address if route.local else side.address)
+
+
+def _unaccounted(route: Route, watched: Sequence[Watched], cards: dict[tuple[int, str], Card], exp: Experiment) -> str:
+    """Why the cards do not bear a leg out; '' where they do."""
+    for side in route.sides:
+        nic = _nic(side, route, watched)
+        if nic is None:
+            return f"the interface counters of {side.address} could not be read"
+        card = cards[side.end, nic.name]
+        for word, claimed, counted in (("sent", card.sent, nic.tx_bytes), ("received", card.received, nic.rx_bytes)):
+            said = f"{card.words} {word} {counted} bytes while the test moved {claimed}: "
             if claimed > SMALL and counted < claimed * (1 - TOLERANCE):
-                return _unaccounted(
-                    result,
-                    f"{nic.name} at the {end} end {word} {counted} bytes while the test moved {claimed}: "
-                    "the traffic takes another interface",
-                )
-            most = _most(exp, claimed, sends[end] + receives[end] - claimed, _sent(seen, end))
+                return f"{said}the traffic takes another interface"
+            fed = sum(feeder.tx_bytes for feeder in card.feeders.values())
+            most = _most(exp, claimed, card.sent + card.received - claimed, fed)
             if claimed > SMALL and counted > most * (1 + TOLERANCE) and word == "received":
-                return _unaccounted(
-                    result,
-                    f"{nic.name} at the {end} end {word} {counted} bytes while the test moved {claimed}: "
-                    "other traffic shares the interface",
-                )
-    return result
+                return f"{said}other traffic shares the interface"
+    return ""
 
 
-def _sent(seen: Mapping[End, NicCounters], receiver: End) -> int:
-    """What the other end's interface put out, which is the most that can arrive."""
-    nic = seen.get(End.NEAR if receiver == End.FAR else End.FAR)
-    return nic.tx_bytes if nic else 0
+def _most(exp: Experiment, data: int, opposite: int, fed: int) -> float:
+    """The most a card should count for so much payload: headers of the smallest usual segments, and ACKs.
 
-
-def _most(exp: Experiment, data: int, opposite: int, sent: int) -> float:
-    """The most an interface should count for so much payload: headers of the smallest usual segments, and ACKs."""
+    `fed` is what the cards at the other sides put out, which is the most that can arrive.
+    """
     if exp.protocol == Protocol.UDP:  # what its socket lost came in by the interface all the same
         size = exp.write_size or 1470
-        return max(sent, data * (size + 62) / size)
+        return max(fed, data * (size + 62) / size)
     return data * 1514 / 1448 + opposite * 0.06
-
-
-def _unaccounted(result: Outcome, reason: str) -> Outcome:
-    return replace(result, ok=False, fault=Fault.TOOL, reason=reason)

@@ -7,26 +7,31 @@ import shlex
 from collections.abc import Sequence
 
 from linkladder import host, tools
-from linkladder.engine.trial import load_ping
+from linkladder.engine.leg import load_ping, share
+from linkladder.engine.route import Route
 from linkladder.model import End, Experiment, Path, SettingKind
-from linkladder.peer import EndPoint
 
 
-def commands_of(exp: Experiment, path: Path, ends: dict[End, EndPoint], port: int, key: str) -> tuple[str, ...]:
+def commands_of(exp: Experiment, routes: Sequence[Route], ports: Sequence[int], key: str) -> tuple[str, ...]:
     """The trial's commands as a shell would write them."""
-    return planned(exp, [path], [{end: ends[end].hello.versions for end in End}], port, key)
+    versions = [{end: route.at(end).point.hello.versions for end in End} for route in routes]
+    return planned(exp, [route.path for route in routes], versions, ports, key)
 
 
 def planned(
     exp: Experiment,
     paths: Sequence[Path],
     versions: Sequence[dict[End, tools.ToolVersions]],
-    port: int,
+    ports: Sequence[int],
     key: str = "",
 ) -> tuple[str, ...]:
     """The same, from what is known of the ends of each path; what cannot be done says why."""
-    legs = zip(paths, versions, strict=True)
-    return tuple(line for path, known in legs for line in _of_leg(exp, path, known, port, key))
+    mine = share(exp, len(paths))
+    return tuple(
+        line
+        for path, known, port in zip(paths, versions, ports, strict=True)
+        for line in _of_leg(mine, path, known, port, key)
+    )
 
 
 def _of_leg(

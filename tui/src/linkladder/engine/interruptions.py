@@ -14,8 +14,9 @@ TRIES = 3  # of one trial; who loses the far end so often will lose it again
 class Watch:
     """Counts one trial's attempts."""
 
-    def __init__(self, path: Path, control: str, facts: HostFacts | None) -> None:
-        self._shared = shares_a_card(path, control, facts)
+    def __init__(self, shared: bool) -> None:
+        """`shared`: whether control goes over a card that the trial loads."""
+        self._shared = shared
         self._wall, self._began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
 
     def broke(self, error: Exception) -> Interruption:

@@ -1,4 +1,4 @@
-"""The settings of an experiment, on loan from the two ends of a path while one trial runs."""
+"""The settings of an experiment, on loan from the ends of its paths while one trial runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 from linkladder import wire
+from linkladder.engine.route import Route, Side
 from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.model import Command, End, Path, Setting
-from linkladder.peer import EndPoint, PeerLost, Refused
+from linkladder.model import Command, End, Setting
+from linkladder.peer import PeerLost, Refused
 
 SECONDS = 15.0  # after which an end that hears nothing puts its settings back
 RENEWAL = 4.0
@@ -22,23 +23,24 @@ ORDER = (End.FAR, End.NEAR)  # given back the other way round: while the far end
 class Loan:
     """`async with`: taken before the trial, renewed beside it, given back after it, whatever came of it."""
 
-    def __init__(
-        self, settings: tuple[Setting, ...], path: Path, ends: Mapping[End, EndPoint], channels: Iterable[str]
-    ) -> None:
-        """`channels`: the addresses that this end's channels to its peers lead to."""
-        self._address = {End.NEAR: path.local, End.FAR: path.remote}
-        self._asked = {end: tuple(setting for setting in settings if end in setting.ends) for end in ORDER}
-        self._ends, self._channels = ends, tuple(channels)
-        self._taken: list[End] = []
+    def __init__(self, settings: tuple[Setting, ...], routes: Sequence[Route], channels: Iterable[str]) -> None:
+        """`channels`: the addresses that the near end's channels to its peers lead to."""
+        self._asked = [
+            (sides, wanted)
+            for at in ORDER
+            if (wanted := tuple(setting for setting in settings if at in setting.ends))
+            for sides in _by_end([route.at(at) for route in routes])
+        ]
+        self._channels = tuple(channels)
+        self._taken: list[Side] = []
         self._renewing: asyncio.Task[None] | None = None
         self._ended = ""
         self.commands: tuple[Command, ...] = ()
 
     async def __aenter__(self) -> Self:
         try:
-            for end, settings in self._asked.items():
-                if settings:
-                    await self._take(end, settings)
+            for sides, settings in self._asked:
+                await self._take(sides, settings)
         except BaseException:
             await self._give_back()
             raise
@@ -56,20 +58,22 @@ class Loan:
         if self._ended:
             raise Refused(self._ended)
 
-    async def _take(self, end: End, settings: tuple[Setting, ...]) -> None:
-        near = end == End.NEAR  # the far end knows its own channel
+    async def _take(self, sides: Sequence[Side], settings: tuple[Setting, ...]) -> None:
+        """`sides`: those of the paths where one end is."""
+        side = sides[0]
+        near = side.end == 0  # the far end knows its own channel
         control = await asyncio.to_thread(_control, self._channels) if near else ()
-        request = wire.TakeLease(settings, (self._address[end],), SECONDS, control)
-        self._taken.append(end)  # first: whoever is interrupted here has it returned
-        reply = await self._ends[end].ask(request)
-        self.commands += tuple(Command(end, "setting", tuple(change.split()), 0) for change in reply.changes)
+        addresses = tuple(dict.fromkeys(one.address for one in sides))
+        self._taken.append(side)  # first: whoever is interrupted here has it returned
+        reply = await side.point.ask(wire.TakeLease(settings, addresses, SECONDS, control))
+        self.commands += tuple(Command(side.name, "setting", tuple(change.split()), 0) for change in reply.changes)
 
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL)
-            for end in self._taken:
+            for side in self._taken:
                 try:
-                    await self._ends[end].ask(wire.RenewLease())
+                    await side.point.ask(wire.RenewLease())
                 except Refused as error:
                     self._ended = str(error)
                     return
@@ -83,14 +87,18 @@ class Loan:
     async def _return_all(self) -> None:
         problems = []
         while self._taken:
-            end = self._taken.pop()
+            side = self._taken.pop()
             with contextlib.suppress(PeerLost):
                 try:
-                    await self._ends[end].ask(wire.ReturnLease())
+                    await side.point.ask(wire.ReturnLease())
                 except Refused as error:
-                    problems.append(f"{end} end: {error}")
+                    problems.append(f"{side.name} end: {error}")
         if problems:
             raise EnvironmentFault("settings were not put back", "; ".join(problems), "put them back there, or reboot")
+
+
+def _by_end(sides: Sequence[Side]) -> list[list[Side]]:
+    return [[side for side in sides if side.end == end] for end in dict.fromkeys(side.end for side in sides)]
 
 
 def _control(channels: tuple[str, ...]) -> tuple[str, ...]:

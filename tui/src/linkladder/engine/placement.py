@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from linkladder import host, tools, units
 from linkladder.model import Contract, Evidence, Experiment, Path, Protocol, Rung, RungName, TrialResult
@@ -66,6 +66,13 @@ def evidence(
     else:
         _round_trip(rung.name, seen.rtt_ms, earlier, contract, add)
     return Evidence(CLAIMS.get(rung.name, ""), (*bad, *good), bool(bad), asked, word, tuple(bad))
+
+
+def together(found: Sequence[Evidence]) -> Evidence:
+    """What was found of each path of a rung: what contradicts comes first."""
+    bad = tuple(text for one in found for text in one.against)
+    good = tuple(text for one in found for text in one.findings if text not in one.against)
+    return replace(found[0], findings=tuple(dict.fromkeys((*bad, *good))), contradicts=bool(bad), against=bad)
 
 
 def _round_trip(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from itertools import islice
 
-from linkladder import wire
+from linkladder import tools, wire
+from linkladder.model import Experiment
 
 APART = 25  # draws between two uses of one port: the system remembers closed connections for a while
 
@@ -18,3 +20,15 @@ def ports() -> Iterator[int]:
         recent = set(drawn[-APART:])
         drawn = sorted(shuffled, key=lambda port: port in recent)  # stable: those used last go to the end
         yield from drawn
+
+
+def ports_for(drawn: Iterator[int], exp: Experiment, legs: int) -> tuple[int, ...]:
+    """One for each leg of a trial, none of them among those of another leg's data connections."""
+    found, taken = [next(drawn)], set[int]()
+    for port in islice(drawn, len(wire.PORTS)) if legs > 1 else ():
+        taken.update((found[-1], *tools.named(exp.tool).data_ports(exp, found[-1])))
+        if taken.isdisjoint((port, *tools.named(exp.tool).data_ports(exp, port))):
+            found.append(port)
+        if len(found) == legs:
+            break
+    return tuple(found)

@@ -10,18 +10,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import events as ev
-from linkladder import judge, wire
 from linkladder import plan as plans
+from linkladder import wire
 from linkladder.engine.command_lines import commands_of
+from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls
-from linkladder.engine.interruptions import TRIES, Watch, given_up
+from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
 from linkladder.engine.left_out import left_out
 from linkladder.engine.paths import PathUnknown, moved, resolve
-from linkladder.engine.placement import SURVEY, evidence, survey
-from linkladder.engine.ports import ports
+from linkladder.engine.placement import SURVEY, evidence, survey, together
+from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.resumption import keep_host, take_up
+from linkladder.engine.route import routes
 from linkladder.engine.trial import Trial
-from linkladder.engine.warmup import timed
+from linkladder.engine.warmup import lengthened
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import (
     End,
@@ -38,8 +40,8 @@ from linkladder.model import (
 )
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
 from linkladder.store import Store, StoreFault
-from linkladder.verdicts import Judgement
 
+Paths = tuple[Path, ...]
 Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
 RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
 
@@ -104,7 +106,7 @@ class Engine:
         if self._resumed:
             take_up(self.store, self.run_id, self.plan)
         else:
-            peer = next((r.path.peer for r in self.plan.rungs if r.path.peer), "")
+            peer = next((peer for r in self.plan.rungs for peer in r.peers), "")
             self.run_id = self.store.begin(self.plan, peer)
         self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials, *self._before(self.plan)))
         state, reason = RunState.COMPLETE, ""
@@ -125,13 +127,7 @@ class Engine:
         totals: dict[str, float] = {}
         try:
             self._keep_notes()
-            document = self.store.load(self.run_id, output=False)
-            over = replace(document, run=replace(document.run, state=state))  # what still runs is provisional
-            judged = judge.judge_document(over)
-            totals = {r.rung: r.best_bps for r in judged.rungs if r.best_bps}
-            whole = state == RunState.COMPLETE
-            rungs = {r.rung: (_words(r.judgement) if whole else "", r.best_bps) for r in judged.rungs}
-            self.store.finish(self.run_id, state, _words(judged.judgement) if whole else "INCOMPLETE", reason, rungs)
+            totals = conclude(self.store, self.run_id, state, reason)
         except StoreFault as error:
             state, reason = RunState.INCOMPLETE, reason or in_a_line(error)
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
@@ -156,7 +152,7 @@ class Engine:
         self._emit(ev.RungStarted(rung.name, plans.seconds(rung), plans.trials(rung), index, *self._before(rung)))
         unavailable = ""
         try:
-            await self._climb(rung, rung.path if self._over(rung) else await self._ready(rung))
+            await self._climb(rung, rung.paths if self._over(rung) else await self._ready(rung))
         except PathUnknown as error:
             unavailable = str(error)
         except Skipped:
@@ -181,34 +177,35 @@ class Engine:
         """Was all of it measured before the run was resumed?  Then nobody need move for it."""
         return self._before(rung)[0] == plans.trials(rung)
 
-    async def _ready(self, rung: Rung) -> Path:
-        """The rung's path, with the far end reached and the machine where it belongs."""
+    async def _ready(self, rung: Rung) -> Paths:
+        """The rung's paths, with the far ends reached and the machines where they belong."""
         if rung.name == RungName.LOCALHOST:
-            return rung.path
+            return rung.paths
         asked = ""
         if self._operator and moved(self.plan, rung):
-            asked = rung.move.format(peer=rung.path.peer or "the other appliance")
+            asked = rung.move.format(peer=" and ".join(rung.peers) or "the other appliance")
         words, word = f"{asked}, then press Enter.", ""
         for last in (not asked, True):
             if asked:
                 word = await self._operator_moves(rung, words, word)
-            if not rung.path.peer:
+            if not all(path.peer for path in rung.paths):
                 raise PathUnknown("no peer is named for it; pair one, or name it with --peer")
-            path, found = await self._look(rung, asked, word)
+            paths, found = await self._look(rung, asked, word)
             if last or not found.contradicts:
                 break
             against = "; ".join(found.against)
             words = f"The facts speak against it: {against}. Put it right, or leave it so; then press Enter."
         self.store.rung(self.run_id, rung.name, found)
         self._emit(ev.EvidenceFound(rung.name, found))
-        return path
+        return paths
 
     async def _operator_moves(self, rung: Rung, words: str, before: str) -> str:
         """Wait for the operator; what was answered and when."""
         self._emit(ev.WaitingForOperator(rung.name, words))
         if not await self.controls.operator():
             self._stop_if_asked()
-        await self._drop(rung.path.peer)
+        for peer in rung.peers:
+            await self._drop(peer)
         self._keep_notes()
         now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         return f"{before}, and again at {now} after the facts had been shown" if before else f"done, at {now}"
@@ -220,23 +217,25 @@ class Engine:
         if self.controls.skip_rung:
             raise Skipped from None
 
-    async def _look(self, rung: Rung, asked: str, word: str) -> tuple[Path, Evidence]:
-        """Reach the far end, and check what can be checked of where it stands."""
-        while True:
-            far = await self._reach(rung.path.peer)
-            path = resolve(rung.path, self.near.hello, far.hello)
-            port = next(self._ports)
-            ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: far}
-            watch = Watch(path, far.address, self._facts.get(rung.path.peer))
-            seen = await self._attempt(Trial(ends, path, SURVEY, 0, port, lambda _: None), rung.path.peer, watch)
-            if isinstance(seen, TrialResult):
-                return path, await asyncio.to_thread(
-                    evidence, rung, path, survey(seen), self._round_trip, self.plan.contract, asked, word
-                )
+    async def _look(self, rung: Rung, asked: str, word: str) -> tuple[Paths, Evidence]:
+        """Reach the far ends, and check what can be checked of where they stand."""
+        paths: list[Path] = []
+        found: list[Evidence] = []
+        for named in rung.paths:
+            while len(found) == len(paths):
+                far = await self._reach(named.peer)
+                path = resolve(named, self.near.hello, far.hello)
+                over = routes([(path, far)], self.near)
+                seen = await self._attempt(Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None))
+                if isinstance(seen, TrialResult):
+                    known = rung, path, survey(seen), self._round_trip, self.plan.contract, asked, word
+                    found.append(await asyncio.to_thread(evidence, *known))
+            paths.append(path)
+        return tuple(paths), together(found)
 
-    async def _climb(self, rung: Rung, path: Path) -> None:
+    async def _climb(self, rung: Rung, paths: Paths) -> None:
         done = self.store.done(self.run_id) if self._resumed else set()
-        vain = await self._left_out(rung, path)
+        vain = await self._left_out(rung, paths)
         todo = deque(
             (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in vain
         )
@@ -255,16 +254,18 @@ class Engine:
                 last = todo.popleft()
             else:
                 return
-            await self._trial(rung, path, timed(last[0], self._round_trip.get(rung.name, 0.0)), last[1])
+            await self._trial(rung, paths, self._timed(rung, last[0]), last[1])
             self._index += not again
 
-    async def _left_out(self, rung: Rung, path: Path) -> dict[str, str]:
-        """Experiments whose settings would change nothing at these ends; each is told of, and why."""
+    async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
+        """Experiments whose settings would change nothing on any path; each is told of, and why."""
         if not any(e.settings for e in rung.experiments):
             return {}
-        far = await self._reach(path.peer)
-        facts = {End.NEAR: await self.near.ask(wire.Facts()), End.FAR: await far.ask(wire.Facts())}
-        found = left_out(rung.experiments, path, facts)
+        near, each = await self.near.ask(wire.Facts()), []
+        for path in paths:
+            far = near if rung.name == RungName.LOCALHOST else await (await self._reach(path.peer)).ask(wire.Facts())
+            each.append(left_out(rung.experiments, path, {End.NEAR: near, End.FAR: far}))
+        found = {name: why for name, why in each[0].items() if all(name in one for one in each)}
         for name, why in found.items():
             self.store.note(self.run_id, f"{rung.name} {name}: left out: {why}")
             self._emit(ev.Notice(f"{rung.name} {name}: left out: {why}"))
@@ -276,35 +277,38 @@ class Engine:
         await self.controls.may_run()
         self._keep_notes()
 
-    async def _trial(self, rung: Rung, path: Path, exp: Experiment, repeat: int) -> None:
-        """One trial to the store, tried again when the peer was lost, and no lost attempt forgotten."""
+    def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
+        """As the plan has it by now: see `lengthened`."""
+        return next(e for r in self.plan.rungs if r.name is rung.name for e in r.experiments if e.id == exp.id)
+
+    async def _trial(self, rung: Rung, paths: Paths, exp: Experiment, repeat: int) -> None:
+        """One trial to the store, tried again when a peer was lost, and no lost attempt forgotten."""
         lost: tuple[Interruption, ...] = ()
         while len(lost) < TRIES:
-            ends: dict[End, EndPoint] = {End.NEAR: self.near, End.FAR: self.near}
-            if rung.name != RungName.LOCALHOST:
-                ends[End.FAR] = await self._reach(path.peer)
-            port = next(self._ports)
+            local = rung.name == RungName.LOCALHOST
+            over = routes([(path, self.near if local else await self._reach(path.peer)) for path in paths], self.near)
+            drawn = ports_for(self._ports, exp, len(over))
             channels = tuple(far.address for far in self._far.values())
-            trial = Trial(ends, path, exp, repeat, port, self._emit, channels)
-            commands = commands_of(exp, path, ends, port, trial.key)
+            trial = Trial(over, exp, repeat, drawn, self._emit, channels)
+            commands = commands_of(exp, over, drawn, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
-            watch = Watch(path, getattr(ends[End.FAR], "address", ""), self._facts.get(path.peer))
-            came = await self._attempt(trial, path.peer, watch)
+            came = await self._attempt(trial)
             if isinstance(came, TrialResult):
                 self._keep(rung, exp, replace(came, interruptions=lost))
                 return
             lost = (*lost, came)
         self._keep(rung, exp, given_up(exp, repeat, lost))
 
-    async def _attempt(self, trial: Trial, peer: str, watch: Watch) -> TrialResult | Interruption:
-        """What came of it, or how it was lost with the peer.  The operator may end it."""
+    async def _attempt(self, trial: Trial) -> TrialResult | Interruption:
+        """What came of it, or how it was lost with a peer.  The operator may end it."""
+        watch = Watch(any(self._shares_a_card(route.path) for route in trial.routes))
         work = asyncio.create_task(trial.run())
         self.controls.guard(work.cancel)
         try:
             return await work
         except PeerLost as error:
             came = watch.broke(error)
-            await self._peer_went(peer, error)
+            await self._peer_went(error)
             return came
         except asyncio.CancelledError:
             self._stop_if_asked()
@@ -315,12 +319,19 @@ class Engine:
         finally:
             self.controls.guard(None)
 
+    def _shares_a_card(self, path: Path) -> bool:
+        far = self._far.get(path.peer)
+        return far is not None and shares_a_card(path, far.address, self._facts.get(path.peer))
+
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = replace(result, id=f"{rung.name}-{result.id}")
         self.store.trial(self.run_id, rung.name, exp.id, result)
         self._failed += not result.ok
         if result.rtt and result.rtt.p50_ms is not None:
             self._round_trip[rung.name] = result.rtt.p50_ms
+            before, self.plan = self.plan, lengthened(self.plan, rung.name, result.rtt.p50_ms)
+            if self.plan != before:
+                self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
 
     def _keep_notes(self) -> None:
@@ -342,7 +353,7 @@ class Engine:
                 facts = await far.ask(wire.Facts())
             except (PeerLost, LinkladderError) as error:
                 permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
-                if pause == 0.0 or permanent or not self._far_known(peer):
+                if pause == 0.0 or permanent or peer not in self._known:  # one that answered is lost, not wrong
                     self._emit(ev.PeerLost(peer, in_a_line(error), 0.0))
                     raise Stop(f"{peer} cannot be reached: {in_a_line(error)}") from error
                 self._lost.add(peer)
@@ -370,19 +381,16 @@ class Engine:
             return False
         return True
 
-    def _far_known(self, peer: str) -> bool:
-        """It answered before in this run: then it is lost, not wrong."""
-        return peer in self._known
-
     async def _nap(self, seconds: float) -> None:
         for _ in range(max(1, int(seconds * 10))):
             self._stop_if_asked()
             await asyncio.sleep(0.1)
 
-    async def _peer_went(self, peer: str, error: PeerLost) -> None:
-        """It went in the middle of something, which is done again once it is back."""
-        self._lost.add(peer)
-        await self._drop(peer)
+    async def _peer_went(self, error: PeerLost) -> None:
+        """Whoever went did so in the middle of something, which is done again once it is back."""
+        for peer in [peer for peer, far in self._far.items() if far.lost]:
+            self._lost.add(peer)
+            await self._drop(peer)
         self._emit(ev.Notice(f"{str(error).rstrip('.')}; the trial will be done again"))
 
     async def _drop(self, peer: str) -> None:
@@ -390,8 +398,3 @@ class Engine:
         if far:
             with contextlib.suppress(Exception):
                 await far.close()
-
-
-def _words(judged: Judgement) -> str:
-    """As the list of runs shows it; the judge has the words."""
-    return ("provisional " if judged.provisional else "") + judged.verdict.value

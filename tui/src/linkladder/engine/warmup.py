@@ -1,18 +1,25 @@
-"""How long a trial is let run before it counts: a long way needs more than a plan could know."""
+"""How long a trial warms up: longer where the way is long, which a plan cannot know and its first pings tell."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder.model import Experiment, Protocol
+from linkladder.model import Experiment, Plan, Protocol, RungName
 
 LONG_WAY_MS = 20.0  # round trip above which the warm-up is 5 s
 LONG_WARMUP = 5.0
 
 
-def timed(exp: Experiment, round_trip_ms: float) -> Experiment:
-    """The experiment with the warm-up that this way needs."""
-    throughput = exp.protocol in (Protocol.TCP, Protocol.UDP)
-    if round_trip_ms > LONG_WAY_MS and throughput and exp.warmup < LONG_WARMUP:
-        return replace(exp, warmup=LONG_WARMUP)
-    return exp
+def lengthened(plan: Plan, rung: RungName, round_trip_ms: float) -> Plan:
+    """The plan as it is measured, which is how it is kept: with the warm-ups that this round trip asks for."""
+    if round_trip_ms <= LONG_WAY_MS:
+        return plan
+    rungs = (
+        replace(r, experiments=tuple(_long(e) for e in r.experiments)) if r.name is rung else r for r in plan.rungs
+    )
+    return replace(plan, rungs=tuple(rungs))
+
+
+def _long(exp: Experiment) -> Experiment:
+    short = exp.protocol in (Protocol.TCP, Protocol.UDP) and exp.warmup < LONG_WARMUP
+    return replace(exp, warmup=LONG_WARMUP) if short else exp

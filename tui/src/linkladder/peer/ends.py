@@ -132,6 +132,11 @@ class FarEnd:
         finally:
             self._waiting.pop(number, None)
 
+    @property
+    def lost(self) -> bool:
+        """Is the channel gone?"""
+        return self._lost is not None
+
     async def _read(self) -> None:
         assert self._process.stdout
         async for line in wire.read_lines(self._process.stdout, wire.REPLY_LIMIT):

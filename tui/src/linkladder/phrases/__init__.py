@@ -7,6 +7,7 @@
     change(said, change)    what a changed setting did, in a sentence
     card_state(nic)         'up', 'no carrier', 'down'
     outcome(experiment, t)  one line for what a trial came to
+    each_path(...)          what each path of it carried, where it had several
 
 Numbers and their units are linkladder.units'.
 """
@@ -17,7 +18,7 @@ from linkladder.phrases.arms import arm, arms_apart, settings, special, streams,
 from linkladder.phrases.cards import card_speed, card_state
 from linkladder.phrases.changes import change
 from linkladder.phrases.judgements import headed, opening, short_list, verdict_word
-from linkladder.phrases.outcomes import checked, outcome, reached
+from linkladder.phrases.outcomes import checked, each_path, outcome, reached
 from linkladder.phrases.ways import WAYS, way
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "card_state",
     "change",
     "checked",
+    "each_path",
     "headed",
     "opening",
     "outcome",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from linkladder import units
-from linkladder.model import Evidence, Experiment, Protocol, TrialResult
+from linkladder.model import Evidence, Experiment, Path, Protocol, Role, TrialResult
 from linkladder.phrases.ways import way
 
 
@@ -35,6 +38,17 @@ def reached(p: Experiment, t: TrialResult) -> str:
     if p.protocol is Protocol.UDP and t.datagrams and t.lost is not None:
         text += f", {t.lost} of {t.datagrams} datagrams lost"
     return text
+
+
+def each_path(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str, ...]:
+    """'10.0.0.1 to 10.0.0.2: 9.41 Gb/s' for every path of a trial that had several."""
+    loads = [leg for leg in t.legs if leg.role is Role.LOAD]
+    if len(loads) < 2:
+        return ()
+    known = {leg.path: f"{paths[leg.path].local} to {paths[leg.path].remote}" for leg in loads if leg.path < len(paths)}
+    return tuple(
+        f"{known.get(leg.path, f'path {leg.path + 1}')}: {outcome(p, replace(t, legs=(leg,)))}" for leg in loads
+    )
 
 
 def checked(evidence: Evidence) -> str:

@@ -74,6 +74,7 @@ class RungView:
     others: tuple[tuple[str, str], ...] = ()
     charts: tuple[Markup, ...] = ()
     more_charts: tuple[Markup, ...] = ()
+    paths: tuple[tuple[str, tuple[str, ...]], ...] = ()  # each trial of several paths, and what each of them carried
     failed: tuple[tuple[str, TrialResult], ...] = ()
     rfc6349: tuple[tuple[str, str], ...] = field(default=())
 
@@ -119,6 +120,12 @@ def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView
         ),
         charts=tuple(c for name, drawn in charts.items() if name in main for c in drawn),
         more_charts=tuple(c for name, drawn in charts.items() if name not in main for c in drawn),
+        paths=tuple(
+            (f"{phrases.arm(e.parameters)}, repeat {t.repeat + 1}", lines)
+            for e in result.experiments
+            for t in e.trials
+            if (lines := phrases.each_path(e.parameters, t, result.paths))
+        ),
         failed=tuple((phrases.arm(e.parameters), t) for e in result.experiments for t in e.trials if not t.ok),
         rfc6349=tuple((r.direction, words.rfc6349_words(r)) for r in judged.rfc6349),
     )

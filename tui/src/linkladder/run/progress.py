@@ -74,15 +74,16 @@ class TrialView:
     began: float
     commands: tuple[str, ...] = ()
     intervals: list[Interval] = field(default_factory=list)
-    samples: dict[End, HostSample] = field(default_factory=dict)
+    samples: dict[str, HostSample] = field(default_factory=dict)
     rtts: list[float] = field(default_factory=list)
 
     @property
     def retransmits(self) -> int | None:
         """Segments that the sending ends sent again since the trial began; None while nobody tells."""
         way = self.experiment.direction
-        senders = set(End) if way is Direction.DUPLEX else {End.FAR if way is Direction.REVERSE else End.NEAR}
-        told = [s.retransmits for e, s in self.samples.items() if e in senders and s.retransmits is not None]
+        nears = {Direction.FORWARD: (True,), Direction.REVERSE: (False,)}.get(way, (True, False))
+        senders = [s for end, s in self.samples.items() if (end == End.NEAR) in nears]
+        told = [s.retransmits for s in senders if s.retransmits is not None]
         return sum(told) if told else None
 
 

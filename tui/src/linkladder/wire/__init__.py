@@ -64,7 +64,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 4  # both ends must speak the same
+PROTOCOL = 5  # both ends must speak the same
 
 __all__ = [
     "IDLE_LIMIT",

@@ -44,6 +44,7 @@ class ProbeReply:
 class Started:
     process: int
     argv: tuple[str, ...]
+    t: float  # when, on the end's own clock
 
 
 @dataclass(frozen=True)

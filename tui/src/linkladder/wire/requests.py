@@ -218,6 +218,7 @@ class RunClient(Request[Started], verb="client"):
     port: int
     index: int = 0
     key: str = ""  # the server's
+    at: float = 0.0  # the moment on the end's own clock at which it starts; 0 and what is past: at once
 
     def check(self) -> None:
         check_experiment(self.experiment)
@@ -228,6 +229,7 @@ class RunClient(Request[Started], verb="client"):
         if self.port or self.layout.server is not None:
             check_port(self.port)
         check_range(self.index, "index", 0, 127)
+        check_range(self.at, "at", 0, 1e10)
         check_range(self.layout.clients, "layout.clients", 1, 128)
 
 

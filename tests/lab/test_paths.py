@@ -1,0 +1,148 @@
+"""A rung of two paths: real legs over two cards at once, each held to a rate of its own, counted together."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from linkladder import formats
+from linkladder.judge.evidence import STARVED
+from linkladder.model import Direction, Document, Leg, Role, TrialResult
+from world import SITES, Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]
+RATES = {"sh0": 1.2e8, "sv0": 0.6e8}  # of each card's token bucket: each path must be told from the other
+CARRIES = [rate * 1448 / 1514 for rate in RATES.values()]
+PLAN = """
+name = "two-paths"
+{paths}
+[[experiment]]
+rungs = "same-host"
+tool = "ping"
+protocol = "df"
+[[experiment]]
+rungs = "same-host"
+direction = "both"
+duration = 4
+warmup = 1
+ping_under_load = true
+[[experiment]]
+rungs = "same-host"
+streams = 2
+window = "800k"
+direction = "reverse"
+duration = 3
+warmup = 1
+[[experiment]]
+rungs = "same-host"
+protocol = "udp"
+udp_rate = "40M"
+duration = 3
+warmup = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("llp").paired() as made:
+        for site in SITES:
+            for name, rate in RATES.items():
+                bucket = ["tbf", "rate", f"{rate:.0f}bit", "burst", "32kb", "latency", "50ms"]
+                made._in(site, "tc", "qdisc", "replace", "dev", name, "root", *bucket)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def document(lab: Lab) -> Document:
+    tables = []
+    for rung in ("same-host", "same-vlan"):
+        near, far = (lab.address(site, rung) for site in SITES)
+        tables.append(f'[[path.same-host]]\nlocal = "{near}"\nremote = "{far}"\npeer = "beta"\n')
+    plan = lab.folder / lab.prefix / "two.toml"
+    plan.write_text(PLAN.format(paths="".join(tables)))
+    done = lab.linkladder("alpha", "run", "--plan", str(plan), "--json", "-", stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    return formats.document(json.loads(done.stdout))
+
+
+def trials(document: Document, protocol: str) -> list[TrialResult]:
+    return [t for e in document.rungs[0].experiments if e.parameters.protocol == protocol for t in e.trials]
+
+
+def loads(trial: TrialResult) -> list[Leg]:
+    return [leg for leg in trial.legs if leg.role is Role.LOAD]
+
+
+def starved(trial: TrialResult) -> bool:
+    """Was an end kept from its cores, so that it may not have filled what it could?"""
+    return max(end.cpu.starved or 0.0 for end in trial.ends if end.cpu) >= STARVED
+
+
+def test_every_trial_has_a_leg_on_each_path(document: Document) -> None:
+    assert [path.remote for path in document.rungs[0].paths] == ["10.98.1.2", "10.98.2.2"]
+    for protocol, count in (("df", 1), ("tcp", 3), ("udp", 1)):
+        found = trials(document, protocol)
+        assert len(found) == count
+        for trial in found:
+            assert trial.ok, trial.reason
+            assert [(leg.path, leg.near, leg.far) for leg in loads(trial)] == [(0, 0, 1), (1, 0, 1)]
+    assert [t.path_mtu.mtu for t in trials(document, "df") if t.path_mtu] == [1500]
+
+
+def test_each_path_s_goodput_is_its_bucket_s_and_the_trial_s_their_sum(document: Document) -> None:
+    for trial in trials(document, "tcp"):
+        rates = [leg.outcome.goodput_bps for leg in loads(trial)]
+        assert trial.goodput_bps == sum(rates)
+        assert all(rate < 1.03 * carries for rate, carries in zip(rates, CARRIES, strict=True))
+        if not starved(trial):
+            assert rates == [pytest.approx(carries, rel=0.05) for carries in CARRIES]
+
+
+def test_both_are_counted_over_the_same_seconds(document: Document) -> None:
+    for trial in trials(document, "tcp"):
+        legs = loads(trial)
+        assert min(leg.began for leg in legs) == 0 and max(leg.began for leg in legs) < 0.1
+        seconds = [{round(i.start) for i in leg.outcome.intervals if i.counted} for leg in legs]
+        assert seconds[0] == seconds[1] and len(seconds[0]) >= 3
+        counted = [i for i in trial.intervals if i.counted]
+        assert {round(i.start) for i in counted} == seconds[0]
+        assert sum(i.bytes for i in counted) == sum(i.bytes for leg in legs for i in leg.outcome.intervals if i.counted)
+
+
+def test_each_end_is_recorded_once_with_both_cards(document: Document) -> None:
+    for trial in trials(document, "tcp"):
+        assert [end.name for end in trial.ends] == ["near", "far"]
+        way = Direction.FORWARD if "forward" in trial.by_direction else Direction.REVERSE
+        cards = {nic.name.partition(".")[0]: nic for nic in trial.receiver(way).nics}
+        moved = [sum(flow.total_bytes for flow in leg.outcome.flows) for leg in loads(trial)]
+        assert [cards[name].rx_bytes for name in RATES] == [pytest.approx(one, rel=0.07) for one in moved]
+        assert all(end.cpu and end.memory and end.tcp and end.samples for end in trial.ends)
+        assert all(end.sockets and len(end.sockets.sockets) >= 2 for end in trial.ends)
+
+
+def test_a_ping_runs_beside_each_load_and_the_slower_path_speaks(document: Document) -> None:
+    for trial in trials(document, "tcp")[:2]:
+        pings = [leg for leg in trial.legs if leg.role is Role.PING]
+        assert [leg.path for leg in pings] == [0, 1]
+        slowest = max((leg.outcome.rtt for leg in pings if leg.outcome.rtt), key=lambda rtt: rtt.p50_ms or 0)
+        assert trial.rtt_under_load == slowest and slowest.received > 10
+
+
+def test_a_paced_rate_is_shared(document: Document) -> None:
+    (trial,) = trials(document, "udp")
+    for leg in loads(trial):
+        assert leg.outcome.goodput_bps < 1.02 * 2e7
+        if not starved(trial):
+            assert leg.outcome.goodput_bps == pytest.approx(2e7, rel=0.05)
+
+
+def test_each_path_s_share_is_shown(lab: Lab, document: Document) -> None:
+    (trial,) = trials(document, "udp")
+    shown = lab.linkladder("alpha", "show", "last").stdout
+    page = lab.linkladder("alpha", "report", "last", "--html", "-", "--unsigned").stdout
+    for path, leg in zip(document.rungs[0].paths, loads(trial), strict=True):
+        assert f"{path.local} to {path.remote}: {leg.outcome.goodput_bps / 1e6:.1f} Mb/s" in shown
+        assert f"{path.local} to {path.remote}" in page and f"{leg.outcome.goodput_bps / 1e6:.1f} Mb/s" in page

@@ -1,0 +1,236 @@
+"""One leg under way: a server and its clients on one path, started, watched, ended, and read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from linkladder import tools, wire
+from linkladder.engine import knock as knocks
+from linkladder.engine.process import Process
+from linkladder.engine.route import Route, Side
+from linkladder.model import Command, End, Experiment, Fault, Leg, Outcome, Protocol, Role
+from linkladder.peer import Refused
+
+WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
+SILENCE = 8.0  # seconds without a line of a tool that prints every second
+PING_INTERVAL = 0.2  # seconds between the pings beside a load
+LOAD_PING = Experiment("load-ping", "ping", Protocol.ECHO, interval=PING_INTERVAL)
+
+Starts = Mapping[int, float]  # end -> the moment on its own clock at which the legs start; none: at once
+
+
+class LegFault(Exception):
+    """The leg cannot go on; the reason is for people."""
+
+    def __init__(self, reason: str, fault: Fault = Fault.TOOL) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fault = fault
+
+
+class RunningLeg:
+    """`number` is the place of its path among the rung's; `offsets` are the ends' clocks against the near one's."""
+
+    def __init__(
+        self, exp: Experiment, route: Route, number: int, port: int, key: str, offsets: Mapping[int, float]
+    ) -> None:
+        self.exp, self.route, self.number, self.offsets = exp, route, number, offsets
+        self.port, self.key = port, key
+        self.tool = tools.named(exp.tool)
+        self.layout: tools.Layout | None = None
+        self.processes: list[Process] = []
+        self.clients: list[Process] = []
+        self.server: Process | None = None
+        self.ping: Process | None = None
+        self.round_trips: list[tuple[float, float]] = []  # of the ping beside it: when, and how long in ms
+        self.watchdog = False
+
+    @property
+    def began(self) -> float:
+        """On the near end's clock, when its first client was started."""
+        return min((client.began for client in self.clients), default=time.monotonic())
+
+    @property
+    def where(self) -> tools.Layout:
+        assert self.layout is not None
+        return self.layout
+
+    @property
+    def data_ports(self) -> tuple[int, ...]:
+        return self.tool.data_ports(self.exp, self.port)
+
+    # --- before it starts
+
+    def lay_out(self) -> None:
+        """Who runs what; LegFault where these two ends cannot do it."""
+        route = self.route
+        try:
+            self.layout = tools.layout(self.exp, route.near.point.hello.versions, route.far.point.hello.versions)
+        except tools.Unavailable as error:
+            raise LegFault(str(error)) from None
+
+    async def meet(self) -> None:
+        """Open, refused and filtered are told apart before a tool can blur them."""
+        if self.where.server is None:
+            await self._meet_target()
+            return
+        udp = self.where.protocol_port == "udp"
+        seen = await self._knock(udp)
+        if seen.state != "open":
+            raise LegFault(knocks.words(seen, self._at(self.where.server).address, self.port, udp), Fault.PATH)
+
+    async def _meet_target(self) -> None:
+        """A ping has no server to knock at, and goes to nobody who has not answered in this run."""
+        client, target = self._client(), self._target()
+        if (await client.point.ask(wire.Known(target.address))).known:
+            return
+        refusals = []
+        for udp in (False, True):
+            seen = await self._knock(udp)
+            if seen.state == "open":
+                return
+            refusals.append(knocks.words(seen, target.address, self.port, udp))
+        raise LegFault("; ".join(refusals), Fault.PATH)
+
+    async def _knock(self, udp: bool) -> wire.ProbeReply:
+        client, target = self._client(), self._target()
+        return await knocks.knock(target.point, target.address, client.point, client.address, self.port, udp, self.key)
+
+    async def serve(self) -> None:
+        if self.where.server is None:
+            return
+        side, client = self._at(self.where.server), self._client()
+        request = wire.Serve(self.exp, side.address, self.port, client.address, self.key)
+        self.server = self._keep(side, self.where.server, "server", await side.point.ask(request))
+
+    # --- while it runs
+
+    async def run(self, starts: Starts) -> None:
+        """The clients, and the ping beside them, to their end; DF probes go one after the other."""
+        beside = self.exp.ping_under_load and self.tool.loads
+        where = self.where
+        if where.together:
+            every = [self._start(index, starts) for index in range(where.clients)]
+            self.clients = list(await asyncio.gather(*every))
+            if beside:
+                await self._start_ping()
+            await self._wait(self.clients, self.began + tools.expected_seconds(self.exp) + WATCHDOG)
+            return
+        for index in range(where.clients):
+            begun = time.monotonic()  # each has its own time: a slow start adds up over the sizes
+            self.clients.append(await self._start(index, starts if index == 0 else {}))
+            await self._wait(self.clients[-1:], begun + tools.expected_seconds(self.exp) / where.clients + WATCHDOG)
+
+    async def _start(self, index: int, starts: Starts) -> Process:
+        side, target = self._client(), self._target()
+        port = self.port if self.where.server is not None else 0
+        at = starts.get(side.end, 0.0)
+        request = wire.RunClient(self.exp, self.where, side.address, target.address, port, index, self.key, at)
+        return self._keep(side, self.where.client, "client", await side.point.ask(request))
+
+    async def _start_ping(self) -> None:
+        """From the near end; a trial is not failed for the want of it."""
+        exp, near, far = load_ping(self.exp), self.route.near, self.route.far
+        versions = near.point.hello.versions
+        try:
+            where = tools.layout(exp, versions, versions)
+            started = await near.point.ask(wire.RunClient(exp, where, near.address, far.address, 0))
+        except (Refused, tools.Unavailable):
+            return
+        live = tools.live_parser(exp, where, End.NEAR)
+        self.ping = Process(near, "ping", started.process, started.argv, time.monotonic(), live)
+        self.processes.append(self.ping)
+
+    def _keep(self, side: Side, of: End, role: str, started: wire.Started) -> Process:
+        live = tools.live_parser(self.exp, self.where, of)
+        began = started.t - self.offsets.get(side.end, 0.0)
+        process = Process(side, role, started.process, started.argv, began, live)
+        self.processes.append(process)
+        return process
+
+    async def _wait(self, clients: Sequence[Process], limit: float) -> None:
+        """Until every client has ended, or its watchdog bites."""
+        talks = self.tool.every_second
+        while waiting := [c for c in clients if not c.exited.is_set()]:
+            now = time.monotonic()
+            silent = talks and all(now - c.last_line > SILENCE for c in waiting)
+            if now > limit or silent:
+                self.watchdog = True
+                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(waiting[0].exited.wait(), min(1.0, max(0.01, limit - now)))
+
+    async def end(self) -> None:
+        await asyncio.gather(*(c.stop() for c in self.clients), *([self.ping.stop()] if self.ping else []))
+        server = self.server
+        if server:
+            until = time.monotonic() + self.tool.afterthought
+            while not server.exited.is_set() and not server.complete and (left := until - time.monotonic()) > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(server.news.wait(), left)
+                server.news.clear()
+            await server.stop()
+
+    # --- when it is over
+
+    def outcome(self) -> Outcome:
+        """What the tool's words come to."""
+        server = self.server.texts if self.server else ("", "")
+        return tools.finish(self.exp, self.where, server, tuple(c.texts for c in self.clients), self._expectation())
+
+    def results(self, outcome: Outcome, first: float, more: tuple[Command, ...] = ()) -> tuple[Leg, ...]:
+        """For the result: the load, and the ping beside it; `first` is when the first leg began."""
+        ends = {"path": self.number, "near": self.route.near.end, "far": self.route.far.end}
+        began = max(0.0, round(self.began - first, 3)) if self.clients else 0.0
+        commands = (*more, *(p.command() for p in self.processes if p is not self.ping))
+        load = Leg(outcome, Role.LOAD, **ends, began=began, commands=commands)
+        if self.ping is None:
+            return (load,)
+        return load, Leg(self._pinged(), Role.PING, **ends, began=began, commands=(self.ping.command(),))
+
+    def _pinged(self) -> Outcome:
+        """Round trips of the counted part, beside the load."""
+        exp = self.exp
+        counted = tuple(ms for t, ms in self.round_trips if exp.warmup <= t <= exp.warmup + exp.duration)
+        if not counted:
+            return Outcome(False, Fault.TOOL, "no ping was answered in the counted seconds")
+        return Outcome(True, rtt=tools.rtt_of(counted, round(exp.duration / PING_INTERVAL)))
+
+    def _expectation(self) -> tools.Expectation:
+        near, far = self.route.near.point.hello, self.route.far.point.hello
+        server = self.server
+        return tools.Expectation(
+            local=self.route.near.address,
+            remote=self.route.far.address,
+            port=self.port,
+            os_near=near.os,
+            os_far=far.os,
+            window_limit_near=near.window_limit,
+            window_limit_far=far.window_limit,
+            exit_codes=tuple(c.finished.exit_code if c.finished else None for c in self.clients),
+            server_exit=server.finished.exit_code if server and server.finished and server.exited_alone else None,
+            watchdog=self.watchdog,
+        )
+
+    def _at(self, side: End) -> Side:
+        return self.route.at(side)
+
+    def _client(self) -> Side:
+        return self._at(self.where.client)
+
+    def _target(self) -> Side:
+        return self._at(End.FAR if self.where.client is End.NEAR else End.NEAR)
+
+
+def load_ping(exp: Experiment) -> Experiment:
+    """The ping that goes beside a load."""
+    return replace(LOAD_PING, count=max(1, int(tools.expected_seconds(exp) / PING_INTERVAL)))
+
+
+def share(exp: Experiment, paths: int) -> Experiment:
+    """What one of so many paths is asked to carry: of a paced rate its part, of all else the same."""
+    return exp if exp.udp_rate_bps is None else replace(exp, udp_rate_bps=exp.udp_rate_bps / paths)

@@ -1,0 +1,48 @@
+"""A tool of a trial, running at one of the ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from linkladder import tools, wire
+from linkladder.engine.route import Side
+from linkladder.model import Command
+
+
+@dataclass
+class Process:
+    side: Side
+    role: str
+    number: int  # the end's own
+    argv: tuple[str, ...]
+    began: float  # on the near end's clock
+    live: tools.Live
+    last_line: float = field(default_factory=time.monotonic)
+    exited: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
+    told: bool = False  # it was told to end
+    exited_alone: bool = False  # it ended before that
+    finished: wire.Finished | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Every flow's last line is here."""
+        return self.live.complete
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        return (self.finished.output, self.finished.errors) if self.finished else ("", "")
+
+    async def stop(self) -> None:
+        """End it and collect what it said, once."""
+        if self.finished is None:
+            self.told = True
+            self.finished = await self.side.point.ask(wire.Stop(self.number, self.complete))
+
+    def command(self) -> Command:
+        done = self.finished
+        if done is None:
+            return Command(self.side.name, self.role, self.argv)
+        return Command(self.side.name, self.role, self.argv, done.exit_code, done.output, done.errors)
