@@ -53,8 +53,8 @@ async def test_home_after_the_run_has_its_verdicts_and_rates(size):
             assert units.rate(told.best_bps) in row and str(told.verdict) in row
             assert ("(provisional)" in row) is told.provisional
         peer = app.backend.peers[0]
-        assert f"reachable, round trip {units.milliseconds(peer.rtt_ms)}" in flat(text)
-        assert "1 of 9 checks wants a look" in text
+        await until(pilot, f"reachable, round trip {units.milliseconds(peer.rtt_ms)}")  # peers and doctor come later
+        await until(pilot, "1 of 9 checks wants a look")
 
 
 @both_sizes

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(not shutil.which("iperf"), reason="no iperf here
 PLAN = """name = "brief"
 [[experiment]]
 rungs = ["localhost"]
-repeats = 40
-duration = 1
+repeats = 50
+duration = 5
 warmup = 0
 """
 LINKLADDER = [sys.executable, "-m", "linkladder"]
@@ -81,7 +81,7 @@ async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend):
         shell.kill()
         await asyncio.to_thread(shell.wait)
     assert refused.returncode == 3 and "linkladder watch follows it" in refused.stderr, refused.stderr
-    assert "plan brief, 40 trials" in said and "  tcp-" in said and "is incomplete: it was cancelled" in said, said
+    assert "plan brief, 50 trials" in said and "  tcp-" in said and "is incomplete: it was cancelled" in said, said
     assert shell.returncode == 3
 
 
