@@ -107,10 +107,10 @@ def watched(lab: Lab, found: Found) -> None:
         screen.go(b"\r", "measuring")
         screen.until("Gb/s to far")
         screen.follow(3)
-        began, spent, first = time.monotonic(), console.cpu(), {site: own_cpu(lab, site) for site in SITES}
+        began, spent, first = time.monotonic(), screen.cpu(), {site: own_cpu(lab, site) for site in SITES}
         screen.follow(WATCHED)
         took = time.monotonic() - began
-        found["console"].append(100 * (console.cpu() - spent) / took)
+        found["console"].append(100 * (screen.cpu() - spent) / took)
         for site, name in (("alpha", "near"), ("beta", "far")):
             found[name].append(100 * (own_cpu(lab, site) - first[site]) / took)
         found["console_memory"].append(psutil.Process(console.process.pid).memory_info().rss / 2**20)

@@ -37,8 +37,14 @@ def listed(folder: Path) -> list[dict[str, object]]:
             name, flavor = name.replace("py-", "py312-", 1), "py312"
         path = f"All/{name}-1.0.pkg"
         (folder / path).write_text(name)
-        digest = hashlib.sha256(name.encode()).hexdigest()
-        entry = {"name": name, "origin": origin, "version": "1.0", "path": path, "sum": f"1${digest}"}
+        digest = f"1${hashlib.sha256(name.encode()).hexdigest()}"
+        entry: dict[str, object] = {
+            "name": name,
+            "origin": origin,
+            "version": "1.0",
+            "path": path,
+            "sum": f"1${digest}",
+        }
         entry["annotations"] = {"flavor": flavor} if flavor else {}
         entry["deps"] = {"py312-rich": {"origin": needed, "version": "1.0"}} if "textual" in name else {}
         entries.append(entry)

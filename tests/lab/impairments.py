@@ -109,8 +109,8 @@ def put(lab: Lab, p: Impaired) -> None:
     rules = []
     if p.police:
         # Every packet of the payload's way counts against one bucket; what is over it goes.
-        burst = max(p.burst, 6000)
-        rules.append(f"iifname dalpha limit rate over {int(p.police / 8)} bytes/second burst {burst} bytes drop")
+        over = f"limit rate over {int(p.police / 8)} bytes/second burst {max(p.burst, 6000)} bytes"
+        rules.append(f"iifname dalpha {over} drop")
     if p.drop_above:
         rules.append(f"meta length > {p.drop_above} drop")
     if rules:

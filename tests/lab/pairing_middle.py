@@ -22,7 +22,8 @@ from linkladder.pairing.service import PairingService
 sys.path[:0] = [str(Path(__file__).parents[1] / "unit")]
 from pairing_ends import a_key, end  # noqa: E402
 
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+Reader = asyncio.StreamReader
+Writer = asyncio.StreamWriter
 
 
 class Between:

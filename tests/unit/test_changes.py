@@ -23,7 +23,7 @@ WITHOUT = (940e6, 941e6, 939e6, 942e6, 940e6, 941e6)
 WITH = (985e6, 988e6, 984e6, 989e6, 986e6, 987e6)
 
 
-def read(more: str = "") -> plans.Plan:
+def read(more: str = "") -> Plan:
     return plans.read_plan(TABLE + more)
 
 

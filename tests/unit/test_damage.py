@@ -15,7 +15,7 @@ from linkladder import damage, doctor, plan
 from linkladder.codec import CodecError
 from linkladder.errors import UsageError
 from linkladder.model import Experiment, Leg, Outcome, Plan, Rung, RungName, TrialResult
-from linkladder.store import Store, StoreFault, recovery
+from linkladder.store import RunSummary, Store, StoreFault, recovery
 from linkladder.trust import files, peers
 
 EXPERIMENT = Experiment("tcp", repeats=1000)
@@ -131,7 +131,7 @@ def test_nothing_is_recovered_under_a_run(tmp_path: Path) -> None:
     assert run in [one.id for one in _runs(tmp_path)]
 
 
-def _runs(folder: Path) -> list[object]:
+def _runs(folder: Path) -> list[RunSummary]:
     store = Store(folder)
     try:
         return list(store.runs())

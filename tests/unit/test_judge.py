@@ -168,6 +168,7 @@ def test_rfc6349_figures() -> None:
     figures = judge_rung(link, document(link)).rfc6349[0]
     assert figures.baseline_rtt_ms == pytest.approx(9.0)
     assert figures.bdp_bytes == pytest.approx(1e9 * 0.009 / 8, rel=1e-3)
+    assert figures.bdp_bytes is not None
     assert figures.window_per_stream_bytes == pytest.approx(figures.bdp_bytes / 4)
     assert figures.transfer_time_ratio == pytest.approx(2.0, rel=1e-3)
     assert figures.efficiency_percent == 100.0

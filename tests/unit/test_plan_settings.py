@@ -7,14 +7,14 @@ import pytest
 from linkladder import host, phrases
 from linkladder import plan as plans
 from linkladder.engine.command_lines import planned
-from linkladder.model import End, Path, RungName, Setting, SettingKind
+from linkladder.model import End, Path, Plan, RungName, Setting, SettingKind
 from linkladder.model.identity import family, identity
 from linkladder.tools import ToolVersions
 
 HEAD = 'name = "p"\n[[experiment]]\n'
 
 
-def plan(settings: str, more: str = 'rungs = "dc-link"\n') -> plans.Plan:
+def plan(settings: str, more: str = 'rungs = "dc-link"\n') -> Plan:
     return plans.read_plan(f"{HEAD}settings = {settings}\n{more}")
 
 

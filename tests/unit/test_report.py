@@ -87,7 +87,7 @@ def test_charts_have_words_for_those_who_cannot_see_them() -> None:
     charts = [a for t, a in markup.tags if t == "svg"]
     assert len(charts) >= 5
     assert all(a["role"] == "img" and len(a["aria-label"] or "") > 30 for a in charts)
-    assert "ceiling" in charts[-1]["aria-label"]
+    assert "ceiling" in (charts[-1]["aria-label"] or "")
 
 
 def test_strangers_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

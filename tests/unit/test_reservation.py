@@ -41,6 +41,7 @@ def test_the_second_is_told_who_holds_it_and_a_look_costs_nobody_anything():
 
 def test_it_dies_with_its_holder():
     other = subprocess.Popen([sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, text=True)
+    assert other.stdout
     try:
         assert other.stdout.readline() == "None\n"
         assert holder() == "alpha, run 1"
