@@ -134,6 +134,7 @@ def bars() -> _Rows:
     yield "a limit of jitter and no UDP", together(contract(jitter_ms=1.0), without_arms(*UDP)), INCOMPLETE, C.JITTER
     yield "8 of 40 idle pings lost", idle_rtt(0.07, 40, 32), FAIL, C.PING_LOSS
     yield "all but one idle ping lost", idle_rtt(0.07, 40, 1), FAIL, C.PING_LOSS
+    yield "no ping answered at all", idle_rtt(0.07, 40, 0), PASS, C.PING_LOSS
     yield "one of 40 idle pings lost", idle_rtt(0.07, 40, 39), PASS, C.PING_LOSS
     yield "above the ceiling", each(BEST, scaled(1.02)), IMPOSSIBLE, C.ABOVE_CEILING
     yield "one trial above the ceiling", each(BEST, scaled(1.2), (1,)), IMPOSSIBLE, C.ABOVE_CEILING

@@ -111,7 +111,10 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
     found = []
     idle = [t.rtt for e in rung.experiments if e.parameters.protocol is Protocol.ECHO for t in e.trials if t.rtt]
     sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
-    if sent > got:
+    if sent and not got:
+        said = f"None of {sent} pings was answered: they may be filtered, and say nothing of loss then."
+        found.append(Concern(Cause.PING_LOSS, said, figures={"pings_lost": float(sent), "pings_sent": float(sent)}))
+    elif sent > got:
         lost = sent - got
         figures = {"pings_lost": float(lost), "pings_sent": float(sent)}
         said = f"{lost} of {sent} pings on the idle link were not answered"
