@@ -72,7 +72,7 @@ def test_each_change_and_its_undo_is_told_before_anything_runs(monkeypatch: pyte
     monkeypatch.setattr(host, "setting", lambda kind, target: {"mtu": "1500", "flag": "on"}[kind])
     (exp,) = plan('[{kind = "mtu", value = 9000}, {kind = "tso", value = false, ends = "near"}]').rungs[0].experiments
     both = ToolVersions({"iperf": "2.1.9"}, "Linux")
-    lines = planned(exp, [Path("10.0.0.1", "10.0.0.2", "beta")], [{End.NEAR: both, End.FAR: both}], 5301)
+    lines = planned(exp, [Path("10.0.0.1", "10.0.0.2", "beta")], [{End.NEAR: both, End.FAR: both}], [5301])
     assert lines[:3] == (
         "far: set mtu of the adapter of 10.0.0.2 to 9000; undo: set it back to what it was",
         "near: set mtu of vmx1 to 9000; undo: set it back to 1500",
