@@ -1,10 +1,13 @@
-"""A run taken up again: its plan may have grown, and what has changed about a host since is kept as a note."""
+"""How a run begins, or is taken up again: its plan may have grown, and what has changed about a host is noted."""
 
 from __future__ import annotations
 
 from linkladder import plan as plans
+from linkladder import wire
+from linkladder.errors import EnvironmentFault
 from linkladder.judge.comparison import host_changes
 from linkladder.model import HostFacts, Plan
+from linkladder.peer import EndPoint, Refused
 from linkladder.store import Store
 
 
@@ -25,3 +28,11 @@ def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
     if before is not None and (changed := host_changes(name, before, facts)):
         store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
     store.host(run_id, name, facts)
+
+
+async def admitted(near: EndPoint, run_id: str) -> None:
+    """Have this appliance to ourselves before anything is stored: where it is busy there is no run."""
+    try:
+        await near.ask(wire.Reserve(f"{near.name}, run {run_id}"))
+    except Refused as error:
+        raise EnvironmentFault("this appliance is busy", str(error), "wait for that run to end, or end it") from None

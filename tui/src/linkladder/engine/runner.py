@@ -20,7 +20,7 @@ from linkladder.engine.left_out import left_out
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
-from linkladder.engine.resumption import keep_host, take_up
+from linkladder.engine.resumption import admitted, keep_host, take_up
 from linkladder.engine.route import routes
 from linkladder.engine.trial import Trial
 from linkladder.engine.warmup import lengthened
@@ -103,15 +103,15 @@ class Engine:
     async def _work(self) -> None:
         trials = plans.trials(self.plan)
         self.store.check_space(trials)
+        self.run_id = self.run_id or self.store.new_id()
+        await admitted(self.near, self.run_id)
         if self._resumed:
             take_up(self.store, self.run_id, self.plan)
         else:
-            peer = next((peer for r in self.plan.rungs for peer in r.peers), "")
-            self.run_id = self.store.begin(self.plan, peer)
+            self.store.begin(self.plan, next((peer for r in self.plan.rungs for peer in r.peers), ""), self.run_id)
         self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials, *self._before(self.plan)))
         state, reason = RunState.COMPLETE, ""
         try:
-            await self.near.ask(wire.Reserve(f"{self.near.name}, run {self.run_id}"))
             keep_host(self.store, self.run_id, "near", await self.near.ask(wire.Facts()))
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)

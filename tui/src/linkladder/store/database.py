@@ -108,10 +108,14 @@ class Store:
                 "delete old runs (d in Runs, or linkladder runs --delete RUN) or pick a shorter plan",
             )
 
-    def begin(self, plan: Plan, peer: str = "") -> str:
-        """Make a new run; its id sorts by time."""
-        now = datetime.now(UTC)
-        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    @staticmethod
+    def new_id() -> str:
+        """Of a run that may begin; it sorts by time."""
+        return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+    def begin(self, plan: Plan, peer: str = "", run_id: str = "") -> str:
+        """Make a new run."""
+        now, run_id = datetime.now(UTC), run_id or self.new_id()
         with self._transaction() as db:
             db.execute(
                 "INSERT INTO runs (id, started, state, version, plan_name, peer, plan, schema)"

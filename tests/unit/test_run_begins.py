@@ -1,0 +1,68 @@
+"""What is kept of a run, and from when on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trials
+from linkladder.agent.targets import Targets
+from linkladder.engine import Engine
+from linkladder.engine.warmup import lengthened
+from linkladder.errors import EnvironmentFault
+from linkladder.model import Direction, Experiment, Plan, Protocol, Rtt, Rung, RungName
+from linkladder.peer import Refused
+from linkladder.store import Store
+
+ECHO = Experiment("round-trip", "ping", Protocol.ECHO)
+TCP = Experiment("tcp", repeats=2)
+BACK = Experiment("back", direction=Direction.REVERSE, warmup=8)
+NEAR_BY = Rung(RungName.SAME_HOST, experiments=(TCP,))
+LINK = Rung(RungName.DC_LINK, experiments=(ECHO, TCP, BACK))
+PLAN = Plan("p", rungs=(NEAR_BY, LINK))
+
+
+class Busy:
+    """An appliance with which somebody else measures."""
+
+    name = "alpha"
+
+    async def ask(self, request: Any) -> Any:
+        raise Refused("busy: beta, run 1 is measuring with this appliance")
+
+
+async def test_where_the_appliance_is_busy_no_run_is_stored(own_state: Path) -> None:
+    store, near = Store(own_state), Busy()
+    with pytest.raises(EnvironmentFault, match="busy") as error:
+        async for _ in Engine(PLAN, store, near, None).run():  # type: ignore[arg-type]
+            pass
+    assert "beta, run 1 is measuring" in error.value.cause and error.value.hint
+    assert store.runs() == []
+
+
+@pytest.mark.parametrize(("round_trip", "stored"), [(19.0, 3.0), (31.0, 5.0)])
+def test_the_stored_warm_up_is_the_one_that_was_cut(own_state: Path, round_trip: float, stored: float) -> None:
+    store = Store(own_state)
+    engine = Engine(PLAN, store, None, None)  # type: ignore[arg-type]
+    engine.run_id = store.begin(PLAN, "beta")
+    engine._keep(PLAN.rungs[1], ECHO, trials.trial("e", 0, rtt=Rtt(5, 5, p50_ms=round_trip)))
+    assert engine._timed(PLAN.rungs[1], TCP).warmup == stored
+    document = store.load(engine.run_id)
+    link = {e.parameters.id: e.parameters.warmup for e in document.rungs[1].experiments}
+    assert link == {"round-trip": 3.0, "tcp": stored, "back": 8.0}
+    assert document.rungs[0].experiments[0].parameters.warmup == 3.0, "of another rung nothing was learnt"
+    assert document.run.plan == engine.plan == lengthened(PLAN, RungName.DC_LINK, round_trip)
+
+
+def test_two_peers_in_turn_are_both_targets_for_the_whole_run() -> None:
+    """beta, gamma, beta: who was met does not go when another is, and the ends' agents of one run know both."""
+    targets = Targets()
+    for address in ("198.51.100.2", "198.51.100.3", "198.51.100.2"):
+        targets.proved(address)
+    for address in ("198.51.100.2", "198.51.100.3", "::ffff:198.51.100.2"):
+        targets.check(address)
+    targets.forget()
+    with pytest.raises(Refused, match="has not shown in this run"):
+        targets.check("198.51.100.2")
