@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -105,6 +106,37 @@ def test_path_mtu_and_round_trip_are_found(quick: Document) -> None:
     for rung in ("same-host", "same-vlan", "dc-link"):
         assert {t.path_mtu.mtu for t in trials(quick, rung, "df") if t.path_mtu} == {1500}
         assert {(t.rtt.received, t.rtt.sent) for t in trials(quick, rung, "echo") if t.rtt} == {(20, 20)}
+
+
+def test_iperf3_every_way(lab: Lab, tmp_path: Path) -> None:
+    plan = tmp_path / "iperf3.toml"
+    common = 'rungs = "same-host"\ntool = "iperf3"\nduration = 3\nwarmup = 1\n'
+    plan.write_text(
+        'name = "iperf3"\n'
+        f'[[experiment]]\n{common}streams = 2\nclient_port = 40000\ndirection = ["both", "duplex"]\n'
+        f'[[experiment]]\n{common}window = "200k"\ndirection = "reverse"\n'
+        f'[[experiment]]\n{common}protocol = "udp"\nudp_rate = "20M"\ndirection = "both"\n'
+        '[[experiment]]\nrungs = "same-host"\nstreams = 2\nclient_port = 40000\nduration = 3\nwarmup = 1\n'
+    )
+    done = lab.linkladder(
+        "alpha", "run", "--plan", str(plan), "--peer", "beta", "--json", "-", stdin=subprocess.DEVNULL
+    )
+    document = from_json(Document, json.loads(done.stdout))
+    found = {e.parameters: t for r in document.rungs for e in r.experiments for t in e.trials}
+    assert len(found) == 7
+    for exp, trial in found.items():
+        if exp.tool == "iperf3" and not shutil.which("iperf3"):
+            assert "not installed" in trial.reason
+            continue
+        assert trial.ok, f"{exp.id}: {trial.reason}"
+        assert len(trial.flows) == exp.streams * len(trial.by_direction), exp.id
+        if exp.client_port:
+            ports = {f.local_port for f in trial.flows} | {f.remote_port for f in trial.flows}
+            assert set(range(40000, 40000 + len(trial.flows))) <= ports
+        if exp.window:
+            assert set(trial.legs[0].outcome.window_read_back) == {"near", "far"}
+        if exp.protocol == "udp" and withheld_of(trial) < STARVED:
+            assert trial.goodput_bps == pytest.approx(20e6, rel=0.03)
 
 
 def test_udp_netperf_windows_and_duplex(lab: Lab, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ CONNECTED = re.compile(
     r"^\[ *\*?(\d{1,6})(?:\([^)\]]{0,40}\))?\] local (\S{1,80}) port (\d{1,5}) connected with (\S{1,80}) port (\d{1,5})"
     r"(?: (.*))?$"
 )
-CLIENT = re.compile(r"^Client connecting to (\S+), (TCP|UDP) port (\d+)(?:.*\((\d{1,4}) flows?\))?")
+CLIENT = re.compile(r"^Client connecting to (\S+), (TCP|UDP) port (\d+)(?:.*\((\d{1,4})(?:/\d{1,4})? flows?\b)?")
 SERVER = re.compile(r"^Server listening on (TCP|UDP) port (\d+)")
 WINDOW = re.compile(
     r"^(?:TCP window|UDP buffer) size: +(\d+(?:\.\d+)?) ([KMG]?)Bytes?"
