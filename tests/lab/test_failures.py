@@ -34,8 +34,8 @@ class LabWorld:
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
 
-    def linkladder(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        argv = self.lab.command("alpha", [sys.executable, "-m", "linkladder", *args], env)
+    def linkladder(self, *args: str, env: dict[str, str] | None = None, site: str = "alpha") -> subprocess.Popen[str]:
+        argv = self.lab.command(site, [sys.executable, "-m", "linkladder", *args], env)
         pipe = subprocess.PIPE
         return subprocess.Popen(argv, stdout=pipe, stderr=pipe, stdin=subprocess.DEVNULL, text=True)
 
@@ -67,9 +67,12 @@ def test_failure(world: LabWorld, failure: Callable[[mischief.World], None]) -> 
 def test_busy_names_who_holds_it(world: LabWorld) -> None:
     first = mischief.Run(world, mischief.plan_text(world, duration=6))
     mischief.tool(world, "alpha", "-c")
-    second = world.linkladder("run", "--plan", f"{world.folder}/trial.toml", "--peer", "beta")
-    _, errors = second.communicate(timeout=30)
-    assert second.returncode == 3
+    here = world.linkladder("run", "--plan", f"{world.folder}/trial.toml", "--peer", "beta")
+    there = world.linkladder("run", "--plan", f"{world.folder}/trial.toml", "--peer", "alpha", site="beta")
+    _, own = here.communicate(timeout=30)
+    _, errors = there.communicate(timeout=30)
+    assert (here.returncode, there.returncode) == (3, 3)
+    assert "a run is going on already" in own and "linkladder watch" in own
     assert "busy: alpha, run " in errors
     assert first.wait() == 0
 
