@@ -186,4 +186,6 @@ def starving(lab: Lab, p: Impaired, run: subprocess.Popen[str]) -> Iterator[None
 
 
 def _tools(lab: Lab, site: str) -> list[int]:
-    return [pid for pid, line in spaces.processes(lab.space(site)).items() if line.split()[0].endswith("iperf")]
+    """The iperf of a trial: one that only tells its version has no port."""
+    lines = {pid: line.split() for pid, line in spaces.processes(lab.space(site)).items()}
+    return [pid for pid, words in lines.items() if words[0].endswith("iperf") and "-p" in words]

@@ -17,7 +17,7 @@ PLAN = """name = "weak"
 port = "10T"
 [[experiment]]
 rungs = ["localhost"]
-duration = 1
+duration = 3
 warmup = 0
 """
 
