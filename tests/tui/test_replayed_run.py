@@ -97,7 +97,7 @@ def _cores(run: Recorded, text: str, at: float, rung: str) -> None:
         if rung == "localhost" and end is End.FAR:
             assert "the same machine on this rung" in lines[above]
             continue
-        last = [e.sample for t, e in run.entries if isinstance(e, events.Sampled) and e.end is end and t <= at][-1]
+        last = [e.sample for t, e in run.entries if isinstance(e, events.Sampled) and e.end == end and t <= at][-1]
         assert units.size(last.memory_used) in lines[above][half]
         for number, core in enumerate(last.cores):
             assert re.search(rf"c{number} .* {core.busy:.0f}%", lines[above + 1][half])
