@@ -118,7 +118,7 @@ def test_nobody_of_the_image_is_in_wheel_or_has_a_password() -> None:
 def test_su_is_roots_alone() -> None:
     rules = [line.split() for line in (OVERLAY / "etc/pam.d/su").read_text().splitlines() if line[:1] != "#"]
     auth = [(control, module) for facility, control, module, *_ in rules if facility == "auth"]
-    assert auth == [("sufficient", "pam_rootok.so"), ("requisite", "pam_deny.so")]
+    assert auth == [("required", "pam_rootok.so")]
 
 
 def test_no_job_can_be_left_for_root_or_anybody() -> None:
