@@ -43,7 +43,7 @@ def listed(folder: Path) -> list[dict[str, object]]:
             "origin": origin,
             "version": "1.0",
             "path": path,
-            "sum": f"1${digest}",
+            "sum": digest,
         }
         entry["annotations"] = {"flavor": flavor} if flavor else {}
         entry["deps"] = {"py312-rich": {"origin": needed, "version": "1.0"}} if "textual" in name else {}
