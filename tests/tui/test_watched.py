@@ -74,7 +74,8 @@ async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend):
         assert left.stderr and await asyncio.to_thread(left.stderr.readline) != ""
         left.send_signal(signal.SIGINT)
         await asyncio.to_thread(left.communicate)
-        assert lock.measuring(backend.folder), "whoever only watches ends nothing by leaving"
+        ended = [str(e) for e in await session.poll() if "RunFinished" in str(e)]
+        assert lock.measuring(backend.folder), f"whoever only watches ends nothing by leaving: {ended}"
         await session.control("cancel")
         said = (await asyncio.to_thread(shell.communicate, None, 30))[1]
     finally:
