@@ -104,8 +104,8 @@ def measured(lab: Lab, p: Impaired, plan: Path, udp: bool) -> Document:
     return found
 
 
-def judged(lab: Lab, kind: str, seed: int, folder: Path) -> tuple[LimiterKind, Limiter | None]:
-    """What limits one draw, and what the run says."""
+def judged(lab: Lab, kind: str, seed: int, folder: Path) -> tuple[set[LimiterKind], Limiter | None]:
+    """What limits one draw (the end as well, where the document says that CPU was withheld), and what the run says."""
     drawn = impairments.draw(kind, random.Random(f"{kind} {seed}"))
     document = measured(lab, drawn, folder / f"{kind}-{seed}.toml", DRAWS >= 10 or kind in TOLD_BY_UDP)
     if KEEP:
@@ -115,16 +115,18 @@ def judged(lab: Lab, kind: str, seed: int, folder: Path) -> tuple[LimiterKind, L
     (found,) = [e.limiter for e in rung.experiments if e.protocol == Protocol.TCP]
     (trial,) = [t for e in document.rungs[0].experiments if e.parameters.protocol is Protocol.TCP for t in e.trials]
     withheld = [end.cpu.starved or 0.0 for end in trial.ends if end.cpu]
-    if not drawn.starve and max(withheld) >= STARVED:  # by whatever else this machine does: then that is what limits
-        return (LimiterKind.SENDER if withheld[0] >= withheld[1] else LimiterKind.RECEIVER), found
-    return RIGHT[kind], found
+    limits = {RIGHT[kind]}
+    if not drawn.starve and max(withheld) >= STARVED:  # by whatever else this machine does
+        limits.add(LimiterKind.SENDER if withheld[0] >= withheld[1] else LimiterKind.RECEIVER)
+    return limits, found
 
 
 def told(lab: Lab, kind: str, seed: int, folder: Path) -> tuple[bool, str]:
     limits, found = judged(lab, kind, seed, folder)
-    right = found is not None and found.kind is limits
+    right = found is not None and found.kind in limits
     said = found.sentence if found else "nothing"
-    print(f"{kind} {seed}: {'right' if right else f'MISSED, it is the {limits}'}: {said}", flush=True)
+    verdict = "right" if right else f"MISSED, it is the {' or the '.join(sorted(limits))}"
+    print(f"{kind} {seed}: {verdict}: {said}", flush=True)
     return right, said
 
 

@@ -21,6 +21,7 @@ DISKS = {
     "bios": "scsi-hd,drive=d0,bus=scsi0.0,bootindex=1",
 }
 ESCAPE = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Za-z0-9]|\x1b[=>78c]|[\x00\x07\x0e\x0f]")
+KEYS = {" ": "spc", "-": "minus", "/": "slash", "<": "shift-comma", ">": "shift-dot", "&": "shift-7", "\n": "ret"}
 # What the first screen always shows.
 TUI = r"Next step"
 # Emulation takes many times what hardware takes: every wait is multiplied.
@@ -292,7 +293,11 @@ class Machine:
         return self.to_tui
 
     def root(self) -> Shell:
-        """A root shell on the serial line: the TUI is left, and the wrapper's shell becomes root at its own login."""
+        """A root shell on the serial line; root's login is open on the screen alone, so it comes from there.
+
+        The console on the serial line is left to a shell that sleeps; root logs in on the screen's third terminal and
+        lends the line a shell of his.
+        """
         if self.rooted is not None:
             return self.rooted
         self.console.settle(1.0)
@@ -300,10 +305,22 @@ class Machine:
         self.console.expect(r"s and Enter opens a shell", 60)
         self.console.type("s\n")
         self.console.expect(r"[$#] ", 60)
-        self.console.type("exec login root\n")
-        self.console.expect(r"root@[^#]*#|# ", 60)
+        self.console.type("exec sleep 100000000\n")
+        self.monitor("sendkey alt-f3")
+        self.press("root\n", 4.0)
+        self.press("exec sh -i <>/dev/ttyu0 >&0 2>&0\n", 0.0)
+        self.console.expect(r"# ", 60)
+        self.monitor("sendkey alt-f1")
         self.rooted = Shell(self.console)
         return self.rooted
+
+    def press(self, text: str, rest: float) -> None:
+        """Type at the screen's keyboard, then give whoever reads it so many seconds."""
+        time.sleep(2.0 * SLOW)
+        for letter in text:
+            self.monitor(f"sendkey {KEYS.get(letter, letter)}")
+            time.sleep(0.15)
+        time.sleep(rest * SLOW)
 
     def seconds(self) -> float:
         """Since power on."""
