@@ -10,6 +10,7 @@ import sys
 
 ENVIRONMENT = {"PATH": "/sbin:/bin:/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin", "LC_ALL": "C", "HOME": "/"}
 GRACE_MS = 500
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FALLBACKS = {"/usr/sbin/": "/sbin/", "/usr/bin/": "/bin/"}
 
 
@@ -70,12 +71,19 @@ def run(argv: list[str]) -> None:
     os.set_inheritable(writing, True)
     actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     sys.stdout.flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # one that comes before it can be passed on waits until it can
     child = os.posix_spawn(
-        path, [path, *argv[1:]], ENVIRONMENT, file_actions=actions, setsigdef=[signal.SIGPIPE, signal.SIGINT]
+        path,
+        [path, *argv[1:]],
+        ENVIRONMENT,
+        file_actions=actions,
+        setsigmask=(),
+        setsigdef=[signal.SIGPIPE, signal.SIGINT],
     )
     os.close(writing)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in ENDING:
         signal.signal(number, lambda *_: os.kill(child, signal.SIGINT))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     _wait(child, reading)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
