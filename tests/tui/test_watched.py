@@ -70,7 +70,8 @@ async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend):
     try:
         while not (entries := await session.poll()) or "TrialFinished" not in str(entries):
             await asyncio.sleep(0.1)
-        left = subprocess.Popen([*LINKLADDER, "watch"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        heeding = ["env", "--default-signal=INT", *LINKLADDER]  # what a shell has in its background ignores Ctrl-C
+        left = subprocess.Popen([*heeding, "watch"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         assert left.stderr and await asyncio.to_thread(left.stderr.readline) != ""
         left.send_signal(signal.SIGINT)
         await asyncio.to_thread(left.communicate)
