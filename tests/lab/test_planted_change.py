@@ -22,6 +22,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
         yield LabWorld(lab, tmp_path_factory.mktemp("changes"))
 
 
+@pytest.mark.alone  # work per core is what it measures, so nothing else may have the cores
 def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: LabWorld) -> None:
     more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
     run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
