@@ -1,0 +1,171 @@
+"""Forgeries of what was sold: the limits of the contract, both ways at once, and what was measured instead of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forge import (
+    BEST,
+    DUPLEX,
+    FORWARD,
+    HALF,
+    MOST,
+    SINGLE,
+    TCP,
+    UDP,
+    Edit,
+    Json,
+    busy,
+    card,
+    contract,
+    each,
+    idle_rtt,
+    interface,
+    level,
+    loss,
+    rung,
+    scaled,
+    together,
+    values,
+    without_arms,
+    without_rungs,
+)
+from forged_words import CANNOT, FAIL, IMPOSSIBLE, INCOMPLETE, PASS, C, Rows, each_arm, failed, flows, nothing
+
+
+def healthy_all_the_same() -> Rows:
+    """What is well stays well: a judge that fails everything is no judge."""
+    yield "nothing", nothing, PASS, C.REACHED
+    yield "a run without UDP", without_arms(*UDP), PASS, C.REACHED
+    yield "the best arms alone", without_arms(*UDP, *DUPLEX, *SINGLE), PASS, C.SEEN
+    yield "cores at 80 %", each(TCP, busy(80.0, 80.0)), PASS, C.REACHED
+    yield "saturated cores, and the rate is there", each(TCP, busy(99.0, 99.0)), PASS, C.REACHED
+    yield "every trial at 99 % of the ceiling", each(TCP, scaled(0.99)), PASS, C.REACHED
+    yield "every trial at 97.5 % of the ceiling", each(TCP, scaled(0.976)), PASS, C.REACHED
+    yield "one dropped frame", each(BEST, card("far", rx_drops=1), (0,)), PASS, C.OWN_CARD
+    yield "UDP loses 0.03 %", each(UDP, loss(0.0003)), PASS, C.REACHED
+    yield "UDP loses 2 % in the end itself, as both cards show", each(UDP, loss(0.02, "end")), PASS, C.REACHED
+    yield "a round trip as expected", together(contract(expected_rtt_ms=0.07), idle_rtt(0.071)), PASS, C.REACHED
+    yield "one single second of little", each(BEST, level(1, 1, 1, 1, 0.6, 1.06), (0,)), PASS, C.REACHED
+    yield "a poor setting beside a good one", each(SINGLE, scaled(0.5)), PASS, C.REACHED
+    yield "a limit of delay that holds", together(contract(delay_ms=5.0), idle_rtt(2.0)), PASS, C.REACHED
+    yield "a limit of jitter that holds", contract(jitter_ms=5.0), PASS, C.REACHED
+    yield "without localhost", without_rungs("localhost"), PASS, C.REACHED
+
+
+def bars() -> Rows:
+    """The contract's limits."""
+    for percent in (96.0, 90.0, 75.0, 50.0, 10.0):
+        yield f"every trial at {percent:g} % of the ceiling", each(TCP, scaled(percent / 100)), FAIL, C.SHORT
+    yield "one way at half", each((*FORWARD,), scaled(0.5)), FAIL, C.SHORT
+    yield "both arms of one way silent", each(FORWARD, failed("path", "nothing arrived")), FAIL, C.SILENCE
+    for percent in (0.5, 2.9, 5.0, 40.0):
+        yield f"UDP loses {percent:g} % at half the contract", each(HALF, loss(percent / 100)), FAIL, C.UDP_LOSS
+    yield "UDP loses 1 % near the contract", each(MOST, loss(0.01)), FAIL, C.UDP_LOSS
+    yield "UDP loses 1 % in one of two repeats", each(HALF, loss(0.01), (1,)), FAIL, C.UDP_LOSS
+    yield "UDP loses 1 % one way", each(HALF[:1], loss(0.01)), FAIL, C.UDP_LOSS
+    yield "UDP loses 40 % and one frame was dropped", each(HALF, loss(0.4, drops=1)), FAIL, C.UDP_LOSS
+    yield "UDP loses 40 % on the path beside a busy core", each(HALF, loss(0.4, busy=99.0)), FAIL, C.UDP_LOSS
+    yield "UDP loses 3 %, a core is busy, no card counted", each(HALF, loss(0.03, "", 99.0)), CANNOT, C.WHO_LOST
+    yield "UDP loses 3 %, cores are idle, no card counted", each(HALF, loss(0.03, "")), FAIL, C.UDP_LOSS
+    yield (
+        "a limit of loss of 5 % lets 2 % pass",
+        together(contract(loss_percent=5.0), each(UDP, loss(0.02))),
+        PASS,
+        (C.REACHED),
+    )
+    yield "a limit of loss of 0.01 %", together(contract(loss_percent=0.01), each(UDP, loss(0.0006))), FAIL, C.UDP_LOSS
+    yield "a round trip above the limit", together(contract(delay_ms=5.0), idle_rtt(9.0)), FAIL, C.DELAY
+    yield (
+        "a limit of delay and no ping",
+        together(contract(delay_ms=5.0), without_arms("round-trip")),
+        INCOMPLETE,
+        (C.DELAY),
+    )
+    yield "jitter above the limit", together(contract(jitter_ms=1.0), each(UDP, values(jitter_ms=3.0))), FAIL, C.JITTER
+    yield "a limit of jitter and no UDP", together(contract(jitter_ms=1.0), without_arms(*UDP)), INCOMPLETE, C.JITTER
+    yield "8 of 40 idle pings lost", idle_rtt(0.07, 40, 32), FAIL, C.PING_LOSS
+    yield "all but one idle ping lost", idle_rtt(0.07, 40, 1), FAIL, C.PING_LOSS
+    yield "no ping answered at all", idle_rtt(0.07, 40, 0), PASS, C.PING_LOSS
+    yield "one of 40 idle pings lost", idle_rtt(0.07, 40, 39), PASS, C.PING_LOSS
+    yield "above the ceiling", each(BEST, scaled(1.02)), IMPOSSIBLE, C.ABOVE_CEILING
+    yield "one trial above the ceiling", each(BEST, scaled(1.2), (1,)), IMPOSSIBLE, C.ABOVE_CEILING
+    yield "a contract twice as large", contract(rate_bps=2e8), FAIL, C.SHORT
+    yield "a contract half as large", contract(rate_bps=5e7), IMPOSSIBLE, C.ABOVE_CEILING
+
+
+def both_ways() -> Rows:
+    """Both ways at once share the path with each other's acknowledgements, and with nothing else."""
+    yield "full duplex at 60 %", each(DUPLEX, scaled(0.6)), FAIL, C.SHORT
+    yield "full duplex at 90 % of one way", each(DUPLEX, level_to(0.9)), FAIL, C.SHORT
+    yield "full duplex as computed", each(DUPLEX, level_to(0.975)), PASS, C.REACHED
+    yield "full duplex silent one way", each(DUPLEX, one_way_silent), FAIL, C.SILENCE
+
+
+def level_to(share: float) -> Any:
+    """Every second, both ways, at this share of the ceiling, with a little noise."""
+
+    def change(t: Json) -> None:
+        for k, i in enumerate(t["intervals"]):
+            i["bytes"] = round(95.638e6 / 8 * share * (i["end"] - i["start"])) + 100 * (k % 5) + 10 * t["repeat"]
+        bps = 95.638e6 * share
+        for f in t["flows"]:
+            f.update(bps=bps / 2, bytes=round(bps / 2 / 8), total_bytes=round(bps / 2 * f["seconds"] / 8))
+        t.update(goodput_bps=2 * bps, by_direction={"forward": bps, "reverse": bps}, commands=[])
+
+    return change
+
+
+def one_way_silent(t: Json) -> None:
+    for i in t["intervals"]:
+        i["bytes"] = 0 if i["direction"] == "reverse" else i["bytes"]
+    for f in t["flows"]:
+        if f["direction"] == "reverse":
+            f.update(bytes=0, bps=0.0, total_bytes=0)
+    t["by_direction"]["reverse"] = 0.0
+    t["commands"] = []
+
+
+def as_sold() -> Rows:
+    """What was measured must be what was sold."""
+    yield "IPv6 was sold, IPv4 measured", contract(ip_version=6), IMPOSSIBLE, C.ABOVE_CEILING
+    yield "IPv4 was sold, IPv6 measured", each(TCP, flows(local="fd98::1", remote="fd98::2")), CANNOT, C.NOT_AS_SOLD
+    yield "another class was sold", contract(dscp=46), CANNOT, C.NOT_AS_SOLD
+    yield "measured in another class", each_arm(dscp=8), CANNOT, C.NOT_AS_SOLD
+    yield "flows on loopback", each(BEST, flows(local="127.0.0.1", remote="127.0.0.1")), CANNOT, C.ELSEWHERE
+    yield "flows on IPv6 loopback", each(BEST, flows(local="::1", remote="::1")), CANNOT, C.ELSEWHERE
+    yield (
+        "flows over the control addresses",
+        each(BEST, flows(local="10.98.0.1", remote="10.98.0.2")),
+        CANNOT,
+        (C.ELSEWHERE),
+    )
+    yield "the rung's addresses on loopback", lambda d: rung(d)["path"].update(local="127.0.0.1"), CANNOT, C.ELSEWHERE
+    yield "ten times the expected round trip", together(
+        contract(expected_rtt_ms=1.0), idle_rtt(10.0)
+    ), CANNOT, C.NOT_AS_SOLD  # fmt: skip
+    yield "twice the expected round trip", together(
+        contract(expected_rtt_ms=4.0), idle_rtt(9.0)
+    ), CANNOT, C.NOT_AS_SOLD  # fmt: skip
+    yield "a tenth of the expected round trip", contract(expected_rtt_ms=10.0), CANNOT, C.ELSEWHERE
+    yield "the facts contradict the claim", lambda d: rung(d)["evidence"].update(
+        contradicts=True, against=["no router between"]
+    ), CANNOT, C.ELSEWHERE  # fmt: skip
+    yield "segments of a tunnel", each(BEST, segments(1348)), CANNOT, C.NOT_AS_SOLD
+    yield "segments of jumbo frames", each(BEST, segments(8948)), CANNOT, C.NOT_AS_SOLD
+    yield "a black hole above 1400", path_mtu(1400, True), FAIL, C.PATH_MTU
+    yield "a path of 1400", path_mtu(1400, False), FAIL, C.PATH_MTU
+    yield "a path of 1400, as the near card is set", together(
+        path_mtu(1400, False), lambda d: interface(d, mtu=1400)
+    ), CANNOT, C.OWN_CARD  # fmt: skip
+    yield "the far card is set to less", lambda d: interface(d, "beta", mtu=1400), CANNOT, C.OWN_CARD
+    yield "the path MTU was not probed", without_arms("path-mtu-forward", "path-mtu-reverse"), PASS, C.SEEN
+
+
+def segments(mss: int) -> Any:
+    return lambda t: [s.update(mss=mss) for seen in t["sockets"].values() for s in seen["sockets"]]
+
+
+def path_mtu(mtu: int, hole: bool) -> Edit:
+    found = {"passed": [576, 1280, mtu], "failed": [1500], "mtu": mtu, "black_hole": hole, "reported_mtu": None}
+    return each(("path-mtu-forward", "path-mtu-reverse"), values(path_mtu=found))
