@@ -10,7 +10,8 @@ from judge_documents import GOOD, both, document
 from linkladder.codec import from_json, to_json
 from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
 from linkladder.judge import Verdict, judge_document
-from linkladder.model import Document, Experiment, Fault, HostFacts, Interruption, Nic, Path, RungName
+from linkladder.judge.outages import outages
+from linkladder.model import Contract, Document, Experiment, Fault, HostFacts, Interruption, Nic, Path, RungName
 from linkladder.verdicts import Cause
 
 PATH = Path("10.0.0.1", "10.0.0.2", "beta")
@@ -48,3 +49,19 @@ def test_the_repeat_does_not_erase_an_outage(shared: bool) -> None:
     else:
         assert judged.verdict is Verdict.PASS and judged.provisional
         assert any("2026-11-22T10:00:00" in f and "lost" in f for f in judged.judgement.findings)
+
+
+def test_a_gap_of_less_than_a_second_is_told_with_its_length() -> None:
+    link = both(RungName.DC_LINK, GOOD)
+    first, *rest = link.experiments
+    held = first.trials[0]
+    intervals = tuple(dataclasses.replace(i, end=i.end - 0.6) if i.start == 6 else i for i in held.intervals)
+    (leg,) = held.legs
+    gap = dataclasses.replace(
+        held, legs=(dataclasses.replace(leg, outcome=dataclasses.replace(leg.outcome, intervals=intervals)),)
+    )
+    (seen,) = outages(
+        dataclasses.replace(link, experiments=(dataclasses.replace(first, trials=(gap, *first.trials[1:])), *rest)),
+        Contract(),
+    )
+    assert seen.sentence.startswith("0.6 s carried nothing")

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial
+from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial, udp
 from linkladder.judge import compare, judge_document
 from linkladder.model import Document, Evidence, Nic, RungName
-from linkladder.verdicts import Answer
+from linkladder.verdicts import Answer, Verdict
 
 
 def test_comparison_says_what_would_have_been_seen() -> None:
@@ -45,6 +45,14 @@ def test_the_diagnosis_looks_at_the_weaker_direction() -> None:
         "300 Mb/s" in said[0] and "69% of the 956 Mb/s that the link can carry is lost to the interconnect" in said[0]
     )
     assert "dc-link: look at the interconnect" in said[-1]
+
+
+def test_the_diagnosis_does_not_clear_a_rung_that_did_not_pass() -> None:
+    scattered = both(RungName.DC_LINK, GOOD)
+    lossy = dataclasses.replace(scattered, experiments=(*scattered.experiments, udp(F, 500e6, 300e6)))
+    judged = judge_document(document(both(RungName.SAME_VLAN, 4e9), lossy))
+    assert judged.rungs[-1].verdict is not Verdict.PASS
+    assert judged.diagnosis[-1].endswith("its verdict says why dc-link did not pass.")
 
 
 def test_what_a_rung_claims_is_not_blamed_for_traffic_that_went_elsewhere() -> None:

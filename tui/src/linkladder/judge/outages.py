@@ -57,7 +57,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         figures = {"dead_seconds": lost, "availability_percent": share}
         told = phrases.way(way)
         if worst < RUN and lost < 2 * RUN:
-            said = f"{lost:.0f} s carried nothing, {told} ({words})."
+            said = f"{lost:.1f} s carried nothing, {told} ({words})."
             found.append(Concern(Cause.SEEN, said, figures=figures))
             continue
         said = (
