@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,14 +12,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from linkladder.app import terminal
-from terminals import LINKLADDER, Terminal
+from terminals import LINKLADDER, Opened, Terminal
 
 os.environ.pop("NO_COLOR", None)
 terminal.prepare(os.environ, terminal.survey({"TERM": "xterm", "LANG": "C.UTF-8"}))  # before textual is imported
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(tmp_path: Path) -> Iterator[Opened]:
     """The program on a terminal of its own, once its first frame is there; ended after the test."""
     made: list[Terminal] = []
 
@@ -34,14 +34,14 @@ def opened(tmp_path):
 
 
 @pytest.fixture
-def errors(monkeypatch) -> list[Exception]:
+def errors(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
     """Those that the console survived; a test that asks for them expects some."""
     from linkladder.app.error_handling import ErrorTolerantApp
 
     found: list[Exception] = []
     survive = ErrorTolerantApp.survive
 
-    def noted(self, error):
+    def noted(self: ErrorTolerantApp, error: Exception) -> bool:
         found.append(error)
         return survive(self, error)
 
@@ -50,7 +50,7 @@ def errors(monkeypatch) -> list[Exception]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_unexpected(request):
+def nothing_unexpected(request: pytest.FixtureRequest) -> Iterator[None]:
     """The console goes on after an error of its own, and a test must not."""
     asked = "errors" in request.fixturenames
     found = request.getfixturevalue("errors")

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
@@ -65,6 +65,9 @@ class Console:
     def close(self) -> None:
         with contextlib.suppress(subprocess.CalledProcessError):
             self._tmux("kill-server")
+
+
+OpenConsole = Callable[..., Console]  # what a fixture `console` gives
 
 
 def descendants(pid: int) -> list[int]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from textual.app import App
 from textual.pilot import Pilot
 
 SIZES = [(80, 25), (120, 40)]
+Compare = Callable[..., bool]  # what the fixture `snap_compare` gives
 
 
-def seen(app: App) -> str:
+def seen(app: App[Any]) -> str:
     """The screen's lines, through the app's own line filters."""
     lines = []
     for strip in app.screen._compositor.render_strips():
@@ -19,7 +23,7 @@ def seen(app: App) -> str:
     return "\n".join(lines)
 
 
-async def until(pilot: Pilot, words: str, seconds: float = 6.0) -> str:
+async def until(pilot: Pilot[Any], words: str, seconds: float = 6.0) -> str:
     """Wait for words to appear; the screen as it then is."""
     for _ in range(int(seconds / 0.05)):
         await pilot.pause(0.05)
@@ -29,7 +33,7 @@ async def until(pilot: Pilot, words: str, seconds: float = 6.0) -> str:
     raise AssertionError(f"never saw {words!r} on:\n{seen(pilot.app)}")
 
 
-async def settled(pilot: Pilot, seconds: float = 6.0) -> None:
+async def settled(pilot: Pilot[Any], seconds: float = 6.0) -> None:
     """Wait until nothing on the screen has moved for a while: a picture taken on a loaded machine is the same."""
     last, still = "", 0
     for _ in range(int(seconds / 0.1)):

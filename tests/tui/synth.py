@@ -15,6 +15,7 @@ from linkladder.model import (
     Document,
     End,
     Evidence,
+    Experiment,
     ExperimentResult,
     HostFacts,
     HostSample,
@@ -87,7 +88,7 @@ def sample(second: int, busy: float, used: int) -> HostSample:
     return HostSample(float(second), tuple(loads), used, retransmits=second // 3)
 
 
-def trial_result(exp, rung: RungName, repeat: int, number: int) -> TrialResult:
+def trial_result(exp: Experiment, rung: RungName, repeat: int, number: int) -> TrialResult:
     base = trials.trial(f"t{number}", repeat, started="2026-11-21T10:15:00Z", seconds=14.0)
     if exp.protocol == Protocol.ECHO:
         least = ROUND_TRIPS[rung]
@@ -153,7 +154,7 @@ def the_log() -> list[Entry]:
     return log
 
 
-def rung_result(rung) -> RungResult:
+def rung_result(rung: str) -> RungResult:
     made = []
     for number, exp in enumerate(rung.experiments):
         done = tuple(trial_result(exp, rung.name, r, number) for r in range(exp.repeats))

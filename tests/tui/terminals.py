@@ -13,7 +13,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
@@ -82,3 +82,6 @@ class Terminal:
         self.process.wait()
         if self.end >= 0:
             self.hang_up()
+
+
+Opened = Callable[..., Terminal]  # what the fixture `opened` gives

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ RUNS = 20
 
 
 @pytest.fixture
-def real(unused_tcp_port) -> tuple[LiveBackend, str]:
+def real(unused_tcp_port: int) -> tuple[LiveBackend, str]:
     """The real backend with some runs, a long log, a pairing window on this machine; and the last run."""
     backend = LiveBackend("this screen")
     last = filled(backend.folder, RUNS, 50 * RUNS)
@@ -43,7 +44,9 @@ def real(unused_tcp_port) -> tuple[LiveBackend, str]:
     return backend, last
 
 
-async def test_no_place_blocks_the_event_loop(real, record_property):
+async def test_no_place_blocks_the_event_loop(
+    real: tuple[LiveBackend, str], record_property: Callable[[str, object], None]
+) -> None:
     """Every place, with what it does at a key, on the real backend; and a run that is joined late."""
     backend, last = real
     app = LadderApp(backend)
@@ -129,7 +132,7 @@ async def joined_late(pilot: Pilot[None], backend: LiveBackend) -> None:
         lambda folder: LiveBackend().way("127.0.0.1"),
     ],
 )
-async def test_what_blocks_is_found_wherever_it_is_called(tmp_path, call):
+async def test_what_blocks_is_found_wherever_it_is_called(tmp_path: Path, call: Callable[[Path], Any]) -> None:
     """The proof that nothing was found above because there was nothing to find."""
     found = blocking.found()
     with found.watching():
@@ -140,7 +143,7 @@ async def test_what_blocks_is_found_wherever_it_is_called(tmp_path, call):
         assert found.calls == []
 
 
-async def test_what_tests_and_other_libraries_do_is_not_held_against_it(tmp_path):
+async def test_what_tests_and_other_libraries_do_is_not_held_against_it(tmp_path: Path) -> None:
     found = blocking.found()
     with found.watching():
         (tmp_path / "x").write_text("x")

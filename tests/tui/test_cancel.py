@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -21,7 +22,7 @@ repeats = 2
 """
 
 
-def test_both_ends_stop_after_the_answer(record_property) -> None:
+def test_both_ends_stop_after_the_answer(record_property: Callable[[str, object], None]) -> None:
     with Lab("llx").paired() as lab:
         (lab.state("alpha") / "plans").mkdir()
         (lab.state("alpha") / "plans" / "long.toml").write_text(PLAN)

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 import synth
 from helpers import until
 from linkladder.app.backend import Heard, PairStage
 from linkladder.app.main import LadderApp
 from linkladder.app.pairing_adapter import PairingAdapter
+from linkladder.app.replay_backend import ReplayBackend
 
 pytestmark = pytest.mark.asyncio
 
 
 @pytest.fixture
-def backend(monkeypatch):
+def backend(monkeypatch: pytest.MonkeyPatch) -> ReplayBackend:
     monkeypatch.setattr("linkladder.app.screens.pair.READ_FIRST", 0.0)
     made = synth.fresh()
     made.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
     return made
 
 
-async def left_alone(pilot) -> str:
+async def left_alone(pilot: Pilot[Any]) -> str:
     """From Home to a code, and back by Esc."""
     await until(pilot, "> Open pairing")
     await pilot.press("enter")
@@ -34,7 +37,7 @@ async def left_alone(pilot) -> str:
     return await until(pilot, "> Confirm the code")
 
 
-async def test_esc_leaves_the_code_to_wait_and_enter_comes_back_to_it(backend):
+async def test_esc_leaves_the_code_to_wait_and_enter_comes_back_to_it(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
         text = await left_alone(pilot)
@@ -49,7 +52,7 @@ async def test_esc_leaves_the_code_to_wait_and_enter_comes_back_to_it(backend):
         assert backend.state.stage is PairStage.CLOSED
 
 
-async def test_a_code_confirmed_here_waits_for_the_other_end(backend):
+async def test_a_code_confirmed_here_waits_for_the_other_end(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
         await left_alone(pilot)
@@ -65,7 +68,7 @@ async def test_a_code_confirmed_here_waits_for_the_other_end(backend):
         assert "reachable" in text and backend.state.stage is PairStage.CLOSED
 
 
-async def test_one_that_runs_out_is_told_and_home_offers_pairing_again(backend):
+async def test_one_that_runs_out_is_told_and_home_offers_pairing_again(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
         await left_alone(pilot)
@@ -77,7 +80,7 @@ async def test_one_that_runs_out_is_told_and_home_offers_pairing_again(backend):
         assert backend.state.stage is PairStage.CLOSED
 
 
-async def test_a_window_without_a_code_closes_with_its_screen(backend):
+async def test_a_window_without_a_code_closes_with_its_screen(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
         await until(pilot, "> Open pairing")
@@ -88,7 +91,7 @@ async def test_a_window_without_a_code_closes_with_its_screen(backend):
         assert backend.state.stage is PairStage.CLOSED
 
 
-async def test_the_real_window_keeps_its_code_while_it_is_shown():
+async def test_the_real_window_keeps_its_code_while_it_is_shown() -> None:
     """What the adapter has shown stands until an answer, whoever calls meanwhile."""
     adapter = PairingAdapter(service=object())
     for stage in PairStage:

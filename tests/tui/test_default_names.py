@@ -13,6 +13,7 @@ from linkladder.app.home_text import health_line
 from linkladder.app.main import LadderApp
 from linkladder.app.names import fitted
 from linkladder.app.places import screen
+from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.runs import Columns
 from linkladder.model import Path, RungName
 from linkladder.plan import Link
@@ -22,7 +23,7 @@ FARTHEST = ("192.168.122.101", "192.168.122.201")  # addresses as long as they c
 
 
 @pytest.fixture
-def backend():
+def backend() -> ReplayBackend:
     """Two appliances that nobody has named, on addresses of fifteen characters."""
     made = synth.settled()
     made.host = replace(made.host, name=NEAR)
@@ -33,7 +34,7 @@ def backend():
     return made
 
 
-async def test_the_link_page_has_both_addresses_of_every_rung(backend):
+async def test_the_link_page_has_both_addresses_of_every_rung(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
@@ -45,7 +46,7 @@ async def test_the_link_page_has_both_addresses_of_every_rung(backend):
             assert f"< {FAR} >" in line and "[192.168.122.100]" in line and f"[{FARTHEST[1]}]" in line, line
 
 
-async def test_the_list_of_runs_has_the_whole_name_and_the_verdict(backend):
+async def test_the_list_of_runs_has_the_whole_name_and_the_verdict(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
@@ -56,20 +57,20 @@ async def test_the_list_of_runs_has_the_whole_name_and_the_verdict(backend):
 
 
 @pytest.mark.parametrize("verdict", ["provisional CANNOT JUDGE", "provisional IMPOSSIBLE", "FAIL"])
-def test_no_verdict_is_cut_beside_a_long_name(verdict):
+def test_no_verdict_is_cut_beside_a_long_name(verdict: str) -> None:
     run = replace(synth.summary(), peer=FAR, verdict=verdict)
     row = Columns([run], 80).row(run, False)
     assert len(row) <= 80 and verdict.removeprefix("provisional ") in row, row
     assert ("prov" in row) is verdict.startswith("provisional"), row
 
 
-def test_names_longer_than_any_default_keep_the_end_that_tells_them_apart():
+def test_names_longer_than_any_default_keep_the_end_that_tells_them_apart() -> None:
     assert fitted(NEAR, 17) == NEAR
     assert fitted(NEAR, 13) == "linkla~1b0100"
     assert [len(fitted("prague-north-rack12-a", n)) for n in range(4, 30)] == [min(n, 21) for n in range(4, 30)]
 
 
-async def test_who_measures_with_this_machine_stands_in_the_title(backend):
+async def test_who_measures_with_this_machine_stands_in_the_title(backend: ReplayBackend) -> None:
     backend.user = FAR
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -78,14 +79,14 @@ async def test_who_measures_with_this_machine_stands_in_the_title(backend):
 
 @pytest.mark.parametrize("measuring", [True, False])
 @pytest.mark.parametrize("known", [None, synth.FINDINGS])
-def test_what_to_do_about_a_warning_is_never_cut(measuring, known):
+def test_what_to_do_about_a_warning_is_never_cut(measuring: bool, known: tuple[Finding, ...] | None) -> None:
     troubles = [Finding("the description of the link that was written by hand", Health.BAD)] * 2
     line = health_line(tuple(troubles), known, measuring).plain
     assert len(line) <= 78 and "need you: the" in line, line
     assert line.endswith(("(d: details)", "(d: look now)", "looking at this machine ...")), line
 
 
-async def test_every_place_keeps_the_name_whole(backend):
+async def test_every_place_keeps_the_name_whole(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         text = await until(pilot, "reachable, round trip")

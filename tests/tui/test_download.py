@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.strip import Strip
 
 import synth
 from helpers import until
@@ -20,7 +22,7 @@ from linkladder.app.terminal import Glyphs
 
 
 @pytest.fixture
-def report(tmp_path):
+def report(tmp_path: Path) -> Path:
     path = tmp_path / "run.html"
     path.write_text("<p>a report</p>", encoding="utf-8")
     return path
@@ -31,7 +33,7 @@ def get(url: str) -> bytes:
         return answer.read()
 
 
-def test_one_download_and_no_more(report):
+def test_one_download_and_no_more(report: Path) -> None:
     offer = Download(report, "127.0.0.1")
     base = offer.url.rsplit("/", 1)[0]
     for wrong in ("/", "/../run.html", "/" + "a" * 19, "/run.html"):
@@ -44,7 +46,7 @@ def test_one_download_and_no_more(report):
     offer.close()
 
 
-def test_it_closes_by_itself(report):
+def test_it_closes_by_itself(report: Path) -> None:
     offer = Download(report, "127.0.0.1", seconds=0.2)
     time.sleep(1.0)
     with pytest.raises(OSError):
@@ -92,11 +94,11 @@ def decode(rows: list[list[bool]]) -> str:
 
 @pytest.mark.parametrize("text", ["a", "http://10.7.0.1:40001/" + "x" * 22, "http://[2001:db8::1]:40001/" + "y" * 60])
 @pytest.mark.parametrize("mask", [None, 0, 3, 7])
-def test_qr_reads_back(text, mask):
+def test_qr_reads_back(text: str, mask: int | None) -> None:
     assert decode(qr.matrix(text, mask)) == text
 
 
-def test_qr_remainder_is_a_code_word():
+def test_qr_remainder_is_a_code_word() -> None:
     """Data and correction together divide by the generator: all syndromes are zero."""
     words = qr._codewords(b"http://10.7.0.1:40001/abc", 2)
     for power in range(10):
@@ -109,17 +111,17 @@ def test_qr_remainder_is_a_code_word():
         assert value == 0
 
 
-def test_qr_too_long_is_said():
+def test_qr_too_long_is_said() -> None:
     with pytest.raises(ValueError, match="106"):
         qr.matrix("x" * 107)
 
 
-def test_qr_picture_fits_the_console():
+def test_qr_picture_fits_the_console() -> None:
     lines = qr.picture("http://10.7.0.1:40001/" + "x" * 22)
     assert len(lines) <= 19 and max(map(len, lines)) <= 40
 
 
-def light(strips, row: int, column: int, half: int) -> bool:
+def light(strips: list[Strip], row: int, column: int, half: int) -> bool:
     """Whether a half of a cell is lit on a dark terminal, by its glyph, its colours and reverse video."""
     for text, style, _ in strips[row]:  # noqa: B007  # that of the segment which has the column
         if column < len(text):
@@ -138,7 +140,9 @@ def light(strips, row: int, column: int, half: int) -> bool:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("plain", [False, True], ids=["colours", "no-colour"])
 @pytest.mark.parametrize("tier", list(Glyphs))
-async def test_the_code_on_the_screen_reads_back(tier, plain, tmp_path, monkeypatch):
+async def test_the_code_on_the_screen_reads_back(
+    tier: Glyphs, plain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As a phone sees it: light modules are the lighter ones, in each tier, with colours and without."""
     if plain:
         monkeypatch.setenv("NO_COLOR", "1")

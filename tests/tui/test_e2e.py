@@ -10,11 +10,13 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from console import Console, kill_tui
+from console import Console, OpenConsole, kill_tui
 from journey import LINKLADDER, REAL_CONSOLES, SOON, choose, climb, code, fill, go_on, kill, running, yes
 from world import SITES, Lab
 
@@ -56,7 +58,7 @@ PLANS = {
 
 
 @pytest.fixture(scope="module")
-def lab():
+def lab() -> Iterator[Lab]:
     """As out of the box: nobody is paired and nothing is described."""
     with Lab("llt").unpaired() as made:
         folder = made.state("alpha") / "plans"
@@ -67,7 +69,7 @@ def lab():
 
 
 @pytest.fixture
-def paired(lab):
+def paired(lab: Lab) -> Lab:
     """Paired, by whichever test came first, and described: every rung has addresses of its own."""
     if not (lab.state("alpha") / "peers.json").exists():
         lab.pair()
@@ -76,7 +78,7 @@ def paired(lab):
 
 
 @pytest.fixture
-def keep(tmp_path, request) -> Path:
+def keep(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Where the captures go: LINKLADDER_ARTIFACTS, for people to look at."""
     folder = Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path)) / "tmux" / request.node.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,10 +86,10 @@ def keep(tmp_path, request) -> Path:
 
 
 @pytest.fixture
-def console(lab, keep):
-    opened = []
+def console(lab: Lab, keep: Path) -> Iterator[OpenConsole]:
+    opened: list[Console] = []
 
-    def make(site: str = "alpha", **options) -> Console:
+    def make(site: str = "alpha", **options: Any) -> Console:
         number = f"{site}-{len(opened) + 1}"
         opened.append(Console(lab.command(site, LINKLADDER), keep=keep, name=number, **options))
         return opened[-1]
@@ -98,7 +100,7 @@ def console(lab, keep):
     _end_runs(lab)
 
 
-def _end_runs(lab) -> None:
+def _end_runs(lab: Lab) -> None:
     """No run of one test goes on into the next, whatever became of the test."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         found = json.loads((lab.state("alpha") / "run.lock").read_text())
@@ -109,7 +111,7 @@ def _end_runs(lab) -> None:
                 time.sleep(0.1)
 
 
-def test_from_nothing_to_a_report_on_disk(lab, console):
+def test_from_nothing_to_a_report_on_disk(lab: Lab, console: OpenConsole) -> None:
     """Enter where a default exists: pair on two consoles, describe, climb, move, read; resized, watched, taken over."""
     alpha, beta = console("alpha"), console("beta")
     for one in (alpha, beta):
@@ -181,7 +183,7 @@ def test_from_nothing_to_a_report_on_disk(lab, console):
     assert str(report) in "".join(alpha.screen().split()), "where it lies is shown, over as many lines as it takes"
 
 
-def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):
+def test_whatever_dies_is_said_and_the_run_goes_on(paired: Lab, console: OpenConsole) -> None:
     """The far end, the measuring process and the screen, one after the other; then both ends stop when told to."""
     alpha = console()
     climb(alpha, "long")
@@ -222,7 +224,7 @@ def test_whatever_dies_is_said_and_the_run_goes_on(paired, console):
     again.until("left with 0")
 
 
-def test_a_claim_that_the_facts_contradict(paired, console):
+def test_a_claim_that_the_facts_contradict(paired: Lab, console: OpenConsole) -> None:
     """The path is said to be inside one host, and a router lies on it; also skip, pause, once more and a note."""
     state = paired.state("alpha")
     near, there = (paired.address(site, "dc-link") for site in SITES)
@@ -272,7 +274,7 @@ def test_a_claim_that_the_facts_contradict(paired, console):
     assert "The evidence contradicts it" in report and found["word"] in report
 
 
-def test_a_full_disk_is_said_and_can_be_helped(paired, console):
+def test_a_full_disk_is_said_and_can_be_helped(paired: Lab, console: OpenConsole) -> None:
     """The state folder is a small disk, and fills up in mid-trial."""
     state = paired.state("alpha")
     copy = state.with_name("copy")

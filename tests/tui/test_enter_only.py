@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,7 +45,7 @@ PATIENCE = 600.0 if FULL else 180.0
 
 
 @pytest.fixture
-def unpaired():
+def unpaired() -> Iterator[Lab]:
     """Two appliances as they boot: nobody is paired and no link is described."""
     with Lab("lle", BOUGHT).unpaired() as made:
         if not FULL:
@@ -78,7 +78,9 @@ def press_until(consoles: tuple[Console, ...], done: Callable[[str], bool]) -> N
     raise AssertionError(f"Enter alone came only to:\n{screens}")
 
 
-def test_enter_alone_leads_from_boot_to_a_verdict(unpaired, tmp_path, record_property):
+def test_enter_alone_leads_from_boot_to_a_verdict(
+    unpaired: Lab, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     began = time.monotonic()
     keep = Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path)) / "tmux" / "enter_alone"
     keep.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ import logging
 
 import pytest
 from textual import work
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.css.query import NoMatches
 from textual.widgets import Static
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.asyncio
 SAID = "Something went wrong inside linkladder"
 
 
-async def test_a_worker_fails(errors, caplog):
+async def test_a_worker_fails(errors: list[Exception], caplog: pytest.LogCaptureFixture) -> None:
     backend = synth.settled()
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -52,7 +53,9 @@ async def test_a_worker_fails(errors, caplog):
 
 
 @pytest.mark.parametrize("place", ["tick", "handler", "drawing"])
-async def test_a_tick_a_handler_and_a_drawing_fail(place, errors, monkeypatch):
+async def test_a_tick_a_handler_and_a_drawing_fail(
+    place: str, errors: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
     backend = synth.settled()
     app = LadderApp(backend)
     broken = [True]
@@ -87,7 +90,9 @@ async def test_a_tick_a_handler_and_a_drawing_fail(place, errors, monkeypatch):
     assert errors
 
 
-async def test_the_same_error_with_every_tick_is_said_once(errors, monkeypatch):
+async def test_the_same_error_with_every_tick_is_said_once(
+    errors: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
@@ -103,7 +108,7 @@ async def test_the_same_error_with_every_tick_is_said_once(errors, monkeypatch):
         monkeypatch.undo()
 
 
-async def test_a_flood_of_errors_ends_the_console(errors):
+async def test_a_flood_of_errors_ends_the_console(errors: list[Exception]) -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
@@ -123,21 +128,21 @@ class Asking(Page):
 
     NAME = "Asking"
 
-    def body(self):
+    def body(self) -> ComposeResult:
         with Vertical(Lingers()):
             yield Static("asking ...", id="said")
 
-    def on_mount(self):
+    def on_mount(self) -> None:
         self.ask()
 
     @work
-    async def ask(self):
+    async def ask(self) -> None:
         for _ in range(200):
             await asyncio.sleep(0.01)
             self.query_one("#said")
 
 
-async def test_an_answer_to_a_place_that_was_left_is_no_error(errors):
+async def test_an_answer_to_a_place_that_was_left_is_no_error(errors: list[Exception]) -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "Next step")
@@ -148,7 +153,7 @@ async def test_an_answer_to_a_place_that_was_left_is_no_error(errors):
         assert "Next step" in await until(pilot, "Read the report") and not errors
 
 
-async def test_a_message_that_comes_when_its_place_was_left_asks_nothing(errors):
+async def test_a_message_that_comes_when_its_place_was_left_asks_nothing(errors: list[Exception]) -> None:
     """Fields tell of their first values a moment after they are there; Esc may come in between."""
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:
@@ -163,7 +168,7 @@ async def test_a_message_that_comes_when_its_place_was_left_asks_nothing(errors)
         assert "Next step" in await until(pilot, "Read the report") and not errors
 
 
-async def test_what_comes_too_late_for_a_place_is_no_error_and_all_else_is(errors):
+async def test_what_comes_too_late_for_a_place_is_no_error_and_all_else_is(errors: list[Exception]) -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "Read the report")
@@ -173,7 +178,9 @@ async def test_what_comes_too_late_for_a_place_is_no_error_and_all_else_is(error
     assert errors == [broken]
 
 
-async def test_a_tick_while_the_console_is_left_is_no_error(errors, monkeypatch):
+async def test_a_tick_while_the_console_is_left_is_no_error(
+    errors: list[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last places are gone before the clock stops."""
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:

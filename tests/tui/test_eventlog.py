@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import recordings
@@ -13,7 +15,7 @@ from linkladder.run.progress import Progress, Stage
 LOG = recordings.load("quick").entries
 
 
-def test_tail_sees_lines_as_they_are_finished(tmp_path):
+def test_tail_sees_lines_as_they_are_finished(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     tail = eventlog.Tail(path)
     assert tail.poll() == []
@@ -27,12 +29,12 @@ def test_tail_sees_lines_as_they_are_finished(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", '{"event": "Nothing"}', '{"event": "PeerBack", "data": {}, "at": 1}'])
-def test_foreign_lines_are_named(line):
+def test_foreign_lines_are_named(line: str) -> None:
     with pytest.raises(CodecError):
         eventlog.parse(line)
 
 
-def test_progress_at_the_end_of_a_run():
+def test_progress_at_the_end_of_a_run() -> None:
     progress = Progress()
     for at, event in LOG:
         progress.apply(event, at)
@@ -44,7 +46,7 @@ def test_progress_at_the_end_of_a_run():
     assert progress.rung("dc-link").best_bps == pytest.approx(told.best_bps)
 
 
-def test_time_left_only_falls_within_a_trial():
+def test_time_left_only_falls_within_a_trial() -> None:
     progress = Progress()
     left = []
     for at, event in LOG[:20]:
@@ -54,14 +56,14 @@ def test_time_left_only_falls_within_a_trial():
     assert left[0] == pytest.approx(progress.seconds)
 
 
-def test_a_spoilt_line_does_not_take_the_others_along(tmp_path):
+def test_a_spoilt_line_does_not_take_the_others_along(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     lines = [eventlog.dump(event, at) for at, event in LOG[:3]]
     path.write_text(f"{lines[0]}\n{lines[1][:30]}\n{lines[2]}\n", encoding="utf-8")
     assert [at for at, _ in eventlog.read(path)] == [LOG[n][0] for n in (0, 2)]
 
 
-def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path):
+def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path: Path) -> None:
     """A real full disk is in the end-to-end tests; here the first write of the file fails as it would there."""
     path = tmp_path / "log.jsonl"
     log = eventlog.Recorder(path, spare=4096)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -53,7 +54,7 @@ async def footer(pilot: Pilot) -> list[str]:
     raise AssertionError(f"the footer has not all of {shown}:\n{text}")
 
 
-async def test_every_screen_reflows_and_explains_itself():
+async def test_every_screen_reflows_and_explains_itself() -> None:
     """One application walks them all: each resize must leave title, content and footer on the screen."""
     backend = synth.settled()
     backend.log = ["something was written down"]
@@ -85,7 +86,7 @@ async def test_every_screen_reflows_and_explains_itself():
 
 
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
-async def test_home_leads_to_this_machine_by_a_key(size):
+async def test_home_leads_to_this_machine_by_a_key(size: tuple[int, int]) -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=size) as pilot:
         await until(pilot, "> Read the report")
@@ -116,7 +117,7 @@ def dialogs() -> list[tuple[Dialog, tuple[str, ...]]]:
     ]
 
 
-async def test_every_dialog_fits_and_declines():
+async def test_every_dialog_fits_and_declines() -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=CONSOLE) as pilot:
         await until(pilot, "> Read the report")
@@ -134,7 +135,7 @@ async def test_every_dialog_fits_and_declines():
 
 
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
-async def test_the_footer_of_a_run_says_what_helps_now(size):
+async def test_the_footer_of_a_run_says_what_helps_now(size: tuple[int, int]) -> None:
     """Live, where the machine is to be moved, only watched, over: six keys at most, and those that do something."""
     backend = synth.settled()
     app = LadderApp(backend)
@@ -157,7 +158,7 @@ async def test_the_footer_of_a_run_says_what_helps_now(size):
         await until(pilot, "linkladder Results")
 
 
-async def home(pilot) -> None:
+async def home(pilot: Pilot[Any]) -> None:
     for _ in range(20):
         if len(pilot.app.screen_stack) <= 2:
             return
@@ -166,7 +167,7 @@ async def home(pilot) -> None:
     raise AssertionError(f"Esc does not lead back from {pilot.app.screen_stack}")
 
 
-def test_help_needs_no_more_than_the_console():
+def test_help_needs_no_more_than_the_console() -> None:
     from linkladder.app.screens.help import flowing
     from linkladder.app.screens.home import HomeScreen
 

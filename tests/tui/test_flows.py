@@ -128,7 +128,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_main_flows(name, tmp_path):
+def test_the_main_flows(name: str, tmp_path: Path) -> None:
     kind = KINDS[name]
     terminal = Terminal((sys.executable, "-c", PROGRAM, kind.tty, str(tmp_path), *kind.options), **kind.environ)
     grid = Grid(kind.characters, kind.colours)

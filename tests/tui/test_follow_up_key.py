@@ -20,7 +20,7 @@ from judge_documents import ladder
 pytestmark = pytest.mark.asyncio
 
 
-async def test_f_goes_on_with_the_same_run():
+async def test_f_goes_on_with_the_same_run() -> None:
     backend = synth.settled()
     backend.stored[synth.RUN] = (synth.summary(), ladder(950e6, repeats=1))
     app = LadderApp(backend)
@@ -41,7 +41,7 @@ async def test_f_goes_on_with_the_same_run():
         assert again == {(Direction.FORWARD, 5), (Direction.REVERSE, 5)}
 
 
-async def test_f_says_so_where_all_is_settled():
+async def test_f_says_so_where_all_is_settled() -> None:
     backend = synth.settled()
     backend.stored[synth.RUN] = (synth.summary(), ladder(950e6))
     app = LadderApp(backend)

@@ -13,7 +13,7 @@ from linkladder.app.terminal import Glyphs, survey
 
 
 @given(st.text())
-def test_a_tier_holds_and_keeps_the_width(text):
+def test_a_tier_holds_and_keeps_the_width(text: str) -> None:
     for tier in Glyphs:
         out = plain(text, tier)
         assert len(out) == len(text)
@@ -33,13 +33,15 @@ def test_a_tier_holds_and_keeps_the_width(text):
         ({"TERM": "dumb"}, "", Glyphs.ASCII, True, "standard"),
     ],
 )
-def test_terminals_are_told_apart(environ, tty, glyphs, console, colour):
+def test_terminals_are_told_apart(
+    environ: dict[str, str], tty: str, glyphs: Glyphs, console: bool, colour: str
+) -> None:
     found = survey(environ, tty)
     assert (found.glyphs, found.console, found.colour) == (glyphs, console, colour)
     assert survey(environ, tty, "ascii").glyphs is Glyphs.ASCII
 
 
-async def test_a_line_is_converted_once_and_not_at_all_where_the_terminal_has_everything():
+async def test_a_line_is_converted_once_and_not_at_all_where_the_terminal_has_everything() -> None:
     """A new filter a frame would defeat Textual's cache of filtered lines, a third of what a live trial costs."""
     for tier, wanted in ((Glyphs.UNICODE, 0), (Glyphs.CP437, 1), (Glyphs.ASCII, 1)):
         app = LadderApp(synth.settled(), tier)

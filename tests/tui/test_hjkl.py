@@ -19,7 +19,7 @@ PAIRS = [("j", "k"), ("down", "up")]
 
 
 @pytest.mark.parametrize("there", PAIRS, ids=["letters", "arrows"])
-async def test_up_and_down(there):
+async def test_up_and_down(there: tuple[str, str]) -> None:
     forth, back = there
     backend = synth.settled()
     backend.peers = (synth.BETA, PeerView("gamma", ("10.7.0.9",), True, 0.3))
@@ -64,7 +64,7 @@ async def test_up_and_down(there):
 
 
 @pytest.mark.parametrize("there", [("l", "h"), ("right", "left")], ids=["letters", "arrows"])
-async def test_left_and_right(there):
+async def test_left_and_right(there: tuple[str, str]) -> None:
     forth, back = there
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:

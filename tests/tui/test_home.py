@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_home_says_who_what_and_what_next(size):
+async def test_home_says_who_what_and_what_next(size: tuple[int, int]) -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=size) as pilot:
         await until(pilot, "1 of 2 checks wants a look")  # the doctor and the peers take their time behind the rest
@@ -26,7 +26,7 @@ async def test_home_says_who_what_and_what_next(size):
         await until(pilot, "Quit")
 
 
-async def test_next_steps_in_their_order():
+async def test_next_steps_in_their_order() -> None:
     backend = synth.fresh()
     assert next_step(backend.home(), False) == "pair"
     backend.peers = (synth.BETA,)
@@ -40,7 +40,7 @@ async def test_next_steps_in_their_order():
     assert next_step(backend.home(), True) == "watch"
 
 
-async def test_the_mark_goes_with_the_bar():
+async def test_the_mark_goes_with_the_bar() -> None:
     """Which step Enter would do is not told by colour alone."""
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.asyncio
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_ladder_live(size):
+async def test_ladder_live(size: tuple[int, int]) -> None:
     backend = synth.settled()
     app = LadderApp(backend)
     async with app.run_test(size=size) as pilot:
@@ -47,7 +47,7 @@ async def test_ladder_live(size):
         assert "measuring" in await until(pilot, "left")
 
 
-async def test_ceiling_line_on_the_link(monkeypatch):
+async def test_ceiling_line_on_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkladder.app.screens.ladder.READ_FIRST", 0.0)
     backend = synth.settled()
     app = LadderApp(backend)
@@ -64,7 +64,7 @@ async def test_ceiling_line_on_the_link(monkeypatch):
         assert "ceiling 9.41 Gb/s" in await until(pilot, "ceiling 9.41")
 
 
-async def test_controls_ask_before_they_destroy():
+async def test_controls_ask_before_they_destroy() -> None:
     backend = synth.settled()
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -87,7 +87,7 @@ async def test_controls_ask_before_they_destroy():
         assert backend.running.said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
 
 
-async def test_a_second_screen_only_watches_until_it_asks():
+async def test_a_second_screen_only_watches_until_it_asks() -> None:
     backend = synth.settled()
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -105,7 +105,7 @@ async def test_a_second_screen_only_watches_until_it_asks():
         assert backend.running.controlling
 
 
-async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
+async def test_a_lost_peer_is_said_for_as_long_as_it_takes() -> None:
     backend = synth.settled()
     backend.entries = [
         *[e for e in synth.the_log() if e[0] < 3],
@@ -125,7 +125,7 @@ async def test_a_lost_peer_is_said_for_as_long_as_it_takes():
         await until(pilot, "beta is back")
 
 
-async def test_a_peer_that_stays_away_ends_the_run_with_what_to_do():
+async def test_a_peer_that_stays_away_ends_the_run_with_what_to_do() -> None:
     backend = synth.settled()
     why = "beta cannot be reached: no route to host"
     backend.entries = [
@@ -154,7 +154,7 @@ def first_fails(reason: str) -> tuple[float, list[Entry]]:
     return at, [*log[:end], (at, replace(finished, result=bad)), *log[end + 1 :]]
 
 
-async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_to_do():
+async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_to_do() -> None:
     backend = synth.settled()
     at, backend.entries = first_fails("iperf: connect failed: Connection refused")
     app = LadderApp(backend)
@@ -176,7 +176,7 @@ async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_t
         await until(pilot, "same-host measuring")
 
 
-async def test_a_long_reason_leaves_room_for_what_to_do():
+async def test_a_long_reason_leaves_room_for_what_to_do() -> None:
     backend = synth.settled()
     at, backend.entries = first_fails("iperf: " + "what it says goes on and on; " * 10)
     app = LadderApp(backend)
@@ -201,7 +201,7 @@ def arrived(found: Evidence, protocol: Protocol) -> list[Entry]:
 
 @pytest.mark.parametrize("protocol", [Protocol.TCP, Protocol.DF])
 @pytest.mark.parametrize("contradicts", [False, True])
-async def test_what_was_found_after_a_move_is_shown_live(protocol, contradicts):
+async def test_what_was_found_after_a_move_is_shown_live(protocol: Protocol, contradicts: bool) -> None:
     found = Evidence("another host", ("same subnet", "answers ARP directly", "0.21 ms, was 0.08 ms"), contradicts)
     word = "The facts contradict the claim" if contradicts else "Checked"
     said = f"{word}: same subnet; answers ARP directly; 0.21 ms, was 0.08 ms."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 import time
 from dataclasses import replace
 
@@ -14,9 +15,10 @@ from helpers import seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
+from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.errors import EnvironmentFault
-from linkladder.model import Path, RungName, RunState
-from linkladder.plan import load_link
+from linkladder.model import Path, Plan, RungName, RunState
+from linkladder.plan import Link, load_link
 from linkladder.store import Store
 
 pytestmark = pytest.mark.asyncio
@@ -40,7 +42,7 @@ interface = "lo"
 """
 
 
-async def test_what_has_no_field_survives_saving(own_state, monkeypatch):
+async def test_what_has_no_field_survives_saving(own_state: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A contract saved with a default in place of what was written would be judged against another ceiling."""
     (own_state / "link.toml").write_text(WRITTEN)
     before = load_link(own_state)
@@ -68,7 +70,7 @@ GAMMA = PeerView("gamma", ("10.8.0.2",), True, 0.3)
 
 
 @pytest.fixture
-def newcomer():
+def newcomer() -> ReplayBackend:
     """Two peers, each behind an interface of its own, and nothing described."""
     made = synth.fresh()
     made.host = replace(made.host, nics=(GIGABIT, FAST))
@@ -80,7 +82,7 @@ def fields(app: LadderApp) -> tuple[str, str, str, str]:
     return tuple(app.screen.query_one(f"#{key}", Input).value for key in ("port", "rate", "mtu", "local-dc-link"))
 
 
-async def test_the_first_contract_is_that_of_the_interface_on_the_way(newcomer):
+async def test_the_first_contract_is_that_of_the_interface_on_the_way(newcomer: ReplayBackend) -> None:
     """On gigabit a newcomer must not be judged against ten that nobody sold."""
     app = LadderApp(newcomer)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -105,7 +107,7 @@ async def test_the_first_contract_is_that_of_the_interface_on_the_way(newcomer):
     assert newcomer.described.contract.port_bps == 2e9
 
 
-async def test_the_way_is_the_systems_word(newcomer):
+async def test_the_way_is_the_systems_word(newcomer: ReplayBackend) -> None:
     """10.7.0.2 looks like vmx0's network; the route to it may be another."""
     newcomer.way = {"10.7.0.2": "vmx1"}.get
     app = LadderApp(newcomer)
@@ -116,7 +118,7 @@ async def test_the_way_is_the_systems_word(newcomer):
         assert fields(app) == ("25G", "", "1500", "10.8.0.1")
 
 
-async def test_what_was_saved_is_kept_whatever_the_interface(newcomer):
+async def test_what_was_saved_is_kept_whatever_the_interface(newcomer: ReplayBackend) -> None:
     newcomer.described = synth.LINK
     app = LadderApp(newcomer)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -131,7 +133,7 @@ async def test_what_was_saved_is_kept_whatever_the_interface(newcomer):
         assert fields(app)[:3] == ("10G", "", "1500")
 
 
-async def test_an_interface_that_does_not_tell_its_speed_leaves_ten(newcomer):
+async def test_an_interface_that_does_not_tell_its_speed_leaves_ten(newcomer: ReplayBackend) -> None:
     newcomer.host = replace(newcomer.host, nics=(replace(GIGABIT, speed_bps=None),))
     app = LadderApp(newcomer)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -141,7 +143,7 @@ async def test_an_interface_that_does_not_tell_its_speed_leaves_ten(newcomer):
         assert fields(app)[:3] == ("10G", "", "9000")
 
 
-async def test_a_far_end_that_was_too_weak_is_said(own_state, monkeypatch):
+async def test_a_far_end_that_was_too_weak_is_said(own_state: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is known from the last run, which is where the real backend has it from."""
     (own_state / "link.toml").write_text(WRITTEN)
     backend = LiveBackend("this screen")
@@ -158,17 +160,17 @@ async def test_a_far_end_that_was_too_weak_is_said(own_state, monkeypatch):
         await until(pilot, "1 vCPU at beta")
 
 
-async def test_more_enters_while_a_run_comes_up_start_no_second():
+async def test_more_enters_while_a_run_comes_up_start_no_second() -> None:
     """The second would only be told that a run is going on already, which a newcomer's next Enter would ask again."""
     backend, ready, begun = synth.settled(), asyncio.Event(), []
     start, save = backend.start, backend.save_link
 
-    async def slowly(plan, resume=""):
+    async def slowly(plan: Plan, resume: str = "") -> ReplaySession:
         begun.append(plan.name)
         await ready.wait()
         return await start(plan, resume)
 
-    def save_slowly(link):
+    def save_slowly(link: Link) -> None:
         begun.append("saved")
         time.sleep(0.3)
         save(link)
@@ -190,10 +192,10 @@ async def test_more_enters_while_a_run_comes_up_start_no_second():
     assert begun == ["saved", "quick"]
 
 
-async def test_a_start_that_fails_is_told_and_can_be_tried_again():
+async def test_a_start_that_fails_is_told_and_can_be_tried_again() -> None:
     backend, tried = synth.settled(), []
 
-    async def fails(plan, resume=""):
+    async def fails(plan: str, resume: str = "") -> None:
         tried.append(plan.name)
         raise EnvironmentFault("the disk is full", "No space left on device", "delete old runs")
 

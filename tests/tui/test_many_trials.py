@@ -143,7 +143,9 @@ async def idle(pilot: Pilot[None], work: Counter[str]) -> None:
         await pilot.pause(0.2)
 
 
-async def test_ten_times_the_runs_and_trials_cost_little_more(tmp_path, work, monkeypatch):
+async def test_ten_times_the_runs_and_trials_cost_little_more(
+    tmp_path: Path, work: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Home looks at a few runs only; the list of runs has ten times as many lines, and no more than that to count."""
     small = await costs(tmp_path / "small", 20, TRIALS // 10, work, monkeypatch)
     large = await costs(tmp_path / "large", 200, TRIALS, work, monkeypatch)
@@ -155,7 +157,9 @@ async def test_ten_times_the_runs_and_trials_cost_little_more(tmp_path, work, mo
         assert after["styles"] <= 1.5 * before["styles"], name
 
 
-async def test_ten_times_the_trials_of_a_run_cost_no_more_before_they_are_read(tmp_path, work, monkeypatch):
+async def test_ten_times_the_trials_of_a_run_cost_no_more_before_they_are_read(
+    tmp_path: Path, work: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     small = await costs(tmp_path / "small", 1, 1_000, work, monkeypatch)
     large = await costs(tmp_path / "large", 1, 10_000, work, monkeypatch)
     for name in ("Home", "Home's menu", "Link", "Runs"):
@@ -164,7 +168,9 @@ async def test_ten_times_the_trials_of_a_run_cost_no_more_before_they_are_read(t
         assert large[name]["styles"] <= 1.5 * small[name]["styles"], name
 
 
-async def test_a_long_run_says_first_what_is_known_and_then_comes_whole(tmp_path, monkeypatch):
+async def test_a_long_run_says_first_what_is_known_and_then_comes_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "long"
     folder.mkdir()
     last = filled(folder, 1)
@@ -180,7 +186,7 @@ async def test_a_long_run_says_first_what_is_known_and_then_comes_whole(tmp_path
         await until(pilot, "[run]", 240)
 
 
-async def test_the_end_of_a_long_list_is_a_key_away(tmp_path, monkeypatch):
+async def test_the_end_of_a_long_list_is_a_key_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "many"
     folder.mkdir()
     filled(folder, 200)
@@ -194,7 +200,7 @@ async def test_the_end_of_a_long_list_is_a_key_away(tmp_path, monkeypatch):
         assert "9.20 Gb/s  PASS (provisional)" in seen(app)
 
 
-async def test_leaving_does_not_wait_for_a_long_run_to_be_read():
+async def test_leaving_does_not_wait_for_a_long_run_to_be_read() -> None:
     backend, read = synth.settled(), threading.Event()
     backend.load = lambda _: read.wait(60) and synth.the_document()
     app = LadderApp(backend)

@@ -11,6 +11,7 @@ from helpers import seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.home_text import peer_line, peer_lines
 from linkladder.app.main import TICK, LadderApp
+from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens import home
 
 pytestmark = pytest.mark.asyncio
@@ -21,7 +22,7 @@ SILENT = "answers ping, but linkladder does not answer"
 class Asked:
     """Every question that the peers were asked, and what they answer now."""
 
-    def __init__(self, backend) -> None:
+    def __init__(self, backend: ReplayBackend) -> None:
         self.names: list[str] = []
         self.change = {"reachable": True, "rtt_ms": 0.214}
         backend.probe = self
@@ -32,7 +33,7 @@ class Asked:
 
 
 @pytest.fixture
-def backend(monkeypatch):
+def backend(monkeypatch: pytest.MonkeyPatch) -> ReplayBackend:
     monkeypatch.setattr(home, "SPARE", 0.0)
     made = synth.settled()
     made.peers = (UNASKED,)
@@ -40,13 +41,15 @@ def backend(monkeypatch):
 
 
 @pytest.fixture
-def often(monkeypatch):
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tick apart."""
     monkeypatch.setattr(home, "PEEK", 1)
     monkeypatch.setattr(home, "ASK", 1)
 
 
-async def test_the_far_end_of_anothers_run_says_so_and_disturbs_it_by_nothing(backend, often, monkeypatch):
+async def test_the_far_end_of_anothers_run_says_so_and_disturbs_it_by_nothing(
+    backend: ReplayBackend, often: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked, examined = Asked(backend), []
     monkeypatch.setattr(backend, "findings", lambda anew=False: examined.append(1) or ())
     backend.user = "gamma"
@@ -61,7 +64,7 @@ async def test_the_far_end_of_anothers_run_says_so_and_disturbs_it_by_nothing(ba
         assert "measures with" not in text and examined
 
 
-async def test_one_that_stops_answering_is_seen_without_a_key(backend, often):
+async def test_one_that_stops_answering_is_seen_without_a_key(backend: ReplayBackend, often: None) -> None:
     asked = Asked(backend)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -73,7 +76,7 @@ async def test_one_that_stops_answering_is_seen_without_a_key(backend, often):
         await until(pilot, "10.7.0.2 reachable")
 
 
-async def test_nobody_is_asked_behind_another_place(backend, often):
+async def test_nobody_is_asked_behind_another_place(backend: ReplayBackend, often: None) -> None:
     asked = Asked(backend)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -89,7 +92,7 @@ async def test_nobody_is_asked_behind_another_place(backend, often):
         assert len(asked.names) > before
 
 
-async def test_nobody_is_asked_while_a_run_goes_on(backend, often):
+async def test_nobody_is_asked_while_a_run_goes_on(backend: ReplayBackend, often: None) -> None:
     """Not even on the way in: packets of our own are no part of what is measured."""
     asked = Asked(backend)
     await backend.start(synth.the_plan())
@@ -103,7 +106,9 @@ async def test_nobody_is_asked_while_a_run_goes_on(backend, often):
         await until(pilot, "reachable, round trip 0.214 ms")
 
 
-async def test_a_run_that_another_screen_began_is_seen_before_anybody_is_asked(backend, often):
+async def test_a_run_that_another_screen_began_is_seen_before_anybody_is_asked(
+    backend: ReplayBackend, often: None
+) -> None:
     asked = Asked(backend)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -115,7 +120,9 @@ async def test_a_run_that_another_screen_began_is_seen_before_anybody_is_asked(b
         assert len(asked.names) <= before + 1, "at most the one that was on its way"
 
 
-async def test_coming_back_at_once_does_not_ask_at_once(backend, monkeypatch):
+async def test_coming_back_at_once_does_not_ask_at_once(
+    backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The far sshd counts those that call and do not log in."""
     monkeypatch.setattr(home, "SPARE", 60.0)
     asked = Asked(backend)
@@ -133,13 +140,13 @@ async def test_coming_back_at_once_does_not_ask_at_once(backend, monkeypatch):
         await until(pilot, "gamma 10.7.0.2 reachable")
 
 
-async def test_they_are_asked_every_ten_seconds():
+async def test_they_are_asked_every_ten_seconds() -> None:
     assert home.ASK * TICK == 10.0 and home.ASK % home.PEEK == 0
     assert home.SPARE < 10.0
 
 
 @pytest.mark.parametrize(("count", "names", "rest"), [(4, 4, ""), (5, 3, "and 2 more"), (12, 3, "and 9 more")])
-async def test_none_vanishes_without_a_word(backend, count, names, rest):
+async def test_none_vanishes_without_a_word(backend: ReplayBackend, count: int, names: int, rest: str) -> None:
     backend.peers = tuple(replace(UNASKED, name=f"beta-{n}") for n in range(count))
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -149,7 +156,7 @@ async def test_none_vanishes_without_a_word(backend, count, names, rest):
         assert rest in text and "> Read the report" in text
 
 
-async def test_what_is_said_of_a_peer_fits():
+async def test_what_is_said_of_a_peer_fits() -> None:
     for change in ({"reachable": False, "reason": SILENT, "rtt_ms": 0.3}, {"reachable": False, "reason": "no answer"}):
         assert len(peer_line(replace(UNASKED, **change)).plain) <= 78
     assert peer_line(replace(UNASKED, reachable=False, reason="no answer")).plain.endswith("out of reach: no answer")

@@ -7,6 +7,7 @@ import importlib.util
 import re
 from datetime import datetime
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -19,7 +20,7 @@ MAIN = ("home", "pair", "link", "ladder", "results", "runs", "system")
 
 
 @pytest.fixture(scope="module")
-def pictures():
+def pictures() -> ModuleType:
     spec = importlib.util.spec_from_file_location("pictures", TOP / "docs" / "pictures.py")
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
@@ -61,20 +62,20 @@ def figures(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", MAIN)
-async def test_a_picture_is_drawn_and_has_the_run_s_figures(pictures, name):
+async def test_a_picture_is_drawn_and_has_the_run_s_figures(pictures: ModuleType, name: str) -> None:
     shown = text(await pictures.draw(name))
     for figure in figures(name):
         assert figure in shown
 
 
 @pytest.mark.parametrize("name", MAIN)
-def test_the_pictures_that_are_kept_are_of_this_recording(name):
+def test_the_pictures_that_are_kept_are_of_this_recording(name: str) -> None:
     kept = text((TOP / "docs" / f"{name}.svg").read_text(encoding="utf-8"))
     for figure in figures(name):
         assert figure in kept
 
 
-def test_the_readme_shows_the_main_screens():
+def test_the_readme_shows_the_main_screens() -> None:
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     assert len(re.findall(r"!\[[^\]]+\]\(docs/\w+\.svg\)", readme)) in (2, 3)
     assert set(re.findall(r"docs/(\w+)\.svg", readme)) == set(MAIN)

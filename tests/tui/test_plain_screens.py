@@ -20,7 +20,7 @@ def sample(cores: int) -> HostSample:
 
 @pytest.mark.parametrize("failed", [False, True])
 @pytest.mark.parametrize("width", [78, 118])
-def test_results_are_plain(failed, width):
+def test_results_are_plain(failed: bool, width: int) -> None:
     document = synth.the_document(failed)
     judged = judge_document(document)
     assert not faults(summary_page(document, judged).plain)
@@ -35,7 +35,7 @@ def test_results_are_plain(failed, width):
         assert ("of ceiling" in table) == (width == 118)
 
 
-def test_the_ladder_says_all_it_can_in_plain_words():
+def test_the_ladder_says_all_it_can_in_plain_words() -> None:
     progress = Progress()
     met = 0
     for at, event in [*synth.the_log(), (9e9, events.PeerLost("beta", "no route to host", 0.0))]:
@@ -49,7 +49,7 @@ def test_the_ladder_says_all_it_can_in_plain_words():
     assert met > 500
 
 
-def test_every_experiment_is_described_in_plain_words():
+def test_every_experiment_is_described_in_plain_words() -> None:
     for protocol in Protocol:
         for way in Direction:
             said = phrases.arm(Experiment("x", protocol=protocol, direction=way, udp_rate_bps=1e9, sessions=10))
@@ -57,7 +57,7 @@ def test_every_experiment_is_described_in_plain_words():
 
 
 @pytest.mark.parametrize(("cores", "busy"), [(1, "0.5 of 1 core busy"), (4, "1.9 of 4 cores busy"), (64, "30.1 of 64")])
-def test_the_shares_of_cores_stand_below_a_line_that_says_busy(cores, busy):
+def test_the_shares_of_cores_stand_below_a_line_that_says_busy(cores: int, busy: str) -> None:
     """At 80 columns an end has 38 of them, and all of its head must fit."""
     for name in ("near", "far, beta", "far, a-peer-with-a-long-name"):
         head, *rows = bars.cores(name, sample(cores), 38, 2).plain.splitlines()

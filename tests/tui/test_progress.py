@@ -51,14 +51,14 @@ def over(progress: Progress) -> Progress:
     return progress
 
 
-def test_the_best_of_a_rung_is_one_way_of_tcp_while_it_runs_and_when_it_is_over():
+def test_the_best_of_a_rung_is_one_way_of_tcp_while_it_runs_and_when_it_is_over() -> None:
     for asked, best in (((UDP, TCP, DUPLEX), 9.38e9), ((UDP, DUPLEX), 9.41e9), ((UDP,), 9.56e9), ((), None)):
         progress = climbed(*asked)
         assert progress.rung(RungName.DC_LINK).best_bps == best
         assert over(progress).rung(RungName.DC_LINK).best_bps == best
 
 
-def test_what_was_found_on_an_earlier_rung_is_no_news_on_the_next():
+def test_what_was_found_on_an_earlier_rung_is_no_news_on_the_next() -> None:
     progress = climbed(TCP)
     below, here = Evidence("claim", ("one subnet",), False), Evidence("claim", ("two routers between",), False)
     progress.apply(events.EvidenceFound(RungName.SAME_VLAN, below), 1.0)
@@ -70,6 +70,6 @@ def test_what_was_found_on_an_earlier_rung_is_no_news_on_the_next():
     assert progress.news[-1] == "Checked: two routers between."
 
 
-def test_a_trial_of_both_ways_is_told_with_both_rates():
+def test_a_trial_of_both_ways_is_told_with_both_rates() -> None:
     (line,) = climbed(DUPLEX).history
     assert line.endswith("both ways at once: 9.41 Gb/s near to far, 9.39 Gb/s far to near")

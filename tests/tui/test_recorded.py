@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import re
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,7 @@ every = pytest.mark.parametrize("name", recordings.NAMES)
 
 
 @every
-def test_the_log_comes_to_what_is_stored(name):
+def test_the_log_comes_to_what_is_stored(name: str) -> None:
     run = recordings.load(name)
     shown = run.progress(run.entries[-1][0])
     assert shown.over and shown.state is run.document.run.state
@@ -33,19 +34,19 @@ def test_the_log_comes_to_what_is_stored(name):
 
 
 @every
-def test_the_verdict_that_was_stored_is_the_judge_s(name):
+def test_the_verdict_that_was_stored_is_the_judge_s(name: str) -> None:
     run = recordings.load(name)
     assert run.summary.verdict == (run.word if run.document.run.state is RunState.COMPLETE else "INCOMPLETE")
 
 
 @every
-def test_every_event_is_written_as_it_was_read(name):
+def test_every_event_is_written_as_it_was_read(name: str) -> None:
     for at, event in recordings.load(name).entries:
         assert eventlog.parse(eventlog.dump(event, at)) == (at, event)
 
 
 @every
-def test_it_is_small_and_tells_of_the_lab_alone(name):
+def test_it_is_small_and_tells_of_the_lab_alone(name: str) -> None:
     for file in (f"{name}.jsonl.xz", f"{name}.json.xz", "alpha.json"):
         path = recordings.FOLDER / file
         assert path.stat().st_size < 150_000
@@ -55,7 +56,7 @@ def test_it_is_small_and_tells_of_the_lab_alone(name):
     assert {host.name for host in recordings.load(name).document.run.hosts.values()} == {"alpha", "beta"}
 
 
-def test_each_shows_what_it_was_recorded_for():
+def test_each_shows_what_it_was_recorded_for() -> None:
     quick, matrix, failed, contradicted, lost = map(recordings.load, recordings.NAMES)
     assert quick.word == "provisional PASS" and len(quick.document.rungs) == 4
     assert any(e.parameters.direction is Direction.DUPLEX for _, e, _ in matrix.trials())
@@ -68,7 +69,7 @@ def test_each_shows_what_it_was_recorded_for():
 
 
 @pytest.mark.parametrize("name", [name for name in recordings.NAMES if name != "lost"])
-def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name, tmp_path):
+def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name: str, tmp_path: Path) -> None:
     """What the engine keeps at the end of a run, before anything says that the run is over."""
     run = recordings.load(name)
     store = Store(tmp_path)
@@ -85,7 +86,7 @@ def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name, tmp_path):
     store.close()
 
 
-def test_what_is_invented_is_judged_as_it_says():
+def test_what_is_invented_is_judged_as_it_says() -> None:
     """The made-up run of other tests must be one that could be: its verdict the judge's, no UDP above its pacing."""
     judgement = judge_document(synth.the_document()).judgement
     assert synth.summary().verdict == f"{'provisional ' if judgement.provisional else ''}{judgement.verdict}"

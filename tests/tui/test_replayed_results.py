@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -43,7 +44,7 @@ async def scrolled(pilot: Pilot) -> str:
 
 
 @both_sizes
-async def test_home_after_the_run_has_its_verdicts_and_rates(size):
+async def test_home_after_the_run_has_its_verdicts_and_rates(size: tuple[int, int]) -> None:
     run = recordings.load("quick")
     app = LadderApp(recordings.settled("quick"))
     async with app.run_test(size=size) as pilot:
@@ -58,7 +59,9 @@ async def test_home_after_the_run_has_its_verdicts_and_rates(size):
 
 
 @both_sizes
-async def test_the_code_on_the_pair_screen_is_the_one_that_was_compared(size, monkeypatch):
+async def test_the_code_on_the_pair_screen_is_the_one_that_was_compared(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("linkladder.app.screens.pair.READ_FIRST", 0.0)
     heard, compared, paired = recordings.pairing()
     app = LadderApp(recordings.fresh())
@@ -75,7 +78,7 @@ async def test_the_code_on_the_pair_screen_is_the_one_that_was_compared(size, mo
 
 @both_sizes
 @pytest.mark.parametrize(("name", "rung"), RUNGS)
-async def test_a_rung_s_page_is_the_document_s(size, name, rung):
+async def test_a_rung_s_page_is_the_document_s(size: tuple[int, int], name: str, rung: str) -> None:
     run = recordings.load(name)
     result, told = run.rung(rung), run.verdict(rung)
     app = LadderApp(recordings.settled(name))
@@ -118,7 +121,7 @@ def _row(text: str, experiment: ExperimentResult) -> None:
 
 
 @both_sizes
-async def test_both_ways_at_once_stand_in_a_table_of_their_own(size):
+async def test_both_ways_at_once_stand_in_a_table_of_their_own(size: tuple[int, int]) -> None:
     run = recordings.load("matrix")
     duplex = next(e for _, e, _ in run.trials() if e.parameters.direction is Direction.DUPLEX)
     app = LadderApp(recordings.settled("matrix"))
@@ -137,7 +140,7 @@ async def test_both_ways_at_once_stand_in_a_table_of_their_own(size):
 
 
 @both_sizes
-async def test_the_run_s_page_has_the_verdict_of_every_rung(size):
+async def test_the_run_s_page_has_the_verdict_of_every_rung(size: tuple[int, int]) -> None:
     for name in recordings.NAMES:
         run = recordings.load(name)
         app = LadderApp(recordings.settled(name))
@@ -153,7 +156,7 @@ async def test_the_run_s_page_has_the_verdict_of_every_rung(size):
 
 
 @both_sizes
-async def test_runs_lists_what_the_store_knows_and_compares_two(size):
+async def test_runs_lists_what_the_store_knows_and_compares_two(size: tuple[int, int]) -> None:
     first, second = sorted((recordings.load("quick"), recordings.load("contradicted")), key=lambda run: run.id)
     app = LadderApp(recordings.settled(*recordings.NAMES))
     async with app.run_test(size=size) as pilot:
@@ -180,7 +183,7 @@ def _listed(row: str, run: Recorded) -> None:
 
 
 @both_sizes
-async def test_repeats_tell_a_difference_from_the_noise(size):
+async def test_repeats_tell_a_difference_from_the_noise(size: tuple[int, int]) -> None:
     from linkladder.app.screens.compare import CompareScreen
 
     found = judge.compare(recordings.load("failed").document, recordings.load("lost").document)
@@ -202,7 +205,7 @@ def _compared(text: str, found: judge.Comparison) -> None:
 
 
 @both_sizes
-async def test_what_is_exported_is_the_document(size, tmp_path):
+async def test_what_is_exported_is_the_document(size: tuple[int, int], tmp_path: Path) -> None:
     run = recordings.load("matrix")
     backend = recordings.settled("matrix")
     backend.export_folder = str(tmp_path)

@@ -36,7 +36,7 @@ def lived(run: Recorded, began: float, at: float) -> list[Interval]:
 
 @both_sizes
 @pytest.mark.parametrize(("rung", "begins", "after"), MOMENTS)
-async def test_a_live_trial_is_what_the_run_said(size, rung, begins, after):
+async def test_a_live_trial_is_what_the_run_said(size: tuple[int, int], rung: str, begins: str, after: float) -> None:
     run = recordings.load("quick")
     began = run.trial_began(rung, begins)
     at = began + after
@@ -105,7 +105,7 @@ def _cores(run: Recorded, text: str, at: float, rung: str) -> None:
 
 @both_sizes
 @pytest.mark.parametrize("begins", ["path-mtu", "round-trip"])
-async def test_pings_have_no_chart_and_say_what_was_checked(size, begins):
+async def test_pings_have_no_chart_and_say_what_was_checked(size: tuple[int, int], begins: str) -> None:
     run = recordings.load("quick")
     app = LadderApp(recordings.settled("quick"))
     async with app.run_test(size=size) as pilot:
@@ -117,7 +117,7 @@ async def test_pings_have_no_chart_and_say_what_was_checked(size, begins):
 
 @both_sizes
 @pytest.mark.parametrize("name", ["quick", "matrix", "failed", "contradicted"])
-async def test_at_the_end_every_rung_has_the_judge_s_verdict(size, name):
+async def test_at_the_end_every_rung_has_the_judge_s_verdict(size: tuple[int, int], name: str) -> None:
     run = recordings.load(name)
     app = LadderApp(recordings.settled(name))
     async with app.run_test(size=size) as pilot:
@@ -135,7 +135,7 @@ async def test_at_the_end_every_rung_has_the_judge_s_verdict(size, name):
 
 
 @both_sizes
-async def test_the_lines_across_the_chart_are_the_judge_s(size):
+async def test_the_lines_across_the_chart_are_the_judge_s(size: tuple[int, int]) -> None:
     run = recordings.load("quick")
     contract = run.document.run.plan.contract
     app = LadderApp(recordings.settled("quick"))
@@ -147,7 +147,7 @@ async def test_the_lines_across_the_chart_are_the_judge_s(size):
 
 
 @both_sizes
-async def test_a_killed_tool_is_a_failed_trial_in_its_own_words(size):
+async def test_a_killed_tool_is_a_failed_trial_in_its_own_words(size: tuple[int, int]) -> None:
     run = recordings.load("failed")
     broken = next(t for _, _, t in run.trials() if not t.ok)
     over = next(t for t, e in run.entries if isinstance(e, events.TrialFinished) and not e.result.ok)
@@ -160,7 +160,7 @@ async def test_a_killed_tool_is_a_failed_trial_in_its_own_words(size):
 
 
 @both_sizes
-async def test_a_lost_peer_is_awaited_then_given_up_and_nothing_is_thrown_away(size):
+async def test_a_lost_peer_is_awaited_then_given_up_and_nothing_is_thrown_away(size: tuple[int, int]) -> None:
     run = recordings.load("lost")
     gone = [(t, e) for t, e in run.entries if isinstance(e, events.PeerLost)]
     back = run.when(events.PeerBack)
@@ -189,7 +189,9 @@ async def test_a_lost_peer_is_awaited_then_given_up_and_nothing_is_thrown_away(s
 
 
 @both_sizes
-async def test_a_move_is_asked_for_checked_and_held_against_the_claim(size, monkeypatch):
+async def test_a_move_is_asked_for_checked_and_held_against_the_claim(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("linkladder.app.screens.ladder.READ_FIRST", 0.0)
     run = recordings.load("contradicted")
     asked = [(t, e.instruction) for t, e in run.entries if isinstance(e, events.WaitingForOperator)]

@@ -14,7 +14,7 @@ from linkladder.app.main import LadderApp
 from linkladder.run.progress import Progress
 
 
-def test_what_is_left_of_whole_rung_and_trial():
+def test_what_is_left_of_whole_rung_and_trial() -> None:
     asked = synth.the_plan()
     first = asked.rungs[0]
     shown = Progress()
@@ -28,7 +28,7 @@ def test_what_is_left_of_whole_rung_and_trial():
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_question_says_how_long_the_rest_takes(size):
+async def test_the_question_says_how_long_the_rest_takes(size: tuple[int, int]) -> None:
     """Of a run that lost its peer on the last rung."""
     run = recordings.load("lost")
     asked = run.document.run.plan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import synth
@@ -14,7 +16,7 @@ from linkladder.model import RunState
 pytestmark = pytest.mark.asyncio
 
 
-async def test_runs_filter_mark_compare_delete():
+async def test_runs_filter_mark_compare_delete() -> None:
     backend = synth.settled()
     other = "20261120-090000-cd34"
     backend.stored[other] = (synth.summary(other, verdict="FAIL"), synth.the_document())
@@ -40,7 +42,7 @@ async def test_runs_filter_mark_compare_delete():
         await until(pilot, "1 run")
 
 
-async def test_two_runs_side_by_side_fit_the_console():
+async def test_two_runs_side_by_side_fit_the_console() -> None:
     """Differences beyond the noise, within it, and where one repeat cannot tell."""
     from linkladder.app.screens.compare import CompareScreen
     from linkladder.verdicts import Answer, Comparison, Difference
@@ -64,7 +66,7 @@ async def test_two_runs_side_by_side_fit_the_console():
         assert both.strip().startswith("each way in turn") and "cannot tell" in both
 
 
-async def test_a_run_that_was_cancelled_is_taken_up_from_the_list_alone():
+async def test_a_run_that_was_cancelled_is_taken_up_from_the_list_alone() -> None:
     from dataclasses import replace
 
     from linkladder.store import CANCELLED
@@ -84,7 +86,7 @@ async def test_a_run_that_was_cancelled_is_taken_up_from_the_list_alone():
         assert backend.resumed == ["20261122"]
 
 
-async def test_export_writes_and_offers(tmp_path):
+async def test_export_writes_and_offers(tmp_path: Path) -> None:
     backend = synth.settled()
     backend.export_folder = str(tmp_path)
     app = LadderApp(backend)
@@ -101,7 +103,7 @@ async def test_export_writes_and_offers(tmp_path):
         assert "scp admin@10.7.0.1:" in shown
 
 
-async def test_a_stick_is_asked_about_before_it_is_written_to(tmp_path):
+async def test_a_stick_is_asked_about_before_it_is_written_to(tmp_path: Path) -> None:
     from linkladder.app.screens.export import ExportScreen
     from linkladder.host import Stick
 
@@ -126,7 +128,7 @@ async def test_a_stick_is_asked_about_before_it_is_written_to(tmp_path):
 @pytest.mark.parametrize(
     ("tier", "size"), [(Glyphs.CP437, (80, 25)), (Glyphs.ASCII, (80, 25)), (Glyphs.ASCII, (80, 44))]
 )
-async def test_a_download_link_is_shown_fetched_and_told(tmp_path, tier, size):
+async def test_a_download_link_is_shown_fetched_and_told(tmp_path: Path, tier: Glyphs, size: tuple[int, int]) -> None:
     """Its code is drawn in what the terminal has, or the screen says how much room it would need."""
     import asyncio
     import re

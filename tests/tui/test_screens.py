@@ -23,7 +23,7 @@ pytestmark = pytest.mark.asyncio
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_from_nothing_to_a_verdict_by_enter_alone(size, monkeypatch):
+async def test_from_nothing_to_a_verdict_by_enter_alone(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairing, link, ladder, moves and results: no key but Enter, and none that comes before it can have been read."""
     read = [f"linkladder.app.screens.{place}.READ_FIRST" for place in ("pair", "ladder")]
     for name in read:
@@ -66,7 +66,7 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size, monkeypatch):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_results_matrix(size):
+async def test_results_matrix(size: tuple[int, int]) -> None:
     backend = synth.settled()
     backend.stored[synth.RUN] = (synth.summary(), synth.the_document(failed=True))
     app = LadderApp(backend)
@@ -84,7 +84,7 @@ async def test_results_matrix(size):
         assert "Connection refused" in await until(pilot, "Failed trials: 1")
 
 
-async def test_link_says_what_is_wrong_and_saves_what_is_right():
+async def test_link_says_what_is_wrong_and_saves_what_is_right() -> None:
     backend = synth.settled()
     backend.described = Link()
     app = LadderApp(backend)
@@ -112,7 +112,7 @@ async def test_link_says_what_is_wrong_and_saves_what_is_right():
         assert backend.described.path("dc-link").remote == "10.7.0.2"
 
 
-async def test_pairing_refused_and_again():
+async def test_pairing_refused_and_again() -> None:
     backend = synth.fresh()
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -132,7 +132,7 @@ async def test_pairing_refused_and_again():
         assert backend.state.stage is PairStage.CLOSED
 
 
-async def test_another_enter_does_not_begin_a_call_anew():
+async def test_another_enter_does_not_begin_a_call_anew() -> None:
     """On a slow machine a call takes longer than a newcomer waits before the next Enter."""
     backend = synth.fresh()
     backend.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
@@ -159,7 +159,7 @@ async def test_another_enter_does_not_begin_a_call_anew():
         assert begun == ["10.7.0.2"]
 
 
-async def test_system_doctor_tunables_log_help():
+async def test_system_doctor_tunables_log_help() -> None:
     backend = synth.settled()
     backend.log = ["2026-11-21 something was written down"]
     app = LadderApp(backend)
@@ -185,11 +185,11 @@ async def test_system_doctor_tunables_log_help():
         assert backend.system_calls == [("hostname", "gamma")]
 
 
-async def test_trouble_is_told_and_the_screen_goes_on():
+async def test_trouble_is_told_and_the_screen_goes_on() -> None:
     backend = synth.settled()
     app = LadderApp(backend)
 
-    async def fails(plan, resume=""):
+    async def fails(plan: str, resume: str = "") -> None:
         raise EnvironmentFault("the disk is full", "No space left on device", "delete old runs")
 
     backend.start = fails
@@ -203,7 +203,7 @@ async def test_trouble_is_told_and_the_screen_goes_on():
         assert isinstance(app.screen, HomeScreen)
 
 
-async def test_resume_is_offered():
+async def test_resume_is_offered() -> None:
     backend = synth.settled()
     backend.stored = {"20261122": (synth.summary("20261122", RunState.INCOMPLETE), synth.the_document())}
     app = LadderApp(backend)
@@ -218,7 +218,7 @@ async def test_resume_is_offered():
 
 
 @pytest.mark.parametrize("tier", [Glyphs.ASCII, Glyphs.CP437])
-async def test_nothing_outside_the_tier_is_drawn(tier):
+async def test_nothing_outside_the_tier_is_drawn(tier: Glyphs) -> None:
     from linkladder.app.glyphs import CP437
 
     backend = synth.settled()
@@ -241,7 +241,7 @@ async def test_nothing_outside_the_tier_is_drawn(tier):
 
 
 @pytest.mark.parametrize("size", [(80, 12), (80, 24), (200, 60)])
-async def test_other_sizes_show_what_matters(size):
+async def test_other_sizes_show_what_matters(size: tuple[int, int]) -> None:
     backend = synth.settled()
     app = LadderApp(backend)
     async with app.run_test(size=size) as pilot:
@@ -253,7 +253,7 @@ async def test_other_sizes_show_what_matters(size):
             await until(pilot, words)
 
 
-async def test_an_address_of_one_link_alone_is_not_offered_for_a_rung():
+async def test_an_address_of_one_link_alone_is_not_offered_for_a_rung() -> None:
     """Two appliances may have paired over IPv6 link-local; a test needs an address with a meaning off that link."""
     from linkladder.app.screens.link import far_address
 

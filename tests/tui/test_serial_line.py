@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from terminals import Opened
 
 LIVE = f"""
 import json, os, sys
@@ -40,7 +43,9 @@ BAUD = 115200  # ten bits a byte
 TICKS = 2  # a second
 
 
-def test_a_live_trial_is_no_more_than_the_line_carries(opened, tmp_path, record_property) -> None:
+def test_a_live_trial_is_no_more_than_the_line_carries(
+    opened: Opened, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     """Of eleven ticks while a trial runs: each is drawn, nothing is drawn in between, and all of it fits the line."""
     counts = tmp_path / "counts.json"
     terminal = opened((sys.executable, "-c", LIVE, str(counts)), TERM="vt100")

@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,11 +52,14 @@ class Process:
         self.popen.stdout.close()
 
 
+Measures = Callable[..., Process]
+
+
 @pytest.fixture
-def measures(tmp_path):
+def measures(tmp_path: Path) -> Iterator[Measures]:
     made: list[Process] = []
 
-    def start(folder=tmp_path, **options) -> Process:
+    def start(folder: Path = tmp_path, **options: str) -> Process:
         made.append(Process(folder, **options))
         return made[-1]
 
@@ -63,13 +68,13 @@ def measures(tmp_path):
         one.kill()
 
 
-def watch(folder, who: str = "this") -> LiveSession:
+def watch(folder: Path, who: str = "this") -> LiveSession:
     found = announced(folder)
     assert found
     return LiveSession(folder, found, Seat(folder, who))
 
 
-async def test_controls_arrive_and_wrong_ones_are_refused(tmp_path, measures):
+async def test_controls_arrive_and_wrong_ones_are_refused(tmp_path: Path, measures: Measures) -> None:
     controls = Controls()
     async with orders.listening(tmp_path, controls) as address:
         measures(socket=address)
@@ -87,11 +92,11 @@ async def test_controls_arrive_and_wrong_ones_are_refused(tmp_path, measures):
 
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"do": 3}', b'{"do": "_interrupt"}', b"\xff\xfe"])
-def test_an_order_is_one_of_the_known(line):
+def test_an_order_is_one_of_the_known(line: str) -> None:
     assert orders.obey(Controls(), line) is False
 
 
-async def test_the_second_screen_watches_and_takes_over(tmp_path, measures):
+async def test_the_second_screen_watches_and_takes_over(tmp_path: Path, measures: Measures) -> None:
     measures()
     first = watch(tmp_path, "the screen on ttyv0")
     second = watch(tmp_path, "the screen on pts/1")
@@ -117,7 +122,7 @@ time.sleep(60)
 """
 
 
-def test_controls_of_a_dead_screen_are_free(tmp_path):
+def test_controls_of_a_dead_screen_are_free(tmp_path: Path) -> None:
     screen = subprocess.Popen([sys.executable, "-c", SITS, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     try:
         assert screen.stdout and screen.stdout.readline() == "True\n"
@@ -132,7 +137,7 @@ def test_controls_of_a_dead_screen_are_free(tmp_path):
     assert len(list((tmp_path / "seats").iterdir())) == 1, "the dead one's file is gone"
 
 
-async def test_a_process_that_dies_is_an_incomplete_run(tmp_path, measures):
+async def test_a_process_that_dies_is_an_incomplete_run(tmp_path: Path, measures: Measures) -> None:
     process = measures()
     log = eventlog.Recorder(tmp_path / "log.jsonl")
     first = synth.the_log()[0][1]
@@ -147,7 +152,7 @@ async def test_a_process_that_dies_is_an_incomplete_run(tmp_path, measures):
     log.close()
 
 
-def test_a_run_is_not_going_on_because_another_process_has_its_number(tmp_path):
+def test_a_run_is_not_going_on_because_another_process_has_its_number(tmp_path: Path) -> None:
     """After a power cut the number that stands in the record is soon somebody's: here it is that of the test itself."""
     from linkladder.app.stored_runs import StoredRuns
     from linkladder.store import Store
@@ -166,7 +171,9 @@ def test_a_run_is_not_going_on_because_another_process_has_its_number(tmp_path):
     assert (found.id, found.state) == (run, RunState.INCOMPLETE)
 
 
-async def test_a_run_that_goes_on_is_one_whoever_began_it_and_the_next_run_is_another(tmp_path, measures):
+async def test_a_run_that_goes_on_is_one_whoever_began_it_and_the_next_run_is_another(
+    tmp_path: Path, measures: Measures
+) -> None:
     process = measures(run="one")
     assert [lock.going(tmp_path)(run) for run in ("one", "two")] == [True, False]
     watched = watch(tmp_path)
@@ -178,14 +185,14 @@ async def test_a_run_that_goes_on_is_one_whoever_began_it_and_the_next_run_is_an
         assert await watched.ended(), "that the lock is held again does not bring the first back"
 
 
-def test_one_run_at_a_time(tmp_path):
+def test_one_run_at_a_time(tmp_path: Path) -> None:
     with locked(tmp_path), pytest.raises(EnvironmentFault, match="already"), locked(tmp_path):
         pass
     with locked(tmp_path):
         pass
 
 
-def test_somebody_who_looks_all_the_time_does_not_keep_a_run_from_beginning(tmp_path):
+def test_somebody_who_looks_all_the_time_does_not_keep_a_run_from_beginning(tmp_path: Path) -> None:
     looks = "import sys; from pathlib import Path; from linkladder.run.lock import measuring\n"
     looks += "print('looks', flush=True)\nwhile True: measuring(Path(sys.argv[1]))"
     looking = subprocess.Popen([sys.executable, "-c", looks, str(tmp_path)], stdout=subprocess.PIPE, text=True)
@@ -204,13 +211,13 @@ def test_somebody_who_looks_all_the_time_does_not_keep_a_run_from_beginning(tmp_
 @pytest.mark.parametrize(
     "text", ['{"pid": ', "[]", "{}", '{"pid": 3, "log": "x", "what": 1}', '{"pid": "x", "log": "y"}']
 )
-def test_a_record_that_cannot_be_read_is_none(tmp_path, text):
+def test_a_record_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     assert announced(tmp_path) is None
     (tmp_path / "run.lock").write_text(text)
     assert announced(tmp_path) is None
 
 
-def test_what_is_said_later_replaces_what_was_said_before_however_long_it_was(tmp_path):
+def test_what_is_said_later_replaces_what_was_said_before_however_long_it_was(tmp_path: Path) -> None:
     mine = RunLock(tmp_path)
     mine.take()
     mine.announce(pid=1, log="x" * 300, socket="s")
@@ -222,7 +229,7 @@ def test_what_is_said_later_replaces_what_was_said_before_however_long_it_was(tm
     mine.release()
 
 
-async def test_the_next_run_waits_until_the_last_has_cleared_up(tmp_path, measures):
+async def test_the_next_run_waits_until_the_last_has_cleared_up(tmp_path: Path, measures: Measures) -> None:
     process, seat = measures(), Seat(tmp_path, "this screen")
     log = eventlog.Recorder(tmp_path / "log.jsonl")
     log.write(synth.the_log()[0][1])
@@ -235,7 +242,9 @@ async def test_the_next_run_waits_until_the_last_has_cleared_up(tmp_path, measur
     assert not measuring(tmp_path)
 
 
-async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(tmp_path, monkeypatch):
+async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from linkladder.app.live_backend import LiveBackend
     from linkladder.app.next_steps import next_step
     from linkladder.store import CANCELLED, Store
@@ -257,7 +266,9 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
     assert offered["the measuring process was gone"] == offered["the system ended it"] == (run, "resume")
 
 
-async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(measures, monkeypatch):
+async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(
+    measures: Measures, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk that takes its time must not stop the screen."""
     import threading
 
@@ -269,7 +280,7 @@ async def test_a_run_is_started_without_a_file_being_read_on_the_event_loop(meas
     for name in ("written", "held"):
         real = getattr(locks, name)
 
-        def noted(*args, real=real):
+        def noted(*args: Any, real: Callable[..., Any] = real) -> Any:
             here.append(threading.get_ident() == loop_thread)
             return real(*args)
 

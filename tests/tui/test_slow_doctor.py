@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,13 +31,13 @@ class SlowDoctor:
 
 
 @pytest.fixture
-def doctor():
+def doctor() -> Iterator[SlowDoctor]:
     made = SlowDoctor()
     yield made
     made.ready.set()
 
 
-async def test_home_and_link_are_there_while_the_doctor_looks(doctor):
+async def test_home_and_link_are_there_while_the_doctor_looks(doctor: SlowDoctor) -> None:
     backend = synth.settled()
     backend.findings = doctor
     app = LadderApp(backend)
@@ -55,7 +56,7 @@ async def test_home_and_link_are_there_while_the_doctor_looks(doctor):
         await until(pilot, "1 of 2 checks wants a look: adapter vmx0")
 
 
-async def test_it_does_not_look_while_a_run_goes_on(doctor):
+async def test_it_does_not_look_while_a_run_goes_on(doctor: SlowDoctor) -> None:
     backend = synth.settled()
     backend.findings = doctor
     await backend.start(synth.the_plan())
@@ -66,7 +67,7 @@ async def test_it_does_not_look_while_a_run_goes_on(doctor):
         assert doctor.asked == 0
 
 
-async def test_what_is_wrong_already_is_said_before():
+async def test_what_is_wrong_already_is_said_before() -> None:
     full = Finding("storage", Health.BAD, "no room", "delete old runs")
     assert health_line((full,), None, False).plain == "Health   1 thing needs you: storage  looking at this machine ..."
     said = health_line((full,), synth.FINDINGS, False).plain
@@ -84,7 +85,7 @@ sys.exit(linkladder.app.run())
 """
 
 
-async def test_leaving_does_not_wait_for_it():
+async def test_leaving_does_not_wait_for_it() -> None:
     import sys
 
     terminal = Terminal((sys.executable, "-c", PROGRAM))

@@ -3,27 +3,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from textual.pilot import Pilot
 
 import recordings
-from helpers import settled, until
+from helpers import Compare, settled, until
 from linkladder import events, units
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.link import LinkScreen
 from linkladder.app.screens.pair import PairScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
+from linkladder.model import Experiment
 
 CONSOLE, ROOMY = (80, 25), (120, 40)
 RUN = recordings.load("quick")
 
 
 @pytest.fixture(autouse=True)
-def fixed_times(monkeypatch):
+def fixed_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long a trial is expected to take is the plan's business, not the pictures'."""
     from linkladder import plan
 
-    def fixed(exp) -> float:
+    def fixed(exp: Experiment) -> float:
         return exp.warmup + exp.duration + 1 if exp.protocol in ("tcp", "udp") else 4.0
 
     monkeypatch.setattr(plan.expand, "trial_seconds", fixed)
@@ -31,8 +35,8 @@ def fixed_times(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
-def test_home(snap_compare, size):
-    async def ready(pilot):
+def test_home(snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def ready(pilot: Pilot[Any]) -> None:
         await until(pilot, "PASS")
         await until(pilot, "Quit")
         await until(pilot, "of 9 checks")
@@ -41,8 +45,8 @@ def test_home(snap_compare, size):
     assert snap_compare(LadderApp(recordings.settled("quick")), terminal_size=size, run_before=ready)
 
 
-def test_home_out_of_the_box_ascii(snap_compare):
-    async def ready(pilot):
+def test_home_out_of_the_box_ascii(snap_compare: Compare) -> None:
+    async def ready(pilot: Pilot[Any]) -> None:
         await until(pilot, "Quit")
         await until(pilot, "Open pairing")
         await until(pilot, "of 9 checks")
@@ -51,10 +55,10 @@ def test_home_out_of_the_box_ascii(snap_compare):
     assert snap_compare(LadderApp(recordings.fresh(), Glyphs.ASCII), terminal_size=CONSOLE, run_before=ready)
 
 
-def test_pair_code(snap_compare):
+def test_pair_code(snap_compare: Compare) -> None:
     heard, compared, _ = recordings.pairing()
 
-    async def ready(pilot):
+    async def ready(pilot: Pilot[Any]) -> None:
         pilot.app.push_screen(PairScreen())
         await until(pilot, heard.heard[0].address)
         await pilot.press("enter")
@@ -65,8 +69,8 @@ def test_pair_code(snap_compare):
     assert snap_compare(LadderApp(recordings.fresh()), terminal_size=CONSOLE, run_before=ready)
 
 
-def test_link(snap_compare):
-    async def ready(pilot):
+def test_link(snap_compare: Compare) -> None:
+    async def ready(pilot: Pilot[Any]) -> None:
         pilot.app.push_screen(LinkScreen())
         await until(pilot, "circuit repeats.")
         await settled(pilot)
@@ -75,8 +79,8 @@ def test_link(snap_compare):
 
 
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
-def test_ladder_live(snap_compare, size):
-    async def ready(pilot):
+def test_ladder_live(snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def ready(pilot: Pilot[Any]) -> None:
         await until(pilot, "Quit")
         await recordings.watch(pilot.app, RUN, RUN.trial_began("dc-link", "tcp") + 9.5)
         await until(pilot, f"contract {units.rate(RUN.verdict('dc-link').ceiling.bps)}")
@@ -85,10 +89,10 @@ def test_ladder_live(snap_compare, size):
     assert snap_compare(LadderApp(recordings.settled("quick")), terminal_size=size, run_before=ready)
 
 
-def test_ladder_asks_for_a_move(snap_compare):
+def test_ladder_asks_for_a_move(snap_compare: Compare) -> None:
     run = recordings.load("contradicted")
 
-    async def ready(pilot):
+    async def ready(pilot: Pilot[Any]) -> None:
         await until(pilot, "Quit")
         await recordings.watch(pilot.app, run, run.when(events.WaitingForOperator))
         await until(pilot, "same-vlan needs you")
@@ -98,10 +102,10 @@ def test_ladder_asks_for_a_move(snap_compare):
 
 
 @pytest.mark.parametrize("size", [CONSOLE, ROOMY])
-def test_results_of_the_link(snap_compare, size):
+def test_results_of_the_link(snap_compare: Compare, size: tuple[int, int]) -> None:
     run = recordings.load("matrix")
 
-    async def ready(pilot):
+    async def ready(pilot: Pilot[Any]) -> None:
         pilot.app.push_screen(ResultsScreen(run.id))
         await until(pilot, "[run]")
         await pilot.press("left")

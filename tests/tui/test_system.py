@@ -6,15 +6,19 @@ import asyncio
 import base64
 import contextlib
 import re
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from textual.events import Paste
+from textual.pilot import Pilot
 
 import synth
 from helpers import until
 from linkladder.app import input_checks
 from linkladder.app.backend import Setting
 from linkladder.app.main import LadderApp
+from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.reading import settings_page
 from linkladder.app.screens.system import SystemScreen, ssh_words
 from linkladder.errors import EnvironmentFault
@@ -37,7 +41,7 @@ CONSOLE = (80, 25)
         ("static", "10.1.0.2/24", "fe80::1", False), ("static", "", "", False),
     ],
 )  # fmt: skip
-def test_addresses(method, address, router, right):
+def test_addresses(method: str, address: str, router: str, right: bool) -> None:
     assert (input_checks.wrong_address(method, address, router) == "") is right
 
 
@@ -45,16 +49,16 @@ def test_addresses(method, address, router, right):
     ("text", "right"),
     [("Europe/Prague", True), ("UTC", True), ("", False), ("Prag", False), ("../etc/passwd", False), ("Europe", False)],
 )
-def test_time_zones(text, right):
+def test_time_zones(text: str, right: bool) -> None:
     assert (input_checks.wrong_zone(text) == "") is right
 
 
-def test_a_zone_half_right_is_helped_with():
+def test_a_zone_half_right_is_helped_with() -> None:
     assert "Europe/Prague" in input_checks.wrong_zone("prague")
     assert "America/New_York" in input_checks.wrong_zone("new york")
 
 
-def test_keys_are_taken_as_the_file_has_them():
+def test_keys_are_taken_as_the_file_has_them() -> None:
     assert input_checks.key_words(f" ssh-ed25519 {KEY} me@desk two \n") == ("ssh-ed25519", KEY, "me@desk_two")
     assert input_checks.key_words(f"ssh-ed25519 {KEY}")[2] == "operator"
     assert input_checks.key_words(f"ssh-ed25519 {KEY} --mé;x")[2] == "m__x"
@@ -63,7 +67,7 @@ def test_keys_are_taken_as_the_file_has_them():
     assert "private key" in input_checks.wrong_key("-----BEGIN OPENSSH PRIVATE KEY-----")
 
 
-def test_passwords():
+def test_passwords() -> None:
     assert input_checks.wrong_password("correct horse", "correct horse") == ""
     assert "same" in input_checks.wrong_password("correct horse", "correct house")
     for bad in ("short", "x" * 129, "pässword!", ""):
@@ -80,12 +84,12 @@ def test_passwords():
         (Appliance(ssh=True), "on, for admin, by nobody: no key and no password"),
     ],
 )
-def test_ssh_in_words(state, words):
+def test_ssh_in_words(state: Appliance, words: str) -> None:
     assert ssh_words(state) == words
 
 
 @contextlib.asynccontextmanager
-async def system_screen(backend):
+async def system_screen(backend: ReplayBackend) -> AsyncIterator[Pilot[Any]]:
     app = LadderApp(backend)
     async with app.run_test(size=CONSOLE) as pilot:
         await until(pilot, "Quit")
@@ -94,7 +98,7 @@ async def system_screen(backend):
         yield pilot
 
 
-async def test_a_fixed_address_is_checked_then_asked_then_set():
+async def test_a_fixed_address_is_checked_then_asked_then_set() -> None:
     backend = synth.settled()
     async with system_screen(backend) as pilot:
         await pilot.press("down", "enter")
@@ -108,7 +112,7 @@ async def test_a_fixed_address_is_checked_then_asked_then_set():
         assert backend.system_calls == []
 
 
-async def test_ssh_password_never_shows_and_never_is_an_argument():
+async def test_ssh_password_never_shows_and_never_is_an_argument() -> None:
     backend = synth.settled()
     async with system_screen(backend) as pilot:
         await pilot.press("down", "down", "down", "enter")
@@ -122,7 +126,7 @@ async def test_ssh_password_never_shows_and_never_is_an_argument():
         assert backend.system_calls == [("ssh", "password", "correct horse\n")]
 
 
-async def test_another_kernel_for_one_boot():
+async def test_another_kernel_for_one_boot() -> None:
     backend = synth.settled()
     backend.switches = Appliance(kernel="kernel", kernels=("kernel", "kernel.GENERIC"), ssh=False)
     async with system_screen(backend) as pilot:
@@ -136,7 +140,7 @@ async def test_another_kernel_for_one_boot():
         assert backend.system_calls[1:] == [("reboot",)]
 
 
-async def test_power_is_asked_for_with_no_as_the_answer():
+async def test_power_is_asked_for_with_no_as_the_answer() -> None:
     backend = synth.settled()
     async with system_screen(backend) as pilot:
         await pilot.press("end", "enter")
@@ -146,7 +150,7 @@ async def test_power_is_asked_for_with_no_as_the_answer():
         assert backend.system_calls == []
 
 
-async def test_where_nothing_can_be_changed_that_is_said_before_a_form_is_filled():
+async def test_where_nothing_can_be_changed_that_is_said_before_a_form_is_filled() -> None:
     backend = synth.settled()
     backend.switches = Appliance("this is Linux, which its owner sets up; only an appliance changes these", "Etc/UTC")
     async with system_screen(backend) as pilot:
@@ -186,7 +190,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-async def test_what_is_asked_of_the_helper():
+async def test_what_is_asked_of_the_helper() -> None:
     """One application for all, each on a screen of its own; text is pasted, as a key is."""
     backend = synth.settled()
     async with system_screen(backend) as pilot:
@@ -206,7 +210,7 @@ async def test_what_is_asked_of_the_helper():
             assert backend.system_calls == [called], name
 
 
-async def test_ssh_is_not_switched_on_for_nobody():
+async def test_ssh_is_not_switched_on_for_nobody() -> None:
     """Before there is a key or a password the form offers to give one, and nothing else."""
     async with system_screen(synth.settled()) as pilot:
         await pilot.press(*ACCESS)
@@ -217,10 +221,10 @@ async def test_ssh_is_not_switched_on_for_nobody():
         assert set(offered) == {"add a public key", "set a password"}
 
 
-async def test_what_the_helper_refuses_is_told():
+async def test_what_the_helper_refuses_is_told() -> None:
     backend = synth.settled()
 
-    async def refuses(verb, *words, said=""):
+    async def refuses(verb: str, *words: str, said: str = "") -> None:
         raise EnvironmentFault(f"{verb} was not done", "zone: there is none of the name UTC")
 
     backend.system = refuses
@@ -231,7 +235,7 @@ async def test_what_the_helper_refuses_is_told():
         await until(pilot, "Timezone was not done")
 
 
-def test_settings_say_why_they_are_not_in_force():
+def test_settings_say_why_they_are_not_in_force() -> None:
     rows = (
         Setting("kern.ipc.maxsockbuf", "67108864", "67108864", True, "", "largest socket buffer"),
         Setting("net.isr.maxthreads", "-1", "1", False, "refused: 1 is in force", "a thread for every core"),
@@ -247,7 +251,7 @@ def test_settings_say_why_they_are_not_in_force():
     assert "no appliance" in settings_page(rows[-1:]).plain
 
 
-async def test_a_live_medium_is_installed_after_two_questions_that_name_what_is_lost():
+async def test_a_live_medium_is_installed_after_two_questions_that_name_what_is_lost() -> None:
     backend = synth.settled()
     parts = (Part("efi", 33554432), Part("freebsd-ufs", 3 << 30, "linkladder"))
     backend.drives = (Disk("da0", 8 << 30, used=True), Disk("ada1", 40 << 30, "QEMU HARDDISK", parts))
@@ -268,12 +272,12 @@ async def test_a_live_medium_is_installed_after_two_questions_that_name_what_is_
         assert backend.system_calls == [("install", "ada1")]
 
 
-async def test_an_installation_under_way_is_not_left():
+async def test_an_installation_under_way_is_not_left() -> None:
     backend = synth.settled()
     backend.drives = (Disk("ada1", 40 << 30),)
     going = asyncio.Event()
 
-    async def slow(verb, *words, said=""):
+    async def slow(verb: str, *words: str, said: str = "") -> None:
         await going.wait()
         raise EnvironmentFault(f"{verb} was not done", "bsdinstall did not end well")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from linkladder.app.terminal import prepare, survey
-from terminals import LINKLADDER, Terminal
+from terminals import LINKLADDER, Opened, Terminal
 
 LEFT = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l")  # screen, cursor, paste, mouse
 
 
-def test_the_first_frame_waits_for_textual_alone():
+def test_the_first_frame_waits_for_textual_alone() -> None:
     asked = "import sys, linkladder.app.main, linkladder.app.screens.home; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     late = {
@@ -32,7 +32,7 @@ def test_the_first_frame_waits_for_textual_alone():
     assert not late & set(done.stdout.split())
 
 
-def test_a_terminal_that_goes_away_ends_it(opened):
+def test_a_terminal_that_goes_away_ends_it(opened: Opened) -> None:
     """Nobody tells the program by a signal, and yet it must not read the end of its input for ever."""
     terminal = opened()
     terminal.hang_up()
@@ -40,7 +40,7 @@ def test_a_terminal_that_goes_away_ends_it(opened):
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_a_signal_ends_it_and_the_terminal_is_left_clean(opened, number):
+def test_a_signal_ends_it_and_the_terminal_is_left_clean(opened: Opened, number: signal.Signals) -> None:
     terminal = opened()
     terminal.process.send_signal(number)
     assert terminal.process.wait(15) == 128 + number
@@ -50,7 +50,7 @@ def test_a_signal_ends_it_and_the_terminal_is_left_clean(opened, number):
         assert termios.tcgetattr(terminal.far) == terminal.before
 
 
-def test_a_key_that_a_serial_line_cuts_in_two_is_still_that_key(opened):
+def test_a_key_that_a_serial_line_cuts_in_two_is_still_that_key(opened: Opened) -> None:
     """F1 in two packets, as serial over LAN sends it; taken apart, it would be Esc and two letters."""
     terminal = opened(TERM="vt100")
     terminal.read(3)  # busy with what it has just found, it would not tell the two apart
@@ -70,7 +70,7 @@ def test_a_key_that_a_serial_line_cuts_in_two_is_still_that_key(opened):
         ("pts/1", "xterm", 100),
     ],
 )
-def test_how_long_the_rest_of_a_key_may_be_under_way(tty, term, waits):
+def test_how_long_the_rest_of_a_key_may_be_under_way(tty: str, term: str, waits: int) -> None:
     environ: dict[str, str] = {}
     prepare(environ, survey({"TERM": term}, f"/dev/{tty}"))
     assert environ["ESCDELAY"] == str(waits)
@@ -88,7 +88,7 @@ sys.exit(app.return_code)
 """
 
 
-def test_a_flood_of_errors_leaves_the_terminal_clean(opened):
+def test_a_flood_of_errors_leaves_the_terminal_clean(opened: Opened) -> None:
     terminal = opened((sys.executable, "-c", CRASH))
     said = terminal.read(20, until=b"Traceback")
     assert terminal.process.wait(15) == 1
@@ -97,7 +97,7 @@ def test_a_flood_of_errors_leaves_the_terminal_clean(opened):
     assert termios.tcgetattr(terminal.far) == terminal.before
 
 
-def test_leaving_by_a_key(opened):
+def test_leaving_by_a_key(opened: Opened) -> None:
     terminal = opened()
     terminal.type(b"q")
     assert terminal.process.wait(15) == 0
@@ -106,12 +106,12 @@ def test_leaving_by_a_key(opened):
     assert termios.tcgetattr(terminal.far) == terminal.before
 
 
-def test_without_a_terminal_it_says_so(tmp_path):
+def test_without_a_terminal_it_says_so(tmp_path: Path) -> None:
     done = subprocess.run(LINKLADDER, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     assert done.returncode == 3 and "there is no terminal here" in done.stderr and not done.stdout
 
 
-def test_a_state_that_cannot_be_kept_is_said(opened):
+def test_a_state_that_cannot_be_kept_is_said(opened: Opened) -> None:
     terminal = Terminal(LINKLADDER_STATE="/dev/null/state")
     try:
         assert terminal.process.wait(30) == 3
@@ -120,7 +120,7 @@ def test_a_state_that_cannot_be_kept_is_said(opened):
         terminal.close()
 
 
-def test_every_verdict_has_its_colour():
+def test_every_verdict_has_its_colour() -> None:
     """widgets/verdict.py writes the words down once more, to spare the first frame an import."""
     from linkladder.app.widgets.verdict import STYLES
     from linkladder.verdicts import Verdict

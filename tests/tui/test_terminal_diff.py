@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from textual.strip import Strip
 
 from grid import CODE_PAGE, Grid
 from linkladder.app.terminal_diff import ERASE, TerminalPicture
+from terminals import Opened
 
 WIDE, HIGH = 24, 3
 CONSOLE = Console(color_system="standard", force_terminal=True, width=WIDE)
@@ -34,13 +36,13 @@ def strip_of(found: list[Segment], width: int) -> Strip:
 
 
 @st.composite
-def layouts(draw):
+def layouts(draw: st.DrawFn) -> LayoutUpdate:
     strips = [[strip_of(draw(segments), WIDE)] for _ in range(HIGH)]
     return LayoutUpdate(strips, Region(0, 0, WIDE, HIGH))
 
 
 @st.composite
-def chops(draw):
+def chops(draw: st.DrawFn) -> ChopsUpdate:
     """A part of one line, as a widget of its own changes it."""
     y = draw(st.integers(0, HIGH - 1))
     first = draw(st.integers(0, WIDE - 2))
@@ -87,7 +89,7 @@ class Screen:
 
 
 @given(st.lists(layouts() | chops(), max_size=8))
-def test_the_terminal_shows_the_same_as_if_all_of_it_went(updates: list[CompositorUpdate]):
+def test_the_terminal_shows_the_same_as_if_all_of_it_went(updates: list[CompositorUpdate]) -> None:
     shown, sparing, lavish = TerminalPicture(), Screen(), Screen()
     sent = whole = 0
     for update in [LayoutUpdate([[strip_of([], WIDE)]] * HIGH, Region(0, 0, WIDE, HIGH)), *updates]:
@@ -100,7 +102,7 @@ def test_the_terminal_shows_the_same_as_if_all_of_it_went(updates: list[Composit
     assert sent <= 2 * whole
 
 
-def test_the_rest_of_a_line_is_erased_unless_it_is_coloured():
+def test_the_rest_of_a_line_is_erased_unless_it_is_coloured() -> None:
     shown = TerminalPicture()
     for style, erased in ((Style(color="red"), True), (Style(bgcolor="blue"), False), (Style(underline=True), False)):
         line = Strip([Segment("a", Style()), Segment(" " * (WIDE - 1), style)])
@@ -132,8 +134,11 @@ def on_screen(grid: Grid) -> str:
     return "\n".join("".join(row).rstrip() for row in grid.cells)
 
 
+Serial = tuple[Grid, Callable[[bytes, str], int]]
+
+
 @pytest.fixture
-def serial(opened):
+def serial(opened: Opened) -> Serial:
     """linkladder on a serial line, its runs those that were recorded; what its terminal shows, kept up."""
     terminal = opened((sys.executable, "-c", REPLAYED, "cp437"), TERM="vt100")
     grid = Grid(CODE_PAGE, 16)
@@ -154,7 +159,9 @@ def serial(opened):
     return grid, follow
 
 
-def test_opening_a_place_over_a_serial_line_takes_less_than_half_a_second(serial, record_property):
+def test_opening_a_place_over_a_serial_line_takes_less_than_half_a_second(
+    serial: Serial, record_property: Callable[[str, object], None]
+) -> None:
     grid, follow = serial
     took = {}
     for name, (key, words) in PLACES.items():
@@ -172,7 +179,7 @@ def test_opening_a_place_over_a_serial_line_takes_less_than_half_a_second(serial
     assert took[most] < 115200 / 10 / 2, took
 
 
-def test_what_somebody_else_wrote_goes_with_a_key(serial):
+def test_what_somebody_else_wrote_goes_with_a_key(serial: Serial) -> None:
     grid, follow = serial
     text = on_screen(grid)
     grid.feed(b"\x1b[3;1Hvmx0: link state changed to DOWN\x1b[2J")

@@ -57,7 +57,9 @@ def second(number: int, gbps: float, way: Direction, counted: bool = True) -> ev
 
 
 @pytest.mark.parametrize(("rung", "contract", "lines", "caption"), LINES)
-def test_the_lines_of_every_contract(rung, contract, lines, caption):
+def test_the_lines_of_every_contract(
+    rung: RungName, contract: Contract, lines: list[tuple[str, float]], caption: str
+) -> None:
     progress = measuring(contract, ONE_WAY, rung)
     assert progress.trial
     found = throughput.lines_of(progress, progress.trial)
@@ -65,14 +67,14 @@ def test_the_lines_of_every_contract(rung, contract, lines, caption):
     assert throughput.caption(progress, progress.trial) == caption
 
 
-def test_a_contract_of_packets_may_reach_the_ceiling_at_less_than_the_port():
+def test_a_contract_of_packets_may_reach_the_ceiling_at_less_than_the_port() -> None:
     """1 Gb/s of L3 packets on a port of 1 Gb/s is more than the port can carry."""
     progress = measuring(Contract(port_bps=1e9, rate_bps=0.99e9, layer=Layer.L3))
     assert progress.trial
     assert [word for word, _ in throughput.lines_of(progress, progress.trial)] == ["contract = ceiling"]
 
 
-def test_of_both_ways_the_slower_is_drawn_second_by_second():
+def test_of_both_ways_the_slower_is_drawn_second_by_second() -> None:
     trial = TrialView(RungName.DC_LINK, DUPLEX, 0, 0, 20.0, 0.0)
     for number, there, back in ((0, 9.4, 9.1), (1, 4.0, 9.2), (2, 9.4, 9.3)):
         trial.intervals.append(second(number, there, Direction.FORWARD, number > 0).interval)
@@ -82,14 +84,14 @@ def test_of_both_ways_the_slower_is_drawn_second_by_second():
     assert drawn == [(0, 9.1, False), (1, 4.0, True), (2, 9.3, True)]
 
 
-def test_one_way_is_drawn_as_it_is_whichever_it_is():
+def test_one_way_is_drawn_as_it_is_whichever_it_is() -> None:
     for way in (Direction.FORWARD, Direction.REVERSE):
         trial = TrialView(RungName.DC_LINK, Experiment("x", direction=way), 0, 0, 20.0, 0.0)
         trial.intervals.append(second(0, 9.4, way).interval)
         assert [round(bps / 1e9, 1) for _, bps, _ in throughput.points_of(trial)] == [9.4]
 
 
-def test_of_two_lines_in_one_row_the_higher_stays_above():
+def test_of_two_lines_in_one_row_the_higher_stays_above() -> None:
     rows = ["".join(char for char, _ in row) for row in draw([], 60, 9, [("contract", 9.3e9), ("ceiling", 9.4e9)])]
     at = {word: next(n for n, row in enumerate(rows) if f" {word} " in row) for word in ("contract", "ceiling")}
     assert at["ceiling"] < at["contract"]
@@ -103,7 +105,7 @@ def test_of_two_lines_in_one_row_the_higher_stays_above():
         (FEW, [" contract 956 Mb/s", "└─ the ceiling, 9.41 Gb/s, is above this ─"]),
     ],
 )
-async def test_ladder_names_its_lines(contract, words):
+async def test_ladder_names_its_lines(contract: Contract, words: list[str]) -> None:
     backend = synth.settled()
     backend.entries = entries(contract, ONE_WAY)
     app = LadderApp(backend)
@@ -114,7 +116,7 @@ async def test_ladder_names_its_lines(contract, words):
 
 
 @pytest.mark.parametrize("port", [1e9, 10e9, 20e9, 100e9])
-def test_a_link_that_carries_a_fraction_of_its_contract_fills_the_chart_all_the_same(port):
+def test_a_link_that_carries_a_fraction_of_its_contract_fills_the_chart_all_the_same(port: float) -> None:
     """At 300 Mb/s the bars of a contract of 20 Gb/s would be all but nothing."""
     progress = measuring(Contract(port_bps=port))
     for number in range(8):
@@ -128,13 +130,13 @@ def test_a_link_that_carries_a_fraction_of_its_contract_fills_the_chart_all_the_
     assert told == ("" if port == 1e9 else f"the contract, {units.rate(port * 1448 / 1538)}, is above this")
 
 
-def test_before_anything_was_carried_the_lines_stand():
+def test_before_anything_was_carried_the_lines_stand() -> None:
     progress = measuring(PORT)
     assert progress.trial
     assert [word for word, _ in throughput.lines_of(progress, progress.trial)] == ["contract = ceiling"]
 
 
-async def test_ladder_of_both_ways_stays_below_the_ceiling_of_one():
+async def test_ladder_of_both_ways_stays_below_the_ceiling_of_one() -> None:
     backend = synth.settled()
     ways = (Direction.FORWARD, Direction.REVERSE)
     seen = [(0.0, second(n, 9.3, way)) for n in range(8) for way in ways]

@@ -23,7 +23,7 @@ async def seen_soon(pilot: Pilot[None], words: str) -> str:
     return await until(pilot, words, 20)  # however busy the machine
 
 
-async def test_who_is_heard_is_told_apart_whatever_they_claim():
+async def test_who_is_heard_is_told_apart_whatever_they_claim() -> None:
     """Two of one name and one address, as a liar on the segment could have it: the screen stays up, Enter calls one."""
     backend = synth.fresh()
     backend.nearby = (
@@ -42,7 +42,7 @@ async def test_who_is_heard_is_told_apart_whatever_they_claim():
         await seen_soon(pilot, "402 917")
 
 
-async def test_peers_are_renamed_and_removed():
+async def test_peers_are_renamed_and_removed() -> None:
     backend = synth.fresh()
     backend.peers = (
         PeerView("beta", ("10.7.0.2", "fd00::2"), True, 0.21, "SHA256:AAAA"),
@@ -76,7 +76,7 @@ async def test_peers_are_renamed_and_removed():
         assert [p.name for p in backend.peers] == ["far"]
 
 
-async def test_the_last_of_thirty_two_can_be_reached():
+async def test_the_last_of_thirty_two_can_be_reached() -> None:
     backend = synth.fresh()
     backend.peers = tuple(PeerView(f"p{n}", (f"10.7.0.{n}",), None, None, f"SHA256:{n}") for n in range(32))
     app = LadderApp(backend)
@@ -103,7 +103,7 @@ async def test_a_script_answers_for_the_console(own_state: Path, unused_tcp_port
     assert await handoff.ask("123 456") is None
 
 
-async def test_two_that_call_each_other_see_the_code():
+async def test_two_that_call_each_other_see_the_code() -> None:
     """The other end's call came first: an Enter that was meant for the list must not hide its code."""
     code = say.CodeReady("520 938", ("owl", "apron", "goose"), "beta", "10.98.0.2", "SHA256:abc", False)
     shown = state_after(PairingState(PairStage.LISTENING), code)

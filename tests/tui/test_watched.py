@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,13 +31,13 @@ LINKLADDER = [sys.executable, "-m", "linkladder"]
 
 
 @pytest.fixture
-def backend(monkeypatch):
+def backend(monkeypatch: pytest.MonkeyPatch) -> LiveBackend:
     made = LiveBackend("the screen on ttyv0")
     monkeypatch.setattr(made, "findings", tuple)
     return made
 
 
-async def test_a_run_begun_in_a_shell_is_watched_and_ended_on_the_console(backend, tmp_path):
+async def test_a_run_begun_in_a_shell_is_watched_and_ended_on_the_console(backend: LiveBackend, tmp_path: Path) -> None:
     file = tmp_path / "brief.toml"
     file.write_text(PLAN)
     shell = subprocess.Popen(
@@ -63,7 +64,7 @@ async def test_a_run_begun_in_a_shell_is_watched_and_ended_on_the_console(backen
     assert run.state is RunState.INCOMPLETE and run.id in said
 
 
-async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend):
+async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend: LiveBackend) -> None:
     session = await backend.start(plans.with_link(plans.read_plan(PLAN), plans.Link()))
     shell = subprocess.Popen([*LINKLADDER, "watch"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     refused = subprocess.run([*LINKLADDER, "run"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
@@ -87,12 +88,12 @@ async def test_a_run_begun_on_the_console_is_followed_in_a_shell(backend):
     assert shell.returncode == 3
 
 
-def test_where_nothing_goes_on_there_is_nothing_to_watch():
+def test_where_nothing_goes_on_there_is_nothing_to_watch() -> None:
     done = subprocess.run([*LINKLADDER, "watch"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 3 and "no run is going on" in done.stderr
 
 
-async def test_who_holds_the_controls_in_the_shell_is_told_on_the_console(backend):
+async def test_who_holds_the_controls_in_the_shell_is_told_on_the_console(backend: LiveBackend) -> None:
     """The person at the shell answers there; the console only watches until its own person takes over."""
     from linkladder.run.steering import seated
 

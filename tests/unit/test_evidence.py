@@ -8,19 +8,27 @@ import trials
 from linkladder import host, plan
 from linkladder.engine.paths import moved
 from linkladder.engine.placement import Survey, evidence, survey
-from linkladder.model import Command, Contract, End, Path, Rtt, Rung, RungName
+from linkladder.model import Command, Contract, End, Evidence, Path, Rtt, Rung, RungName
 from linkladder.plan import Link
 
 HERE = Path("10.0.0.1", "10.0.0.2", "beta")
 
 
-def found(monkeypatch, name, seen, subnet=True, direct=True, earlier=None, expected=None):
+def found(
+    monkeypatch: pytest.MonkeyPatch,
+    name: RungName,
+    seen: Survey,
+    subnet: bool = True,
+    direct: bool = True,
+    earlier: dict[RungName, float] | None = None,
+    expected: float | None = None,
+) -> Evidence:
     monkeypatch.setattr(host, "same_subnet", lambda *_: subnet)
     monkeypatch.setattr(host, "arp_direct", lambda *_: direct)
     return evidence(Rung(name), HERE, seen, earlier or {}, Contract(expected_rtt_ms=expected), "Move it", "done")
 
 
-def test_a_machine_near_by_is_believed_and_one_behind_a_router_is_not(monkeypatch):
+def test_a_machine_near_by_is_believed_and_one_behind_a_router_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     good = found(monkeypatch, RungName.SAME_VLAN, Survey(0.2, 0), earlier={RungName.SAME_HOST: 0.05})
     assert not good.contradicts and good.against == ()
     assert (good.asked, good.word) == ("Move it", "done")
@@ -43,7 +51,14 @@ def test_a_machine_near_by_is_believed_and_one_behind_a_router_is_not(monkeypatc
         (RungName.SAME_VLAN, None, {RungName.SAME_HOST: 0.1}, None, False),
     ],
 )
-def test_the_round_trip_speaks_too(monkeypatch, name, rtt, earlier, expected, contradicts):
+def test_the_round_trip_speaks_too(
+    monkeypatch: pytest.MonkeyPatch,
+    name: RungName,
+    rtt: float | None,
+    earlier: dict[RungName, float],
+    expected: float | None,
+    contradicts: bool,
+) -> None:
     seen = found(monkeypatch, name, Survey(rtt, 0), earlier=earlier, expected=expected)
     assert seen.contradicts is contradicts, seen
 
@@ -57,12 +72,12 @@ def test_the_round_trip_speaks_too(monkeypatch, name, rtt, earlier, expected, co
         ("nothing", None),
     ],
 )
-def test_routers_are_counted_by_the_ttl_that_is_left(line, hops):
+def test_routers_are_counted_by_the_ttl_that_is_left(line: str, hops: int | None) -> None:
     ping = Command(End.NEAR, "client", ("ping",), 0, f"PING\n{line}\n")
     assert survey(trials.trial("s", 0, True, commands=(ping,), rtt=Rtt(1, 1, 0.2))) == Survey(0.2, hops)
 
 
-def test_every_rung_that_shares_its_addresses_asks_for_a_move():
+def test_every_rung_that_shares_its_addresses_asks_for_a_move() -> None:
     shared = Path("10.0.0.1", "10.0.0.2", "beta")
     own = Path("10.1.0.1", "10.1.0.2", "beta")
     link = Link(Contract(), {RungName.SAME_HOST: (shared,), RungName.SAME_VLAN: (own,), RungName.DC_LINK: (shared,)})

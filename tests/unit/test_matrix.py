@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import trials
 from linkladder.app.widgets.matrix import matrix, spread
 from linkladder.model import (
@@ -16,7 +18,15 @@ from linkladder.model import (
 )
 
 
-def measured(streams, window, way, low, high=None, ok=True, **more):
+def measured(
+    streams: int,
+    window: int | None,
+    way: Direction,
+    low: float,
+    high: float | None = None,
+    ok: bool = True,
+    **more: Any,
+) -> ExperimentResult:
     cpu = {"near": CpuUse(100.0, 100.0, 4.0), "far": CpuUse(99.6, 100.0, 4.0)}
     trial = trials.trial("t", 0, ok, cpu=cpu, reason="" if ok else "refused")
     p = Experiment(f"{streams}-{window}-{way}", streams=streams, window=window, direction=way, **more)
@@ -24,7 +34,7 @@ def measured(streams, window, way, low, high=None, ok=True, **more):
     return ExperimentResult(p, (trial,), *(figures if ok else (None, None, None)))
 
 
-def test_both_directions_stand_side_by_side():
+def test_both_directions_stand_side_by_side() -> None:
     results = [
         measured(1, None, Direction.FORWARD, 8.91e9, 9.41e9),
         measured(1, None, Direction.REVERSE, 7e9),
@@ -46,11 +56,11 @@ def test_both_directions_stand_side_by_side():
     assert "of ceiling" in roomy and max(map(len, roomy.splitlines())) <= 118
 
 
-def test_a_range_over_two_units_names_both():
+def test_a_range_over_two_units_names_both() -> None:
     assert spread(measured(1, None, Direction.FORWARD, 900e6, 1.1e9)) == "900 Mb/s-1.10 Gb/s"
 
 
-def test_the_best_setting_is_one_of_tcp_even_where_udp_is_faster():
+def test_the_best_setting_is_one_of_tcp_even_where_udp_is_faster() -> None:
     """UDP carries what it is paced at: more of it says nothing of streams and windows."""
     results = [
         measured(1, None, Direction.FORWARD, 4.1e9),
@@ -65,20 +75,20 @@ def test_the_best_setting_is_one_of_tcp_even_where_udp_is_faster():
     assert legend.startswith("* best setting of TCP")
 
 
-def test_a_rung_of_udp_alone_has_no_best_setting():
+def test_a_rung_of_udp_alone_has_no_best_setting() -> None:
     results = [measured(4, None, Direction.FORWARD, 9.5e9, protocol=Protocol.UDP, udp_rate_bps=9.57e9)]
     head, row, _ = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 77).plain.splitlines()
     assert "near to far" in head and "9.50 Gb/s" in row and "*" not in row
 
 
-def test_the_sum_of_both_ways_makes_the_bars_of_one_no_shorter():
+def test_the_sum_of_both_ways_makes_the_bars_of_one_no_shorter() -> None:
     results = [measured(2, None, way, 9e9) for way in (Direction.FORWARD, Direction.REVERSE)]
     results.append(measured(2, None, Direction.DUPLEX, 18e9))
     lines = matrix(RungResult(RungName.DC_LINK, (Path(),), tuple(results)), None, 77).plain.splitlines()
     assert lines[1].count("███") == 2 and lines[3].count("███") == 1
 
 
-def test_a_setting_with_other_properties_has_a_row_of_its_own():
+def test_a_setting_with_other_properties_has_a_row_of_its_own() -> None:
     results = [
         measured(4, None, Direction.FORWARD, 9.1e9),
         measured(4, None, Direction.FORWARD, 2.2e9, tool="netperf", incompressible=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from dataclasses import replace
 
 import pytest
@@ -23,7 +24,8 @@ from linkladder.plan import Link, load_link, save_link
 
 NIC = Nic("vmx1", "vmxnet3", mtu=1500, up=True, speed_bps=10e9, addresses=("10.0.0.1", "10.1.0.1"))
 HOST = HostFacts("alpha", cores=8, nics=(NIC,), window_limit=14 << 20)
-PATHS = {
+Paths = dict[RungName, tuple[Path, ...]]
+PATHS: Paths = {
     RungName.SAME_HOST: (Path("10.0.0.1", "10.0.0.2", "beta"),),
     RungName.SAME_VLAN: (Path("10.0.0.1", "10.0.0.3", "beta"),),
     RungName.DC_LINK: (Path("10.1.0.1", "10.2.0.2", "beta"),),
@@ -33,25 +35,31 @@ GOOD = {
 }  # fmt: skip
 
 
-def said(contract=None, name="circuit", paths=None, host=HOST, far=None):
+def said(
+    contract: Contract | None = None,
+    name: str = "circuit",
+    paths: Paths | None = None,
+    host: HostFacts = HOST,
+    far: dict[str, HostFacts] | None = None,
+) -> str:
     link = Link(contract or Contract(), PATHS if paths is None else paths)
     made = plan.with_link(plan.builtin(name, host.cores, link.contract), link)
     made = replace(made, rungs=tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote))
     return " ".join(warnings(link, made, host, far))
 
 
-def test_a_plan_that_can_prove_its_contract_is_left_alone():
+def test_a_plan_that_can_prove_its_contract_is_left_alone() -> None:
     assert said() == ""
 
 
-def test_too_few_cores_for_the_rate():
+def test_too_few_cores_for_the_rate() -> None:
     assert "1 vCPU here" in said(host=replace(HOST, cores=1))
     assert "ends in CANNOT JUDGE" in said(Contract(port_bps=100e9), host=replace(HOST, cores=8, nics=()))
     assert said(Contract(rate_bps=1e9), host=replace(HOST, cores=1)) == "", "one core carries 1 Gb/s"
     assert capacity(3) == capacity(2) < capacity(4) < capacity(16)
 
 
-def test_the_far_end_may_be_the_weak_one():
+def test_the_far_end_may_be_the_weak_one() -> None:
     known = {"near": HOST, "beta": replace(HOST, name="b", cores=1), "gamma": replace(HOST, cores=1)}
     text = said(far=known)
     assert text.startswith("1 vCPU at beta: as a hint, so many sent 5.83 Gb/s") and "gamma" not in text
@@ -61,7 +69,7 @@ def test_the_far_end_may_be_the_weak_one():
     assert said(far={"beta": HOST}) == ""
 
 
-def test_a_ceiling_below_the_contract():
+def test_a_ceiling_below_the_contract() -> None:
     text = said(Contract(rate_bps=10e9, layer=Layer.L2))
     assert "the port carries at most 9.41 Gb/s of TCP" in text and "MTU 9000 would allow 9.90 Gb/s" in text
     assert said(Contract(rate_bps=9e9, layer=Layer.L2)) == ""
@@ -78,11 +86,11 @@ def test_a_ceiling_below_the_contract():
         ({r: (Path("10.0.0.1", "10.0.0.2", "beta"),) for r in PATHS}, "asked to move it before each"),
     ],
 )
-def test_paths_that_cannot_be(paths, words):
+def test_paths_that_cannot_be(paths: Paths, words: str) -> None:
     assert words in said(paths=paths)
 
 
-def test_cards_windows_and_repeats():
+def test_cards_windows_and_repeats() -> None:
     assert "vmx1 has MTU 1500, less than the 9000" in said(Contract(mtu=9000))
     assert "vmx1 runs at 1.00 Gb/s" in said(host=replace(HOST, nics=(replace(NIC, speed_bps=1e9),)))
     assert "must be in flight at 200 ms" in said(Contract(expected_rtt_ms=200.0))
@@ -102,13 +110,13 @@ def test_cards_windows_and_repeats():
         ("circuit", "x" * 300, "Circuit: expected a line"),
     ],
 )
-def test_what_is_typed_wrong_is_named_and_never_saved(key, typed, words):
+def test_what_is_typed_wrong_is_named_and_never_saved(key: str, typed: str, words: str) -> None:
     with pytest.raises(UsageError, match="nothing was saved") as error:
         contract_of(GOOD | {key: typed}, Contract())
     assert words in error.value.title
 
 
-def test_what_is_taken_can_be_read_again(tmp_path):
+def test_what_is_taken_can_be_read_again(tmp_path: pathlib.Path) -> None:
     made = contract_of(GOOD, Contract())
     save_link(tmp_path, Link(made, PATHS))
     assert load_link(tmp_path) == Link(made, PATHS)
@@ -116,12 +124,12 @@ def test_what_is_taken_can_be_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("bps", [10e9, 9.95328e9, 1e12, 952.4e6, 1234567.0, 1e3, 2.5e9, 1e9 / 3])
-def test_a_rate_in_a_field_is_read_back_as_it_was(bps):
+def test_a_rate_in_a_field_is_read_back_as_it_was(bps: float) -> None:
     assert units.parse_rate(short_rate(bps)) == pytest.approx(bps, rel=1e-14)
     assert short_rate(10e9) == "10G" and short_rate(None) == ""
 
 
-def test_the_first_contract_is_what_the_interface_could_carry():
+def test_the_first_contract_is_what_the_interface_could_carry() -> None:
     slow = replace(NIC, speed_bps=1e9, mtu=9000)
     assert first_contract(slow) == Contract(port_bps=1e9, mtu=9000)
     assert "those of vmx1" in first_contract_source(slow)
@@ -132,7 +140,7 @@ def test_the_first_contract_is_what_the_interface_could_carry():
     assert "a guess" in first_contract_source(None)
 
 
-def test_the_near_end_of_a_path_is_on_the_interface_that_leads_there():
+def test_the_near_end_of_a_path_is_on_the_interface_that_leads_there() -> None:
     other = replace(NIC, name="vmx2", addresses=("fe80::1", "10.2.0.1", "fd00::1"))
     host = replace(HOST, nics=(NIC, other))
     assert near_address(host, "10.2.0.2") == "10.2.0.1" == near_address(host, "10.2.0.2", "tun0")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,12 +23,12 @@ time.sleep(60)
 
 
 @pytest.fixture(autouse=True)
-def folder(monkeypatch, tmp_path):
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
     return tmp_path
 
 
-def test_the_second_is_told_who_holds_it_and_a_look_costs_nobody_anything():
+def test_the_second_is_told_who_holds_it_and_a_look_costs_nobody_anything() -> None:
     first, second = Reservation(), Reservation()
     assert holder() == ""
     assert first.take("alpha, run 1") is None
@@ -39,7 +40,7 @@ def test_the_second_is_told_who_holds_it_and_a_look_costs_nobody_anything():
     second.release()
 
 
-def test_it_dies_with_its_holder():
+def test_it_dies_with_its_holder() -> None:
     other = subprocess.Popen([sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, text=True)
     assert other.stdout
     try:
@@ -54,7 +55,7 @@ def test_it_dies_with_its_holder():
         other.wait()
 
 
-def test_somebody_who_looks_at_that_moment_does_not_make_it_busy(folder, monkeypatch):
+def test_somebody_who_looks_at_that_moment_does_not_make_it_busy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = Reservation()
     mine.take("x")
     mine.release()

@@ -33,7 +33,9 @@ CARRIED = {
         ((PING,), None),
     ],
 )
-def test_two_directions_are_never_added_and_tcp_goes_before_udp(tmp_path: Path, measured, best) -> None:
+def test_two_directions_are_never_added_and_tcp_goes_before_udp(
+    tmp_path: Path, measured: tuple[Experiment, ...], best: float | None
+) -> None:
     store = Store(tmp_path)
     run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=measured),)))
     for asked in measured:
