@@ -74,6 +74,7 @@ def test_busy_names_who_holds_it(world: LabWorld) -> None:
     assert (here.returncode, there.returncode) == (3, 3)
     assert "a run is going on already" in own and "linkladder watch" in own
     assert "busy: alpha, run " in errors
+    assert world.linkladder("runs", site="beta").communicate(timeout=30)[0].count("alpha") == 0, "a run was stored"
     assert first.wait() == 0
 
 

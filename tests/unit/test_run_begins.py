@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from linkladder.agent.targets import Targets
 from linkladder.engine import Engine
 from linkladder.engine.warmup import lengthened
 from linkladder.errors import EnvironmentFault
-from linkladder.model import Direction, Experiment, Plan, Protocol, Rtt, Rung, RungName
+from linkladder.events import Notice
+from linkladder.model import Direction, Experiment, Plan, Protocol, Rtt, Rung, RungName, RunState
+from linkladder.model import Path as Way
 from linkladder.peer import Refused
 from linkladder.store import Store
 
@@ -21,7 +25,17 @@ TCP = Experiment("tcp", repeats=2)
 BACK = Experiment("back", direction=Direction.REVERSE, warmup=8)
 NEAR_BY = Rung(RungName.SAME_HOST, experiments=(TCP,))
 LINK = Rung(RungName.DC_LINK, experiments=(ECHO, TCP, BACK))
+BETA = (Way(peer="beta"),)
 PLAN = Plan("p", rungs=(NEAR_BY, LINK))
+
+
+class Free:
+    """This appliance, with which nobody measures."""
+
+    name, hello = "alpha", None
+
+    async def ask(self, request: Any) -> Any:
+        return None
 
 
 class Busy:
@@ -39,6 +53,67 @@ async def test_where_the_appliance_is_busy_no_run_is_stored(own_state: Path) -> 
         async for _ in Engine(PLAN, store, near, None).run():  # type: ignore[arg-type]
             pass
     assert "beta, run 1 is measuring" in error.value.cause and error.value.hint
+    assert store.runs() == []
+
+
+class BusyFar(Busy):
+    """An appliance at the far end with which somebody else measures."""
+
+    address = "198.51.100.2"
+    closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_where_the_far_end_is_busy_no_run_is_stored(own_state: Path) -> None:
+    store, far = Store(own_state), BusyFar()
+    plan = replace(PLAN, rungs=(Rung(RungName.LOCALHOST, experiments=(TCP,)), replace(LINK, paths=BETA)))
+
+    async def connect(name: str, hello: Any) -> Any:
+        assert name == "beta"
+        return far
+
+    with pytest.raises(EnvironmentFault, match="beta is busy") as error:
+        async for _ in Engine(plan, store, Free(), connect).run():  # type: ignore[arg-type]
+            pass
+    assert "beta, run 1 is measuring" in error.value.cause and error.value.hint
+    assert store.runs() == [] and far.closed
+
+
+async def test_a_stored_run_stays_as_it_was_where_the_far_end_is_busy(own_state: Path) -> None:
+    store = Store(own_state)
+    plan = replace(PLAN, rungs=(replace(LINK, paths=BETA),))
+    run = store.begin(plan, "beta")
+    store.finish(run, RunState.INCOMPLETE, reason="cancelled")
+    before = store.runs()
+
+    async def connect(name: str, hello: Any) -> Any:
+        return BusyFar()
+
+    with pytest.raises(EnvironmentFault, match="beta is busy"):
+        async for _ in Engine(plan, store, Free(), connect, resume=run).run():  # type: ignore[arg-type]
+            pass
+    assert store.runs() == before
+
+
+async def test_a_far_end_that_keeps_one_waiting_can_be_left(own_state: Path) -> None:
+    """A person is told after a second what is waited for, and may end it; there is no run then."""
+    store = Store(own_state)
+    plan = replace(PLAN, rungs=(replace(LINK, paths=BETA),))
+
+    async def connect(name: str, hello: Any) -> Any:
+        await asyncio.sleep(3600)
+
+    engine = Engine(plan, store, Free(), connect)  # type: ignore[arg-type]
+    told = []
+    with pytest.raises(EnvironmentFault, match="ended before it began"):
+        async for event in engine.run():
+            told.append(event)
+            engine.controls.cancel()
+    assert [event.text for event in told if isinstance(event, Notice)] == [
+        "Waiting for beta to say whether it is free ..."
+    ]
     assert store.runs() == []
 
 

@@ -8,6 +8,14 @@ from collections.abc import Callable
 from linkladder.store import CANCELLED
 
 
+class Stop(Exception):
+    """The run ends here; the reason is for people."""
+
+
+class Skipped(Exception):
+    """The operator leaves the rung."""
+
+
 class Controls:
     def __init__(self) -> None:
         self._cancel_trial: Callable[[], object] | None = None
@@ -63,6 +71,13 @@ class Controls:
             return await self._answer
         finally:
             self._answer = None
+
+    def raise_if_asked(self) -> None:
+        """Leave the run or the rung, whichever the operator has asked for."""
+        if self.cancelled:
+            raise Stop(self.why) from None
+        if self.skip_rung:
+            raise Skipped from None
 
     async def may_run(self) -> None:
         await self._running.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -14,7 +14,8 @@ from linkladder import plan as plans
 from linkladder import wire
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
-from linkladder.engine.controls import Controls
+from linkladder.engine.controls import Controls, Skipped, Stop
+from linkladder.engine.far_ends import RETRIES, Connect, FarEnds
 from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
 from linkladder.engine.left_out import left_out
 from linkladder.engine.paths import PathUnknown, moved, resolve
@@ -24,7 +25,7 @@ from linkladder.engine.resumption import admitted, keep_host, take_up
 from linkladder.engine.route import routes
 from linkladder.engine.trial import Trial
 from linkladder.engine.warmup import lengthened
-from linkladder.errors import LinkladderError, in_a_line
+from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import (
     End,
     Evidence,
@@ -38,20 +39,10 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
+from linkladder.peer import EndPoint, PeerLost, Refused
 from linkladder.store import Store, StoreFault
 
 Paths = tuple[Path, ...]
-Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
-RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
-
-
-class Stop(Exception):
-    """The run ends here; the reason is for people."""
-
-
-class Skipped(Exception):
-    """The operator leaves the rung."""
 
 
 class Engine:
@@ -71,12 +62,8 @@ class Engine:
         self.run_id = resume or ""
         self._resumed = resume is not None
         self._operator = operator
-        self._retries = retries
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
-        self._far: dict[str, FarEnd] = {}
-        self._facts: dict[str, HostFacts] = {}  # as they last told
-        self._known: set[str] = set()  # peers that answered in this run
-        self._lost: set[str] = set()  # those of them that do not answer now
+        self._far = FarEnds(near, connect, self.controls, self._emit, self._keep_host, retries)
         self._ports = ports()
         self._index = 0
         self._failed = 0
@@ -104,15 +91,16 @@ class Engine:
         trials = plans.trials(self.plan)
         self.store.check_space(trials)
         self.run_id = self.run_id or self.store.new_id()
-        await admitted(self.near, self.run_id)
-        if self._resumed:
-            take_up(self.store, self.run_id, self.plan)
-        else:
-            self.store.begin(self.plan, next((peer for r in self.plan.rungs for peer in r.peers), ""), self.run_id)
+        try:
+            await self._begin()
+        except BaseException:
+            await self._close()
+            raise
         self._emit(ev.RunStarted(self.run_id, self.plan, plans.seconds(self.plan), trials, *self._before(self.plan)))
         state, reason = RunState.COMPLETE, ""
         try:
-            keep_host(self.store, self.run_id, "near", await self.near.ask(wire.Facts()))
+            self._keep_host("near", await self.near.ask(wire.Facts()))
+            self._far.keep_facts()
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
         except (Stop, Refused, PeerLost, LinkladderError) as error:
@@ -122,6 +110,29 @@ class Engine:
         finally:
             await self._close()
         self._finish(state, reason)
+
+    async def _begin(self) -> None:
+        """All ends are ours before anything is stored."""
+        await admitted(self.near, self.run_id)
+        await self._have_peers()
+        if self._resumed:
+            take_up(self.store, self.run_id, self.plan)
+        else:
+            self.store.begin(self.plan, next((peer for r in self.plan.rungs for peer in r.peers), ""), self.run_id)
+
+    async def _have_peers(self) -> None:
+        """Those of the rungs still to be measured; the operator may end the wait for them."""
+        peers = dict.fromkeys(peer for rung in self.plan.rungs if not self._over(rung) for peer in rung.peers)
+        work = asyncio.create_task(self._far.reserve(peers, self.run_id))
+        self.controls.guard(work.cancel)
+        try:
+            await work
+        except (Stop, asyncio.CancelledError):
+            if not self.controls.cancelled:
+                raise
+            raise EnvironmentFault("the run was ended before it began", self.controls.why) from None
+        finally:
+            self.controls.guard(None)
 
     def _finish(self, state: RunState, reason: str) -> None:
         totals: dict[str, float] = {}
@@ -133,10 +144,7 @@ class Engine:
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
 
     async def _close(self) -> None:
-        for far in self._far.values():
-            with contextlib.suppress(Exception):
-                await far.close()
-        self._far.clear()
+        await self._far.close()
         with contextlib.suppress(Refused):
             await self.near.ask(wire.Cancel())
             await self.near.ask(wire.Release())
@@ -203,19 +211,12 @@ class Engine:
         """Wait for the operator; what was answered and when."""
         self._emit(ev.WaitingForOperator(rung.name, words))
         if not await self.controls.operator():
-            self._stop_if_asked()
+            self.controls.raise_if_asked()
         for peer in rung.peers:
-            await self._drop(peer)
+            await self._far.drop(peer)
         self._keep_notes()
         now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         return f"{before}, and again at {now} after the facts had been shown" if before else f"done, at {now}"
-
-    def _stop_if_asked(self) -> None:
-        """Leave the run or the rung, whichever the operator has asked for."""
-        if self.controls.cancelled:
-            raise Stop(self.controls.why) from None
-        if self.controls.skip_rung:
-            raise Skipped from None
 
     async def _look(self, rung: Rung, asked: str, word: str) -> tuple[Paths, Evidence]:
         """Reach the far ends, and check what can be checked of where they stand."""
@@ -223,7 +224,7 @@ class Engine:
         found: list[Evidence] = []
         for named in rung.paths:
             while len(found) == len(paths):
-                far = await self._reach(named.peer)
+                far = await self._far.reach(named.peer)
                 path = resolve(named, self.near.hello, far.hello)
                 over = routes([(path, far)], self.near)
                 seen = await self._attempt(Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None))
@@ -243,7 +244,7 @@ class Engine:
         last: tuple[Experiment, int] | None = None
         while todo or self.controls.again:
             await self._pause(rung)
-            self._stop_if_asked()  # what was asked while no trial ran that it could have ended
+            self.controls.raise_if_asked()  # what was asked while no trial ran that it could have ended
             again = self.controls.again and last is not None
             self.controls.again = False
             if again and last:
@@ -263,7 +264,9 @@ class Engine:
             return {}
         near, each = await self.near.ask(wire.Facts()), []
         for path in paths:
-            far = near if rung.name == RungName.LOCALHOST else await (await self._reach(path.peer)).ask(wire.Facts())
+            far = (
+                near if rung.name == RungName.LOCALHOST else await (await self._far.reach(path.peer)).ask(wire.Facts())
+            )
             each.append(left_out(rung.experiments, path, {End.NEAR: near, End.FAR: far}))
         found = {name: why for name, why in each[0].items() if all(name in one for one in each)}
         for name, why in found.items():
@@ -286,10 +289,11 @@ class Engine:
         lost: tuple[Interruption, ...] = ()
         while len(lost) < TRIES:
             local = rung.name == RungName.LOCALHOST
-            over = routes([(path, self.near if local else await self._reach(path.peer)) for path in paths], self.near)
+            over = routes(
+                [(path, self.near if local else await self._far.reach(path.peer)) for path in paths], self.near
+            )
             drawn = ports_for(self._ports, exp, len(over))
-            channels = tuple(far.address for far in self._far.values())
-            trial = Trial(over, exp, repeat, drawn, self._emit, channels)
+            trial = Trial(over, exp, repeat, drawn, self._emit, tuple(self._far.addresses.values()))
             commands = commands_of(exp, over, drawn, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
             came = await self._attempt(trial)
@@ -308,10 +312,10 @@ class Engine:
             return await work
         except PeerLost as error:
             came = watch.broke(error)
-            await self._peer_went(error)
+            await self._far.went(error)
             return came
         except asyncio.CancelledError:
-            self._stop_if_asked()
+            self.controls.raise_if_asked()
             work.cancel()
             with contextlib.suppress(asyncio.CancelledError, PeerLost):
                 await work
@@ -320,8 +324,8 @@ class Engine:
             self.controls.guard(None)
 
     def _shares_a_card(self, path: Path) -> bool:
-        far = self._far.get(path.peer)
-        return far is not None and shares_a_card(path, far.address, self._facts.get(path.peer))
+        control = self._far.addresses.get(path.peer)
+        return control is not None and shares_a_card(path, control, self._far.facts.get(path.peer))
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = replace(result, id=f"{rung.name}-{result.id}")
@@ -334,67 +338,9 @@ class Engine:
                 self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
 
+    def _keep_host(self, name: str, facts: HostFacts) -> None:
+        keep_host(self.store, self.run_id, name, facts)
+
     def _keep_notes(self) -> None:
         while self.controls.notes:
             self.store.note(self.run_id, self.controls.notes.pop(0))
-
-    # --- the far end
-
-    async def _reach(self, peer: str) -> FarEnd:
-        """The connected far end, waited for with growing pauses when it is lost."""
-        if peer in self._far:
-            return self._far[peer]
-        for pause in (*self._retries, 0.0):
-            try:
-                far = await self._connect(peer, self.near.hello)
-                if not await self._reserved(far, last=pause == 0.0):
-                    await self._nap(pause)
-                    continue
-                facts = await far.ask(wire.Facts())
-            except (PeerLost, LinkladderError) as error:
-                permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
-                if pause == 0.0 or permanent or peer not in self._known:  # one that answered is lost, not wrong
-                    self._emit(ev.PeerLost(peer, in_a_line(error), 0.0))
-                    raise Stop(f"{peer} cannot be reached: {in_a_line(error)}") from error
-                self._lost.add(peer)
-                self._emit(ev.PeerLost(peer, in_a_line(error), pause))
-                await self._nap(pause)
-                continue
-            if peer in self._lost:
-                self._lost.discard(peer)
-                self._emit(ev.PeerBack(peer))
-            self._far[peer] = far
-            self._facts[peer] = facts
-            self._known.add(peer)
-            keep_host(self.store, self.run_id, peer, facts)
-            return far
-        raise AssertionError("the last pause is 0")
-
-    async def _reserved(self, far: FarEnd, last: bool) -> bool:
-        """Is it ours?  Not yet while the agent of this run's connection before has not quite gone."""
-        try:
-            await far.ask(wire.Reserve(f"{self.near.name}, run {self.run_id}"))
-        except Refused as error:
-            await far.close()
-            if last or self.run_id not in str(error):
-                raise
-            return False
-        return True
-
-    async def _nap(self, seconds: float) -> None:
-        for _ in range(max(1, int(seconds * 10))):
-            self._stop_if_asked()
-            await asyncio.sleep(0.1)
-
-    async def _peer_went(self, error: PeerLost) -> None:
-        """Whoever went did so in the middle of something, which is done again once it is back."""
-        for peer in [peer for peer, far in self._far.items() if far.lost]:
-            self._lost.add(peer)
-            await self._drop(peer)
-        self._emit(ev.Notice(f"{str(error).rstrip('.')}; the trial will be done again"))
-
-    async def _drop(self, peer: str) -> None:
-        far = self._far.pop(peer, None)
-        if far:
-            with contextlib.suppress(Exception):
-                await far.close()
