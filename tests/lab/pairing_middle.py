@@ -82,10 +82,12 @@ class Between:
             far_writer.close()
         far_writer.write(theirs.take(first))
         talks = [(mine, reader, writer), (theirs, far_reader, far_writer)]
-        while open_ones := [t for t in talks if t[0].code is None]:
+        while open_ones := [t for t in talks if t[0].codes is None]:
             await self._one_line(*random.choice(open_ones))
-        assert mine.code and theirs.code
-        print("codes", mine.code.digits.replace(" ", ""), theirs.code.digits.replace(" ", ""), flush=True)
+        assert mine.codes and theirs.codes
+        # What alpha shows and what beta's person must find there; then the same the other way.
+        pairs = (mine.codes.due, theirs.codes.shown), (mine.codes.shown, theirs.codes.due)
+        print("codes", *(code.digits.replace(" ", "") for pair in pairs for code in pair), flush=True)
         await far_reader.read()
         far_writer.close()
 

@@ -220,6 +220,7 @@ class Talk:
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
         )
         self.lines: list[str] = []
+        self.due = ""  # what the other console shows
         self._queue: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -256,6 +257,9 @@ class Talk:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
+    def confirm(self) -> None:
+        self.say(self.due)
+
     def wait(self, seconds: float = 25.0) -> int:
         return self.process.wait(seconds)
 
@@ -264,18 +268,18 @@ class Talk:
         self.process.wait()
 
 
-def ready(one: Talk, other: Talk) -> str:
-    """The digits that both consoles show."""
-    code = one.code()
-    assert code == other.code()
-    return code[:7]
+def ready(one: Talk, other: Talk) -> None:
+    """Both consoles show their codes, and each person has looked at the other one."""
+    shown = one.code(), other.code()
+    assert shown[0] != shown[1]
+    one.due, other.due = shown[1][:7], shown[0][:7]
 
 
 def agree(one: Talk, other: Talk) -> None:
-    """Both people say yes to the same code."""
+    """Both people type what the other console shows."""
     ready(one, other)
     for talk in (one, other):
-        talk.say("yes")
+        talk.confirm()
     for talk in (one, other):
         talk.until("paired with")
         assert talk.wait() == 0

@@ -16,6 +16,7 @@ import pytest
 from pairing_world import ROUTED, ROUTED6, SEGMENT, SITES, World, agree, opened, ready
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(170)]
+CONFIRMED = "that is the code"
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,7 @@ def test_refused_at_one_end_and_agreed_at_the_second_try(world: World) -> None:
     beta, alpha = opened(world, "beta", "--open"), opened(world, "alpha")
     alpha.say(ROUTED["beta"])
     ready(alpha, beta)
-    alpha.say("yes")
+    alpha.confirm()
     beta.say("no")
     alpha.until("refused by beta; attempts left: 2")
     beta.until("refused here")
@@ -121,7 +122,7 @@ def test_nobody_confirms_in_time(world: World) -> None:
     beta = opened(world, "beta", "--open", "--minutes", "0.05")
     alpha = world.pair("alpha", ROUTED["beta"])
     ready(alpha, beta)
-    alpha.say("yes")
+    alpha.confirm()
     alpha.until("closed its pairing window")
     assert alpha.wait() == 1 and beta.wait() == 1
     assert world.peers("alpha") == [] == world.peers("beta")
@@ -131,13 +132,13 @@ def test_a_script_confirms_only_the_code_it_was_told(world: World) -> None:
     beta, alpha = opened(world, "beta", "--open"), opened(world, "alpha")
     for wrong in (True, False):
         alpha.say(ROUTED["beta"])
-        shown = ready(alpha, beta)
-        typed = ("000 000" if shown != "000 000" else "111 111") if wrong else shown
+        ready(alpha, beta)
+        typed = ("000 000" if beta.due != "000 000" else "111 111") if wrong else beta.due
         done = world.linkladder("beta", "pair", "--yes-code", typed)
         assert done.returncode == wrong, done
         if wrong:
             alpha.until("refused by beta")
-    alpha.say(shown)  # a person may type the code as well
+    alpha.confirm()
     assert alpha.wait() == 0 and beta.wait() == 0
 
 
@@ -167,7 +168,7 @@ def test_two_of_the_same_name_are_told_apart(world: World) -> None:
     other = opened(world, "third", "--open", name="beta")
     alpha = world.pair("alpha", ROUTED["third"])
     ready(alpha, other)
-    alpha.say("yes"), other.say("yes")
+    alpha.confirm(), other.confirm()
     assert "it is called beta-2 here" in alpha.until("has its name already")
     assert alpha.wait() == 0 and other.wait() == 0
     shown = {line.split()[0]: line for line in world.linkladder("alpha", "peers").stdout.splitlines()}
@@ -226,16 +227,14 @@ def test_each_reason_for_which_an_address_does_not_answer(world: World) -> None:
         world.within("router", "nft", "flush", "ruleset")
 
 
-@pytest.mark.parametrize(
-    ("dies", "mark"), [("alpha", "code: "), ("beta", "confirmed here"), ("alpha", "has confirmed")]
-)
+@pytest.mark.parametrize(("dies", "mark"), [("alpha", "code: "), ("beta", CONFIRMED), ("alpha", "has confirmed")])
 def test_power_lost_with_people_at_the_consoles(world: World, dies: str, mark: str) -> None:
     """Killed with -9; the other window is still open, and the two pair.  Every message in turn: test_pairing_power."""
     talks = {"beta": opened(world, "beta", "--open"), "alpha": opened(world, "alpha")}
     talks["alpha"].say(ROUTED["beta"])
     if mark != "code: ":
         ready(talks["alpha"], talks["beta"])
-        talks[dies if mark == "confirmed here" else "beta"].say("yes")
+        talks[dies if mark == CONFIRMED else "beta"].confirm()
     talks[dies].until(mark)
     talks[dies].die()
     assert world.peers("alpha") == [] == world.peers("beta")
@@ -256,7 +255,7 @@ def test_a_console_that_went_dark_frees_the_other(world: World) -> None:
     ready(alpha, beta)
     world.within("alpha", "ip", "link", "set", "rt0", "down")
     try:
-        beta.say("yes")
+        beta.confirm()
         beta.until("failed", 40)
         alpha.die()
     finally:
@@ -275,11 +274,11 @@ def test_a_pin_at_one_end_gives_nobody_anything(world: World) -> None:
     beta = opened(world, "beta", "--open")
     alpha = world.pair("alpha", ROUTED["beta"])
     ready(alpha, beta)
-    alpha.say("yes")
+    alpha.confirm()
     beta.until("has confirmed")
     pid = alpha.process.pid  # `ip netns exec`, setpriv and env each replace themselves by what they run
     os.kill(pid, signal.SIGSTOP)
-    beta.say("yes")
+    beta.confirm()
     beta.until("did not say that it has stored this")
     assert beta.wait() == 0
     os.kill(pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from linkladder import codec, events, formats, report
-from linkladder.app.backend import Finding, PairingState, PeerView, Setting
+from linkladder.app.backend import Finding, PairingState, PairStage, PeerView, Setting
 from linkladder.app.main import LadderApp
 from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.app.screens.ladder import LadderScreen
@@ -109,9 +109,9 @@ class Alpha(ReplayBackend):
     async def pair_with(self, address: str) -> None:
         self.state = pairing()[1]
 
-    async def confirm(self, yes: bool) -> None:
-        await super().confirm(yes)
-        if yes:
+    async def answer_code(self, typed: str) -> None:
+        await super().answer_code(typed)
+        if self.state.stage is PairStage.PAIRED:
             self.state, self.peers = pairing()[2], peers()
 
     def export(self, run_id: str, kind: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A pairing code that a person turns away from waits: it is Home's next step until it is answered or runs out."""
+"""A code that is still being read at the other end waits: it is Home's next step until it is answered or runs out."""
 
 from __future__ import annotations
 
@@ -19,33 +19,36 @@ pytestmark = pytest.mark.asyncio
 
 
 @pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> ReplayBackend:
-    monkeypatch.setattr("linkladder.app.screens.pair.READ_FIRST", 0.0)
+def backend() -> ReplayBackend:
     made = synth.fresh()
     made.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
     return made
 
 
-async def left_alone(pilot: Pilot[Any]) -> str:
-    """From Home to a code, and back by Esc."""
+async def left_alone(pilot: Pilot[Any], backend: ReplayBackend) -> str:
+    """From Home to a code, which is answered here, and back by Esc."""
     await until(pilot, "> Open pairing")
     await pilot.press("enter")
     await until(pilot, "heard 2 s ago")
     await pilot.press("enter")
     await until(pilot, "402 917 otter lamp river")
+    backend.state = replace(backend.state, stage=PairStage.CONFIRMED)
+    await until(pilot, "Confirmed here. Waiting for beta to confirm")
     await pilot.press("escape")
-    return await until(pilot, "> Confirm the code")
+    return await until(pilot, "> Go on pairing")
 
 
 async def test_esc_leaves_the_code_to_wait_and_enter_comes_back_to_it(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
-        text = await left_alone(pilot)
+        text = await left_alone(pilot, backend)
         assert "Open pairing" not in text, "there is one window"
         await pilot.press("enter")
         await until(pilot, "402 917 otter lamp river")
         await pilot.press("o")  # "open again" does not throw it away either
-        await pilot.press("enter")
+        await until(pilot, "402 917 otter lamp river")
+        backend.peers = (synth.BETA,)
+        backend.state = replace(backend.state, stage=PairStage.PAIRED, message="beta is paired")
         await until(pilot, "beta is paired")
         await pilot.press("escape")
         await until(pilot, "> Describe the link")
@@ -55,12 +58,7 @@ async def test_esc_leaves_the_code_to_wait_and_enter_comes_back_to_it(backend: R
 async def test_a_code_confirmed_here_waits_for_the_other_end(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
-        await left_alone(pilot)
-        backend.state = replace(backend.state, stage=PairStage.CONFIRMED)
-        await pilot.press("enter")
-        await until(pilot, "Confirmed here. Waiting for beta to confirm")
-        await pilot.press("escape")
-        await until(pilot, "> Confirm the code")
+        await left_alone(pilot, backend)
         backend.peers = (synth.BETA,)
         backend.state = replace(backend.state, stage=PairStage.PAIRED, message="beta is paired")
         await until(pilot, "beta is paired")
@@ -71,7 +69,7 @@ async def test_a_code_confirmed_here_waits_for_the_other_end(backend: ReplayBack
 async def test_one_that_runs_out_is_told_and_home_offers_pairing_again(backend: ReplayBackend) -> None:
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25), notifications=True) as pilot:
-        await left_alone(pilot)
+        await left_alone(pilot, backend)
         backend.state = replace(
             backend.state, stage=PairStage.FAILED, message="the other end gave up. Nothing was kept"
         )

@@ -1,4 +1,6 @@
-"""A newcomer who only ever presses Enter, and never looks, gets from boot to a first verdict.
+"""A newcomer who only ever presses Enter, and never looks, gets from boot to a code, and from there to a first verdict.
+
+The code alone Enter does not get past: who sits in between would wish for nothing better.
 
 The site has put a plan of its own beside the built-in ones, and into link.toml that it is the first to offer and what
 was bought, so that this takes seconds and has one right answer on any machine; with LINKLADDER_FULL=1 nothing is
@@ -16,11 +18,12 @@ from pathlib import Path
 import pytest
 
 from console import Console
-from journey import LINKLADDER, REAL_CONSOLES
+from journey import LINKLADDER, REAL_CONSOLES, code
 from world import SITES, Lab, Link
 
 pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(900)]
 FULL = bool(os.environ.get("LINKLADDER_FULL"))
+ASKED = "What does the other screen show?"
 EVERY = 1.3  # seconds between two Enters
 BRIEF = """
 name = "brief"
@@ -78,7 +81,11 @@ def press_until(consoles: tuple[Console, ...], done: Callable[[str], bool]) -> N
     raise AssertionError(f"Enter alone came only to:\n{screens}")
 
 
-def test_enter_alone_leads_from_boot_to_a_verdict(
+def asks(console: Console) -> bool:
+    return ASKED in " ".join(console.screen().split())
+
+
+def test_enter_alone_leads_from_boot_to_a_code_and_from_there_to_a_verdict(
     unpaired: Lab, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     began = time.monotonic()
@@ -87,6 +94,14 @@ def test_enter_alone_leads_from_boot_to_a_verdict(
     alpha, beta = (Console(unpaired.command(site, LINKLADDER), keep=keep, name=site) for site in SITES)
     try:
         paired = unpaired.state("beta") / "peers.json"
+        press_until((alpha, beta), lambda _: asks(alpha) and asks(beta))
+        for one in (alpha, beta, alpha, beta):
+            one.keys("Enter")
+            time.sleep(EVERY)
+        assert asks(alpha) and asks(beta) and not paired.exists(), "nobody has read anything yet"
+        shown = code(alpha, ASKED), code(beta, ASKED)
+        alpha.keys(*shown[1])
+        beta.keys(*shown[0])
         press_until((alpha, beta), lambda _: paired.exists())  # "one of the two screens is enough", say both
         press_until((alpha,), lambda text: "From same-vlan to dc-link" in text)
         alpha.until("[run]")  # which keeps it
@@ -95,7 +110,7 @@ def test_enter_alone_leads_from_boot_to_a_verdict(
         judged = json.loads(unpaired.linkladder("alpha", "judge", "last", "--json").stdout)
         record_property(
             "figure",
-            f"from two unpaired consoles to {run['verdict']} of plan {run['plan']} by Enter alone: {took:.0f} s",
+            f"from two unpaired consoles to {run['verdict']} of {run['plan']} by Enter and two codes: {took:.0f} s",
         )
         assert run["state"] == "complete" and run["verdict"] == words(judged["judgement"]), run
         document = json.loads(unpaired.linkladder("alpha", "show", "last", "--json").stdout)

@@ -18,6 +18,7 @@ import pytest
 
 import synth
 from grid import CODE_PAGE, SEVEN_BITS, TRUECOLOUR, VT_FONT, Grid
+from linkladder.app.replay_backend import THEIRS
 from terminals import Terminal
 
 PROGRAM = f"""
@@ -55,9 +56,9 @@ sys.exit(main(sys.argv[3:]))
 ENTER, ESC, UP, DOWN, RIGHT, LEFT, END = "\r", "\x1b", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[F"
 # Keys, then words that must come to stand on the screen, or after ~ go from it.
 FLOWS: dict[str, list[tuple[str, str]]] = {
-    "pair by comparing the code": [
+    "pair by the other's code": [
         ("", "> Open pairing"), (ENTER, "heard 2 s ago"), (ENTER, "402 917 otter lamp river"), ("wait", "402 917"),
-        (ENTER, "beta is paired"),
+        (ENTER, "402 917"), (THEIRS + ENTER, "beta is paired"),
     ],
     "describe the link": [(ENTER, "[ Climb the ladder ]"), ("", "9.41")],
     "be told of a fault and go on": [(ENTER, "The disk is full"), ("", "delete old runs"), (ENTER, "~delete old runs")],
@@ -91,7 +92,7 @@ FLOWS: dict[str, list[tuple[str, str]]] = {
         (LEFT + ENTER, "ended early"), (ESC, "Next step"),
     ],
 }  # fmt: skip
-SOME = ("pair by comparing the code", "describe the link", "be told of a fault and go on",
+SOME = ("pair by the other's code", "describe the link", "be told of a fault and go on",
         "climb, move, and see the commands", "read the results")  # fmt: skip
 LAUNCHER = Path(__file__).parents[2] / "overlay/usr/local/libexec/linkladder-console"
 

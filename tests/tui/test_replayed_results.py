@@ -13,6 +13,7 @@ import recordings
 from helpers import SIZES, seen, until
 from linkladder import codec, judge, phrases, units
 from linkladder.app.main import LadderApp
+from linkladder.app.replay_backend import THEIRS
 from linkladder.app.screens.export import ExportScreen
 from linkladder.app.screens.pair import PairScreen
 from linkladder.app.screens.results import ResultsScreen
@@ -59,10 +60,7 @@ async def test_home_after_the_run_has_its_verdicts_and_rates(size: tuple[int, in
 
 
 @both_sizes
-async def test_the_code_on_the_pair_screen_is_the_one_that_was_compared(
-    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("linkladder.app.screens.pair.READ_FIRST", 0.0)
+async def test_the_code_on_the_pair_screen_is_the_one_that_was_compared(size: tuple[int, int]) -> None:
     heard, compared, paired = recordings.pairing()
     app = LadderApp(recordings.fresh())
     async with app.run_test(size=size) as pilot:
@@ -71,8 +69,8 @@ async def test_the_code_on_the_pair_screen_is_the_one_that_was_compared(
         await pilot.press("enter")
         text = await until(pilot, f"{compared.code[:3]} {compared.code[-3:]} {' '.join(compared.words)}")
         assert "██" in text, "in large figures"
-        assert text.rstrip().endswith("Help"), "the footer is whole"
-        await pilot.press("enter")
+        assert text.rstrip().endswith("F4  Trusted"), "the footer is whole"
+        await pilot.press(*THEIRS, "enter")
         await until(pilot, paired.message)
 
 

@@ -11,6 +11,7 @@ import synth
 from helpers import SIZES, seen, until
 from linkladder.app.backend import Heard, PairStage
 from linkladder.app.main import LadderApp
+from linkladder.app.replay_backend import THEIRS
 from linkladder.app.screens.home import HomeScreen
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.results import ResultsScreen
@@ -20,14 +21,16 @@ from linkladder.model import RunState
 from linkladder.plan import Link
 
 pytestmark = pytest.mark.asyncio
+READ_FIRST = "linkladder.app.screens.ladder.READ_FIRST"
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_from_nothing_to_a_verdict_by_enter_alone(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pairing, link, ladder, moves and results: no key but Enter, and none that comes before it can have been read."""
-    read = [f"linkladder.app.screens.{place}.READ_FIRST" for place in ("pair", "ladder")]
-    for name in read:
-        monkeypatch.setattr(name, 1e9)
+    """Link, ladder, moves and results: no key but Enter, and none that comes before it can have been read.
+
+    Pairing alone wants more: what the other screen shows.
+    """
+    monkeypatch.setattr(READ_FIRST, 1e9)
     backend = synth.fresh()
     backend.nearby = (Heard("beta", "10.7.0.2", "vmx0", 2.0, 0.21),)
     backend.speed = 400.0
@@ -40,10 +43,10 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size: tuple[int, int], m
         await pilot.press("enter")
         text = await until(pilot, "402 917 otter lamp river")
         assert "██" in text
-        await pilot.press("enter")
-        assert backend.peers == (), "too soon to have been read"
-        monkeypatch.setattr(read[0], 0.0)
-        await pilot.press("enter")
+        for _ in range(3):
+            await pilot.press("enter")
+        assert backend.peers == () and backend.state.stage is PairStage.COMPARE, "Enter says nothing of the code"
+        await pilot.press(*THEIRS, "enter")
         await until(pilot, "beta is paired")
         await pilot.press("enter")
         text = await until(pilot, "[ Climb the ladder ]")
@@ -53,7 +56,7 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size: tuple[int, int], m
         await until(pilot, "Move beta to another host")
         await pilot.press("enter")
         assert backend.running.said == [], "too soon to have been read"
-        monkeypatch.setattr(read[1], 0.0)
+        monkeypatch.setattr(READ_FIRST, 0.0)
         backend.stored = {synth.RUN: (synth.summary(), synth.the_document())}
         await pilot.press("enter")
         await until(pilot, "Move beta to the other data centre")
@@ -112,7 +115,8 @@ async def test_link_says_what_is_wrong_and_saves_what_is_right() -> None:
         assert backend.described.path("dc-link").remote == "10.7.0.2"
 
 
-async def test_pairing_refused_and_again() -> None:
+@pytest.mark.parametrize("keys", [("escape",), ("0", "0", "0", "0", "0", "0", "enter")], ids=["Esc", "another code"])
+async def test_pairing_refused_and_again(keys: tuple[str, ...]) -> None:
     backend = synth.fresh()
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
@@ -122,7 +126,7 @@ async def test_pairing_refused_and_again() -> None:
         assert "10 min 00 s" in text
         await pilot.press(*"10.7.0.2", "enter")
         await until(pilot, "402 917")
-        await pilot.press("right", "enter")
+        await pilot.press(*keys)
         await until(pilot, "Not paired: refused here")
         assert backend.peers == ()
         await pilot.press("enter")

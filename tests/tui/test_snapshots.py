@@ -63,7 +63,7 @@ def test_pair_code(snap_compare: Compare) -> None:
         await until(pilot, heard.heard[0].address)
         await pilot.press("enter")
         await until(pilot, " ".join(compared.words))
-        await until(pilot, "Do it")
+        await until(pilot, "What does the other screen show?")
         await settled(pilot)
 
     assert snap_compare(LadderApp(recordings.fresh()), terminal_size=CONSOLE, run_before=ready)

@@ -79,6 +79,13 @@ def talk(one: Handshake, other: Handshake) -> list[bytes]:
     return said
 
 
+def mirrored(one: Handshake, other: Handshake) -> bool:
+    """Each shows what is due at the other."""
+    if one.codes is None or other.codes is None:
+        return one.codes is other.codes
+    return (one.codes.shown, one.codes.due) == (other.codes.due, other.codes.shown)
+
+
 def yes(one: Handshake) -> bytes:
     """Its person's, signed."""
     return one.confirm(one.sign())
@@ -121,6 +128,11 @@ class Console:
 
     def saw(self, kind: type[Any]) -> list[Any]:
         return [e for e in self.told if isinstance(e, kind)]
+
+
+async def read_off(one: Console, other: Console) -> None:
+    """One's person types what the other's screen shows."""
+    assert await one.service.answer(other.saw(say.CodeReady)[-1].code)
 
 
 def stored(folder: Path) -> str:

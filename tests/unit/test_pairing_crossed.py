@@ -10,7 +10,7 @@ import pytest
 
 from linkladder.pairing import connection
 from linkladder.pairing import events as say
-from pairing_ends import call, two
+from pairing_ends import call, read_off, two
 
 
 async def test_both_ends_starting_at_once(two_states: dict[str, Path]) -> None:
@@ -18,10 +18,10 @@ async def test_both_ends_starting_at_once(two_states: dict[str, Path]) -> None:
         alpha, beta = await two()
         await call(alpha, beta)
         await call(beta, alpha)
-        shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
-        assert shown[0].code == shown[1].code
-        await alpha.service.confirm()
-        await beta.service.confirm()
+        await alpha.wait(say.CodeReady)
+        await beta.wait(say.CodeReady)
+        await read_off(alpha, beta)
+        await read_off(beta, alpha)
         await alpha.wait(say.Paired)
         await beta.wait(say.Paired)
         assert not alpha.saw(say.Failed) and not beta.saw(say.Failed)
@@ -51,10 +51,10 @@ async def test_calls_that_cross_on_a_slow_path_make_one_pairing(
         await call(alpha, beta)
         await asyncio.sleep(late)
         await call(beta, alpha)
-        shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
-        assert shown[0].code == shown[1].code
-        await alpha.service.confirm()
-        await beta.service.confirm()
+        await alpha.wait(say.CodeReady)
+        await beta.wait(say.CodeReady)
+        await read_off(alpha, beta)
+        await read_off(beta, alpha)
         for one in (alpha, beta):
             await one.wait(say.WindowClosed)
             await one.call  # type: ignore[attr-defined]
@@ -79,8 +79,8 @@ async def test_a_call_that_comes_as_the_window_shuts_after_a_pairing_gets_no_cod
     await alpha.wait(say.CodeReady)
     await beta.wait(say.CodeReady)
     monkeypatch.setattr(connection.Connection, "close", slow_close)
-    await alpha.service.confirm()
-    await beta.service.confirm()
+    await read_off(alpha, beta)
+    await read_off(beta, alpha)
     await shutting.wait()
     await call(beta, alpha)
     await alpha.wait(say.WindowClosed)

@@ -81,11 +81,12 @@ async def test_scripts_are_told_by_lines_of_json() -> None:
             while caller.step is not Step.CONFIRM:
                 writer.write(caller.take(await reader.readuntil(b"\n")))
             ready = json.loads(await process.stdout.readline())
-            assert caller.code and ready["event"] == "CodeReady" and ready["name"] == "alpha"
-            assert ready["code"] == caller.code.digits and ready["words"] == list(caller.code.words)
+            assert caller.codes and ready["event"] == "CodeReady" and ready["name"] == "alpha"
+            assert ready["code"] == caller.codes.due.digits and ready["words"] == list(caller.codes.due.words)
+            assert caller.codes.shown.digits not in json.dumps(ready), "what has to be read off the other screen"
             writer.write(caller.refuse())
             refused = json.loads(await process.stdout.readline())
-            assert refused == {"event": "Refused", "here": False, "name": "alpha", "left": 2}
+            assert refused == {"event": "Refused", "here": False, "name": "alpha", "left": 2, "other_code": False}
             writer.close()
     finally:
         process.kill()

@@ -29,7 +29,7 @@ HOW: tuple[Dies, ...] = ("sender, and the line is lost", "sender, just after it"
 
 
 def appliance(base: str, name: str, port: int, call: int, told: Connection) -> None:
-    """A console whose person says yes to what it shows and, when a window closes, opens the next one."""
+    """A console whose person types what the other one shows and, when a window closes, opens the next one."""
     os.environ["LINKLADDER_STATE"] = base
 
     async def run() -> None:
@@ -40,7 +40,8 @@ def appliance(base: str, name: str, port: int, call: int, told: Connection) -> N
             calling = asyncio.create_task(_calls(service, call)) if call else None
             async for event in service.events():
                 if isinstance(event, say.CodeReady):
-                    await service.confirm()
+                    assert service._engaged and service._engaged.session.codes  # what the other screen shows
+                    await service.answer(service._engaged.session.codes.due.digits)
                 if isinstance(event, say.Paired):
                     told.send("Paired")
             if calling:

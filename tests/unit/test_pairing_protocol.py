@@ -25,14 +25,15 @@ from linkladder.pairing.messages import (
     encode,
 )
 from linkladder.pairing.protocol import Handshake, Step
-from pairing_ends import Toy, a_key, end, hear, identity, lines, real, talk, yes
+from pairing_ends import Toy, a_key, end, hear, identity, lines, mirrored, real, talk, yes
 
 
-def test_two_ends_see_the_same_code_and_each_other() -> None:
+def test_each_end_shows_what_is_due_at_the_other() -> None:
     one, other = end(Role.INITIATOR, "alpha"), end(Role.RESPONDER, "beta")
     talk(one, other)
-    assert one.code == other.code and one.code is not None
-    assert len(one.code.digits) == 7 and len(one.code.words) == 3
+    assert one.codes and other.codes and mirrored(one, other)
+    assert one.codes.shown != one.codes.due, "what stands on one's own screen answers nothing"
+    assert len(one.codes.shown.digits) == 7 and len(one.codes.shown.words) == 3
     assert one.peer and one.peer.host_key == other.me.host_key and one.peer.name == "beta"
     assert other.peer and other.peer.user_key == one.me.user_key
 
@@ -84,9 +85,10 @@ def test_a_thousand_men_in_the_middle_never_show_equal_codes() -> None:
             queue = dice.choice(queues)  # what he holds back and what he lets pass first is his to choose
             to, origin, line = queue.pop(0)
             queue += [(origin, to, reply) for reply in lines(to.take(line))]
-        assert alpha.code and beta.code
-        equal += alpha.code.digits == beta.code.digits
-        words_equal += alpha.code.words == beta.code.words
+        assert alpha.codes and beta.codes
+        for one, other in ((alpha.codes, beta.codes), (beta.codes, alpha.codes)):
+            equal += one.due.digits == other.shown.digits
+            words_equal += one.due.words == other.shown.words
     assert equal <= 1 and words_equal == 0
 
 
@@ -99,7 +101,7 @@ def agreed_code() -> tuple[Handshake, Handshake]:
 def test_a_relay_cannot_say_yes_for_the_other_end() -> None:
     """He passed everything on unchanged, so the codes agree; but he owns neither key that signs a yes."""
     one, other = agreed_code()
-    assert one.code == other.code
+    assert mirrored(one, other)
     theirs = decode(yes(other))
     assert isinstance(theirs, Confirm)
     for forged in (
@@ -174,7 +176,7 @@ def test_relaying_with_one_field_changed_is_seen() -> None:
         with pytest.raises(ProtocolError) as seen:
             one.take(encode(replace(reveal, **{change: altered})))
         assert seen.value.reason is Reason.OPENING
-        assert one.step is Step.FAILED and one.code is None
+        assert one.step is Step.FAILED and one.codes is None
 
 
 def test_altered_hello_gives_other_codes_or_an_end() -> None:
@@ -185,7 +187,7 @@ def test_altered_hello_gives_other_codes_or_an_end() -> None:
     reveal = other.take(one.take(first))
     other.take(one.take(commit))
     one.take(reveal)
-    assert one.code and other.code and one.code != other.code
+    assert one.codes and other.codes and not mirrored(one, other)
 
 
 def test_ones_own_words_sent_back_are_refused() -> None:
@@ -212,7 +214,7 @@ def test_a_replayed_transcript_is_refused() -> None:
     old_yes = yes(other)
     again, fresh = end(Role.INITIATOR, me=one.me), end(Role.RESPONDER, me=other.me)
     talk(again, fresh)
-    assert again.code != one.code
+    assert again.codes != one.codes
     with pytest.raises(ProtocolError):
         hear(again, old_yes)
     third = end(Role.INITIATOR, me=one.me)
@@ -220,7 +222,7 @@ def test_a_replayed_transcript_is_refused() -> None:
     third.take(other._hello)
     third.take(encode(commit))
     third.take(other._reveal)  # it opens, for it was bound by it; but the code and the confirmation are new
-    assert third.code != one.code
+    assert third.codes != one.codes
     with pytest.raises(ProtocolError):
         hear(third, old_yes)
 

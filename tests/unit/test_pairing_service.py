@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from linkladder.errors import UsageError
 from linkladder.pairing import connection, handoff, messages, secret, service
 from linkladder.pairing import events as say
 from linkladder.pairing.messages import Role
 from linkladder.trust import peers
-from pairing_ends import THIS_END, call, console, end, free_port, real, two, yes
+from pairing_ends import THIS_END, call, console, end, free_port, read_off, real, two, yes
 
 
 def names(folder: Path) -> list[str]:
@@ -26,11 +27,11 @@ async def test_both_confirm_and_both_have_the_other(two_states: dict[str, Path])
     alpha, beta = await two()
     await call(alpha, beta)
     shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
-    assert shown[0].code == shown[1].code and shown[0].words == shown[1].words
-    await alpha.service.confirm()
+    assert shown[0].code != shown[1].code and shown[0].words != shown[1].words
+    assert await alpha.service.answer(shown[1].code)
     await beta.wait(say.PeerConfirmed)
     assert not names(two_states["alpha"]) and not names(two_states["beta"])
-    await beta.service.confirm()
+    assert await beta.service.answer(" ".join(shown[0].words))
     done = await alpha.wait(say.Paired), await beta.wait(say.Paired)
     assert all(d.certain for d in done)
     assert names(two_states["alpha"]) == ["beta"] and names(two_states["beta"]) == ["alpha"]
@@ -44,7 +45,7 @@ async def test_refused_at_one_end_leaves_nothing(two_states: dict[str, Path]) ->
     await call(alpha, beta)
     await alpha.wait(say.CodeReady)
     await beta.wait(say.CodeReady)
-    await alpha.service.confirm()
+    await read_off(alpha, beta)
     await beta.service.refuse()
     assert (await alpha.wait(say.Refused)).here is False and (await beta.wait(say.Refused)).here is True
     assert not names(two_states["alpha"]) and not names(two_states["beta"])
@@ -72,7 +73,7 @@ async def test_an_attacker_who_leaves_after_seeing_the_code_is_counted(two_state
         reader, writer = await asyncio.open_connection("127.0.0.1", beta.service.port)
         one = end(Role.INITIATOR, "eve")
         writer.write(one.start())
-        while one.code is None:
+        while one.codes is None:
             writer.write(one.take(await reader.readline()))
         writer.close()
         await beta.wait(say.Failed, count)
@@ -98,7 +99,8 @@ async def test_time_runs_out(two_states: dict[str, Path]) -> None:
     beta.service._deadline = alpha.service._deadline = asyncio.get_running_loop().time() + 1.0
     await call(alpha, beta)
     await alpha.wait(say.CodeReady)
-    await alpha.service.confirm()
+    await beta.wait(say.CodeReady)
+    await read_off(alpha, beta)
     await alpha.wait(say.Failed)
     assert not names(two_states["alpha"]) and not names(two_states["beta"])
     await alpha.service.close()
@@ -173,8 +175,8 @@ async def test_half_open_connections_do_not_stop_a_pairing(two_states: dict[str,
     await alpha.wait(say.CodeReady)
     await beta.wait(say.CodeReady)
     assert len(beta.service._tasks) < 16
-    await alpha.service.confirm()
-    await beta.service.confirm()
+    await read_off(alpha, beta)
+    await read_off(beta, alpha)
     await alpha.wait(say.Paired)
     await beta.wait(say.Paired)
     for one in held:
@@ -195,9 +197,9 @@ async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(
             end(Role.INITIATOR, me=as_alpha[0], prover=as_alpha[1]),
         )
         far_writer.write(theirs.start())
-        while mine.code is None:
+        while mine.codes is None:
             writer.write(mine.take(await reader.readline()))
-        while theirs.code is None:
+        while theirs.codes is None:
             far_writer.write(theirs.take(await far_reader.readline()))
         far_writer.write(yes(theirs))
         writer.write(yes(mine))
@@ -211,11 +213,9 @@ async def test_a_man_in_the_middle_over_sockets_ends_with_different_codes(
 
     task = asyncio.create_task(dial())
     shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
-    assert shown[0].code != shown[1].code and shown[0].words != shown[1].words
-    assert not handoff.same(shown[0].code, shown[1])
     await alpha.wait(say.PeerConfirmed)
-    await beta.service.refuse()
-    await beta.wait(say.Refused)
+    assert not await beta.service.answer(shown[0].code)  # whoever looks at the other screen refuses by it
+    assert (await beta.wait(say.Refused)).other_code
     assert not names(two_states["alpha"]) and not names(two_states["beta"])
     await alpha.service.close()
     await beta.service.close()
@@ -248,8 +248,8 @@ async def test_a_yes_that_was_forged_on_the_way_pins_nothing(two_states: dict[st
     alpha.service.port = server.sockets[0].getsockname()[1]  # where it dials
     THIS_END.set("alpha")
     await asyncio.create_task(alpha.service.dial("127.0.0.1"))
-    shown = await alpha.wait(say.CodeReady), await beta.wait(say.CodeReady)
-    assert shown[0].code == shown[1].code
+    await alpha.wait(say.CodeReady)
+    await beta.wait(say.CodeReady)
     assert "does not own the keys" in (await alpha.wait(say.Failed)).cause and not alpha.saw(say.PeerConfirmed)
     await beta.wait(say.Failed)
     assert not names(two_states["alpha"]) and not names(two_states["beta"])
@@ -312,9 +312,13 @@ async def test_yes_code_confirms_only_the_right_code(two_states: dict[str, Path]
     await call(alpha, beta)
     shown = await alpha.wait(say.CodeReady)
     await beta.wait(say.CodeReady)
-    assert handoff.same(shown.code.replace(" ", ""), shown) and handoff.same(" ".join(shown.words), shown)
     assert "another one" in await handoff._try(beta.service, "000 000" if shown.code != "000 000" else "111 111")
-    await beta.wait(say.Refused)
+    assert (await beta.wait(say.Refused)).other_code
+    await call(alpha, beta)
+    shown = await alpha.wait(say.CodeReady, 2)
+    await beta.wait(say.CodeReady, 2)
+    assert await handoff._try(beta.service, shown.code.replace(" ", "-")) == "ok"
+    await beta.wait(say.Confirmed)
     await alpha.service.close()
     await beta.service.close()
 
@@ -336,3 +340,19 @@ async def test_a_connection_notices_that_its_other_end_lost_power(two_states: di
 
 def test_limits_are_what_the_note_says() -> None:
     assert service.GUESSES == 3 and messages.LIMIT == 4096 and peers.PORT == 8622 and service.PORT == 8623
+
+
+async def test_only_what_the_other_screen_shows_is_an_answer(two_states: dict[str, Path]) -> None:
+    """Nothing, this screen's own code, an address meant for the list before: nobody is paired and nobody refused."""
+    alpha, beta = await two()
+    await call(alpha, beta)
+    own = await alpha.wait(say.CodeReady)
+    await beta.wait(say.CodeReady)
+    for typed in ("", " ", "yes", "y", own.code, " ".join(own.words), "10.7.0.2", "12345", "1234567", "owl"):
+        with pytest.raises(UsageError):
+            await alpha.service.answer(typed)
+    assert alpha.service.ready and not alpha.saw(say.Confirmed) and not alpha.saw(say.Refused)
+    await read_off(alpha, beta)
+    await alpha.wait(say.Confirmed)
+    await alpha.service.close()
+    await beta.service.close()

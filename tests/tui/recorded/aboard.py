@@ -54,12 +54,18 @@ async def _pair(call: bool) -> list[PairingState]:
         calling = asyncio.create_task(made.pair_with(seen[0].heard[0].address))  # which lasts as long as the pairing
     seen.append(await _until(made, lambda s: s.stage is PairStage.COMPARE))
     await asyncio.sleep(2)  # which two people take over it
-    await made.confirm(True)
+    await made.answer_code(_on_the_other_screen(made))
     seen.append(await _until(made, lambda s: s.stage is PairStage.PAIRED))
     if call:
         await calling
     await made.close_pairing()
     return seen
+
+
+def _on_the_other_screen(made: LiveBackend) -> str:
+    """Read off by a person, elsewhere; here what this end knows must be there."""
+    engaged = made._service()._service._engaged
+    return engaged.session.codes.due.digits
 
 
 async def _until(made: LiveBackend, reached: Callable[[PairingState], bool]) -> PairingState:

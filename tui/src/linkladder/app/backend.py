@@ -110,7 +110,7 @@ class PairingState:
 
     @property
     def waits(self) -> bool:
-        """A code is compared: to leave now would end a pairing that has come this far."""
+        """A code is shown: to leave now would end a pairing that has come this far."""
         return self.stage in (PairStage.COMPARE, PairStage.CONFIRMED)
 
 
@@ -231,7 +231,10 @@ class Backend(Protocol):
 
     async def pair_with(self, address: str) -> None: ...
 
-    async def confirm(self, yes: bool) -> None: ...
+    async def answer_code(self, typed: str) -> None:
+        """What the other end's screen shows: confirms if it is that; another code refuses."""
+
+    async def refuse_code(self) -> None: ...
 
     async def close_pairing(self) -> None: ...
 

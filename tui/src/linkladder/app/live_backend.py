@@ -174,8 +174,11 @@ class LiveBackend(Machine, StoredRuns):
     async def pair_with(self, address: str) -> None:
         await self._service().pair_with(address)
 
-    async def confirm(self, yes: bool) -> None:
-        await self._service().confirm(yes)
+    async def answer_code(self, typed: str) -> None:
+        await self._service().answer(typed)
+
+    async def refuse_code(self) -> None:
+        await self._service().refuse()
 
     async def close_pairing(self) -> None:
         if self._pairing:

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 STEPS = {
     "watch": ("Watch the run", "a run is going on"),
-    "confirm": ("Confirm the code", "it is on both screens still: compare it"),
+    "confirm": ("Go on pairing", "the code is on the screen still, for the other end"),
     "resume": ("Go on with the last run", "it stopped early; what it measured is kept"),
-    "pair": ("Open pairing", "find the other appliance and compare a code"),
+    "pair": ("Open pairing", "find the other appliance and swap codes"),
     "link": ("Describe the link", "rate, MTU, addresses, plan"),
     "climb": ("Climb the ladder", "measure every rung that has addresses"),
     "report": ("Read the report", "what the last run showed"),

@@ -63,12 +63,13 @@ class PairingAdapter:
         self._shown = replace(self._shown, stage=PairStage.CALLING, message=f"Calling {address} ...")
         await self._service.dial(address)
 
-    async def confirm(self, yes: bool) -> None:
+    async def answer(self, typed: str) -> None:
         assert self._service
-        if yes:
-            await self._service.confirm()
-        else:
-            await self._service.refuse()
+        await self._service.answer(typed)
+
+    async def refuse(self) -> None:
+        assert self._service
+        await self._service.refuse()
 
     async def close(self) -> None:
         if self._service:
@@ -110,9 +111,9 @@ def state_after(shown: PairingState, event: say.Event) -> PairingState:
             return replace(shown, stage=PairStage.PAIRED, message=f"{event.peer.name} is paired.{other}{sure}")
         case say.Refused():
             who = "here" if event.here else f"by {event.name or 'the other end'}"
-            return replace(
-                shown, stage=PairStage.FAILED, message=f"refused {who}; nothing was kept. {_left(event.left)}"
-            )
+            why = f" {say.OTHER_CODE}" if event.other_code else ""
+            said = f"refused {who}; nothing was kept.{why} {_left(event.left)}"
+            return replace(shown, stage=PairStage.FAILED, message=said)
         case say.Failed():
             why = ". ".join(p for p in (event.title, event.cause, event.hint) if p)
             return replace(shown, stage=PairStage.FAILED, message=f"{why}. {_left(event.left)}")

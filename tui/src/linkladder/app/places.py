@@ -23,7 +23,7 @@ class Place:
 
 PLACES = {
     "home": Place("home", "HomeScreen"),
-    "pair": Place("pair", "PairScreen", "Pair", "Find another appliance and compare a code"),
+    "pair": Place("pair", "PairScreen", "Pair", "Find another appliance and swap codes"),
     "link": Place("link", "LinkScreen", "Link", "Describe the link: rate, MTU, addresses, plan"),
     "ladder": Place("ladder", "LadderScreen", "Ladder", "The run that goes on"),
     "runs": Place("runs", "RunsScreen", "Runs", "What was measured before"),

@@ -28,6 +28,8 @@ from linkladder.run.eventlog import Entry
 from linkladder.store import RunSummary
 from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
+THEIRS = "530284"  # what the other end's screen shows while this one pairs
+
 
 class ReplaySession:
     """Plays entries at `speed` times real time; it waits at an operator's move and heeds the controls it can."""
@@ -236,13 +238,16 @@ class ReplayBackend:
             self.state, stage=PairStage.COMPARE, peer="beta", code="402 917", words=("otter", "lamp", "river")
         )
 
-    async def confirm(self, yes: bool) -> None:
+    async def answer_code(self, typed: str) -> None:
         await asyncio.sleep(0)
-        if yes:
+        if typed.replace(" ", "") == THEIRS:
             self.peers = (*self.peers, PeerView("beta", ("10.7.0.2",), True, 0.21))
             self.state = replace(self.state, stage=PairStage.PAIRED, message="beta is paired")
         else:
-            self.state = replace(self.state, stage=PairStage.FAILED, message="refused here; nothing was kept")
+            await self.refuse_code()
+
+    async def refuse_code(self) -> None:
+        self.state = replace(self.state, stage=PairStage.FAILED, message="refused here; nothing was kept")
 
     async def close_pairing(self) -> None:
         self.state = PairingState()

@@ -26,14 +26,14 @@ AT_ONCE = 4  # calls of this end under way
 
 
 def add_parsers(commands: Any) -> None:
-    pair = commands.add_parser("pair", help="trust another appliance, by comparing a short code at both ends")
+    pair = commands.add_parser("pair", help="trust another appliance, by typing the short code that its screen shows")
     pair.add_argument("address", nargs="?", metavar="ADDRESS", help="call this one; else wait and list who is heard")
     pair.add_argument("--open", action="store_true", help="only wait to be called")
     pair.add_argument("--minutes", type=float, default=10.0, metavar="N", help="how long the window is open (10)")
     pair.add_argument("--secret-file", type=Path, metavar="F", help="a site secret confirms in place of a person")
     pair.add_argument("--forget-secret", action="store_true", help="delete that file once it has paired two ends")
     pair.add_argument("--new-secret", action="store_true", help="print a new site secret and do nothing else")
-    pair.add_argument("--yes-code", metavar="CODE", help="confirm if the code is this, here or in the window open now")
+    pair.add_argument("--yes-code", metavar="CODE", help="what the other end shows; answers here or in the open window")
     pair.add_argument("--name", default="", help="this appliance's name, if not its host name")
     pair.add_argument("--json", action="store_true", help="say what happens as lines of JSON, for scripts")
     pair.add_argument("--port", type=int, default=PORT, help=argparse.SUPPRESS)
@@ -103,7 +103,7 @@ def _pair(args: argparse.Namespace) -> int:
     if args.yes_code and not args.address and not args.open:
         done = asyncio.run(handoff.ask(args.yes_code))
         if done is not None:
-            print("confirmed" if done == "ok" else f"not confirmed: {done}")
+            print("it is the code that is due" if done == "ok" else f"not paired: {done}")
             return 0 if done == "ok" else 1
     if args.forget_secret and not args.secret_file:
         raise UsageError("there is no secret to forget", hint="--secret-file names it")
@@ -160,14 +160,16 @@ class Pairing:
             case say.CodeReady():
                 await self._compare(event)
             case say.Confirmed():
-                self._print("confirmed here; waiting for the other end")
+                self._print("that is the code; waiting for the other end's answer")
             case say.PeerConfirmed(name):
                 self._print(f"{name} has confirmed")
             case say.Paired():
                 self._paired(event)
                 if self._args.forget_secret:
                     self._forget(self._args.secret_file)
-            case say.Refused(here, name, left):
+            case say.Refused(here, name, left, other_code):
+                if other_code:
+                    self._print(say.OTHER_CODE)
                 self._print(f"refused {'here' if here else f'by {name}'}; attempts left: {left}")
                 await self._stop_if_asked()
             case say.Failed():
@@ -210,10 +212,9 @@ class Pairing:
         if ready.by_secret:
             return
         if self._args.yes_code:
-            same = handoff.same(self._args.yes_code, ready)
-            await (self._service.confirm() if same else self._service.refuse())
+            await self._service.answer(self._args.yes_code)
             return
-        self._print(f"is it the same at {ready.name}'s console? [yes/no]")
+        self._print(f"it is for {ready.name}'s console; type the code that is shown there, or no to refuse")
 
     def _paired(self, event: say.Paired) -> None:
         self._code = 0
@@ -244,10 +245,10 @@ class Pairing:
 
     async def _answer(self, words: str) -> None:
         ready = self._service.ready
-        if ready and words.lower() in ("y", "yes", "n", "no"):
-            await (self._service.confirm() if words.lower().startswith("y") else self._service.refuse())
+        if ready and words.lower() in ("n", "no"):
+            await self._service.refuse()
         elif ready and words:
-            await (self._service.confirm() if handoff.same(words, ready) else self._service.refuse())
+            await self._service.answer(words)
         elif words.isdigit() and 0 < int(words) <= len(self._heard):
             one = self._heard[int(words) - 1]
             self._call(one.addresses[0], one.port)

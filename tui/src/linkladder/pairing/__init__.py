@@ -1,4 +1,4 @@
-"""How two appliances come to trust each other: found on the segment, confirmed by comparing a short code.
+"""How two appliances come to trust each other: found on the segment, confirmed by the code that the other end shows.
 
 The protocol, between an initiator (who called) and a responder (whose window is open), over TCP port 8623
 in lines of JSON of at most 4 KiB each:
@@ -18,18 +18,20 @@ been revealed in the other.
 
 The transcript is SHA-256 over the lines of both ends just as they were sent: hello, commit, reveal, each first of the
 initiator, then of the responder.  Every hash begins with the protocol's name, its version and a label, and every part
-has its length before it.  The code is derived from a hash of the transcript: six digits, and three of 256 words from
-further bits of the same hash.  An end stores the other's keys when its own person has confirmed and the other end has
+has its length before it.  Each end shows a code of its own, derived from a hash of the transcript and its role: six
+digits, and three of 256 words from further bits of the same hash.  Its person says yes by typing the code that the
+other end shows, which no screen of this end does: whoever has not looked there cannot say yes by mistake, and whoever
+has need not compare by eye.  An end stores the other's keys when its own person has confirmed and the other end has
 said, and signed, that its person did.
 
 What an attacker gets who
 - sees everything: names, addresses and public keys; nothing that opens anything.
-- alters or sits in between with keys of their own: two different transcripts, so two codes.  Bound by a commitment
-  before it learns either end's nonce, it can only hope that the codes agree: 1 in 1,000,000 for each pair of attempts
-  (digits; words 1 in 16,777,216).  Every attempt that ends after this end has revealed counts, whether refused,
-  broken off or silent, and the third closes the window: 3 in 1,000,000 against one open attempt of the other end,
-  and less than 9 in 1,000,000 for two whole windows.  It cannot try codes without being counted: an end reveals to
-  one other at a time.
+- alters or sits in between with keys of their own: two different transcripts, so what one end shows is not what is
+  due at the other.  Bound by a commitment before it learns either end's nonce, it can only hope that they agree: 1 in
+  1,000,000 for each pair of attempts and each end (digits; words 1 in 16,777,216).  Every attempt that ends after
+  this end has revealed counts, whether refused, broken off or silent, and the third closes the window: 3 in 1,000,000
+  against one open attempt of the other end, and less than 9 in 1,000,000 for two whole windows, at either end.  It
+  cannot try codes without being counted: an end reveals to one other at a time.
 - passes everything on unchanged: no keys of its own get in, and no yes that the other end did not sign.
 - shows somebody else's public keys as its own: no yes, since it owns no private key that could sign it.
 - reflects: roles are in every hash, and one's own tie-breaker, commitment or keys are refused.

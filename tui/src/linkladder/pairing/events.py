@@ -56,7 +56,7 @@ class Dialling:
 
 @dataclass(frozen=True)
 class CodeReady:
-    code: str  # '123 456'
+    code: str  # '123 456', for the other end's person to type
     words: tuple[str, ...]
     name: str
     address: str
@@ -81,11 +81,18 @@ class Paired:
     renamed: bool  # another appliance had its name already
 
 
+OTHER_CODE = (
+    "The other end must show another code than that. If it was read out right, it is another appliance, or somebody "
+    "sits in between."
+)
+
+
 @dataclass(frozen=True)
 class Refused:
     here: bool
     name: str
     left: int  # attempts until the window closes
+    other_code: bool = False  # what was typed here is a code, and not the one that the other end must show
 
 
 @dataclass(frozen=True)

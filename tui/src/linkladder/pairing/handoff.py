@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from linkladder import state
 from linkladder.errors import LinkladderError
-from linkladder.pairing.events import CodeReady
 from linkladder.pairing.service import PairingService
-
-
-def same(typed: str, ready: CodeReady) -> bool:
-    """Is this the code, or its words?"""
-    text = " ".join(typed.lower().split())
-    digits = "".join(c for c in text if c not in " -")
-    return hmac.compare_digest(digits.encode(), ready.code.replace(" ", "").encode()) or text == " ".join(ready.words)
 
 
 @contextlib.asynccontextmanager
@@ -66,13 +57,11 @@ async def _try(service: PairingService, typed: str) -> str:
     if not service.ready:
         return "no code is waiting to be confirmed"
     try:
-        if same(typed, service.ready):
-            await service.confirm()
+        if await service.answer(typed):
             return "ok"
-        await service.refuse()
     except LinkladderError as error:
         return error.title
-    return "the code at this end is another one; it was refused"
+    return "the other end must show another one; it was refused"
 
 
 def _free_path() -> Path:

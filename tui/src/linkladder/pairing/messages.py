@@ -13,7 +13,7 @@ from linkladder.codec import CodecError, from_json, to_json
 from linkladder.trust import keys
 from linkladder.trust.peers import NAME, USER
 
-VERSION = 2  # 2: confirmations are signed
+VERSION = 3  # 3: each end shows a code of its own
 LIMIT = 4096  # bytes in a message, its newline included
 MAX_ADDRESSES = 16
 HEX = re.compile(r"[0-9a-f]{64}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol
 
+from linkladder.pairing.codes import Codes, code_of
 from linkladder.pairing.messages import (
     VERSION,
     Commit,
@@ -25,7 +26,6 @@ from linkladder.pairing.messages import (
     decode,
     encode,
 )
-from linkladder.pairing.wordlist import WORDS
 
 
 class Step(StrEnum):
@@ -37,14 +37,6 @@ class Step(StrEnum):
     CONFIRM = "confirm"  # of both ends
     DONE = "done"
     FAILED = "failed"
-
-
-@dataclass(frozen=True)
-class Code:
-    """The same value twice over: six digits in two groups, three words."""
-
-    digits: str
-    words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -71,10 +63,9 @@ def digest(label: str, *parts: bytes) -> bytes:
     return whole.digest()
 
 
-def code_of(transcript: bytes) -> Code:
-    raw = digest("code", transcript)
-    number = int.from_bytes(raw[:8], "big") % 1_000_000  # 64 bits: no digit is likelier than another
-    return Code(f"{number // 1000:03d} {number % 1000:03d}", tuple(WORDS[b] for b in raw[8:11]))
+def codes_of(transcript: bytes, role: Role) -> Codes:
+    """As the end in this role has them."""
+    return Codes(*(code_of(digest("code", one.encode(), transcript)) for one in (role, role.other)))
 
 
 def _seal(stored: str) -> str:
@@ -94,7 +85,7 @@ class Handshake:
         self.method = Method.PERSON if secret is None else Method.SECRET
         self.peer_hello: Hello | None = None
         self.peer: Reveal | None = None
-        self.code: Code | None = None
+        self.codes: Codes | None = None
         self.revealed = False  # from here on, a failure was somebody's guess
         self.confirmed = False
         self.peer_confirmed = False
@@ -221,7 +212,7 @@ class Handshake:
         self.transcript = digest("transcript", *(
             self._lines[role, kind] for kind in ("hello", "commit", "reveal") for role in Role
         ))  # fmt: skip
-        self.code = code_of(self.transcript)
+        self.codes = codes_of(self.transcript, self.role)
         self.step = Step.CONFIRM
         return b""
 

@@ -4,7 +4,7 @@
     await service.open(minutes=10)
     async for event in service.events(): ...      # frozen dataclasses of linkladder.pairing.events
     await service.dial("10.0.0.2")                # from another task; errors come as Failed events
-    await service.confirm() / refuse()            # after CodeReady
+    await service.answer(typed) / refuse()        # after CodeReady: what the other console shows
 `events()` ends once the window is closed.  Everything belongs to one event loop.
 """
 
@@ -25,6 +25,7 @@ from linkladder.pairing import events as say
 from linkladder.pairing.card import KeyProver, own_card, peer_of
 from linkladder.pairing.connection import STEP_TIME, Connection, WindowShut, connect, why_shut
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
+from linkladder.pairing.endings import Answer, RefusedHere, told
 from linkladder.pairing.failing import Failing
 from linkladder.pairing.messages import LIMIT, Hello, ProtocolError, Reason, Reveal, Role, decode
 from linkladder.pairing.protocol import Handshake, Step
@@ -37,17 +38,6 @@ WAITING, PER_SOURCE = 256, 4  # connections that have not got as far as a code, 
 REVEAL_TIME = 10.0  # a called end may have to see its own call fail first
 DONE_TIME, SECRET_TIME = 5.0, 30.0  # where no person is waited for, nobody holds the place for longer
 PATIENCE = 3.0
-HINTS = {
-    Reason.VERSION: "put the same version of linkladder on both appliances",
-    Reason.METHOD: "give both ends the same site secret, or neither",
-    Reason.SECRET: "give both ends the same site secret; if they have it, look for what sits in between",
-    Reason.BUSY: "finish or refuse that pairing first",
-    Reason.SELF: "choose another address: this one leads back here",
-}
-
-
-class _Refused(Exception):
-    """By this end's person."""
 
 
 class PairingService:
@@ -68,7 +58,7 @@ class PairingService:
         self._callers: dict[asyncio.Task[None], tuple[str, Connection]] = {}  # the oldest first
         self._engaged: Connection | None = None
         self._calls: dict[object, None] = {}  # of this end, until the other end has answered
-        self._decision: asyncio.Future[bool] | None = None
+        self._decision: asyncio.Future[Answer] | None = None
         self._ready: say.CodeReady | None = None
         self._failures = 0
         self._failing = Failing(GUESSES)
@@ -141,12 +131,15 @@ class PairingService:
                     raise await why_shut(address, error) from None
                 await asyncio.sleep(0.25)
 
-    async def confirm(self) -> None:
-        """The person says that both consoles show the same code."""
-        self._decide(True)
+    async def answer(self, typed: str) -> bool:
+        """The person tells what the other console shows: what is due there is a yes, another code refuses."""
+        codes = self._engaged.session.codes if self._engaged and self._ready else None
+        right = codes.told(typed) if codes else False
+        self._decide(Answer.YES if right else Answer.OTHER_CODE)
+        return right
 
     async def refuse(self) -> None:
-        self._decide(False)
+        self._decide(Answer.NO)
 
     async def close(self, reason: str = "closed here") -> None:
         if self._closed:
@@ -198,22 +191,21 @@ class PairingService:
     async def _run(self, link: Connection, exchange: Awaitable[None]) -> None:
         """An exchange to its end, which is told; whatever was revealed and came to nothing counts as a guess."""
         session, paired = link.session, False
+        mine = session.role is Role.INITIATOR
         try:
             await exchange
             paired = True
-        except (ProtocolError, TimeoutError, OSError, LinkladderError, _Refused) as error:
+        except (ProtocolError, TimeoutError, OSError, LinkladderError, RefusedHere) as error:
             self._count(link)
             if isinstance(error, ProtocolError) and error.ours:
                 with contextlib.suppress(OSError, TimeoutError):
                     await link.send(session.refuse(error.reason))
             who = session.peer.name if session.peer else link.address
             reason = error.reason if isinstance(error, ProtocolError) else None
-            if isinstance(error, _Refused) or reason is Reason.REFUSED:
-                self._tell(say.Refused(isinstance(error, _Refused), who, self.left))
-            elif reason is Reason.CROSSED and not session.revealed:
+            if reason is Reason.CROSSED and not session.revealed:
                 pass  # the other of the two calls goes on
-            elif session.revealed or (session.role is Role.INITIATOR and self._engaged is None):
-                self._tell(self._failure(who, error))
+            elif session.revealed or reason is Reason.REFUSED or (mine and self._engaged is None):
+                self._tell(told(error, who, self.left))
         except asyncio.CancelledError:
             self._count(link)
             link.abort()
@@ -285,15 +277,15 @@ class PairingService:
     async def _compare(self, link: Connection) -> None:
         """Show the code, wait for both persons (or secrets), store, and tell the other end."""
         session = link.session
-        card, code = session.peer, session.code
-        assert card and code
+        card, codes = session.peer, session.codes
+        assert card and codes
         self._decision = asyncio.get_running_loop().create_future()
         decision = self._decision
         key, by_secret = fingerprint(card.host_key), self._secret is not None
-        self._ready = say.CodeReady(code.digits, code.words, card.name, link.address, key, by_secret)
+        self._ready = say.CodeReady(codes.shown.digits, codes.shown.words, card.name, link.address, key, by_secret)
         self._tell(self._ready)
         if self._secret is not None:
-            decision.set_result(True)
+            decision.set_result(Answer.YES)
         reading = asyncio.create_task(link.step(self.seconds_left + 1))
         try:
             while not (session.confirmed and session.peer_confirmed):
@@ -326,22 +318,22 @@ class PairingService:
             await asyncio.gather(reading, return_exceptions=True)
         self._tell(say.Paired(peer, session.step is Step.DONE, peer.name != card.name))
 
-    async def _answer(self, link: Connection, yes: bool) -> None:
+    async def _answer(self, link: Connection, answer: Answer) -> None:
         self._ready = None
-        if not yes:
+        if answer is not Answer.YES:
             with contextlib.suppress(OSError, TimeoutError):
                 await link.send(link.session.refuse())
-            raise _Refused
+            raise RefusedHere(answer)
         proofs = await asyncio.to_thread(link.session.sign)
         if link.session.step is Step.FAILED:  # the other end refused meanwhile, which its reader tells
             return
         await link.send(link.session.confirm(proofs))
         self._tell(say.Confirmed())
 
-    def _decide(self, yes: bool) -> None:
+    def _decide(self, answer: Answer) -> None:
         if self._decision is None or self._decision.done():
-            raise EnvironmentFault("there is no code to confirm", hint="it may have been too late; pair again")
-        self._decision.set_result(yes)
+            raise EnvironmentFault("there is no code to compare", hint="it may have been too late; pair again")
+        self._decision.set_result(answer)
 
     # --- callers
 
@@ -373,16 +365,6 @@ class PairingService:
     def _handshake(self, role: Role) -> Handshake:
         assert self._card
         return Handshake(role, self._card, self._tie, __version__, self._prover, self._secret)
-
-    def _failure(self, who: str, error: Exception) -> say.Failed:
-        if isinstance(error, LinkladderError):
-            return say.Failed(error.title, error.cause, error.hint, self.left)
-        hint = "start again at both consoles; if it happens again, look for what sits in between"
-        if isinstance(error, ProtocolError):
-            hint = HINTS.get(error.reason, hint)
-        words = isinstance(error, (ProtocolError, ConnectionError)) and str(error)
-        return say.Failed(f"pairing with {who} failed", words or "it stopped answering, or nobody confirmed in time",
-                          hint, self.left)  # fmt: skip
 
     async def _expire(self) -> None:
         await asyncio.sleep(self.seconds_left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import ClassVar
 
 from rich.text import Text
@@ -20,8 +19,6 @@ from linkladder.app.widgets.bigcode import big
 from linkladder.app.widgets.form import Action, Field
 from linkladder.app.widgets.menu import Menu
 
-READ_FIRST = 1.0  # seconds: an Enter meant for the list before must not confirm a code unread
-
 
 def heard_line(found: Heard) -> str:
     """'beta  10.7.0.2  on vmx0, heard 2 s ago, round trip 0.210 ms'."""
@@ -38,7 +35,7 @@ def heard_text(found: Heard) -> Text:
     return out
 
 
-READ_OUT = "Read it out on the phone, or walk over. If a figure or a word differs, somebody sits in between: refuse."
+READ_OUT = "Read it out, on the phone or walking over, and ask what is shown there."
 ONE_IS_ENOUGH = "From here on one of the two screens is enough; leave the other appliance on."
 
 
@@ -46,13 +43,14 @@ class PairScreen(Page):
     NAME = "Pair"
     HELP = """
 Open this screen on both appliances. Each hears the other if they share a segment;
-otherwise type the address of the other one. Both then show a code: compare it, on
-the phone or by walking over, and confirm at both ends only if it is the same.
-A different code means that somebody sits in between, or that you look at the wrong
-machine: refuse it.
+otherwise type the address of the other one. Each then shows a code of its own:
+type here the code that the other screen shows, and there the one that is shown here.
+Another code than the one that is due refuses: somebody sits in between, or it was
+read off the wrong machine. Esc refuses too; Enter alone does nothing.
 
-The window is open for ten minutes and closes by itself. Esc leaves a code that is
-shown to wait for you: Confirm the code, on Home, comes back to it.
+The window is open for ten minutes and closes by itself. Once you have typed the
+code, Esc leaves yours on the screen for the other end: Go on pairing, on Home,
+comes back to it.
 F4 lists whom this appliance trusts already, to rename or remove them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,7 +60,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
-    PairScreen #search, PairScreen #compare { height: auto; }
+    PairScreen #search, PairScreen #compare, PairScreen #asked { height: auto; }
     PairScreen #heard { height: auto; max-height: 8; }
     PairScreen #code { height: 5; margin: 1 0; }
     PairScreen #outcome { height: auto; text-style: bold; margin: 1 0 0 0; }
@@ -71,7 +69,6 @@ F4 lists whom this appliance trusts already, to rename or remove them.
     def __init__(self) -> None:
         super().__init__()
         self._stage: PairStage | None = None
-        self._compared = 0.0
         self._names: list[str] = []
         self._listed: tuple[Heard, ...] = ()
         self._calling = ""  # the address of a call that goes on
@@ -92,11 +89,10 @@ F4 lists whom this appliance trusts already, to rename or remove them.
                 yield Static("", id="who", markup=False)
                 yield Static("", id="code", markup=False)
                 yield Static("", id="words", markup=False)
-                yield Static("Is it exactly the same on the other screen?", classes="heading", id="same-there")
-                yield Static(READ_OUT, id="read-out")
-                with Horizontal(classes="buttons", id="answers"):
-                    yield Action("Yes, the same", key="same")
-                    yield Action("No, refuse", key="differs")
+                with Vertical(id="asked"):
+                    yield Static(READ_OUT)
+                    yield Static("")
+                    yield Field("What does the other screen show?", "", 30, key="theirs")
             yield Static("", id="outcome", markup=False)
             with Horizontal(classes="buttons", id="onward"):
                 yield Action("Describe the link", key="done")
@@ -136,18 +132,19 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         ended = state.stage in (PairStage.PAIRED, PairStage.FAILED)
         self.query_one("#search").display = state.stage in (PairStage.LISTENING, PairStage.CALLING, PairStage.CLOSED)
         self.query_one("#compare").display = told
-        for part in ("#same-there", "#read-out", "#answers"):
-            self.query_one(part).display = comparing
+        self.query_one("#asked").display = comparing
         self.query_one("#onward").display = ended
         self.query_one("#retry").display = state.stage is PairStage.FAILED
         self.query_one("#done").display = state.stage is PairStage.PAIRED
         outcome = Text(state.message)
-        if comparing:
-            self._compared = time.monotonic()
-            self.query_one("#who", Static).update(f"Compare with {state.peer or 'the other appliance'}:")
+        if told:
+            self.query_one("#who", Static).update(f"For {state.peer or 'the other appliance'}:")
             self.query_one("#code", Static).update(big(state.code))
             self.query_one("#words", Static).update(f"{state.code}   {' '.join(state.words)}")
-            self.query_one("#same").focus()
+        if comparing:
+            theirs = self.query_one("#theirs", Input)
+            theirs.value = ""
+            theirs.focus()
         elif state.stage is PairStage.CALLING:
             outcome = Text(state.message or "Calling ...")
         elif state.stage is PairStage.CONFIRMED:
@@ -214,19 +211,22 @@ F4 lists whom this appliance trusts already, to rename or remove them.
     @on(Action.Pressed)
     def pressed(self, event: Action.Pressed) -> None:
         match event.action.id:
-            case "same" if time.monotonic() - self._compared > READ_FIRST:
-                self.answer(True)
-            case "differs":
-                self.answer(False)
             case "retry":
                 self.action_open()
             case "done":
                 self.go_on()
 
+    @on(Input.Submitted, "#theirs")
+    def read_off(self, event: Input.Submitted) -> None:
+        if typed := event.value.strip():
+            self.answer(typed)
+
     @work(exclusive=True, group="answer")
-    async def answer(self, same: bool) -> None:
+    async def answer(self, typed: str) -> None:
+        """Nothing typed refuses."""
+        backend = self.ladder_app.backend
         try:
-            await self.ladder_app.backend.confirm(same)
+            await (backend.answer_code(typed) if typed else backend.refuse_code())
         except Exception as error:
             self.ladder_app.complain(error)
         self.on_tick()
@@ -244,11 +244,14 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         self.ladder_app.open("trusted")
 
     def action_back(self) -> None:
-        self.leave()
+        if self.ladder_app.backend.pairing().stage is PairStage.COMPARE:
+            self.answer("")
+        else:
+            self.leave()
 
     @work(exclusive=True, group="close")
     async def leave(self) -> None:
-        """A code that is shown waits, as Home's next step; else the window is closed."""
+        """A code that the other end reads still waits, as Home's next step; else the window is closed."""
         backend = self.ladder_app.backend
         try:
             if not backend.pairing().waits:
