@@ -252,7 +252,7 @@ async def test_other_sizes_show_what_matters(size: tuple[int, int]) -> None:
         await until(pilot, "> Read the report")
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(9.3)
+        backend.running.skip_to(7.3)
         for words in ("Gb/s │", "localhost measuring", "trial █", "Cancel"):
             await until(pilot, words)
 

@@ -72,7 +72,7 @@ def test_pair_code(snap_compare: Compare) -> None:
 def test_link(snap_compare: Compare) -> None:
     async def ready(pilot: Pilot[Any]) -> None:
         pilot.app.push_screen(LinkScreen())
-        await until(pilot, "circuit repeats.")
+        await until(pilot, "26 trials or more")
         await settled(pilot)
 
     assert snap_compare(LadderApp(recordings.settled("quick")), terminal_size=CONSOLE, run_before=ready)

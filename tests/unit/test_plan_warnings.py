@@ -35,6 +35,9 @@ GOOD = {
 }  # fmt: skip
 
 
+ONCE = 'name = "once"\n[[experiment]]\nstreams = "auto"\n'
+
+
 def said(
     contract: Contract | None = None,
     name: str = "circuit",
@@ -43,7 +46,8 @@ def said(
     far: dict[str, HostFacts] | None = None,
 ) -> str:
     link = Link(contract or Contract(), PATHS if paths is None else paths)
-    made = plan.with_link(plan.builtin(name, host.cores, link.contract), link)
+    own = plan.read_plan(ONCE, cores=host.cores, contract=link.contract) if name == "once" else None
+    made = plan.with_link(own or plan.builtin(name, host.cores, link.contract), link)
     made = replace(made, rungs=tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote))
     return " ".join(warnings(link, made, host, far))
 
@@ -94,7 +98,7 @@ def test_cards_windows_and_repeats() -> None:
     assert "vmx1 has MTU 1500, less than the 9000" in said(Contract(mtu=9000))
     assert "vmx1 runs at 1.00 Gb/s" in said(host=replace(HOST, nics=(replace(NIC, speed_bps=1e9),)))
     assert "must be in flight at 200 ms" in said(Contract(expected_rtt_ms=200.0))
-    assert "verdict is provisional" in said(name="quick")
+    assert "verdict is provisional" in said(name="once") and "provisional" not in said(name="quick")
     assert "nothing inside one host" in said(name="soak")
 
 

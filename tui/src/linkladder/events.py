@@ -26,11 +26,12 @@ class RunStarted:
     trials: int
     done: int = 0
     spent: float = 0.0
+    longest: float = 0.0  # expected if no verdict is settled before the last repeat that the plan allows
 
 
 @dataclass(frozen=True)
 class RungStarted:
-    """`done` and `spent` as those of RunStarted."""
+    """`done`, `spent` and `longest` as those of RunStarted."""
 
     rung: RungName
     seconds: float
@@ -38,6 +39,17 @@ class RungStarted:
     index: int  # 0-based among the plan's rungs
     done: int = 0
     spent: float = 0.0
+    longest: float = 0.0
+
+
+@dataclass(frozen=True)
+class PlanGrown:
+    """A rung's verdict is not settled: `plan` has so many trials more of it than before."""
+
+    rung: RungName
+    plan: Plan
+    trials: int
+    seconds: float  # expected for those
 
 
 @dataclass(frozen=True)
@@ -134,6 +146,7 @@ class RunFinished:
 Event = (
     RunStarted
     | RungStarted
+    | PlanGrown
     | WaitingForOperator
     | EvidenceFound
     | TrialStarted

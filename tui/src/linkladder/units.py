@@ -87,5 +87,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def at_best(seconds: float, longest: float) -> str:
+    """'3 min 20 s', or 'at best 3 min 20 s, at most 5 min 00 s'."""
+    best, most = duration(seconds), duration(longest)
+    return best if best == most else f"at best {best}, at most {most}"
+
+
 def milliseconds(value: float | None) -> str:
     return "-" if value is None else f"{three(value)} ms"

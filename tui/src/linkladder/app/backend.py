@@ -73,6 +73,7 @@ class PlanChoice:
     title: str = ""
     seconds: float = 0.0
     trials: int = 0
+    longest: float = 0.0  # seconds, where no verdict is settled early
 
 
 class PairStage(StrEnum):

@@ -106,7 +106,7 @@ class LiveBackend(Machine, StoredRuns):
             except UsageError as error:
                 choices.append(PlanChoice(name, f"This plan cannot be used: {error.title}"))
             else:
-                choices.append(PlanChoice(name, made.title, plan.seconds(made), plan.trials(made)))
+                choices.append(PlanChoice(name, made.title, plan.seconds(made), plan.trials(made), plan.longest(made)))
         return tuple(choices)
 
     def plan(self, name: str, link: Link) -> Plan:

@@ -160,7 +160,7 @@ class ReplayBackend:
 
     def plans(self, link: Link) -> tuple[PlanChoice, ...]:
         made = [self.plan(name, link) for name in plan.BUILTIN]
-        return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p)) for p in made)
+        return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p), plan.longest(p)) for p in made)
 
     def plan(self, name: str, link: Link) -> Plan:
         return plan.with_link(plan.builtin(name, self.host.cores, link.contract), link)

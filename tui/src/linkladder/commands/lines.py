@@ -40,6 +40,9 @@ class Lines:
                 return f"run {event.run_id}: plan {event.plan.name}, {_asked(event)}"
             case ev.RungStarted():
                 return f"{event.rung}: {_asked(event)}"
+            case ev.PlanGrown():
+                again = "one more trial" if event.trials == 1 else f"{event.trials} more trials"
+                return f"  {event.rung}: the verdict is not settled: {again}"
             case ev.WaitingForOperator():
                 return f"  {event.instruction} (or type s to skip {event.rung})"
             case ev.EvidenceFound() if event.evidence.contradicts:
@@ -82,4 +85,5 @@ def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
         return f"{trials}, measured already"
     before = f", {event.done} measured already" if event.done else ""
     rest = " for the rest" if event.done else ""
-    return f"{trials}{before}, about {units.duration(event.seconds - event.spent)}{rest}"
+    left = units.at_best(event.seconds - event.spent, max(event.seconds, event.longest) - event.spent)
+    return f"{trials}{before}, {'' if left.startswith('at') else 'about '}{left}{rest}"

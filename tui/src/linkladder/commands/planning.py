@@ -18,7 +18,7 @@ from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.judge import judge_document
-from linkladder.model import Document, End, Path, Plan
+from linkladder.model import Document, End, Path, Plan, Rung
 from linkladder.peer import PeerLost, connect, near_end
 from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS, HelloReply
@@ -62,20 +62,30 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
     """
     near = local_versions()
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
-    print(f"takes about {units.duration(plans.seconds(plan))}, {plans.trials(plan)} trials")
+    print(f"takes {_takes(plan)}, {plans.trials(plan)} trials{_and_more(plan)}")
     for rung in plan.rungs:
-        print(f"\n{rung.name}  ({units.duration(plans.seconds(rung))})")
+        print(f"\n{rung.name}  ({_takes(rung)})")
         colon = "::" if plan.contract.ip_version == 6 else ""  # so that the commands are those of IPv6
         paths = [replace(p, local=p.local or f"NEAR{colon}", remote=p.remote or f"FAR{colon}") for p in rung.paths]
         known = [{End.NEAR: near, End.FAR: (versions or {}).get(p.peer, near)} for p in paths]
         for path in paths:
             print(f"  from {path.local} to {path.remote}" + (f" at {path.peer}" if path.peer else ""))
         for exp in rung.experiments:
-            print(f"  {exp.id}  x{exp.repeats}  {units.duration(plans.trial_seconds(exp))} each")
+            bound = f" to {exp.at_most}" if exp.at_most > exp.repeats else ""
+            print(f"  {exp.id}  x{exp.repeats}{bound}  {units.duration(plans.trial_seconds(exp))} each")
             for line in planned(exp, paths, known, ports_for(iter(PORTS), exp, len(paths)), "KEY"):
                 print(f"    {line}")
     if any(not path.remote for r in plan.rungs for path in r.paths):
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")
+
+
+def _takes(of: Plan | Rung) -> str:
+    return units.at_best(plans.seconds(of), plans.longest(of))
+
+
+def _and_more(plan: Plan) -> str:
+    """A plan that leaves repeats open says so beside the number that it begins with."""
+    return ", and more where the verdict is not settled" if plans.longest(plan) > plans.seconds(plan) else ""
 
 
 def local_versions() -> ToolVersions:
@@ -111,7 +121,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
 
 def _check(args: argparse.Namespace) -> int:
     plan = load(str(args.file) if str(args.file).endswith(".toml") else f"./{args.file}")
-    print(f"{args.file}: right: {plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}\n")
+    print(f"{args.file}: right: {plans.trials(plan)} trials{_and_more(plan)}, {_takes(plan)}\n")
     describe(plan)
     return 0
 
@@ -134,5 +144,5 @@ def _follow_up(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace) -> int:
     for name in plans.BUILTIN:
         plan = load(name)
-        print(f"{name:8} {units.duration(plans.seconds(plan)):>14}  {plan.title}")
+        print(f"{name:8} {_takes(plan):>41}  {plan.title}")
     return 0

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from linkladder.model import End, Experiment, HostFacts, Path, Setting, SettingKind
+from linkladder import wire
+from linkladder.model import End, Experiment, HostFacts, Path, Rung, RungName, Setting, SettingKind
+from linkladder.peer import EndPoint
+
+Reach = Callable[[str], Awaitable[EndPoint]]  # a peer by its name
+
+
+async def in_vain(rung: Rung, paths: Sequence[Path], near: EndPoint, reach: Reach) -> dict[str, str]:
+    """The rung's experiments that would change nothing on any of its paths, each with why."""
+    if not any(e.settings for e in rung.experiments):
+        return {}
+    here, each = await near.ask(wire.Facts()), []
+    for path in paths:
+        far = here if rung.name is RungName.LOCALHOST else await (await reach(path.peer)).ask(wire.Facts())
+        each.append(left_out(rung.experiments, path, {End.NEAR: here, End.FAR: far}))
+    return {name: why for name, why in each[0].items() if all(name in one for one in each)}
 
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:

@@ -16,8 +16,9 @@ from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds
+from linkladder.engine.growth import one_more
 from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
-from linkladder.engine.left_out import left_out
+from linkladder.engine.left_out import in_vain
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
@@ -27,7 +28,7 @@ from linkladder.engine.trial import Trial
 from linkladder.engine.warmup import lengthened
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import (
-    End,
+    Document,
     Evidence,
     Experiment,
     HostFacts,
@@ -172,18 +173,20 @@ class Engine:
         if unavailable:
             self.store.rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
-        self._index = begun + plans.trials(rung)
-        document = self.store.load(self.run_id, output=False)
-        result = next(r for r in document.rungs if r.name == rung.name)
-        self._emit(ev.RungFinished(rung.name, result))
+        self._index = begun + plans.trials(self._planned(rung.name))
+        self._emit(ev.RungFinished(rung.name, next(r for r in self._document().rungs if r.name == rung.name)))
 
-    def _before(self, of: Plan | Rung) -> tuple[int, float]:
-        """Trials measured before the run was resumed, and the time expected for them."""
-        return plans.measured(of, self.store.done(self.run_id)) if self._resumed else (0, 0.0)
+    def _before(self, of: Plan | Rung) -> tuple[int, float, float]:
+        """Trials measured before the run was resumed, the time expected for them, and that of all at most."""
+        done, spent = plans.measured(of, self.store.done(self.run_id)) if self._resumed else (0, 0.0)
+        return done, spent, plans.longest(of)
 
     def _over(self, rung: Rung) -> bool:
         """Was all of it measured before the run was resumed?  Then nobody need move for it."""
-        return self._before(rung)[0] == plans.trials(rung)
+        return self._before(rung)[0] == plans.trials(rung) and not one_more(self.plan, rung.name, self._document)[1]
+
+    def _document(self) -> Document:
+        return self.store.load(self.run_id, output=False)
 
     async def _ready(self, rung: Rung) -> Paths:
         """The rung's paths, with the far ends reached and the machines where they belong."""
@@ -242,7 +245,7 @@ class Engine:
         )
         self._index += plans.trials(rung) - len(todo)
         last: tuple[Experiment, int] | None = None
-        while todo or self.controls.again:
+        while todo or self.controls.again or self._grow(rung, todo):
             await self._pause(rung)
             self.controls.raise_if_asked()  # what was asked while no trial ran that it could have ended
             again = self.controls.again and last is not None
@@ -258,17 +261,19 @@ class Engine:
             await self._trial(rung, paths, self._timed(rung, last[0]), last[1])
             self._index += not again
 
+    def _grow(self, rung: Rung, todo: deque[tuple[Experiment, int]]) -> bool:
+        """Once more what the verdict is not settled on, which the plan then has, too."""
+        self.plan, more = one_more(self.plan, rung.name, self._document)
+        if more:
+            todo.extend(more)
+            self.store.replan(self.run_id, self.plan)
+            seconds = sum(plans.trial_seconds(e) for e, _ in more)
+            self._emit(ev.PlanGrown(rung.name, self.plan, len(more), seconds))
+        return bool(more)
+
     async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
-        """Experiments whose settings would change nothing on any path; each is told of, and why."""
-        if not any(e.settings for e in rung.experiments):
-            return {}
-        near, each = await self.near.ask(wire.Facts()), []
-        for path in paths:
-            far = (
-                near if rung.name == RungName.LOCALHOST else await (await self._far.reach(path.peer)).ask(wire.Facts())
-            )
-            each.append(left_out(rung.experiments, path, {End.NEAR: near, End.FAR: far}))
-        found = {name: why for name, why in each[0].items() if all(name in one for one in each)}
+        """Experiments whose settings would change nothing; each is told of, and why."""
+        found = await in_vain(rung, paths, self.near, self._far.reach)
         for name, why in found.items():
             self.store.note(self.run_id, f"{rung.name} {name}: left out: {why}")
             self._emit(ev.Notice(f"{rung.name} {name}: left out: {why}"))
@@ -280,9 +285,12 @@ class Engine:
         await self.controls.may_run()
         self._keep_notes()
 
+    def _planned(self, rung: RungName) -> Rung:
+        """As the plan has it by now: see `lengthened` and `one_more`."""
+        return next(r for r in self.plan.rungs if r.name is rung)
+
     def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
-        """As the plan has it by now: see `lengthened`."""
-        return next(e for r in self.plan.rungs if r.name is rung.name for e in r.experiments if e.id == exp.id)
+        return next(e for e in self._planned(rung.name).experiments if e.id == exp.id)
 
     async def _trial(self, rung: Rung, paths: Paths, exp: Experiment, repeat: int) -> None:
         """One trial to the store, tried again when a peer was lost, and no lost attempt forgotten."""

@@ -4,6 +4,7 @@
     judge_document(document, overrides)   verdict per rung and for the run, with reasons, remedies and a diagnosis
     judge_rung(rung, document)            one rung of it, given what the rungs below showed
     limiter(trial, experiment, ...)       what kept one trial from more
+    unsettled(rung, document)             the settings that one more repeat could settle, within their plan's bound
     compare(a, b)                         two runs: same or different beyond the noise
 
 The records are in linkladder.verdicts; `with_judgement` puts them into the document, in the same schema.
@@ -16,7 +17,9 @@ from linkladder.judge.comparison import compare
 from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, with_judgement
 from linkladder.judge.experiments import judge_experiment, judge_trial
 from linkladder.judge.limiters import limiter
+from linkladder.judge.looks import MOST_LOOKS
 from linkladder.judge.rungs import judge_rung
+from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws
 from linkladder.verdicts import (
     Ceiling,
@@ -36,6 +39,7 @@ from linkladder.verdicts import (
 
 __all__ = [
     "AS_PLANNED",
+    "MOST_LOOKS",
     "Ceiling",
     "Comparison",
     "Difference",
@@ -60,5 +64,6 @@ __all__ = [
     "limiter",
     "measurement_error",
     "rate_sold",
+    "unsettled",
     "with_judgement",
 ]

@@ -16,6 +16,7 @@ from linkladder.model import Contract, Document, Protocol, RungName, RungResult
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
+HEADROOM = 1.5  # times the rate that was bought: what the rungs inside one host must show
 TOO_NEAR = 0.5  # of the expected round trip: then the traffic did not cross the link
 TOO_FAR = 1.5
 SLACK_MS = 0.5  # by which a round trip may be longer on any machine

@@ -10,6 +10,7 @@ from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
 from linkladder.judge.evidence import counted, direction_bps, ways
 from linkladder.judge.limiters import limiter
+from linkladder.judge.looks import confidence
 from linkladder.judge.outages import plateau
 from linkladder.judge.stats import half_width, spread
 from linkladder.judge.udp import judge_udp, saturated
@@ -71,7 +72,7 @@ def judge_experiment(
     best = ceiling(contract, p.protocol, p.write_size).bps
     usable = [t for t in result.trials if t.ok or t.fault is Fault.PATH]
     values = [_carried_bps(t, p, direction, bounded) for t in usable]
-    seen = _spread(usable, values, direction)
+    seen = _spread(usable, values, direction, confidence(p))
     limits = None
     if p.protocol is Protocol.TCP and usable and seen is not None:
         typical = min(usable, key=lambda t: abs(direction_bps(t, p, direction) - seen.median))
@@ -115,12 +116,12 @@ def _fell(trials: list[TrialResult], p: Experiment, direction: Direction) -> str
     return ""
 
 
-def _spread(trials: list[TrialResult], values: list[float], direction: Direction) -> Spread | None:
+def _spread(trials: list[TrialResult], values: list[float], direction: Direction, sure: float = 0.95) -> Spread | None:
     """Over the repeats; one repeat lends the spread of its own counted seconds, around its own result."""
     if not values:
         return None
     if len(values) > 1:
-        return spread(values)
+        return spread(values, confidence=sure)
     seconds = counted(trials[0].intervals, direction)
     half = half_width(seconds) if len(seconds) > 2 else None
     one = spread(values)

@@ -9,7 +9,7 @@ from linkladder.judge import remedies
 from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.changes import changes
-from linkladder.judge.circumstances import GENERATOR, concerns, once
+from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
@@ -31,7 +31,6 @@ from linkladder.model import (
 )
 from linkladder.verdicts import Cause, ExperimentJudgement, Judgement, LimiterKind, RungJudgement, Verdict
 
-HEADROOM = 1.5  # times the rate that was bought: what the rungs inside one host must show
 ORDER = tuple(RungName)
 EXCLUDES = {
     RungName.LOCALHOST: "the guest's own stack and CPU",

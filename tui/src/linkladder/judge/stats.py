@@ -26,17 +26,18 @@ def t95(freedom: float) -> float:
     return 1.960 + 2.5 / freedom  # 2.040 at 31, never below the true value there
 
 
-def half_width(values: Sequence[float]) -> float | None:
-    """Half of the 95 % t interval of the mean; None below two values."""
+def half_width(values: Sequence[float], confidence: float = 0.95) -> float | None:
+    """Half of the t interval of the mean; None below two values."""
     if len(values) < 2:
         return None
-    return t95(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    t = t95(len(values) - 1) if confidence == 0.95 else quantile(confidence, len(values) - 1)
+    return t * statistics.stdev(values) / math.sqrt(len(values))
 
 
-def spread(values: Sequence[float], basis: str = "repeats") -> Spread:
+def spread(values: Sequence[float], basis: str = "repeats", confidence: float = 0.95) -> Spread:
     """Median, range, mean, t interval and coefficient of variation of at least one value."""
     mean = statistics.fmean(values)
-    half = half_width(values) or 0.0
+    half = half_width(values, confidence) or 0.0
     cv = statistics.stdev(values) / mean if len(values) > 1 and mean > 0 else None
     return Spread(
         count=len(values),

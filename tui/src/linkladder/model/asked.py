@@ -56,6 +56,7 @@ class Experiment:
     duration: float = 10.0  # counted seconds, after the warm-up
     warmup: float = 3.0
     repeats: int = 1
+    at_most: int = 0  # repeats, one more at a time while the verdict is not settled; 0: as many as `repeats`
     udp_rate_bps: float | None = None  # total of all streams on all paths
     request: int = 700  # netperf rr
     response: int = 700

@@ -8,7 +8,7 @@ from the link description that the operator entered once, `link.toml` in the sta
 
 from __future__ import annotations
 
-from linkladder.plan.expand import measured, order, seconds, trial_seconds, trials
+from linkladder.plan.expand import longest, measured, order, seconds, trial_seconds, trials
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, save_link, with_link
 from linkladder.plan.read import BUILTIN, PlanError, builtin, builtin_text, read_plan, read_plan_file
@@ -23,6 +23,7 @@ __all__ = [
     "follow_up",
     "follow_up_text",
     "load_link",
+    "longest",
     "measured",
     "order",
     "read_plan",

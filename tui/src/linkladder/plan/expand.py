@@ -87,9 +87,15 @@ def trial_seconds(exp: Experiment) -> float:
 
 
 def seconds(plan: Plan | Rung) -> float:
-    """Expected wall time, all in."""
+    """Expected wall time, all in; at best, where the repeats are left open."""
     rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
     return sum(trial_seconds(e) * e.repeats for r in rungs for e in r.experiments)
+
+
+def longest(plan: Plan | Rung) -> float:
+    """The same where no verdict is settled before its setting's last repeat."""
+    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
+    return sum(trial_seconds(e) * max(e.repeats, e.at_most) for r in rungs for e in r.experiments)
 
 
 def trials(plan: Plan | Rung) -> int:

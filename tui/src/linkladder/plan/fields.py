@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linkladder import units
+from linkladder.judge import MOST_LOOKS
 from linkladder.model import Direction, End, Layer, Protocol, RungName, Setting, SettingKind
 from linkladder.tools import TOOLS
 
@@ -176,6 +177,7 @@ EXPERIMENT: dict[str, Check] = {
     "duration": number(1, 7 * 86400),
     "warmup": number(0, 60),
     "repeats": whole(1, 100),
+    "at_most": whole(2, MOST_LOOKS),
     "udp_rate": many(rate),
     "udp_percent": many(number(1, 200)),
     "request": whole(1, 65536),
@@ -193,4 +195,6 @@ EXPERIMENT: dict[str, Check] = {
     "baseline": flag,
 }
 
-EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "dscp", "label", "settings", "baseline"})
+EVERY_TOOLS = frozenset(
+    {"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "settings", "baseline"}
+)

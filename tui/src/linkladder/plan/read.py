@@ -15,6 +15,7 @@ from linkladder.plan.expand import multiply
 from linkladder.tools import TOOLS
 
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
+LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 BUILTIN = ("quick", "circuit", "ladder", "soak", "offload")
 MOVES = {
@@ -179,10 +180,21 @@ class Reader:
             self.fail("settings", "experiment", "expected on a rung with two ends, not on localhost", index)
         if values.get("baseline"):
             self.compared(values, index)
+        if "at_most" in values:
+            self.until_settled(values, index)
         for key in values:
             if key not in tool.keys[protocol] | fields.EVERY_TOOLS:
                 only = ", ".join(f"{t.name} {p}" for t in TOOLS.values() for p in t.protocols if key in t.keys[p])
                 self.fail(key, "experiment", f"has no meaning for {tool.name} {protocol}, only with {only}", index)
+
+    def until_settled(self, values: dict[str, Any], index: int) -> None:
+        """Repeats up to `at_most`: only of what the verdict is of, and where the number may be left open."""
+        if values["protocol"] not in (Protocol.TCP, Protocol.UDP):
+            self.fail("at_most", "experiment", "expected with protocol tcp, udp: others are settled by one", index)
+        if values.get("baseline"):
+            self.fail("at_most", "experiment", "the pairs of a comparison are fixed before it begins: repeats", index)
+        if not LEAST_LOOK <= values.setdefault("repeats", LEAST_LOOK) <= values["at_most"]:
+            self.fail("repeats", "experiment", f"expected from {LEAST_LOOK} to at_most, {values['at_most']}", index)
 
     def compared(self, values: dict[str, Any], index: int) -> None:
         """What a comparison with the machine as it is needs."""

@@ -158,6 +158,11 @@ class Progress:
                 view.stage, view.seconds, view.trials = Stage.RUNNING, event.seconds, event.trials
                 view.done, view.spent, view.seen = event.done, event.spent, set()
                 self.waiting, self.instruction, self.paused = None, "", False
+            case events.PlanGrown():
+                self.plan = event.plan
+                for counted in (self, self.rung(event.rung)):
+                    counted.trials += event.trials
+                    counted.seconds += event.seconds
             case events.WaitingForOperator():
                 self.rung(event.rung).stage = Stage.WAITING
                 self.waiting, self.instruction = event.rung, event.instruction

@@ -30,6 +30,7 @@ def check_experiment(exp: Experiment) -> None:
     check_range(exp.duration, "duration", 1, 7 * 86400)
     check_range(exp.warmup, "warmup", 0, 60)
     check_range(exp.repeats, "repeats", 1, 100)
+    check_range(exp.at_most, "at_most", 0, 100)
     check_range(exp.request, "request", 1, 65536)
     check_range(exp.response, "response", 1, 65536)
     check_range(exp.sessions, "sessions", 1, 128)

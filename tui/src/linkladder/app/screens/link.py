@@ -40,7 +40,9 @@ RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
 def plan_words(plan: PlanChoice) -> str:
     if not plan.trials:
         return f"{plan.name}, cannot be used" if plan.title else f"{plan.name}, nothing to measure"
-    return f"{plan.name}, {units.duration(plan.seconds)}, {plan.trials} trial{'s' if plan.trials != 1 else ''}"
+    most = f" to {units.duration(plan.longest)}" if plan.longest > plan.seconds else ""
+    trials = f"{plan.trials} trial{'s' if plan.trials != 1 else ''}{' or more' if most else ''}"
+    return f"{plan.name}, {units.duration(plan.seconds)}{most}, {trials}"
 
 
 class LinkScreen(Page):

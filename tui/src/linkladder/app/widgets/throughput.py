@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkladder import judge, units
 from linkladder.app.widgets.chart import Point
-from linkladder.judge.rungs import HEADROOM
+from linkladder.judge.circumstances import HEADROOM
 from linkladder.model import Direction, RungName
 from linkladder.run.progress import Progress, TrialView, series
 

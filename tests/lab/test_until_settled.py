@@ -1,0 +1,48 @@
+"""Repeats that the engine leaves open, between two real ends: no more than the verdict needs, and no fewer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import mischief
+from linkladder import judge
+from test_failures import LabWorld
+from world import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
+    with Lab("llu").paired() as lab:
+        yield LabWorld(lab, tmp_path_factory.mktemp("settled"))
+
+
+def asked(world: LabWorld) -> str:
+    return mischief.plan_text(world, duration=2, repeats=2, more="at_most = 4")
+
+
+def test_a_clear_answer_ends_the_repeats(world: LabWorld) -> None:
+    run = mischief.Run(world, asked(world))
+    assert run.wait() == 0
+    document = run.document()
+    (experiment,) = (e.parameters for r in document.run.plan.rungs for e in r.experiments)
+    assert (experiment.repeats, experiment.at_most, len(run.trials())) == (2, 4, 2)
+    (rung,) = judge.judge_document(document).rungs
+    assert not rung.judgement.provisional and "were not run" not in " ".join(rung.judgement.findings)
+
+
+def test_a_repeat_that_failed_is_made_up_for_and_the_plan_has_it(world: LabWorld) -> None:
+    run = mischief.Run(world, asked(world))
+    client = mischief.tool(world, "alpha", "-c")
+    time.sleep(1)
+    world.run("alpha", f"kill -9 {client}")
+    _, told = run.process.communicate(timeout=90)
+    document = run.document()
+    (experiment,) = (e.parameters for r in document.run.plan.rungs for e in r.experiments)
+    assert [t.ok for t in run.trials()] == [False, True, True]
+    assert experiment.repeats == 3
+    assert "the verdict is not settled: one more trial" in told

@@ -1,0 +1,40 @@
+"""Which settings one more repeat could settle: asked after each round of repeats, within the bound of the plan."""
+
+from __future__ import annotations
+
+from linkladder.judge.ceilings import ceiling, rate_sold
+from linkladder.judge.circumstances import GENERATOR, HEADROOM
+from linkladder.judge.evidence import ways
+from linkladder.judge.experiments import judge_experiment
+from linkladder.model import Contract, Document, ExperimentResult, Fault, Protocol, RungName, RungResult
+from linkladder.verdicts import Cause, ExperimentJudgement, Verdict
+
+LEAST = 2  # repeats behind a verdict that is not provisional
+HELPED = (Cause.SCATTERED, Cause.WORST_TRIAL, Cause.TRIALS_FAILED, Cause.LEVEL_FELL)
+
+
+def unsettled(rung: RungResult, document: Document) -> tuple[str, ...]:
+    """Ids of the settings that have repeats left and no clear answer yet, in the order of the plan."""
+    deal = document.run.plan.contract
+    return tuple(e.parameters.id for e in rung.experiments if _open(e, rung, deal))
+
+
+def _open(e: ExperimentResult, rung: RungResult, deal: Contract) -> bool:
+    p = e.parameters
+    if not 0 < len(e.trials) < p.at_most or p.protocol not in (Protocol.TCP, Protocol.UDP):
+        return False
+    usable = sum(t.ok or t.fault is Fault.PATH for t in e.trials)
+    bounded = rung.name is RungName.DC_LINK
+    return usable < LEAST or any(
+        _may_change(judge_experiment(e, deal, way, rung, bounded), rung.name, deal) for way in ways(p)
+    )
+
+
+def _may_change(j: ExperimentJudgement, rung: RungName, deal: Contract) -> bool:
+    """On the link the verdict says so; below it, whether what is needed there lies within the interval."""
+    if j.judgement.verdict is Verdict.CANNOT_JUDGE:
+        return j.judgement.cause in HELPED
+    if rung is RungName.DC_LINK or j.judgement.verdict is not Verdict.PASS or j.protocol == Protocol.UDP:
+        return False
+    needed = HEADROOM * rate_sold(deal) if rung in GENERATOR else deal.pass_ratio * ceiling(deal).bps
+    return j.spread is not None and j.spread.low < needed <= j.spread.high
