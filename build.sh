@@ -29,6 +29,7 @@ usage() {
 		            --down                             remove every trace of the lab
 		            --single, --shell                  one console instead of two; a shell instead
 		            --unpaired                         leave the pairing to you
+		            --ends N [--shared R]              three to eight appliances; R: an uplink that they share
 		            --dc-rate R --dc-delay MS --dc-loss PERCENT --dc-mtu N   the DC link
 		            --vm [IMAGE] | --vm --down         two copies of a built image instead
 		bench takes: --before REVISION, to have both side by side; --rounds N

@@ -12,15 +12,16 @@ from pathlib import Path
 
 import taken
 from linkladder import units
+from many import NAMES, ManyEnds
 from taken import LabError, LabTaken
-from world import SITES, Lab, Link
+from world import Lab, Link
 
 PREFIX = "ll"
 
 
 def main() -> int:
     args = arguments()
-    lab = Lab(PREFIX, patience=0.0)
+    lab = made(args)
     if args.down:
         lab.down(forget=True)
         with contextlib.suppress(LabTaken):  # whoever holds it sees that its lab is gone, and goes
@@ -43,6 +44,15 @@ def main() -> int:
             lab.down()
 
 
+def made(args: argparse.Namespace) -> Lab:
+    if args.down:  # whatever lab of this name there is
+        return ManyEnds(PREFIX, patience=0.0, ends=len(NAMES))
+    link = Link(args.dc_rate, args.dc_delay, args.dc_loss, args.dc_mtu)
+    if args.ends == 2 and not args.shared:
+        return Lab(PREFIX, link, patience=0.0)
+    return ManyEnds(PREFIX, link, patience=0.0, ends=args.ends, shared=args.shared)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="build.sh lab", description="two paired appliances over real local links")
     parser.add_argument("--headless", action="store_true", help="run a plan and exit")
@@ -59,7 +69,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--dc-delay", type=float, default=0.0, metavar="MS", help="round trip added")
     parser.add_argument("--dc-loss", type=float, default=0.0, metavar="PERCENT")
     parser.add_argument("--dc-mtu", type=int, default=1500, metavar="N")
+    parser.add_argument("--ends", type=int, default=2, choices=range(2, 9), metavar="N", help="appliances, 2 to 8")
+    parser.add_argument("--shared", type=units.parse_rate, default=0.0, metavar="R", help="uplink of every second one")
     args = parser.parse_args()
+    if (args.ends > 2 or args.shared) and (args.dc_delay or args.dc_loss or args.dc_mtu != 1500):
+        parser.error("--dc-delay, --dc-loss and --dc-mtu are for two ends")
     for file in filter(None, (args.json, args.html)):  # now, and not when the run is over
         if Path(file).is_dir() or not Path(file).absolute().parent.is_dir():
             parser.error(f"{file} cannot be written: there is no such folder, or it is one itself")
@@ -68,26 +82,25 @@ def arguments() -> argparse.Namespace:
 
 def start(lab: Lab, args: argparse.Namespace) -> None:
     who = "" if lab.user == "root" else f", with the appliances run as {lab.user}"
-    step(f"setting up alpha and beta in network namespaces{who}")
-    lab.link = Link(args.dc_rate, args.dc_delay, args.dc_loss, args.dc_mtu)
+    step(f"setting up {' and '.join(lab.sites)} in network namespaces{who}")
     lab.up()
     for what in lab.left_out:
         step(f"  left out: {what}")
     lab.describe_link()
     step("starting their control channels (OpenSSH, port 8622)")
-    for site in SITES:
+    for site in lab.sites:
         lab.start_control(site)
     if args.unpaired:
         if knew := lab.unpair():
             step(f"{' and '.join(knew)} knew the other from an earlier lab: that is forgotten, the runs are kept")
     else:
-        step("pairing them by a site secret")
+        step("pairing alpha with each of them by a site secret" if args.ends > 2 else "pairing them by a site secret")
         lab.pair()
 
 
 def headless(lab: Lab, args: argparse.Namespace) -> int:
     name = args.plan if not Path(args.plan).is_file() else str(Path(args.plan).resolve())
-    command = ["run", "--plan", name, "--peer", "beta"]
+    command = ["run", "--plan", name, *(["--peer", "beta"] if args.ends == 2 else [])]
     for rung in args.rung:
         command += ["--rung", rung]
     done = lab.linkladder("alpha", *command, capture_output=False, stdin=subprocess.DEVNULL)
@@ -131,6 +144,9 @@ def console(lab: Lab, args: argparse.Namespace) -> int:
     subprocess.run([*session, "set-option", "-g", "mouse", "on"], check=False)
     split = [*session, "split-window", "-d", "-t", "lab", "-v", *lab.command("beta", linkladder)]
     subprocess.run(split, check=False)
+    for site in lab.sites[2:]:
+        more = [*session, "new-window", "-d", "-t", "lab", "-n", site, *lab.command(site, linkladder)]
+        subprocess.run(more, check=False)
     return subprocess.run([*session, "attach", "-t", "lab"], check=False).returncode
 
 

@@ -55,6 +55,8 @@ class Link:
 class Lab:
     prefix: str = "ll"
     link: Link = Link()
+    sites: tuple[str, ...] = SITES
+    between: tuple[str, ...] = ("net",)  # the namespaces of the network
     folder: Path = field(default_factory=lambda: safe_folder())
     left_out: list[str] = field(default_factory=list)
     patience: float = 900.0  # how long to wait for another lab of this name to go
@@ -72,7 +74,7 @@ class Lab:
         self._lock = hold(self.prefix, self.patience)  # who waits in vain has nothing to take down
         try:
             self.up()
-            for site in SITES:
+            for site in self.sites:
                 self.start_control(site)
             yield self
         finally:
@@ -115,7 +117,7 @@ class Lab:
         (self.folder / self.prefix).mkdir(parents=True, exist_ok=True)
         self.left_out = []
         hostwide.raise_for(self.prefix, CONGESTION)
-        for site in (*SITES, "net"):
+        for site in (*self.sites, *self.between):
             ip("netns", "add", self.space(site))
             self._in(site, "ip", "link", "set", "lo", "up")
             self._set(site, "net/ipv4/ping_group_range", "0 2147483647")
@@ -125,11 +127,8 @@ class Lab:
                 self.left_out.append(f"{CONGESTION}: this kernel has none, and the appliances use what the host uses")
             self._set(site, "net/ipv6/conf/all/accept_dad", "0")
             self._set(site, "net/ipv6/conf/default/accept_dad", "0")
-        self._pair("mg0", "control")
-        self._pair("sh0", "same-host")
-        self._bridge()
-        self._route()
-        for site in SITES:
+        self._network()
+        for site in self.sites:
             self.state(site).mkdir(mode=0o700, parents=True, exist_ok=True)
             self._own(self.folder / self.prefix / site)
             if self.two_users:
@@ -150,23 +149,30 @@ class Lab:
             self._lock = None
 
     def _clear(self) -> None:
-        for site in SITES:
+        for site in self.sites:
             self.stop_control(site)
-        spaces.remove(*map(self.space, (*SITES, "net")))
+        spaces.remove(*map(self.space, (*self.sites, *self.between)))
         self._delay.stop()
         hostwide.lower_after(self.prefix)
+
+    def _network(self) -> None:
+        """Between the ends."""
+        self._pair("mg0", "control")
+        self._pair("sh0", "same-host")
+        self._bridge()
+        self._route()
 
     def _pair(self, name: str, rung: str) -> None:
         """A veth pair straight from alpha to beta."""
         ends = [name, "netns", self.space("alpha"), "type", "veth", "peer", "name", name, "netns", self.space("beta")]
         ip("link", "add", *ends)
-        for site in SITES:
+        for site in self.sites:
             self._address(site, name, rung)
 
     def _bridge(self) -> None:
         self._in("net", "ip", "link", "add", "br0", "type", "bridge")
         self._in("net", "ip", "link", "set", "br0", "up")
-        for site in SITES:
+        for site in self.sites:
             port = f"v{site}"
             self._veth(site, "sv0", port)
             self._in("net", "ip", "link", "set", port, "master", "br0", "up")
@@ -182,7 +188,7 @@ class Lab:
     def _route(self) -> None:
         for key in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
             self._set("net", f"net/{key}", "1")
-        for site in SITES:
+        for site in self.sites:
             port, net = f"d{site}", self.address(site, "dc-link").rsplit(".", 1)[0]
             self._veth(site, "dc0", port)
             self._address(site, "dc0", "dc-link")
@@ -197,7 +203,7 @@ class Lab:
     def impair(self, link: Link) -> None:
         """Put the DC link's rate, loss and MTU in force; what the kernel lacks is left out and said."""
         self.link = link
-        for site in SITES:
+        for site in self.sites:
             port = f"d{site}"
             rate, latency = f"{int(link.rate)}bit", f"{link.latency_ms:g}ms"
             self._in("net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", "tbf", "rate", rate,
@@ -340,42 +346,48 @@ class Lab:
         lines += ["cd /", f'exec {sys.executable} -m linkladder agent "$@"', ""]
         (base / "agent").write_text("\n".join(lines))
         (base / "agent").chmod(0o755)
-        agents = [self.folder / self.prefix / one / "agent" for one in SITES]
+        agents = [self.folder / self.prefix / one / "agent" for one in self.sites]
         users.write(self.folder / self.prefix / "etc", agents)
 
     def pair(self) -> None:
-        """As two people would, with a site secret in the place of their eyes."""
+        """The first with each of the others, as people would, with a site secret in the place of their eyes."""
         made = self.linkladder("alpha", "pair", "--new-secret")
         secret = self.folder / self.prefix / "secret"
         secret.touch(mode=0o600)
         secret.write_text(made.stdout)
         self._own(secret)
+        try:
+            for site in self.sites[1:]:
+                self._pair_with(site, secret)
+        finally:
+            secret.unlink()
+
+    def _pair_with(self, site: str, secret: Path) -> None:
         argv = [sys.executable, "-m", "linkladder", "pair", "--secret-file", str(secret)]
         pipe = subprocess.PIPE
         waiting = subprocess.Popen(
-            self.command("beta", [*argv, "--open"]), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+            self.command(site, [*argv, "--open"]), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
         )
         try:
-            wait_for(lambda: self._listens("beta", PAIRING_PORT), 15.0, "beta opened no pairing window")
+            wait_for(lambda: self._listens(site, PAIRING_PORT), 15.0, f"{site} opened no pairing window")
             calling = subprocess.run(
-                self.command("alpha", [*argv, self.address("beta", "control")]),
+                self.command("alpha", [*argv, self.address(site, "control")]),
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
             )  # fmt: skip
             if calling.returncode:
                 raise LabError(
-                    f"alpha and beta could not be paired: {calling.stderr.strip() or calling.stdout.strip()}"
+                    f"alpha and {site} could not be paired: {calling.stderr.strip() or calling.stdout.strip()}"
                 )
             waiting.wait(15)
         finally:
             if waiting.poll() is None:
                 waiting.kill()
             waiting.communicate()
-            secret.unlink()
 
     def unpair(self) -> list[str]:
         """As out of the box; the appliances that knew another one from an earlier lab."""
         knew = []
-        for site in SITES:
+        for site in self.sites:
             for line in self.linkladder(site, "peers").stdout.splitlines():
                 if self.linkladder(site, "peers", "remove", line.split()[0]).returncode == 0:
                     knew.append(site)

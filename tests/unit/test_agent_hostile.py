@@ -28,6 +28,7 @@ GENUINE: dict[str, dict[str, Any]] = {
     "hello": {"protocol": 1, "version": "1", "name": "a"},
     "reserve": {"holder": "alpha"},
     "known": {"address": HERE},
+    "introduce": {"name": "gamma", "address": HERE},
     "listen": {"address": HERE, "port": 5301, "peer": HERE, "key": KEY, "udp": False},
     "probe": {"local": HERE, "remote": HERE, "port": 5301, "key": KEY, "udp": False},
     "serve": {"experiment": EXP, "bind": HERE, "port": 5301, "peer": HERE, "key": KEY},

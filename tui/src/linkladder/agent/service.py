@@ -31,10 +31,10 @@ MISSING = "not found; install it (linkladder doctor says how)"
 
 
 class Service:
-    """An end; `say` takes events."""
+    """An end; `say` takes events.  `introduced`: may who asks have it measure with others than itself?"""
 
-    def __init__(self, say: Callable[[wire.Event], None]) -> None:
-        self.say = say
+    def __init__(self, say: Callable[[wire.Event], None], introduced: bool = False) -> None:
+        self.say, self.introduced = say, introduced
         self.targets = Targets()
         self.firewall = Firewall()
         self.lending = Lending()
@@ -122,6 +122,15 @@ class Service:
 
     async def do_known(self, request: wire.Known) -> wire.KnownReply:
         return wire.KnownReply(self.targets.known(request.address))
+
+    async def do_introduce(self, request: wire.Introduce) -> None:
+        """Who it is shows in the nonces, as ever; whether such introductions are wanted was decided here."""
+        self._held()
+        if not self.introduced:
+            raise wire.Refused(
+                f"no introductions are taken here, so it does not measure with {request.name}; "
+                "say yes at its console: linkladder peers introductions NAME allow"
+            )
 
     async def do_listen(self, request: wire.Listen) -> None:
         self._own(request.address)

@@ -16,21 +16,24 @@ from linkladder.trust.sshd import register_session
 AT_ONCE = 32  # requests under way
 
 
-def main(peer: str | None) -> int:
-    """Serve the paired peer `peer`, or this appliance's own console, until the channel closes."""
+def main(peer: str | None, introduced: bool = False) -> int:
+    """Serve the paired peer `peer`, or this appliance's own console, until the channel closes.
+
+    `introduced`: may that peer have this appliance measure with others?
+    """
     privilege.restrict()  # whatever a peer asks, it is asked of root in the measuring class
     out = os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)  # nothing but the protocol may reach the channel, whatever a library prints
     with register_session(peer) if peer else contextlib.nullcontext():
-        asyncio.run(Agent().serve(sys.stdin.buffer, out))
+        asyncio.run(Agent(introduced).serve(sys.stdin.buffer, out))
     return 0
 
 
 class Agent:
-    def __init__(self) -> None:
+    def __init__(self, introduced: bool = False) -> None:
         self._writer: asyncio.StreamWriter | None = None
         self._busy: set[asyncio.Task[None]] = set()
-        self._service = Service(self._say)
+        self._service = Service(self._say, introduced)
 
     async def serve(self, stdin: Any, stdout: Any) -> None:
         loop = asyncio.get_running_loop()

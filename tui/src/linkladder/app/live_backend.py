@@ -115,8 +115,8 @@ class LiveBackend(Machine, StoredRuns):
             asked = plan.builtin(name, cores, link.contract)
         else:
             asked = plan.read_plan_file(self.folder / "plans" / f"{name}.toml", cores, link.contract)
-        made = plan.with_link(asked, link)
-        rungs = tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote)
+        made = plan.with_link(asked, link, paired=[peer.name for peer in self.peers()])
+        rungs = tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote or made.mesh)
         return replace(made, rungs=rungs)
 
     def ceiling(self, link: Link) -> Ceiling | None:

@@ -48,6 +48,7 @@ def add_parsers(commands: Any) -> None:
     whom.add_argument("--peer", metavar="NAME")
     whom.add_argument("--near", action="store_true", help="for this appliance's own console")
     whom.add_argument("--end", metavar="NAME", help="end the agents of a peer that is no longer trusted")
+    agent.add_argument("--introduced", action="store_true", help="that peer may have it measure with others")
     agent.set_defaults(handler=_agent)
 
 
@@ -145,4 +146,4 @@ def _agent(args: argparse.Namespace) -> int:
     if args.end:
         sshd.end_sessions(args.end)
         return 0
-    return stdio.main(args.peer)
+    return stdio.main(args.peer, args.introduced)

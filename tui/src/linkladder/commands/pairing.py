@@ -40,7 +40,7 @@ def add_parsers(commands: Any) -> None:
     pair.set_defaults(handler=_pair)
     listed = commands.add_parser("peers", help="list, rename and remove the appliances that are trusted")
     listed.set_defaults(handler=_list, json=False)
-    kinds = listed.add_subparsers(metavar="list|add|remove|rename")
+    kinds = listed.add_subparsers(metavar="list|add|remove|rename|introductions")
     one = kinds.add_parser("list", help="who is trusted, by which addresses and key")
     one.add_argument("--json", action="store_true")
     one.set_defaults(handler=_list)
@@ -59,6 +59,10 @@ def add_parsers(commands: Any) -> None:
     one.add_argument("name")
     one.add_argument("new")
     one.set_defaults(handler=_rename)
+    one = kinds.add_parser("introductions", help="may it have this appliance measure with others than itself?")
+    one.add_argument("name")
+    one.add_argument("answer", choices=("allow", "deny"))
+    one.set_defaults(handler=_introductions)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -91,6 +95,13 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _rename(args: argparse.Namespace) -> int:
     print(f"{peers.rename(args.name, args.new).name} is called {args.new} now")
+    return 0
+
+
+def _introductions(args: argparse.Namespace) -> int:
+    name = peers.introductions(args.name, args.answer == "allow").name
+    may = "may" if args.answer == "allow" else "may not"
+    print(f"{name} {may} have this appliance measure with others")
     return 0
 
 

@@ -21,6 +21,7 @@ from linkladder.judge import judge_document
 from linkladder.model import Document, End, Path, Plan, Rung
 from linkladder.peer import PeerLost, connect, near_end
 from linkladder.tools import ToolVersions
+from linkladder.trust import peers
 from linkladder.wire import PORTS, HelloReply
 
 
@@ -47,7 +48,8 @@ def load(name: str, peer: str = "") -> Plan:
     cores = len(host.core_times())
     is_file = name.endswith(".toml") or "/" in name
     read = plans.read_plan_file(FilePath(name), cores, link.contract) if is_file else None
-    return plans.with_link(read or plans.builtin(name, cores, link.contract), link, peer)
+    paired = [one.name for one in peers.load()]
+    return plans.with_link(read or plans.builtin(name, cores, link.contract), link, peer, paired)
 
 
 def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:
@@ -67,16 +69,23 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
         print(f"\n{rung.name}  ({_takes(rung)})")
         colon = "::" if plan.contract.ip_version == 6 else ""  # so that the commands are those of IPv6
         paths = [replace(p, local=p.local or f"NEAR{colon}", remote=p.remote or f"FAR{colon}") for p in rung.paths]
-        known = [{End.NEAR: near, End.FAR: (versions or {}).get(p.peer, near)} for p in paths]
+        told = versions or {}
+        known = [{End.NEAR: told.get(p.origin, near), End.FAR: told.get(p.peer, near)} for p in paths]
         for path in paths:
-            print(f"  from {path.local} to {path.remote}" + (f" at {path.peer}" if path.peer else ""))
+            print(f"  from {path.local}{at(path.origin)} to {path.remote}{at(path.peer)}")
         for exp in rung.experiments:
             bound = f" to {exp.at_most}" if exp.at_most > exp.repeats else ""
             print(f"  {exp.id}  x{exp.repeats}{bound}  {units.duration(plans.trial_seconds(exp))} each")
-            for line in planned(exp, paths, known, ports_for(iter(PORTS), exp, len(paths)), "KEY"):
+            mine = exp.paths or range(len(paths))
+            ports = ports_for(iter(PORTS), exp, len(mine))
+            for line in planned(exp, [paths[n] for n in mine], [known[n] for n in mine], ports, "KEY"):
                 print(f"    {line}")
     if any(not path.remote for r in plan.rungs for path in r.paths):
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")
+
+
+def at(peer: str) -> str:
+    return f" at {peer}" if peer else ""
 
 
 def _takes(of: Plan | Rung) -> str:
@@ -98,7 +107,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
     near = await near_end()
     found: dict[str, HelloReply] = {}
     try:
-        for peer in dict.fromkeys(peer for r in plan.rungs for peer in r.peers):
+        for peer in dict.fromkeys(name for r in plan.rungs for name in r.peers):
             try:
                 far = await connect(peer, near.hello)
             except (PeerLost, LinkladderError) as error:
@@ -112,7 +121,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
 
     def over(path: Path) -> Path:
         with contextlib.suppress(PathUnknown, KeyError):
-            return resolve(path, near.hello, found[path.peer])
+            return resolve(path, found[path.origin] if path.origin else near.hello, found[path.peer])
         return path
 
     rungs = tuple(replace(r, paths=tuple(over(path) for path in r.paths)) for r in plan.rungs)

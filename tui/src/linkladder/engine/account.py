@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -109,7 +109,7 @@ class Card:
 
 
 def accounted(
-    outcomes: Sequence[Outcome], routes: Sequence[Route], watched: Sequence[Watched], exp: Experiment
+    outcomes: Sequence[Outcome], routes: Sequence[Route], watched: Mapping[int, Watched], exp: Experiment
 ) -> tuple[Outcome, ...]:
     """Fail every leg whose bytes the cards have not seen, or that shared them with other traffic than the trial's."""
     if not tools.named(exp.tool).accountable(exp):
@@ -125,7 +125,7 @@ def accounted(
     )
 
 
-def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, watched: Sequence[Watched]) -> None:
+def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, watched: Mapping[int, Watched]) -> None:
     """Put what a leg says it moved to the account of the cards that it went over."""
     moved = {way: sum(f.total_bytes for f in outcome.flows if f.direction == way) for way in Direction}
     there, back = moved[Direction.FORWARD], moved[Direction.REVERSE]
@@ -140,12 +140,14 @@ def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, w
             card.feeders[other.end, fed.name] = fed
 
 
-def _nic(side: Side, route: Route, watched: Sequence[Watched]) -> NicCounters | None:
+def _nic(side: Side, route: Route, watched: Mapping[int, Watched]) -> NicCounters | None:
     """On the localhost rung one card is both sides'."""
     return watched[side.end].nic(route.near.address if route.local else side.address)
 
 
-def _unaccounted(route: Route, watched: Sequence[Watched], cards: dict[tuple[int, str], Card], exp: Experiment) -> str:
+def _unaccounted(
+    route: Route, watched: Mapping[int, Watched], cards: dict[tuple[int, str], Card], exp: Experiment
+) -> str:
     """Why the cards do not bear a leg out; '' where they do."""
     for side in route.sides:
         nic = _nic(side, route, watched)

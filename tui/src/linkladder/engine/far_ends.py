@@ -1,57 +1,89 @@
-"""The far ends of a run: had to itself before anything is stored, reached when needed, waited for when lost."""
+"""The far ends of a run: had to itself before anything is stored, reached, missed when lost, and welcomed back."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
 from linkladder import events as ev
 from linkladder import wire
-from linkladder.engine.controls import Controls, Stop
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import HostFacts
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
 
 Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
-RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
 LONG = 1.0  # seconds after which a person is told what is waited for
+RETRIES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before each try to reach a lost peer again
+
+
+class Unreachable(Exception):
+    """The end cannot be had; the reason is for people."""
+
+
+class Missing:
+    """Stands in for an end that is out of reach: it answers every question with the reason."""
+
+    lost = True
+    address = ""
+
+    def __init__(self, name: str, hello: wire.HelloReply, reason: str) -> None:
+        self.name, self.hello, self.reason = name, hello, reason
+        self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
+
+    async def ask(self, request: wire.Request[Any]) -> Any:
+        raise PeerLost(self.reason)
+
+    async def close(self) -> None:
+        """There is nothing to close."""
 
 
 class FarEnds:
+    """`stop` raises where the operator has asked for it; `keep` takes what a peer tells of its host."""
+
     def __init__(
         self,
         near: EndPoint,
         connect: Connect,
-        controls: Controls,
+        retries: tuple[float, ...],
         emit: Callable[[ev.Event], None],
+        stop: Callable[[], None],
         keep: Callable[[str, HostFacts], None],
-        retries: tuple[float, ...] = RETRIES,
     ) -> None:
-        """`keep` stores what a peer tells of itself, once there is a run to store it in."""
-        self._near, self._connect, self._controls = near, connect, controls
-        self._emit, self._keep, self._retries = emit, keep, retries
-        self._run_id = ""
-        self._open: dict[str, FarEnd] = {}
-        self._lost: set[str] = set()  # peers that answered in this run, and do not now
-        self.facts: dict[str, HostFacts] = {}  # of each peer that answered in this run, as it last told
+        self._near, self._connect, self._retries = near, connect, retries
+        self._emit, self._stop, self._keep = emit, stop, keep
+        self.run_id = ""
+        self.facts: dict[str, HostFacts] = {}  # as they last told
+        self._here: dict[str, FarEnd] = {}
+        self._hello: dict[str, wire.HelloReply] = {}  # of all that answered in this run
+        self._lost: dict[str, str] = {}  # those that do not answer now, and why
+        self._seeking: dict[str, asyncio.Task[None]] = {}
 
     @property
-    def addresses(self) -> dict[str, str]:
-        """Where the control channel to each of those that are open leads."""
-        return {peer: far.address for peer, far in self._open.items()}
+    def channels(self) -> tuple[str, ...]:
+        """Where this end's channels to its peers lead."""
+        return tuple(far.address for far in self._here.values())
 
-    async def reserve(self, peers: Iterable[str], run_id: str) -> None:
+    def address(self, peer: str) -> str | None:
+        """By which it was reached; None while it is not."""
+        far = self._here.get(peer)
+        return far.address if far else None
+
+    async def reserve(self, peers: Iterable[str]) -> None:
         """Before anything is stored: where one is busy there is no run.
 
         One that does not answer may have to be moved first; its rung will tell, and the rungs without it are measured.
         """
-        self._run_id = run_id
         for peer in peers:
             words = f"Waiting for {peer} to say whether it is free ..."
             told = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
             try:
-                await self._have(peer)
+                for pause in (*self._retries, 0.0):
+                    if await self._met(peer, last=pause == 0.0):
+                        break
+                    await self._nap(pause)
             except Refused as error:
                 await self.close()
                 raise EnvironmentFault(f"{peer} is busy", str(error), "wait for that run to end, or end it") from None
@@ -60,73 +92,106 @@ class FarEnds:
             finally:
                 told.cancel()
 
-    def keep_facts(self) -> None:
-        """Now there is a run."""
-        for peer, facts in self.facts.items():
-            self._keep(peer, facts)
-
     async def reach(self, peer: str) -> FarEnd:
         """The connected far end, waited for with growing pauses when it is lost."""
-        if peer in self._open and self._open[peer].lost:
-            self._lost.add(peer)
-            await self.drop(peer)
-        if peer in self._open:
-            return self._open[peer]
+        await self._end_search(peer)
         for pause in (*self._retries, 0.0):
+            if peer in self._here:
+                return self._here[peer]
             try:
-                far = await self._have(peer)
+                if await self._met(peer, last=pause == 0.0):
+                    continue
             except (PeerLost, LinkladderError) as error:
-                if pause == 0.0 or peer not in self.facts:  # one that answered is lost, not wrong
+                permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
+                if pause == 0.0 or permanent or peer not in self._hello:  # one that answered is lost, not wrong
                     self._emit(ev.PeerLost(peer, in_a_line(error), 0.0))
-                    raise Stop(f"{peer} cannot be reached: {in_a_line(error)}") from error
-                self._lost.add(peer)
+                    raise Unreachable(f"{peer} cannot be reached: {in_a_line(error)}") from error
+                self._lost[peer] = in_a_line(error)
                 self._emit(ev.PeerLost(peer, in_a_line(error), pause))
-                await self._nap(pause)
-                continue
-            if peer in self._lost:
-                self._lost.discard(peer)
-                self._emit(ev.PeerBack(peer))
-            self._keep(peer, self.facts[peer])
-            return far
-        raise AssertionError("the last pause is 0")
-
-    async def _have(self, peer: str) -> FarEnd:
-        """Connected and ours, once the agent of this run's connection before has quite gone."""
-        for pause in (*self._retries, 0.0):
-            far = await self._connect(peer, self._near.hello)
-            try:
-                await far.ask(wire.Reserve(f"{self._near.name}, run {self._run_id}"))
-                self.facts[peer] = await far.ask(wire.Facts())
-                self._open[peer] = far
-                return far
-            except Refused as error:
-                await far.close()
-                if pause == 0.0 or self._run_id not in str(error):
-                    raise
-            except BaseException:
-                await far.close()
-                raise
             await self._nap(pause)
-        raise AssertionError("the last pause is 0")
+        return self._here[peer]
 
-    async def _nap(self, seconds: float) -> None:
-        for _ in range(max(1, int(seconds * 10))):
-            self._controls.raise_if_asked()
-            await asyncio.sleep(0.1)
+    async def at_hand(self, peers: Iterable[str]) -> dict[str, FarEnd | Missing]:
+        """Each as it is now.  Of several, one that is lost or busy is sought beside the trials and delays no other."""
+        wanted = tuple(peers)
+        if len(wanted) < 2:
+            return {peer: await self.reach(peer) for peer in wanted}
+        first = [self._try(peer) for peer in wanted if peer not in self._here and peer not in self._lost]
+        await asyncio.gather(*first)
+        for peer in wanted:
+            if peer not in self._here and peer not in self._seeking:
+                self._seeking[peer] = asyncio.create_task(self._seek(peer))
+        if not any(peer in self._here for peer in wanted):
+            await self.reach(wanted[0])
+        return {peer: self._here.get(peer) or self._missing(peer) for peer in wanted}
 
-    async def went(self, error: PeerLost) -> None:
-        """Whoever went did so in the middle of something, which is done again once it is back."""
-        for peer in [peer for peer, far in self._open.items() if far.lost]:
-            self._lost.add(peer)
+    async def went(self, reason: str, again: str) -> None:
+        """Let go of whoever has gone; `again` says what becomes of the trial."""
+        for peer in [peer for peer, far in self._here.items() if far.lost]:
+            self._lost[peer] = reason
             await self.drop(peer)
-        self._emit(ev.Notice(f"{str(error).rstrip('.')}; the trial will be done again"))
+        self._emit(ev.Notice(f"{reason.rstrip('.')}; {again}"))
 
     async def drop(self, peer: str) -> None:
-        far = self._open.pop(peer, None)
+        far = self._here.pop(peer, None)
         if far:
             with contextlib.suppress(Exception):
                 await far.close()
 
     async def close(self) -> None:
-        for peer in tuple(self._open):
+        for peer in tuple(self._seeking):
+            await self._end_search(peer)
+        for peer in tuple(self._here):
             await self.drop(peer)
+
+    async def _met(self, peer: str, last: bool = True) -> bool:
+        """Is it here and ours now?  Not yet while the agent of this run's connection before has not quite gone."""
+        far = await self._connect(peer, self._near.hello)
+        try:
+            await far.ask(wire.Reserve(f"{self._near.name}, run {self.run_id}"))
+        except Refused as error:
+            await far.close()
+            if last or self.run_id not in str(error):
+                raise
+            return False
+        facts = await far.ask(wire.Facts())
+        if self._lost.pop(peer, None) is not None:
+            self._emit(ev.PeerBack(peer))
+        self._here[peer], self.facts[peer], self._hello[peer] = far, facts, far.hello
+        self._keep(peer, facts)
+        return True
+
+    async def _try(self, peer: str) -> None:
+        try:
+            await self._met(peer)
+        except (PeerLost, Refused, LinkladderError) as error:
+            self._lost[peer] = in_a_line(error)
+            self._emit(ev.PeerLost(peer, self._lost[peer], self._retries[0] if self._retries else 0.0))
+
+    async def _seek(self, peer: str) -> None:
+        """Beside the trials, until it is back."""
+        pauses = [*self._retries, 30.0]
+        try:
+            while peer not in self._here:
+                await asyncio.sleep(pauses.pop(0) if len(pauses) > 1 else pauses[0])
+                with contextlib.suppress(PeerLost, Refused, LinkladderError):
+                    await self._met(peer)
+        finally:
+            self._seeking.pop(peer, None)
+
+    async def _end_search(self, peer: str) -> None:
+        task = self._seeking.pop(peer, None)
+        if task:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    def _missing(self, peer: str) -> Missing:
+        """One that never answered counts as having this machine's tools: nothing is started there."""
+        hello = self._hello.get(peer) or replace(self._near.hello, name=peer, addresses=())
+        return Missing(peer, hello, f"{peer} is out of reach: {self._lost.get(peer, 'it was lost')}")
+
+    async def _nap(self, seconds: float) -> None:
+        for _ in range(max(1, int(seconds * 10))):
+            self._stop()
+            await asyncio.sleep(0.1)

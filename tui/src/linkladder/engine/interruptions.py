@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from linkladder.errors import in_a_line
@@ -32,11 +33,11 @@ def shares_a_card(path: Path, control: str, facts: HostFacts | None) -> bool:
     return any(control in nic.addresses and path.remote in nic.addresses for nic in cards)
 
 
-def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...]) -> TrialResult:
-    """What is kept of a trial that never came to its end."""
+def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:
+    """What is kept of a trial that never came to its end on any of its paths."""
     last = lost[-1]
     reason = f"the far end was out of reach in {len(lost)} attempts: {last.reason}"
-    legs = (Leg(Outcome(False, Fault.PEER, reason)),)
+    legs = tuple(Leg(Outcome(False, Fault.PEER, reason), path=number) for number in paths)
     return TrialResult(
         f"{exp.id}-{repeat + 1}", repeat, legs, started=last.started, seconds=last.seconds, interruptions=lost
     )

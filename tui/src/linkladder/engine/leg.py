@@ -48,6 +48,7 @@ class RunningLeg:
         self.ping: Process | None = None
         self.round_trips: list[tuple[float, float]] = []  # of the ping beside it: when, and how long in ms
         self.watchdog = False
+        self.broken: Outcome | None = None  # why it could not go on
 
     @property
     def began(self) -> float:
@@ -156,6 +157,8 @@ class RunningLeg:
         """Until every client has ended, or its watchdog bites."""
         talks = self.tool.every_second
         while waiting := [c for c in clients if not c.exited.is_set()]:
+            if gone := next((side for side in self.route.sides if side.point.lost), None):
+                await gone.point.ask(wire.Clock())  # which tells how it was lost
             now = time.monotonic()
             silent = talks and all(now - c.last_line > SILENCE for c in waiting)
             if now > limit or silent:

@@ -16,10 +16,12 @@ class PathUnknown(Exception):
 
 
 def resolve(path: Path, near: HelloReply, far: HelloReply) -> Path:
-    """The path with both addresses; the plan's own win over guesses."""
+    """The path with both addresses; the plan's own win over guesses.  `near` and `far` are who is at its sides."""
     remote = path.remote or _guess(near, far)
     if not remote:
         raise PathUnknown(f"{far.name} has announced no address that could be tested")
+    if path.origin:
+        return replace(path, local=path.local or _of_family(near, remote), remote=remote)
     local = path.local or (_on(path.local_interface, remote) if path.local_interface else _source(remote))
     if not local:
         raise PathUnknown(f"there is no route to {remote}")
@@ -44,6 +46,15 @@ def _guess(near: HelloReply, far: HelloReply) -> str:
         if _source(address) in near.addresses:
             return address
     return ranked[0] if ranked else ""
+
+
+def _of_family(end: HelloReply, remote: str) -> str:
+    """The first address that another end has announced and that can speak to `remote`."""
+    version = ipaddress.ip_address(remote).version
+    found = next((a for a in end.addresses if ipaddress.ip_address(a).version == version), "")
+    if not found:
+        raise PathUnknown(f"{end.name} has announced no address that could speak to {remote}: name it in the plan")
+    return found
 
 
 def _on(interface: str, remote: str) -> str:

@@ -40,24 +40,27 @@ class Route:
         return self.near if side is End.NEAR else self.far
 
 
-def routes(paths: Sequence[tuple[Path, EndPoint]], near: EndPoint) -> tuple[Route, ...]:
-    """`paths` come with the ends at their far sides; every end is counted once, the near one first."""
+def routes(paths: Sequence[tuple[Path, EndPoint, EndPoint]], near: EndPoint) -> tuple[Route, ...]:
+    """`paths` come with the ends at their near and far sides; every end is counted once, who coordinates first."""
     points = [near]
-    for _, far in paths:
-        if all(far is not point for point in points):
-            points.append(far)
-    made = []
-    for path, far in paths:
-        index = next(i for i, point in enumerate(points) if point is far)
-        name = "far" if len(points) < 3 else far.name
-        here = Side(0, near, "near", path.local, path.local_interface)
-        made.append(Route(path, here, Side(index, far, name, path.remote, path.remote_interface)))
-    return tuple(made)
+    for point in (point for _, here, there in paths for point in (here, there)):
+        if all(point is not known for known in points):
+            points.append(point)
+
+    def side(point: EndPoint, address: str, interface: str) -> Side:
+        end = next(i for i, known in enumerate(points) if known is point)
+        name = "near" if end == 0 else "far" if len(points) < 3 else point.name
+        return Side(end, point, name, address, interface)
+
+    return tuple(
+        Route(path, side(here, path.local, path.local_interface), side(there, path.remote, path.remote_interface))
+        for path, here, there in paths
+    )
 
 
-def ends_of(found: Sequence[Route]) -> tuple[Side, ...]:
-    """The trial's ends, the near one first, each by the first of its sides."""
+def ends_of(found: Sequence[Route]) -> dict[int, Side]:
+    """The ends that take part, the near one first, each by the first of its sides."""
     known: dict[int, Side] = {}
     for side in (side for route in found for side in route.sides):
         known.setdefault(side.end, side)
-    return tuple(known[end] for end in sorted(known))
+    return {end: known[end] for end in sorted(known)}

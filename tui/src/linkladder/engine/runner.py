@@ -15,7 +15,7 @@ from linkladder import wire
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
-from linkladder.engine.far_ends import RETRIES, Connect, FarEnds
+from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable
 from linkladder.engine.growth import one_more
 from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
 from linkladder.engine.left_out import in_vain
@@ -64,7 +64,8 @@ class Engine:
         self._resumed = resume is not None
         self._operator = operator
         self._events: asyncio.Queue[ev.Event | None] = asyncio.Queue()
-        self._far = FarEnds(near, connect, self.controls, self._emit, self._keep_host, retries)
+        self._begun = False  # there is a run to keep things of
+        self._ends = FarEnds(near, connect, retries, self._emit, self.controls.raise_if_asked, self._keep_host)
         self._ports = ports()
         self._index = 0
         self._failed = 0
@@ -91,7 +92,7 @@ class Engine:
     async def _work(self) -> None:
         trials = plans.trials(self.plan)
         self.store.check_space(trials)
-        self.run_id = self.run_id or self.store.new_id()
+        self.run_id = self._ends.run_id = self.run_id or self.store.new_id()
         try:
             await self._begin()
         except BaseException:
@@ -101,10 +102,11 @@ class Engine:
         state, reason = RunState.COMPLETE, ""
         try:
             self._keep_host("near", await self.near.ask(wire.Facts()))
-            self._far.keep_facts()
+            for peer, facts in self._ends.facts.items():
+                self._keep_host(peer, facts)
             for index, rung in enumerate(self.plan.rungs):
                 await self._rung(index, rung)
-        except (Stop, Refused, PeerLost, LinkladderError) as error:
+        except (Stop, Unreachable, Refused, PeerLost, LinkladderError) as error:
             state, reason = RunState.INCOMPLETE, in_a_line(error)
         except asyncio.CancelledError:
             state, reason = RunState.INCOMPLETE, "it was ended"
@@ -120,11 +122,12 @@ class Engine:
             take_up(self.store, self.run_id, self.plan)
         else:
             self.store.begin(self.plan, next((peer for r in self.plan.rungs for peer in r.peers), ""), self.run_id)
+        self._begun = True
 
     async def _have_peers(self) -> None:
         """Those of the rungs still to be measured; the operator may end the wait for them."""
         peers = dict.fromkeys(peer for rung in self.plan.rungs if not self._over(rung) for peer in rung.peers)
-        work = asyncio.create_task(self._far.reserve(peers, self.run_id))
+        work = asyncio.create_task(self._ends.reserve(peers))
         self.controls.guard(work.cancel)
         try:
             await work
@@ -145,7 +148,7 @@ class Engine:
         self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
 
     async def _close(self) -> None:
-        await self._far.close()
+        await self._ends.close()
         with contextlib.suppress(Refused):
             await self.near.ask(wire.Cancel())
             await self.near.ask(wire.Release())
@@ -216,7 +219,7 @@ class Engine:
         if not await self.controls.operator():
             self.controls.raise_if_asked()
         for peer in rung.peers:
-            await self._far.drop(peer)
+            await self._ends.drop(peer)
         self._keep_notes()
         now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         return f"{before}, and again at {now} after the facts had been shown" if before else f"done, at {now}"
@@ -226,16 +229,20 @@ class Engine:
         paths: list[Path] = []
         found: list[Evidence] = []
         for named in rung.paths:
-            while len(found) == len(paths):
-                far = await self._far.reach(named.peer)
-                path = resolve(named, self.near.hello, far.hello)
-                over = routes([(path, far)], self.near)
+            surveyed = bool(named.origin)  # what two others are to each other cannot be seen from here
+            while True:
+                ends = await self._ends.at_hand(rung.peers)
+                path = resolve(named, ends.get(named.origin, self.near).hello, ends[named.peer].hello)
+                if surveyed or isinstance(ends[named.peer], Missing):
+                    break
+                over = routes([(path, self.near, ends[named.peer])], self.near)
                 seen = await self._attempt(Trial(over, SURVEY, 0, (next(self._ports),), lambda _: None))
                 if isinstance(seen, TrialResult):
                     known = rung, path, survey(seen), self._round_trip, self.plan.contract, asked, word
                     found.append(await asyncio.to_thread(evidence, *known))
+                    surveyed = True
             paths.append(path)
-        return tuple(paths), together(found)
+        return tuple(paths), together(found) if found else Evidence(asked=asked, word=word)
 
     async def _climb(self, rung: Rung, paths: Paths) -> None:
         done = self.store.done(self.run_id) if self._resumed else set()
@@ -273,7 +280,11 @@ class Engine:
 
     async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
         """Experiments whose settings would change nothing; each is told of, and why."""
-        found = await in_vain(rung, paths, self.near, self._far.reach)
+        facts = {"": await self.near.ask(wire.Facts())}
+        for name, end in (await self._ends.at_hand(rung.peers)).items():
+            if not isinstance(end, Missing):
+                facts[name] = await end.ask(wire.Facts())
+        found = in_vain(rung, paths, facts)
         for name, why in found.items():
             self.store.note(self.run_id, f"{rung.name} {name}: left out: {why}")
             self._emit(ev.Notice(f"{rung.name} {name}: left out: {why}"))
@@ -295,13 +306,12 @@ class Engine:
     async def _trial(self, rung: Rung, paths: Paths, exp: Experiment, repeat: int) -> None:
         """One trial to the store, tried again when a peer was lost, and no lost attempt forgotten."""
         lost: tuple[Interruption, ...] = ()
+        mine = exp.paths or tuple(range(len(paths)))
         while len(lost) < TRIES:
-            local = rung.name == RungName.LOCALHOST
-            over = routes(
-                [(path, self.near if local else await self._far.reach(path.peer)) for path in paths], self.near
-            )
+            ends: dict[str, EndPoint] = {"": self.near, **await self._ends.at_hand(rung.peers)}
+            over = routes([(paths[n], ends[paths[n].origin], ends[paths[n].peer]) for n in mine], self.near)
             drawn = ports_for(self._ports, exp, len(over))
-            trial = Trial(over, exp, repeat, drawn, self._emit, tuple(self._far.addresses.values()))
+            trial = Trial(over, exp, repeat, drawn, self._emit, self._ends.channels, mine)
             commands = commands_of(exp, over, drawn, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
             came = await self._attempt(trial)
@@ -309,7 +319,9 @@ class Engine:
                 self._keep(rung, exp, replace(came, interruptions=lost))
                 return
             lost = (*lost, came)
-        self._keep(rung, exp, given_up(exp, repeat, lost))
+            if any(isinstance(side.point, Missing) for route in over for side in route.sides):
+                break  # whoever is sought beside the trials is not waited for
+        self._keep(rung, exp, given_up(exp, repeat, lost, mine))
 
     async def _attempt(self, trial: Trial) -> TrialResult | Interruption:
         """What came of it, or how it was lost with a peer.  The operator may end it."""
@@ -320,7 +332,7 @@ class Engine:
             return await work
         except PeerLost as error:
             came = watch.broke(error)
-            await self._far.went(error)
+            await self._ends.went(str(error), "the trial will be done again")
             return came
         except asyncio.CancelledError:
             self.controls.raise_if_asked()
@@ -332,8 +344,8 @@ class Engine:
             self.controls.guard(None)
 
     def _shares_a_card(self, path: Path) -> bool:
-        control = self._far.addresses.get(path.peer)
-        return control is not None and shares_a_card(path, control, self._far.facts.get(path.peer))
+        control = self._ends.address(path.peer)
+        return control is not None and shares_a_card(path, control, self._ends.facts.get(path.peer))
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = replace(result, id=f"{rung.name}-{result.id}")
@@ -347,7 +359,8 @@ class Engine:
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
 
     def _keep_host(self, name: str, facts: HostFacts) -> None:
-        keep_host(self.store, self.run_id, name, facts)
+        if self._begun:
+            keep_host(self.store, self.run_id, name, facts)
 
     def _keep_notes(self) -> None:
         while self.controls.notes:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from linkladder import tools, wire
@@ -23,10 +23,15 @@ from linkladder.peer import PeerLost, Refused
 
 LOOK = 0.5  # seconds before the end at which connections are looked at
 LEAD = 0.15  # seconds, beside the slowest answer, from the word to several legs to their start
+EACH = 0.01  # seconds more for each leg: one coordinator tells all of them
+
+
+class NoLegLeft(Exception):
+    """Every leg has a reason of its own for which it cannot go on."""
 
 
 class Trial:
-    """`routes` are the rung's paths with their ends; each has a leg of its own, on a port of its own."""
+    """`routes` are paths of the rung with their ends; each has a leg of its own, on a port of its own."""
 
     def __init__(
         self,
@@ -36,18 +41,21 @@ class Trial:
         ports: Sequence[int],
         emit: Callable[[Event], None],
         channels: tuple[str, ...] = (),  # where this end's channels to its peers lead
+        numbers: Sequence[int] = (),  # which of the rung's paths they are; none: all, in their order
     ) -> None:
         self.routes, self.exp, self.repeat, self.emit, self.channels = tuple(routes), exp, repeat, emit, channels
         self.ends = ends_of(routes)
-        self.offset = dict.fromkeys(range(len(self.ends)), 0.0)  # of each end's clock against the near one's
+        self.offset = dict.fromkeys(self.ends, 0.0)  # of each end's clock against the near one's
         self.slowest = 0.0  # answer to a question about the clock
         mine = share(exp, len(routes))
         self.key = secrets.token_hex(16)  # of knocks and tools: strangers have none
         self.legs = [
             RunningLeg(mine, route, number, port, self.key, self.offset)
-            for number, (route, port) in enumerate(zip(routes, ports, strict=True))
+            for number, route, port in zip(numbers or range(len(routes)), routes, ports, strict=True)
         ]
-        self.watched = [Watched(end.name) for end in self.ends]
+        self.watched = {number: Watched(end.name) for number, end in self.ends.items()}
+        self._listening = {number: asyncio.Lock() for number in self.ends}
+        self._lost: PeerLost | None = None
         self.seconds = LiveSeconds(len(self.legs))
         self.begun = time.monotonic()
 
@@ -56,18 +64,14 @@ class Trial:
         wall, started = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
         outcomes = self._alike(Outcome(False, Fault.TOOL, "it did not start"))
         ends: tuple[EndRecord, ...] = ()
-        pumps = [asyncio.create_task(self._pump(number)) for number in range(len(self.ends))]
+        pumps = [asyncio.create_task(self._pump(number)) for number in self.ends]
         loan = Loan(self.exp.settings, self.routes, self.channels)
         clean = False
         try:
             try:
-                for leg in self.legs:
-                    leg.lay_out()
                 async with loan:
                     outcomes, ends = await self._measure()
                     loan.check()
-            except LegFault as error:
-                outcomes = self._alike(Outcome(False, error.fault, error.reason))
             except Refused as error:
                 outcomes = self._alike(Outcome(False, Fault.TOOL, str(error)))
             clean = True
@@ -90,40 +94,99 @@ class Trial:
 
     async def _measure(self) -> tuple[tuple[Outcome, ...], tuple[EndRecord, ...]]:
         loads = tools.named(self.exp.tool).loads
-        for leg in self.legs:  # in turn: an end listens for one knock at a time
-            await leg.meet()
-        await asyncio.gather(*(self._synchronise(number) for number in range(len(self.ends))))
-        if loads:
-            await asyncio.gather(*(self._count(number) for number in range(len(self.ends))))
-            await asyncio.gather(*(end.point.ask(wire.Sampling(True)) for end in self.ends))
-        await asyncio.gather(*(leg.serve() for leg in self.legs))
-        starts = self._barrier()
-        look = asyncio.create_task(self._look())
         try:
-            await asyncio.gather(*(leg.run(starts) for leg in self.legs))
-        finally:
-            look.cancel()
-        await asyncio.gather(*(leg.end() for leg in self.legs))
-        if loads:
-            await asyncio.gather(*(end.point.ask(wire.Sampling(False)) for end in self.ends))
-            await asyncio.gather(*(self._count(number) for number in range(len(self.ends))))
-        found = counted_together([(leg.began, leg.outcome()) for leg in self.legs], self.exp)
+            await self._every_leg(_laid_out)
+            await self._every_leg(_introduced)
+            await self._every_leg(self._meet)
+            await self._every_end(self._synchronise)
+            if loads:
+                await self._every_end(self._count)
+                await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(True)))
+            await self._every_leg(RunningLeg.serve)
+            starts = self._barrier()
+            look = asyncio.create_task(self._look())
+            try:
+                await self._every_leg(lambda leg: leg.run(starts))
+            finally:
+                look.cancel()
+            await self._every_leg(RunningLeg.end)
+            if loads:
+                await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(False)))
+                await self._every_end(self._count)
+        except NoLegLeft:
+            return tuple(leg.broken or Outcome(False, Fault.TOOL, "it was ended") for leg in self.legs), ()
+        going = [leg for leg in self.legs if leg.broken is None]
+        counted = iter(counted_together([(leg.began, leg.outcome()) for leg in going], self.exp))
+        found = tuple(leg.broken or next(counted) for leg in self.legs)
         if not loads:
             return found, ()
-        carried = [0.0] * len(self.ends)  # by the legs that end at each
+        carried = dict.fromkeys(self.ends, 0.0)  # by the legs that end at each
         for leg, outcome in zip(self.legs, found, strict=True):
             for side in leg.route.sides:
                 carried[side.end] += outcome.goodput_bps if outcome.ok else 0.0
-        offsets = self.offset.values()
-        records = tuple(w.record(self.exp, c, o) for w, c, o in zip(self.watched, carried, offsets, strict=True))
+        records = tuple(self._record(number, carried) for number in range(max(self.ends) + 1))
         return accounted(found, self.routes, self.watched, self.exp), records
+
+    def _record(self, number: int, carried: Mapping[int, float]) -> EndRecord:
+        """What an end did; the record of one that only coordinates, or was lost, is blank."""
+        watched = self.watched.get(number)
+        if watched is None or not watched.after:
+            return EndRecord(self.ends[number].name if number in self.ends else "near")
+        return watched.record(self.exp, carried[number], self.offset[number])
+
+    # --- every step is taken by all, and who cannot take it is out of the trial alone
+
+    async def _every_leg(self, step: Callable[[RunningLeg], Awaitable[None]]) -> None:
+        async def one(leg: RunningLeg) -> None:
+            try:
+                await step(leg)
+            except LegFault as error:
+                leg.broken = Outcome(False, error.fault, error.reason)
+            except Refused as error:
+                leg.broken = Outcome(False, Fault.TOOL, str(error))
+            except PeerLost as error:
+                leg.broken = Outcome(False, Fault.PEER, str(error))
+                self._lost = self._lost or error
+
+        await asyncio.gather(*(one(leg) for leg in self.legs if leg.broken is None))
+        self._go_on()
+
+    async def _every_end(self, step: Callable[[int], Awaitable[object]]) -> None:
+        async def one(number: int) -> None:
+            mine = [leg for leg in self.legs if leg.broken is None and number in (s.end for s in leg.route.sides)]
+            if not mine:
+                return
+            try:
+                await step(number)
+            except (Refused, PeerLost) as error:
+                lost = isinstance(error, PeerLost)
+                self._lost = self._lost or (error if isinstance(error, PeerLost) else None)
+                for leg in mine:
+                    leg.broken = Outcome(False, Fault.PEER if lost else Fault.TOOL, str(error))
+
+        await asyncio.gather(*(one(number) for number in self.ends))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """NoLegLeft when nothing is left to measure; PeerLost where that is for an end that was lost."""
+        if all(leg.broken for leg in self.legs):
+            if self._lost:
+                raise self._lost
+            raise NoLegLeft
+
+    async def _meet(self, leg: RunningLeg) -> None:
+        """An end listens for one knock at a time; ends that are not the leg's do not wait for it."""
+        async with contextlib.AsyncExitStack() as stack:
+            for number in sorted({side.end for side in leg.route.sides}):
+                await stack.enter_async_context(self._listening[number])
+            await leg.meet()
 
     def _barrier(self) -> Starts:
         """The moment at which all legs start, on each end's clock; a single leg starts as soon as it can."""
         self.begun = time.monotonic()
         if len(self.legs) == 1:
             return {}
-        self.begun += LEAD + self.slowest
+        self.begun += LEAD + self.slowest + EACH * len(self.legs)
         return {number: self.begun + offset for number, offset in self.offset.items()}
 
     async def _count(self, number: int) -> None:
@@ -145,7 +208,7 @@ class Trial:
 
         await asyncio.sleep(self.begun + tools.expected_seconds(self.exp) - LOOK - time.monotonic())
         if ports:
-            await asyncio.gather(*(look(number) for number in range(len(self.ends))))
+            await asyncio.gather(*(look(number) for number in self.ends))
 
     async def _synchronise(self, number: int) -> None:
         """The end's monotonic clock minus ours, from the quickest of three questions."""
@@ -164,7 +227,7 @@ class Trial:
         for process in (process for leg in self.legs for process in leg.processes):
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(process.stop(), 2.0)
-        for end in self.ends:
+        for end in self.ends.values():
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(end.point.ask(wire.Cancel()), 2.0)
 
@@ -204,3 +267,15 @@ class Trial:
                 now = time.monotonic() - self.begun
                 leg.round_trips.append((now, round_trip))
                 self.emit(RoundTripSeen(round(now, 2), round_trip))
+
+
+async def _laid_out(leg: RunningLeg) -> None:
+    leg.lay_out()
+
+
+async def _introduced(leg: RunningLeg) -> None:
+    """Ends that are to meet another one than who coordinates must agree to that, both."""
+    near, far = leg.route.near, leg.route.far
+    if near.end and far.end:
+        await near.point.ask(wire.Introduce(far.point.name, far.address))
+        await far.point.ask(wire.Introduce(near.point.name, near.address))

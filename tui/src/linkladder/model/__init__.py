@@ -38,11 +38,12 @@ from linkladder.model.results import (
     TrialResult,
 )
 from linkladder.model.settings import Setting, SettingKind
-from linkladder.model.words import SCHEMA, Direction, End, Fault, Layer, Protocol, Role, RungName, RunState
+from linkladder.model.words import SCHEMA, Company, Direction, End, Fault, Layer, Protocol, Role, RungName, RunState
 
 __all__ = [
     "SCHEMA",
     "Command",
+    "Company",
     "Contract",
     "CoreLoad",
     "CoreTimes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkladder.model.settings import Setting
-from linkladder.model.words import Direction, Layer, Protocol, RungName
+from linkladder.model.words import Company, Direction, Layer, Protocol, RungName
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,24 @@ class Contract:
     delay_ms: float | None = None  # the idle round trip's median may not be longer; None: nothing was promised
     jitter_ms: float | None = None  # of paced UDP at and below the contracted rate
     availability_percent: float = 99.9  # of the seconds measured
+    shared_bps: float | None = None  # what all paths of a rung share, counted on the same layer; None: nothing is said
 
 
 @dataclass(frozen=True)
 class Path:
-    """One way for a rung's traffic: from `local` at the near end to `remote` at the far one."""
+    """One way for a rung's traffic: from `local` at its near side to `remote` at its far one."""
 
     local: str = ""
     remote: str = ""
-    peer: str = ""  # a paired peer's name; empty on the localhost rung
+    peer: str = ""  # the paired peer at the far side; empty on the localhost rung
     local_interface: str = ""
     remote_interface: str = ""
+    origin: str = ""  # the paired peer at the near side; empty: this appliance
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """The paired appliances at its sides."""
+        return tuple(dict.fromkeys(name for name in (self.origin, self.peer) if name))
 
 
 @dataclass(frozen=True)
@@ -72,11 +79,13 @@ class Experiment:
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
     baseline: str = ""  # the id of the same experiment without its settings, with which it runs in pairs
     begins: bool = False  # of the arms of a comparison the coin chose this one to begin
+    company: Company = Company.ALL  # which of the rung's paths are loaded at once
+    paths: tuple[int, ...] = ()  # those paths by number; none: all of them
 
 
 @dataclass(frozen=True)
 class Rung:
-    """A step of the ladder; where it has several paths, each trial loads all of them at once."""
+    """A step of the ladder; where it has several paths, a trial loads all of them at once or those it names."""
 
     name: RungName
     paths: tuple[Path, ...] = (Path(),)
@@ -90,8 +99,8 @@ class Rung:
 
     @property
     def peers(self) -> tuple[str, ...]:
-        """The paired appliances at the far sides of its paths."""
-        return tuple(dict.fromkeys(path.peer for path in self.paths if path.peer))
+        """The paired appliances at the sides of its paths."""
+        return tuple(dict.fromkeys(name for path in self.paths for name in path.peers))
 
 
 @dataclass(frozen=True)
@@ -100,3 +109,5 @@ class Plan:
     title: str = ""
     contract: Contract = Contract()
     rungs: tuple[Rung, ...] = ()
+    mesh: bool = False  # every pair of its ends is a path
+    ends: tuple[str, ...] = ()  # of the mesh, "near" for this appliance; none: this one and all that it is paired with

@@ -55,6 +55,14 @@ class Direction(StrEnum):
     DUPLEX = "duplex"
 
 
+class Company(StrEnum):
+    """Which of a rung's paths a trial loads: each by itself, those that share no end side by side, or all at once."""
+
+    ALONE = "alone"
+    ROUNDS = "rounds"
+    ALL = "all"
+
+
 class Fault(StrEnum):
     """TOOL: the measurement broke, it says nothing of the link.  PATH: the link did it, and that is a result.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,11 +21,15 @@ def own_card(name: str) -> Reveal:
     return Reveal(name, addresses, port, user, host, mine)
 
 
-def peer_of(card: Reveal, address: str) -> peers.Peer:
-    """The peer that a confirmed card makes; the address it was reached by comes first."""
+def peer_of(card: Reveal, address: str, by_secret: bool) -> peers.Peer:
+    """The peer that a confirmed card makes; the address it was reached by comes first.
+
+    Whoever has the site's secret may introduce the site's appliances to each other.
+    """
     addresses = (address, *(a for a in card.addresses if a != address))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return peers.Peer(card.name, addresses, card.host_key, card.user_key, card.port, card.user, paired_at=now)
+    made = peers.Peer(card.name, addresses, card.host_key, card.user_key, card.port, card.user, paired_at=now)
+    return replace(made, introduces=by_secret)
 
 
 @dataclass(frozen=True)

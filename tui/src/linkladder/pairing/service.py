@@ -306,7 +306,7 @@ class PairingService:
                 self._tell(say.PeerConfirmed(card.name))
                 reading = asyncio.create_task(link.step(DONE_TIME))
             try:
-                peer = await asyncio.to_thread(peers.pin, peer_of(card, link.address), self.name)
+                peer = await asyncio.to_thread(peers.pin, peer_of(card, link.address, by_secret), self.name)
             except OSError as error:
                 hint = "make room in the state folder, then pair again"
                 raise EnvironmentFault(f"{card.name} cannot be stored", str(error), hint) from None

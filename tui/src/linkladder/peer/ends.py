@@ -30,6 +30,10 @@ class EndPoint(Protocol):
     hello: wire.HelloReply
     events: asyncio.Queue[wire.Event]
 
+    @property
+    def lost(self) -> bool:
+        """Is it out of reach for good?"""
+
     async def ask(self, request: wire.Request[R]) -> R: ...
 
     async def close(self) -> None: ...
@@ -39,6 +43,7 @@ class NearEnd:
     """This appliance."""
 
     hello: wire.HelloReply
+    lost = False
 
     def __init__(self) -> None:
         self.name = "near"

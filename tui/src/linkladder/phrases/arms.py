@@ -70,6 +70,9 @@ def _more(p: Experiment) -> list[str]:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
         found.append(f"DSCP {p.dscp}")
+    if p.paths:
+        told = ", ".join(str(number + 1) for number in p.paths)
+        found.append(f"path {told} alone" if len(p.paths) == 1 else f"paths {told} side by side")
     found += [settings(p)] if p.settings else []
     if p.label:
         found.append(f'"{p.label}"')

@@ -10,7 +10,7 @@ from typing import Any
 
 from linkladder import phrases, tools, units
 from linkladder.judge import ceiling
-from linkladder.model import Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
+from linkladder.model import Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
 OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
@@ -24,6 +24,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     streams = [max(1, cores // 2) if s == "auto" else s for s in values.pop("streams", [1])]
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
+    companies = values.pop("company", [Company.ALL])
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
         whole = ceiling(contract, Protocol.UDP).payload_bytes
         if whole < tools.default_datagram(contract.ip_version):
@@ -40,10 +41,11 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     values.setdefault("warmup", 5.0 if long_way else 3.0)
     compared = values.pop("baseline", False)
     made: list[Experiment] = []
-    for stream, window, session, rate, way in product(streams, windows, sessions, rates, ways):
+    for stream, window, session, rate, way, company in product(streams, windows, sessions, rates, ways, companies):
         one = Experiment(
-            id="", streams=stream, window=window, sessions=session, udp_rate_bps=rate, direction=way, **values
-        )
+            id="", streams=stream, window=window, sessions=session, udp_rate_bps=rate, direction=way, company=company,
+            **values,
+        )  # fmt: skip
         made += _arms(one) if compared else [replace(one, id=_name(one))]
     return made
 
@@ -79,6 +81,8 @@ def _name(exp: Experiment) -> str:
     parts += [setting.label for setting in exp.settings]
     if exp.protocol != Protocol.ECHO or exp.direction != Direction.FORWARD:
         parts.append(exp.direction.value)
+    if exp.company is not Company.ALL:
+        parts.append(exp.company.value)
     return "-".join(parts)
 
 

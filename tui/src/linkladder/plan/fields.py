@@ -6,11 +6,12 @@ import ipaddress
 import math
 import re
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 from linkladder import units
 from linkladder.judge import MOST_LOOKS
-from linkladder.model import Direction, End, Layer, Protocol, RungName, Setting, SettingKind
+from linkladder.model import Company, Direction, End, Layer, Protocol, RungName, Setting, SettingKind
 from linkladder.tools import TOOLS
 
 Check = Callable[[Any], Any]
@@ -48,7 +49,7 @@ def number(low: float, high: float) -> Check:
     return check
 
 
-def choice(kind: type[Layer] | type[Protocol] | type[Direction] | type[RungName]) -> Check:
+def choice(kind: type[StrEnum]) -> Check:
     def check(value: Any) -> Any:
         try:
             return kind(value)
@@ -141,6 +142,7 @@ def _setting(value: Any) -> Setting:
 CONTRACT: dict[str, tuple[str, Check]] = {
     "port": ("port_bps", rate),
     "rate": ("rate_bps", rate),
+    "shared": ("shared_bps", rate),
     "layer": ("layer", choice(Layer)),
     "fcs": ("fcs", flag),
     "mtu": ("mtu", whole(576, 65535)),
@@ -164,7 +166,10 @@ PATH: dict[str, tuple[str, Check]] = {
     "peer": ("peer", text),
     "interface": ("local_interface", interface),
     "remote_interface": ("remote_interface", interface),
+    "from": ("origin", text),
 }
+
+SIDE: dict[str, tuple[str, Check]] = {"address": ("address", address), "interface": ("interface", interface)}
 
 EXPERIMENT: dict[str, Check] = {
     "rungs": many(choice(RungName)),
@@ -193,8 +198,9 @@ EXPERIMENT: dict[str, Check] = {
     "settings": settings,
     "client_port": whole(10_000, 65_000),
     "baseline": flag,
+    "company": many(choice(Company)),
 }
 
 EVERY_TOOLS = frozenset(
-    {"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "settings", "baseline"}
+    {"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "settings", "baseline", "company"}
 )

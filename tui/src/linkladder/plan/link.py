@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
+from typing import Any
 
 from linkladder import damage
 from linkladder.errors import UsageError, in_a_line
 from linkladder.model import Contract, Path, Plan, RungName
-from linkladder.plan import fields
+from linkladder.plan import company, fields
 from linkladder.plan.read import Reader
 
 FILE = "link.toml"
+
+
+@dataclass(frozen=True)
+class Side:
+    """By what an end takes part in paths that do not say it themselves."""
+
+    address: str = ""
+    interface: str = ""
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,7 @@ class Link:
     contract: Contract | None = None
     paths: dict[RungName, tuple[Path, ...]] = field(default_factory=dict)
     plan: str = ""  # the one that the console offers first
+    ends: dict[str, Side] = field(default_factory=dict)  # "near", and paired peers by name
 
     def path(self, rung: RungName) -> Path | None:
         """The rung's first path, if it has one."""
@@ -54,10 +64,22 @@ def _read_link(path: FilePath) -> Link:
         raise UsageError(f"the link description {path} cannot be read", str(error)) from error
     reader = Reader(text, str(path))
     data = reader.parse()
-    reader.only(data, ("plan", "contract", "path"), "")
+    reader.only(data, ("plan", "contract", "path", "end"), "")
     contract = reader.contract(data["contract"], None) if "contract" in data else None
     plan = reader.value(data, "plan", fields.text, "") if "plan" in data else ""
-    return Link(contract, reader.paths(data.get("path", {})), plan)
+    return Link(contract, reader.paths(data.get("path", {})), plan, _ends(reader, data.get("end", {})))
+
+
+def _ends(reader: Reader, data: Any) -> dict[str, Side]:
+    """[end.beta], with the address and the interface that are its own on the link."""
+    if not isinstance(data, dict):
+        reader.fail("end", "", "expected tables such as [end.beta]")
+    found = {}
+    for name, table in data.items():
+        reader.only(table, tuple(fields.SIDE), f"end.{name}")
+        given = ((key, to, check) for key, (to, check) in fields.SIDE.items() if key in table)
+        found[name] = Side(**{to: reader.value(table, key, check, f"end.{name}") for key, to, check in given})
+    return found
 
 
 def save_link(folder: FilePath, link: Link) -> None:
@@ -68,6 +90,8 @@ def save_link(folder: FilePath, link: Link) -> None:
     for name, path in link.every_path():
         header = f"[path.{name}]" if len(link.paths[name]) == 1 else f"[[path.{name}]]"
         lines += [header, *_lines(path, {k: a for k, (a, _) in fields.PATH.items()}), ""]
+    for end, side in link.ends.items():
+        lines += [f"[end.{_quoted(end)}]", *_lines(side, {k: a for k, (a, _) in fields.SIDE.items()}), ""]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = folder / f".{FILE}.{os.getpid()}"
     with draft.open("w", encoding="utf-8") as file:
@@ -77,7 +101,7 @@ def save_link(folder: FilePath, link: Link) -> None:
     draft.replace(folder / FILE)
 
 
-def _lines(record: Contract | Path, names: dict[str, str]) -> list[str]:
+def _lines(record: Contract | Path | Side, names: dict[str, str]) -> list[str]:
     lines = []
     for key, attribute in names.items():
         value = getattr(record, attribute)
@@ -98,20 +122,45 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def with_link(plan: Plan, link: Link, peer: str = "") -> Plan:
-    """The plan with what the link description knows filled in; a path of the plan's own wins."""
+def with_link(plan: Plan, link: Link, peer: str = "", paired: Sequence[str] = ()) -> Plan:
+    """The plan with what the link description knows filled in; a path of the plan's own wins.
+
+    `peer` stands at the far side of every path; of a mesh, all that are `paired` take part, or those it names.
+    """
+    every = company.mesh(_ends_of_mesh(plan, link, peer, paired)) if plan.mesh else ()
     rungs = []
     for rung in plan.rungs:
         paths = rung.paths
-        if len(paths) == 1 and not paths[0].remote and rung.name in link.paths:
+        if every and rung.name != RungName.LOCALHOST:
+            paths = every
+        elif len(paths) == 1 and not paths[0].remote and rung.name in link.paths:
             own = {key: value for key, value in vars(paths[0]).items() if value}
             paths = tuple(replace(described, **own) for described in link.paths[rung.name])
         if rung.name == RungName.LOCALHOST:
             paths = tuple(_within(path, plan.contract.ip_version) for path in paths)
-        elif peer:
-            paths = tuple(replace(path, peer=peer) for path in paths)
-        rungs.append(replace(rung, paths=paths))
+        elif peer and not every:
+            paths = tuple(path if path.origin else replace(path, peer=peer) for path in paths)
+        paths = tuple(_between(path, link.ends) if len(paths) > 1 else path for path in paths)
+        rungs.append(company.spread(replace(rung, paths=paths)))
     return replace(plan, rungs=tuple(rungs))
+
+
+def _ends_of_mesh(plan: Plan, link: Link, peer: str, paired: Sequence[str]) -> tuple[str, ...]:
+    if peer:
+        return (company.NEAR, *(name.strip() for name in peer.split(",")))
+    return plan.ends or (company.NEAR, *(paired or (name for name in link.ends if name != company.NEAR)))
+
+
+def _between(path: Path, ends: dict[str, Side]) -> Path:
+    """What a path does not say of its sides is what is known of the ends there."""
+    here, there = ends.get(path.origin or company.NEAR, Side()), ends.get(path.peer, Side())
+    return replace(
+        path,
+        local=path.local or here.address,
+        remote=path.remote or there.address,
+        local_interface=path.local_interface or ("" if path.local else here.interface),
+        remote_interface=path.remote_interface or ("" if path.remote else there.interface),
+    )
 
 
 def _within(path: Path, ip_version: int) -> Path:

@@ -17,7 +17,7 @@ from linkladder.tools import TOOLS
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-BUILTIN = ("quick", "circuit", "ladder", "soak", "offload")
+BUILTIN = ("quick", "circuit", "ladder", "soak", "offload", "mesh", "cards")
 MOVES = {
     RungName.LOCALHOST: "",
     RungName.SAME_HOST: "Put {peer} on the same host as this machine",
@@ -58,7 +58,7 @@ def read_plan(text: str, where: str = "plan", cores: int = 2, contract: Contract
     """The plan in `text`, expanded for a generator of `cores` vCPUs; `contract` stands in where the plan has none."""
     reader = Reader(text, where)
     data = reader.parse()
-    reader.only(data, ("name", "title", "contract", "path", "experiment"), "")
+    reader.only(data, ("name", "title", "contract", "path", "experiment", "mesh", "ends"), "")
     name = reader.value(data, "name", fields.text, "") if "name" in data else ""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}", str(name)):
         reader.fail("name", "", "expected a name of letters, digits, - and _")
@@ -66,7 +66,11 @@ def read_plan(text: str, where: str = "plan", cores: int = 2, contract: Contract
     agreed = reader.contract(data.get("contract"), contract)
     paths = reader.paths(data.get("path", {}))
     rungs = reader.rungs(data.get("experiment"), agreed, paths, cores)
-    return Plan(name, title, agreed, rungs)
+    mesh = reader.value(data, "mesh", fields.flag, "") if "mesh" in data else False
+    ends = tuple(reader.value(data, "ends", fields.many(fields.text), "")) if "ends" in data else ()
+    if ends and not mesh:
+        reader.fail("ends", "", "expected beside mesh = true")
+    return Plan(name, title, agreed, rungs, mesh, ends)
 
 
 class Reader:

@@ -30,6 +30,7 @@ class Peer:
     user: str = "linkladder"
     fingerprint: str = ""
     paired_at: str = ""
+    introduces: bool = False  # it may have this appliance measure with others than itself
 
     def check(self) -> None:
         """Everything that later lands in a command line or in OpenSSH's files."""
@@ -140,6 +141,14 @@ def rename(name: str, new: str) -> Peer:
         raise UsageError(f"another peer is called {new!r} already", hint="linkladder peers lists them")
     _change(lambda old: tuple(replace(p, name=new) if p.name == peer.name else p for p in old))
     sshd.end_sessions(peer.name)  # they act under a name that is no more; the peer opens anew
+    return peer
+
+
+def introductions(name: str, allowed: bool) -> Peer:
+    """May it have this appliance measure with others than itself?"""
+    peer = find(name)
+    _change(lambda old: tuple(replace(p, introduces=allowed) if p.name == peer.name else p for p in old))
+    sshd.end_sessions(peer.name)  # opened under what was agreed before; the peer opens anew
     return peer
 
 

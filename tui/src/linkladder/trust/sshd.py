@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from linkladder import measurer, state
 from linkladder.errors import EnvironmentFault
@@ -131,7 +132,8 @@ def write_authorized(base: Path) -> None:
     lines = []
     for peer in _listed(base):
         # sh's quotes first, then those of the option itself, where only the double quote is special
-        command = shlex.join([*words, "--peer", peer["name"]]).replace('"', '\\"')
+        more = ["--introduced"] if peer.get("introduces") else []
+        command = shlex.join([*words, "--peer", peer["name"], *more]).replace('"', '\\"')
         lines.append(f'restrict,command="{command}" {peer["user_key"]} {peer["name"]}\n')
     mode = 0o644 if measurer.program() else 0o600  # whoever an agent runs as looks into it
     files.write(state.trusted(base) / "authorized_keys", "".join(lines), mode)
@@ -206,7 +208,7 @@ def _authorized() -> set[str]:
     return set()
 
 
-def _listed(base: Path) -> list[dict[str, str]]:
+def _listed(base: Path) -> list[dict[str, Any]]:
     path = base / "peers.json"
     return json.loads(path.read_text()) if path.exists() else []
 

@@ -46,6 +46,7 @@ from linkladder.wire.requests import (
     Counters,
     Facts,
     Hello,
+    Introduce,
     Known,
     Listen,
     Probe,
@@ -64,7 +65,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 5  # both ends must speak the same
+PROTOCOL = 6  # both ends must speak the same
 
 __all__ = [
     "IDLE_LIMIT",
@@ -86,6 +87,7 @@ __all__ = [
     "Finished",
     "Hello",
     "HelloReply",
+    "Introduce",
     "Known",
     "KnownReply",
     "LeaseReply",

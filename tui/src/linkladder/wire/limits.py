@@ -49,6 +49,9 @@ def check_experiment(exp: Experiment) -> None:
         raise Refused("sizes: at most 32")
     for one in exp.sizes:
         check_range(one, "sizes", 68, 65535)
+    check_range(len(exp.paths), "paths", 0, 64)
+    for number in exp.paths:
+        check_range(number, "paths", 0, 1000)
     check_settings(exp.settings)
 
 

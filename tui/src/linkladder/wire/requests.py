@@ -152,6 +152,18 @@ class Known(Request[KnownReply], verb="known"):
 
 
 @dataclass(frozen=True)
+class Introduce(Request[None], verb="introduce"):
+    """Measure with another end than the one that asks; refused where nobody here has agreed to such introductions."""
+
+    name: str
+    address: str
+
+    def check(self) -> None:
+        check_text(self.name, "name", 64)
+        check_address(self.address, "address")
+
+
+@dataclass(frozen=True)
 class Listen(Request[None], verb="listen"):
     """Open a bare listener for `peer`, which knocks with the same key: open, refused and filtered are told apart."""
 

@@ -1,0 +1,100 @@
+"""Several pairs in one plan: who is paired with whom, who is loaded beside whom, and how long that takes for many."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from linkladder import plan as plans
+from linkladder.model import Company, RungName
+from linkladder.model import Path as Pair
+from linkladder.plan import company
+from linkladder.plan.link import Side
+
+MESH = """name = "m"
+mesh = true
+[[experiment]]
+rungs = "dc-link"
+company = ["alone", "rounds", "all"]
+duration = 10
+warmup = 3
+"""
+LINK = plans.Link(ends={"near": Side("10.0.0.1", "up0"), "beta": Side("10.0.0.2"), "gamma": Side("10.0.0.3", "vmx1")})
+
+
+def named(ends: int) -> list[str]:
+    return [company.NEAR, *(f"end{n}" for n in range(1, ends))]
+
+
+@pytest.mark.parametrize("ends", [2, 3, 4, 5, 7, 8, 13, 50, 200])
+def test_a_mesh_takes_as_few_rounds_as_any_schedule_can(ends: int) -> None:
+    pairs = [(path.origin or company.NEAR, path.peer) for path in company.mesh(named(ends))]
+    found = company.rounds(pairs)
+    assert len(pairs) == ends * (ends - 1) // 2
+    assert len(found) == (ends - 1 if ends % 2 == 0 else ends)
+    assert sorted(chain(*found)) == list(range(len(pairs))), "every pair has its turn, and has it once"
+    for one in found:
+        busy = [end for number in one for end in pairs[number]]
+        assert len(busy) == len(set(busy)), "no end is in two pairs of a round"
+
+
+def test_pairs_that_are_no_mesh_go_side_by_side_where_they_can() -> None:
+    assert company.rounds([("a", "b"), ("c", "d"), ("e", "f")]) == ((0, 1, 2),)
+    assert company.rounds([("near", "b"), ("near", "c"), ("near", "d")]) == ((0,), (1,), (2,))
+    assert company.rounds([("near", "b"), ("near", "b")]) == ((0,), (1,)), "two paths of one pair share its ends"
+
+
+def test_a_mesh_is_every_pair_alone_then_side_by_side_then_all() -> None:
+    plan = plans.with_link(plans.read_plan(MESH), LINK, paired=["beta", "gamma"])
+    (rung,) = plan.rungs
+    assert rung.paths == (
+        Pair("10.0.0.1", "10.0.0.2", "beta", "up0"),
+        Pair("10.0.0.1", "10.0.0.3", "gamma", "up0", "vmx1"),
+        Pair("10.0.0.2", "10.0.0.3", "gamma", "", "vmx1", "beta"),
+    )
+    assert rung.peers == ("beta", "gamma")
+    alone = [(e.id, e.paths) for e in rung.experiments if e.company is Company.ALONE]
+    assert [paths for _, paths in alone] == [(0,), (1,), (2,)]
+    assert [name.rpartition("alone-")[2] for name, _ in alone] == ["near-beta", "near-gamma", "beta-gamma"]
+    assert [e.paths for e in rung.experiments if e.company is Company.ALL] == [()]
+    assert not [e for e in rung.experiments if e.company is Company.ROUNDS], "of three ends no two pairs are disjoint"
+    four = plans.with_link(plans.read_plan(MESH), plans.Link(), "beta,gamma,delta").rungs[0]
+    assert [e.paths for e in four.experiments if e.company is Company.ROUNDS] == [(0, 5), (1, 4), (2, 3)]
+    assert company.spread(four) == four, "once is enough"
+
+
+def test_pairs_are_named_and_their_addresses_known_from_the_link(tmp_path: Path) -> None:
+    text = MESH.replace(
+        "mesh = true", '[[path.dc-link]]\npeer = "beta"\n[[path.dc-link]]\nfrom = "beta"\npeer = "gamma"'
+    )
+    rung = plans.with_link(plans.read_plan(text), LINK).rungs[0]
+    assert [(p.local, p.remote, p.origin, p.peer) for p in rung.paths] == [
+        ("10.0.0.1", "10.0.0.2", "", "beta"),
+        ("10.0.0.2", "10.0.0.3", "beta", "gamma"),
+    ]
+    plans.save_link(tmp_path, LINK)
+    assert plans.load_link(tmp_path) == LINK
+
+
+def test_of_a_single_path_alone_and_all_are_one() -> None:
+    link = plans.Link(paths={RungName.DC_LINK: (Pair("10.0.0.1", "10.0.0.2", "beta"),)})
+    rung = plans.with_link(plans.builtin("cards"), link).rungs[0]
+    assert {e.company for e in rung.experiments} == {Company.ALL}
+
+
+def test_what_is_wrong_is_named() -> None:
+    with pytest.raises(plans.PlanError, match="company: expected one of alone, rounds, all"):
+        plans.read_plan(MESH.replace('"alone"', '"single"'))
+    with pytest.raises(plans.PlanError, match="ends: expected beside mesh"):
+        plans.read_plan(MESH.replace("mesh = true", 'ends = ["near", "beta"]'))
+
+
+def test_two_hundred_ends_take_an_hour_where_every_pair_alone_would_take_three_days() -> None:
+    """Each round a trial of 14 s: what is worth while for hundreds of ends is the rounds, and never each pair alone."""
+    seconds = plans.trial_seconds(plans.read_plan(MESH).rungs[0].experiments[0])
+    pairs = [(path.origin or company.NEAR, path.peer) for path in company.mesh(named(200))]
+    assert seconds == 14
+    assert len(company.rounds(pairs)) * seconds / 60 == pytest.approx(46.4, abs=0.1)
+    assert len(pairs) * seconds / 3600 == pytest.approx(77.4, abs=0.1)

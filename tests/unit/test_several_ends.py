@@ -1,0 +1,116 @@
+"""Legs between ends other than who coordinates: three agents on this machine, a pair that is lost, and who agrees."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linkladder import events as ev
+from linkladder import wire
+from linkladder.engine import Engine
+from linkladder.model import Company, Document, Experiment, Fault, Plan, Protocol, Rung, RungName
+from linkladder.model import Path as Pair
+from linkladder.peer import FarEnd, NearEnd
+from linkladder.store import Store
+
+PAIRS = (
+    Pair("127.0.0.1", "127.0.0.2", "beta"),
+    Pair("127.0.0.2", "127.0.0.3", "gamma", origin="beta"),
+    Pair("127.0.0.1", "127.0.0.4", "delta"),
+)
+ECHO = Experiment("all", "ping", Protocol.ECHO, count=20)
+
+
+class Agents:
+    """Each with a state folder of its own, as if it were another machine."""
+
+    def __init__(self, folder: Path, introduced: bool = True) -> None:
+        self.folder, self.more = folder, ["--introduced"] if introduced else []
+        self.open: dict[str, FarEnd] = {}
+        self.refuses: set[str] = set()
+
+    async def connect(self, name: str, near: wire.HelloReply) -> FarEnd:
+        if name in self.refuses:
+            raise wire.Refused(f"{name}: busy: omega, run 1 is measuring with this appliance")
+        state = ["env", f"LINKLADDER_STATE={self.folder / name}", f"PYTHONPATH={os.pathsep.join(sys.path)}"]
+        argv = [*state, sys.executable, "-m", "linkladder", "agent", "--near", *self.more]
+        (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+        far = await FarEnd.open(name, argv, near.name)
+        self.open[name] = far
+        return far
+
+    def kill(self, name: str) -> None:
+        os.kill(self.open[name]._process.pid, signal.SIGKILL)
+        self.refuses.add(name)
+
+
+async def measured(
+    folder: Path, agents: Agents, *experiments: Experiment, kill: str = "", pairs: tuple[Pair, ...] = PAIRS
+) -> tuple[Document, list[ev.Event]]:
+    plan = Plan("pairs", rungs=(Rung(RungName.DC_LINK, pairs, experiments),))
+    store, near = Store(folder), await NearEnd.open()
+    engine = Engine(plan, store, near, agents.connect, retries=(0.1,))
+    seen: list[ev.Event] = []
+    try:
+        async for event in engine.run():
+            seen.append(event)
+            if kill and isinstance(event, ev.TrialStarted) and event.experiment == "all":
+                asyncio.get_running_loop().call_later(1.2, agents.kill, kill)
+                kill = ""
+    finally:
+        await near.close()
+    return store.load(engine.run_id), seen
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> Iterator[Agents]:
+    yield Agents(tmp_path)
+
+
+async def test_a_pair_of_others_is_measured_and_each_leg_knows_its_ends(own_state: Path, agents: Agents) -> None:
+    alone = Experiment("alone", "ping", Protocol.ECHO, count=5, company=Company.ALONE, paths=(1,))
+    document, _ = await measured(own_state, agents, ECHO, alone)
+    every, single = (e.trials[0] for e in document.rungs[0].experiments)
+    assert every.ok and [(leg.path, leg.near, leg.far) for leg in every.legs] == [(0, 0, 1), (1, 1, 2), (2, 0, 3)]
+    assert [leg.commands[0].end for leg in every.legs] == ["near", "beta", "near"]
+    assert "127.0.0.3" in every.legs[1].commands[0].argv
+    assert single.ok and [(leg.path, leg.near, leg.far) for leg in single.legs] == [(1, 1, 2)]
+    assert set(document.run.hosts) == {"near", "beta", "gamma", "delta"}
+
+
+async def test_without_a_yes_at_each_no_introduction_is_taken_and_the_others_go_on(
+    own_state: Path, tmp_path: Path
+) -> None:
+    document, _ = await measured(own_state, Agents(tmp_path, introduced=False), ECHO)
+    (trial,) = document.rungs[0].experiments[0].trials
+    ok = [leg.outcome.ok for leg in trial.legs]
+    refused = trial.legs[1].outcome
+    assert ok == [True, False, True] and refused.fault is Fault.TOOL
+    assert "no introductions are taken here" in refused.reason and "linkladder peers introductions" in refused.reason
+
+
+async def test_a_lost_end_ends_its_legs_with_a_reason_and_the_others_go_on(own_state: Path, agents: Agents) -> None:
+    later = Experiment("later", "ping", Protocol.ECHO, count=5)
+    document, _ = await measured(own_state, agents, replace(ECHO, count=60), later, kill="gamma")
+    for trial in (e.trials[0] for e in document.rungs[0].experiments):
+        assert [leg.outcome.ok for leg in trial.legs] == [True, False, True], trial.reason
+        lost = trial.legs[1].outcome
+        assert lost.fault is Fault.PEER and "gamma" in lost.reason, lost.reason
+        assert not trial.ok and not trial.interruptions
+    assert document.run.state == "complete"
+
+
+async def test_a_busy_end_delays_none_but_its_own(own_state: Path, agents: Agents) -> None:
+    agents.refuses.add("delta")
+    document, seen = await measured(own_state, agents, ECHO)
+    (trial,) = document.rungs[0].experiments[0].trials
+    assert [leg.outcome.ok for leg in trial.legs] == [True, True, False]
+    assert "omega, run 1 is measuring" in trial.legs[2].outcome.reason
+    assert [e.peer for e in seen if isinstance(e, ev.PeerLost)] == ["delta"]
