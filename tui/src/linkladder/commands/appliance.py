@@ -20,6 +20,7 @@ VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("ssh", "on|off|key TYPE BASE64 COMMENT|password|forget", "let the operator in by ssh, or not", None),
     ("kernel", "NAME", "boot this kernel (generic, kernel) the next time, once", None),
     ("install", "[DISK]", "onto a disk, which loses all that is on it; without DISK, which there are", None),
+    ("reset-identity", "", "new keys, no peers, and start anew", "New keys, forget all peers, and reboot now?"),
     ("reboot", "", "start anew", "Reboot now?"),
     ("shutdown", "", "power off", "Power off now?"),
 )

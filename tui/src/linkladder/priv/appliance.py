@@ -21,7 +21,9 @@ from linkladder.priv.disks import unused_disk, usb_partition
 
 Step = list[str] | Callable[[], None]
 SERVICE, SHUTDOWN = "/usr/sbin/service", "/sbin/shutdown"
-RC_CONF = "/state/system/rc.conf"  # what belongs to this one machine; /etc/rc.conf reads it last
+SYSTEM = "/state/system"
+IDENTITY = "/usr/local/libexec/linkladder-machine"
+RC_CONF = f"{SYSTEM}/rc.conf"  # what belongs to this one machine; /etc/rc.conf reads it last
 MOUNT_POINT = "/media/usb"
 INSTALLER = "/usr/local/libexec/linkladder-install"
 ZONES = "/usr/share/zoneinfo"
@@ -143,6 +145,12 @@ def reboot_steps(args: list[str]) -> list[Step]:
     """reboot"""
     exactly(args)
     return [[SHUTDOWN, "-r", "now"]]
+
+
+def reset_identity_steps(args: list[str]) -> list[Step]:
+    """reset-identity: the boot that follows makes new keys and knows no peers."""
+    exactly(args)
+    return [[IDENTITY, "--forget", SYSTEM], [SHUTDOWN, "-r", "now"]]
 
 
 def shutdown_steps(args: list[str]) -> list[Step]:

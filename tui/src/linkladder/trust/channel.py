@@ -28,7 +28,7 @@ OPTIONS = {
 }  # fmt: skip
 
 CHANGED = (
-    "it was installed anew, its state was lost, or somebody sits in between and answers in its place: "
+    "it was installed anew or given new keys (as a copy of it is), its state was lost, or somebody sits in between: "
     "find out which before you pair again (linkladder peers remove NAME, then linkladder pair)"
 )
 NOTHING_LISTENS, NO_ROUTE, NO_ANSWER = (
@@ -42,7 +42,7 @@ FAILURES = (
     ("REMOTE HOST IDENTIFICATION HAS CHANGED", "the peer shows another key than it was paired with", CHANGED),
     ("Host key verification failed", "the peer shows another key than it was paired with", CHANGED),
     ("Permission denied", "the peer does not know this appliance",
-     "it was unpaired or installed anew there: pair the two again"),
+     "it was unpaired, installed anew or given new keys there: pair the two again"),
     ("UNPROTECTED PRIVATE KEY", "this appliance's own key is open to others", "chmod 600 the key file named above"),
     ("Could not resolve hostname", "the peer's name cannot be resolved", "use its address"),
     ("Connection refused", NOTHING_LISTENS, "is linkladder running there?"),
