@@ -49,7 +49,7 @@ def trial(
     **more: object,
 ) -> TrialResult:
     """Ten counted seconds after three of warm-up, all but even, near and far cores as busy as said."""
-    noise = int(bps / 8 * 0.0004 * (n + 1))  # no two trials are equal to the byte
+    noise = int(bps / 8 * 0.0004 * (n + (1.3 if direction is R else 1)))  # no two trials are equal to the byte
     seconds = [
         Interval(float(t), float(t + 1), int(bps / 8) + noise * (1 if t % 2 else -1), direction, counted=t >= 3)
         for t in range(13)

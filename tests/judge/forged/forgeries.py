@@ -6,13 +6,17 @@ The cause is the rule that decides; of a PASS, a rule that speaks among its find
 
 from __future__ import annotations
 
+from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
 from forged_culprits import culprits
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_records import damaged
 from forged_trials import repeats, silent_things, time
 from forged_words import Row
 
-PARTS = (healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits)
+PARTS = (
+    healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits,
+    impossible_figures, wrong_times, another_machine, lost_ends,
+)  # fmt: skip
 
 
 def table() -> list[Row]:

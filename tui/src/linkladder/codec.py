@@ -176,6 +176,8 @@ def _float(value: Any, place: _Place) -> float:
 
 def _int(value: Any, place: _Place) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) >= 1 << 64:
+            raise _wrong(place, "the number is too large")  # than anything here counts
         return value
     raise _wrong(place, f"expected int, got {_name(value)}")
 

@@ -6,20 +6,27 @@ these is missing nothing but a claim is left, and where they disagree one of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections import Counter
 from datetime import datetime
 
 from linkladder import phrases, units
 from linkladder.judge.ceilings import counted_seconds, measurement_error
+from linkladder.judge.contradictions import contradiction, of_pings, of_probes
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.recount import recount
-from linkladder.model import Document, Experiment, ExperimentResult, Protocol, RungName, RungResult, TrialResult
+from linkladder.judge.sold import cards
+from linkladder.model import Document, EndRecord, Experiment, Protocol, RungName, RungResult, TrialResult
 from linkladder.verdicts import Cause, Concern, Verdict
 
 AGREE = 0.02  # of a result: what its own seconds and flows may differ from it, beyond the error of measuring
 WHOLE = 0.9  # of the asked time that must have been counted
+SHARED = 1.5  # times a trial's bytes: more than headers and repeated segments make
+MOSTLY = 0.7  # of its seconds
 COUNTED = 0.95  # of a trial's bytes that the cards must have seen
 CLOCK = 1.0  # seconds that tool and wall clock may differ in a trial
+ASIDE = 60.0  # seconds by which a trial may lie outside of its run
+BESIDE = 2.0  # seconds by which two trials may overlap: clocks are read on either side of the work
 SHOWN = 3  # concerns of a kind that are spelled out
 SMALL = 1 << 20  # bytes below which a card's other traffic says nothing
 DATAGRAM = 1470  # bytes, where a plan names none
@@ -28,29 +35,59 @@ ALIKE = 4  # equal seconds in a row that no two trials have by chance
 _Said = tuple[Cause, str]
 
 
+def doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said]:
+    """Trials, by experiment and repeat, whose figures are not borne out: they prove nothing, good or bad."""
+    found: dict[tuple[str, int], _Said] = {}
+    for e in rung.experiments:
+        p = e.parameters
+        for t in e.trials:
+            if t.ok and (said := _doubt(t, p, rung, document)):
+                found[p.id, t.repeat] = said[0], f"{phrases.arm(p)}, repeat {t.repeat + 1}: {said[1]}."
+    return found | {name: said for name, said in _copies(rung, document).items() if name not in found}
+
+
 def accounts(rung: RungResult, document: Document) -> list[Concern]:
     """Results that are not borne out."""
-    found: list[_Said] = []
-    for e in rung.experiments:
-        if e.parameters.protocol in (Protocol.TCP, Protocol.UDP):
-            name = phrases.arm(e.parameters)
-            for t in e.trials:
-                if t.ok and (said := _doubt(t, e.parameters, rung, document)):
-                    found.append((said[0], f"{name}, repeat {t.repeat + 1}: {said[1]}."))
-            found += _copies(e, name)
+    found = list(dict.fromkeys(doubted(rung, document).values()))
     concerns = [Concern(cause, text, Verdict.CANNOT_JUDGE, excuses=True) for cause, text in found[:SHOWN]]
     if len(found) > SHOWN:
         concerns.append(Concern(found[SHOWN][0], f"{len(found) - SHOWN} more trials are like that."))
-    return [*concerns, *_whole_run(rung, document)]
+    return [*concerns, *_half_told(rung), *_whole_run(rung, document)]
+
+
+def _half_told(rung: RungResult) -> list[Concern]:
+    """Output of the clients without that of the receiver cannot be read again."""
+    alone = [
+        t
+        for e in rung.experiments
+        for t in e.trials
+        if t.ok and "client" in (roles := {c.role for c in t.commands if c.output.strip()})
+        if "server" not in roles
+        and e.parameters.protocol in (Protocol.TCP, Protocol.UDP)
+        and e.parameters.tool == "iperf"
+    ]
+    if not alone:
+        return []
+    said = f"Of {len(alone)} trials the client's output is there and the server's is not."
+    return [Concern(Cause.RAW_OUTPUT, said, provisional=True)]
 
 
 def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
+    beside = [r for r in (t.rtt, t.rtt_under_load) if r is not None]
+    if told := next((told for r in beside if (told := of_pings(r))), "") or (
+        of_probes(t.path_mtu) if t.path_mtu else ""
+    ):
+        return Cause.CONTRADICTION, told
+    if p.protocol not in (Protocol.TCP, Protocol.UDP):
+        return None
     for rule in (_evidence, _seconds, _flows, _clock, _datagrams):
         if said := rule(t, p):
             return said
+    if told := contradiction(t, p):
+        return Cause.CONTRADICTION, told
     if otherwise := recount(t, p, rung, document):
         return Cause.RAW_OUTPUT, otherwise
-    return _counters(t, p, rung)
+    return _counters(t, p, rung, document)
 
 
 def _evidence(t: TrialResult, p: Experiment) -> _Said | None:
@@ -122,8 +159,8 @@ def _datagrams(t: TrialResult, p: Experiment) -> _Said | None:
     return None
 
 
-def _counters(t: TrialResult, p: Experiment, rung: RungResult) -> _Said | None:
-    """Whether the cards saw the bytes go out at one end and come in at the other."""
+def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
+    """Whether the cards saw the bytes go out at one end and come in at the other, and not much more than that."""
     if not any(end.nics for end in t.ends):
         return Cause.UNACCOUNTED, "no card's counters are there to account for it"
     if rung.name is RungName.LOCALHOST:
@@ -131,42 +168,96 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult) -> _Said | None:
     for way in ways(p):
         flows = sum(f.total_bytes for f in t.flows if f.direction is way)
         moved = flows or direction_bps(t, p, way) * counted_seconds(t, p) / 8
+        if moved < SMALL:
+            continue
+        back = sum(f.total_bytes for f in t.flows if f.direction is not way)
         for end, what, saw in (
             (t.sender(way), "sent", t.sender(way).carried.tx_bytes),
             (t.receiver(way), "took in", t.receiver(way).carried.rx_bytes),
         ):
-            if end.nics and moved >= SMALL and saw < COUNTED * moved:
+            if strange := _of_other_cards(end, rung, document):
+                return Cause.UNACCOUNTED, strange
+            if not end.nics:
+                return Cause.UNACCOUNTED, f"no counters of a card at the {end.name} end account for it"
+            more = what == "took in" and p.protocol is Protocol.TCP and saw > SHARED * (moved + 0.1 * back) + SMALL
+            if saw < COUNTED * moved or more:
                 name = " and ".join(card.name for card in end.nics if card.name) or "the card"
                 said = f"{name} of the {end.name} end {what} {units.size(saw)}, the trial carried {units.size(moved)}"
                 return Cause.UNACCOUNTED, said
     return None
 
 
-def _copies(e: ExperimentResult, name: str) -> Iterable[_Said]:
-    """Repeats that are equal to the byte in every second are one trial, written down more than once."""
-    seen: dict[tuple[object, ...], TrialResult] = {}
-    for t in e.trials:
-        bytes_ = tuple(i.bytes for i in t.intervals)
-        if not t.ok or len(bytes_) < ALIKE or len(set(bytes_)) < 2:
+def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str:
+    """Counters prove something of the cards that have the rung's addresses, as the hosts told of them."""
+    told = {card.name for card in end.nics if card.name}
+    whose = "the near end" if end.name == "near" else end.name
+    here = [(where, nic.name) for where, nic in cards(rung, document)]
+    known = {name for where, name in here if where == whose or (end.name == "far" and where != "the near end")}
+    if not told or not known or told & known or any(e.parameters.settings for e in rung.experiments):
+        return ""
+    return f"the counters of the {end.name} end are those of {sorted(told)[0]}, its path goes over {sorted(known)[0]}"
+
+
+def _copies(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said]:
+    """Trials of this rung whose seconds are those of an earlier one of the run: one trial, written down more than once.
+
+    No two trials carry the same bytes in most of their seconds by chance; paced UDP does in some of them.
+    """
+    found: dict[tuple[str, int], _Said] = {}
+    names: list[str] = []
+    had: dict[tuple[int, int], list[int]] = {}  # a second and its bytes -> the trials that had it
+    for r, e in [(one, e) for one in document.rungs for e in one.experiments]:
+        p = e.parameters
+        if p.protocol not in (Protocol.TCP, Protocol.UDP):
             continue
-        first = seen.setdefault((bytes_, tuple(t.by_direction.items())), t)
-        if first is not t:
-            said = (
-                f"repeats {first.repeat + 1} and {t.repeat + 1} are equal to the byte in every second: one was copied"
-            )
-            yield Cause.COPIED, f"{name}: {said}."
+        for t in e.trials:
+            seconds = [i.bytes for i in t.intervals]
+            paced = p.protocol is Protocol.UDP
+            if not t.ok or len(seconds) < ALIKE or len(set(seconds)) < (ALIKE if paced else 2):
+                continue
+            name = f"{phrases.arm(p)}, repeat {t.repeat + 1}"
+            same = Counter(n for second in enumerate(seconds) for n in had.get(second, ()))
+            wanted = len(seconds) if paced or len(seconds) < 2 * ALIKE else MOSTLY * len(seconds)
+            first = next((n for n, count in same.items() if count >= wanted), None)
+            if first is not None and r.name is rung.name:
+                said = f"{name}: equal to the byte in most seconds to {names[first]}: one was copied."
+                found[p.id, t.repeat] = Cause.COPIED, said
+            for second in enumerate(seconds):
+                had.setdefault(second, []).append(len(names))
+            names.append(name if r.name is rung.name else f"{r.name}, {name}")
+    return found
 
 
 def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
-    """Whether all trials fit into the time between the run's beginning and its end."""
+    """Whether all trials fit into the time between the run's beginning and its end, one after the other."""
     began, ended = _moment(document.run.started), _moment(document.run.ended)
-    if began is None or ended is None or ended <= began:
-        return []
-    took = sum(t.seconds for r in document.rungs for e in r.experiments for t in e.trials)
-    if took <= 1.1 * (ended - began) + 10:
-        return []
-    said = f"The trials last {units.duration(took)} together, the whole run {units.duration(ended - began)}."
-    return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
+    if all(r.name is not rung.name for r in document.run.plan.rungs):
+        return [Concern(Cause.CONTRADICTION, f"The plan does not name {rung.name}.", provisional=True)]
+    trials = [(r, t) for r in document.rungs for e in r.experiments for t in e.trials]
+    said = ""
+    if began is not None and ended is not None:
+        took = sum(t.seconds for _, t in trials)
+        if ended < began - ASIDE:
+            said = "The run ended before it began."
+        elif took > 1.1 * (ended - began) + 10:
+            lasted = units.duration(max(0.0, ended - began))
+            said = f"The trials last {units.duration(took)} together, the whole run {lasted}."
+    spans = sorted(
+        (at, at + t.seconds, r.name is rung.name) for r, t in trials if (at := _moment(t.started)) is not None
+    )
+    both = itertools.pairwise(spans)
+    if not said and any((a[2] or b[2]) and a[0] < b[0] < a[1] - BESIDE for a, b in both):
+        said = "Trials overlap in time, and an end runs one at a time: a clock was set meanwhile, or they are not its."
+    if said:
+        return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
+    if any(
+        (began is not None and first < began - ASIDE) or (ended is not None and last > ended + ASIDE)
+        for first, last, mine in spans
+        if mine
+    ):
+        said = "Trials of this rung lie outside of the run's own time: a clock was set meanwhile, or they are not its."
+        return [Concern(Cause.CONTRADICTION, said, provisional=True)]
+    return []
 
 
 def _moment(text: str) -> float | None:

@@ -69,7 +69,7 @@ def rate_sold(contract: Contract) -> float:
 
 def measurement_error(trial: TrialResult, experiment: Experiment) -> float:
     """The relative error of a trial's goodput that comes from measuring: clocks and the edges of the counted window."""
-    seconds = max(counted_seconds(trial, experiment), 0.1)
+    seconds = max(min(counted_seconds(trial, experiment), 2 * experiment.duration), 0.1)  # a clock may have jumped
     best = max([trial.goodput_bps, *trial.by_direction.values()])
     # Each edge of the window may count one read more or less of every stream, and iperf may print times to 10 ms.
     edges = 2 * READ_BYTES * 8 * max(1, experiment.streams) / (best * seconds) if best > 0 else 0.0

@@ -11,7 +11,7 @@ from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.history import history
 from linkladder.judge.outages import lost_trials, outages, pings
 from linkladder.judge.silent import silent
-from linkladder.judge.sold import own_cards, sold
+from linkladder.judge.sold import elsewhere, own_cards, sold
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
@@ -33,11 +33,13 @@ def concerns(
     held = any(c.best is Verdict.CANNOT_JUDGE for c in cards)
     mtu = _path_mtu(rung, deal, held)
     found = [*(cards if held else ()), *mtu, *found, *lost_trials(rung), *(() if held else cards)]
-    if any(accounts(r, document) for r in document.rungs if r is not rung):
+    if any(accounts(r, document) for r in document.rungs if r.name is not rung.name):
         said = "Another rung of this run has figures that are not borne out: see its findings."
         found.append(Concern(Cause.CONTRADICTION, said, provisional=True))
     if rung.name is RungName.DC_LINK:
-        found += [
+        found = [
+            *elsewhere(rung, deal, document),
+            *found,
             *_round_trip(rung, deal),
             *outages(rung, deal),
             *pings(rung, deal),
@@ -55,7 +57,7 @@ def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
     holes, small = [], []
     for e in rung.experiments:
         for t in e.trials:
-            if t.path_mtu is None:
+            if t.path_mtu is None or not (t.path_mtu.passed or t.path_mtu.mtu):
                 continue
             way, seen = phrases.way(e.parameters.direction), t.path_mtu
             within = not seen.failed or min(seen.failed) <= deal.mtu
@@ -121,11 +123,15 @@ def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:
 
 def _unprobed(rung: RungResult) -> list[Concern]:
     ways = {w for e in rung.experiments if e.parameters.protocol is Protocol.TCP for w in evidence.ways(e.parameters)}
-    missing = [phrases.way(w) for w in ways if evidence.probed(rung, w) is None]
-    if not missing:
-        return []
-    told = " and ".join(sorted(missing, reverse=True))
-    return [Concern(Cause.SEEN, f"The path MTU was not probed ({told}): a black hole is not excluded.")]
+    told = {w: evidence.probed(rung, w) for w in ways}
+    missing = [phrases.way(w) for w, seen in told.items() if seen is None]
+    silent = [phrases.way(w) for w, seen in told.items() if seen is not None and not (seen.passed or seen.mtu)]
+    found = []
+    for whose, what in ((missing, "The path MTU was not probed"), (silent, "No probe of the path MTU was answered")):
+        if whose:
+            said = f"{what} ({' and '.join(sorted(whose, reverse=True))}): a black hole is not excluded."
+            found.append(Concern(Cause.SEEN, said))
+    return found
 
 
 def once(texts: Iterable[str]) -> tuple[str, ...]:

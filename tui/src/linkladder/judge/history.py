@@ -14,6 +14,8 @@ from linkladder.verdicts import Cause, Concern
 DIP = 0.5  # of the trial's median second
 LONG_PAUSE = 3600.0  # seconds between two trials of a rung
 USUAL = 0.97
+LOOSE_LOSS = 1.0  # percent: a limit beyond it is said
+LOOSE_AVAILABILITY = 99.0
 SHOWN = 3
 
 
@@ -26,6 +28,11 @@ def history(rung: RungResult, deal: Contract) -> list[Concern]:
         found.append(
             f"Only {100 * deal.pass_ratio:.4g}% of the ceiling was asked for, where {USUAL:.0%} of it is usual."
         )
+    if deal.loss_percent > LOOSE_LOSS:
+        found.append(f"The contract lets {deal.loss_percent:g} % be lost, where {Contract.loss_percent:g} % is usual.")
+    if deal.availability_percent < LOOSE_AVAILABILITY:
+        usual = Contract.availability_percent
+        found.append(f"Only {deal.availability_percent:g} % of availability is asked for, where {usual:g} % is usual.")
     return [Concern(Cause.SEEN, said) for said in found]
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from linkladder import phrases, tools, units
 from linkladder.judge.ceilings import measurement_error
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.model import Command, Document, Experiment, Outcome, Path, Protocol, RungResult, TrialResult
+from linkladder.model import Command, Document, Experiment, Leg, Outcome, Path, Protocol, RungResult, TrialResult
 
 SHORTENED = "characters left out: the JSON document has them"  # what stands in place of them
 AGREE = 0.02  # of a rate: what reading once more may differ
@@ -25,6 +25,8 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
     if len(loads) != 1:
         return ""  # several paths at once: each leg would have to be asked by itself
     leg = loads[0]
+    if said := _addressed(leg, rung):
+        return said
     servers = [c for c in leg.commands if c.role == "server"]
     clients = [c for c in leg.commands if c.role == "client"]
     if not servers or not clients or not all(_whole(c) for c in (*servers, *clients)):
@@ -41,10 +43,30 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
         return ""
     if where.client != clients[0].end:
         return ""
-    said = _read(asked, where, (servers[0].output, ""), tuple((c.output, "") for c in clients), len(clients))
-    if not said.ok:
-        return f"the tools' own output is that of no measurement: {said.reason}"
-    return _compared(said, t, p)
+    printed = _read(
+        asked,
+        where,
+        (servers[0].output, ""),  # a server is ended by its end, which it may well complain about
+        tuple((c.output, c.errors) for c in clients),
+        tuple(c.exit_code or 0 for c in clients),
+    )
+    if not printed.ok:
+        return f"the tools' own output is that of no measurement: {printed.reason}"
+    return _compared(printed, t, p)
+
+
+def _addressed(leg: Leg, rung: RungResult) -> str:
+    """Whether the commands name the path's addresses, as those that were run here do."""
+    path = rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path
+    for c in leg.commands:
+        if (
+            c.role == "client"
+            and path.local
+            and path.remote
+            and not any(a in x for x in c.argv for a in (path.local, path.remote))
+        ):
+            return f"its command ran to another address: {' '.join(c.argv)[:120]}"
+    return ""
 
 
 def _compared(said: Outcome, t: TrialResult, p: Experiment) -> str:
@@ -57,6 +79,9 @@ def _compared(said: Outcome, t: TrialResult, p: Experiment) -> str:
                 f"{units.rate(claimed)} {phrases.way(way)} are claimed, but the tools' own output makes "
                 f"{units.rate(printed)}"
             )
+    printed_flows = _flows(said)
+    if printed_flows and (strange := sorted(_flows(t) - printed_flows)):
+        return f"a flow from {strange[0]} is claimed, of which the tools' own output knows nothing"
     if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None and t.datagrams:
         printed, claimed = said.lost / said.datagrams, (t.lost or 0) / t.datagrams
         if abs(printed - claimed) > LOST:
@@ -64,6 +89,11 @@ def _compared(said: Outcome, t: TrialResult, p: Experiment) -> str:
                 f"{claimed:.2%} of the datagrams are said to be lost, the tools' own output says {printed:.2%} of them"
             )
     return ""
+
+
+def _flows(t: TrialResult | Outcome) -> set[str]:
+    """Whence the flows came, where the tool told it."""
+    return {f"{f.local} port {f.local_port}" for f in t.flows if f.local and f.local_port}
 
 
 def _whole(command: Command) -> bool:
@@ -81,6 +111,10 @@ def _versions(path: Path, document: Document) -> tuple[tools.ToolVersions, tools
 
 @lru_cache(maxsize=4096)
 def _read(
-    asked: Experiment, where: tools.Layout, server: tuple[str, str], clients: tuple[tuple[str, str], ...], count: int
+    asked: Experiment,
+    where: tools.Layout,
+    server: tuple[str, str],
+    clients: tuple[tuple[str, str], ...],
+    codes: tuple[int, ...],
 ) -> Outcome:
-    return tools.finish(asked, where, server, clients, tools.Expectation(exit_codes=(0,) * count))
+    return tools.finish(asked, where, server, clients, tools.Expectation(exit_codes=codes))

@@ -136,7 +136,7 @@ def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: di
         return True
     p = parameters(rung, j.experiment)
     if j.protocol == Protocol.UDP:
-        return not above_contract(p, deal)
+        return not above_contract(p, deal) or j.judgement.cause is Cause.UDP_LOSS
     # A trial in which the path carried nothing is a bad result, whichever setting met it; so is poor full duplex.
     return j.judgement.verdict is Verdict.FAIL and (
         p.direction is Direction.DUPLEX or (j.spread is not None and j.spread.minimum <= 0)

@@ -74,14 +74,14 @@ def _again(e: ExperimentResult) -> list[Concern]:
         for t in e.trials:
             sent, heard = t.sender(way).tcp, t.receiver(way).tcp
             if t.ok and sent and sent.segments_sent and sent.retransmits is not None:
-                shares.append(sent.retransmits / sent.segments_sent)
+                shares.append(sent.retransmits / max(sent.segments_sent, sent.retransmits))
             if t.ok and heard and heard.out_of_order is not None and sent and sent.segments_sent:
                 mixed.append(heard.out_of_order / sent.segments_sent)
         name = f"{phrases.arm(e.parameters, direction=False)}, {phrases.way(way)}"
         if shares and statistics.median(shares) > AGAIN:
             said = f"{name}: {statistics.median(shares):.2%} of the segments had to be sent again."
             found.append(Concern(Cause.SEEN, said, figures={"retransmit_share": statistics.median(shares)}))
-        elif mixed and statistics.median(mixed) > OUT_OF_ORDER:
+        if mixed and statistics.median(mixed) > OUT_OF_ORDER:
             said = f"{name}: {statistics.median(mixed):.1%} of the segments arrived out of order."
             found.append(Concern(Cause.SEEN, said, figures={"out_of_order_share": statistics.median(mixed)}))
     return found

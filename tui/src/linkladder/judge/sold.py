@@ -13,15 +13,16 @@ from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, rate_so
 from linkladder.model import Contract, Document, Nic, Protocol, RungResult, TrialResult
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
+LOADS = (Protocol.TCP, Protocol.UDP)
 SMALLER = 0.98  # of the segments that the MTU allows
 
 
 def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document) -> list[Concern]:
     """What the verdict is not a verdict of."""
     counting = {j.experiment for j in chosen.values()}
-    loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
+    loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     trials = [t for e in loads for t in e.trials if t.ok]
-    found = _addresses(rung, trials, deal)
+    found: list[Concern] = []
     asked = [e.parameters for e in loads if e.parameters.id in counting]
     classes = sorted({p.dscp for p in asked if p.dscp != deal.dscp})
     if classes:
@@ -32,7 +33,9 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
     return found
 
 
-def _addresses(rung: RungResult, trials: list[TrialResult], deal: Contract) -> list[Concern]:
+def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
+    """Whether the flows ran between the rung's own addresses, and those are of two machines."""
+    trials = [t for e in rung.experiments if e.parameters.protocol in LOADS for t in e.trials if t.ok]
     own = {a for p in rung.paths for a in (p.local, p.remote) if a}
     used = own | {a for t in trials for f in t.flows for a in (f.local, f.remote)}
     known = [a for a in map(_address, used) if a is not None]
@@ -40,6 +43,14 @@ def _addresses(rung: RungResult, trials: list[TrialResult], deal: Contract) -> l
     looped = [a for a in known if a.is_loopback]
     if looped:
         said = f"Flows ran over {looped[0]}, inside one machine, and not over {rung.name}."
+        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+    same = next((p.local for p in rung.paths if p.local and p.local == p.remote), "")
+    if same and not looped:
+        said = f"Both sides of the path are {same}: that is inside one machine, and not {rung.name}."
+        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+    near, far = (_macs(document, name) for name in ("near", rung.path.peer))
+    if near and near == far and not looped and not same:
+        said = f"Both ends have the same cards ({sorted(near)[0]}): they are one machine, and this is not {rung.name}."
         found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
     other = [a for a in known if a.version != deal.ip_version]
     if other:
@@ -50,6 +61,11 @@ def _addresses(rung: RungResult, trials: list[TrialResult], deal: Contract) -> l
         said = f"Flows ran from or to {strange[0]}, which is not an address of this rung."
         found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
     return found
+
+
+def _macs(document: Document, name: str) -> set[str]:
+    host = document.run.hosts.get(name)
+    return {nic.mac for nic in host.nics if nic.mac.strip("0:") and not nic.loopback} if host else set()
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

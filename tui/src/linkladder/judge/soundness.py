@@ -32,6 +32,11 @@ def _contract(deal: Contract) -> Iterable[str]:
         yield "the contract's MTU, VLAN tags or encapsulation cannot be so"
     if deal.ip_version not in (4, 6):
         yield "the contract's IP version is neither 4 nor 6"
+    if not 0 <= deal.loss_percent <= 100 or not 0 <= deal.availability_percent <= 100 or not 0 <= deal.dscp <= 63:
+        yield "the contract's limits of loss and availability are no shares, or its DSCP is none"
+    limits = (deal.delay_ms, deal.jitter_ms, deal.expected_rtt_ms)
+    if any(limit is not None and limit < 0 for limit in limits):
+        yield "the contract's delay, jitter or expected round trip is less than nothing"
     if not 0 < deal.pass_ratio <= 1:
         yield "the contract's share that is needed to pass is not above 0 and at most 1"
 

@@ -11,6 +11,7 @@ from linkladder.judge.weighing import GRAVITY
 from linkladder.model import Contract, Direction, Experiment, ExperimentResult, TrialResult
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
 
+DATAGRAM = 1470  # bytes, where a plan names none
 CLOSE = 85.0  # percent of a core from which it may be what limits
 WANDERING = 0.93  # cores used for each stream
 UNLIKELY = 0.01  # that a link which keeps its limit loses so much
@@ -35,7 +36,7 @@ def judge_udp(
     offered = p.udp_rate_bps or 0.0
     figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
     said = f"Of {units.rate(offered)} of paced UDP {units.rate(seen.median)} arrived, {loss:.2%} of it was lost."
-    if above_contract(p, contract):
+    if above_contract(p, contract) and all(_sent_above(t, p, contract) for t in usable):
         said += " More was offered than the contract carries, so loss is expected." if loss > 0 else ""
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
     blame = [_blame(t, q, p, direction, contract) for t, q in zip(usable, trials, strict=True)]
@@ -89,6 +90,12 @@ def _blame(t: TrialResult, q: Paced, p: Experiment, direction: Direction, contra
 def above_contract(p: Experiment, contract: Contract) -> bool:
     """Whether a paced stream offers more than the contract can carry."""
     return (p.udp_rate_bps or 0.0) > ceiling(contract, p.protocol, p.write_size).bps * 1.0005
+
+
+def _sent_above(t: TrialResult, p: Experiment, contract: Contract) -> bool:
+    """Whether so much was sent indeed: what was only asked for excuses no loss."""
+    sent = t.offered_bps or (t.datagrams or 0) * (p.write_size or DATAGRAM) * 8 / p.duration
+    return not sent or sent > 0.98 * ceiling(contract, p.protocol, p.write_size).bps
 
 
 def saturated(trials: list[TrialResult], p: Experiment | None = None) -> str:
