@@ -13,7 +13,7 @@ from linkladder.app.backend import Finding, PairingState, PairStage, PeerView, S
 from linkladder.app.main import LadderApp
 from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.app.screens.ladder import LadderScreen
-from linkladder.host import Appliance
+from linkladder.host.switches import Appliance
 from linkladder.judge import judge_document
 from linkladder.model import Document, ExperimentResult, HostFacts, RungResult, TrialResult
 from linkladder.plan import Link

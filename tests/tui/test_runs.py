@@ -105,7 +105,7 @@ async def test_export_writes_and_offers(tmp_path: Path) -> None:
 
 async def test_a_stick_is_asked_about_before_it_is_written_to(tmp_path: Path) -> None:
     from linkladder.app.screens.export import ExportScreen
-    from linkladder.host import Stick
+    from linkladder.host.switches import Stick
 
     backend = synth.settled()
     backend.export_folder = str(tmp_path)

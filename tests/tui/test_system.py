@@ -22,7 +22,8 @@ from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.reading import settings_page
 from linkladder.app.screens.system import SystemScreen, ssh_words
 from linkladder.errors import EnvironmentFault
-from linkladder.host import Appliance, Disk, Part
+from linkladder.host.disks import Disk, Part
+from linkladder.host.switches import Appliance
 
 KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
 CONSOLE = (80, 25)

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from linkladder import cli, host, privilege
+from linkladder import cli, privilege
+from linkladder.host import disks
 from linkladder.host.disks import Disk, Part, disks_of
 from test_host_switches import MESH
 
@@ -46,7 +47,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         return privilege.Completed(0, "done: take the medium out and reboot", "")
 
     monkeypatch.setattr(privilege, "run", run)
-    monkeypatch.setattr(host, "disks", lambda: (EMPTY, TAKEN, OLD))
+    monkeypatch.setattr(disks, "disks", lambda: (EMPTY, TAKEN, OLD))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     return calls
 
@@ -76,7 +77,7 @@ def test_what_cannot_be_installed_onto_is_refused_unasked(
     assert cli.main(["system", "install", "da9", "--yes"]) == 2 and "there is no disk da9" in capsys.readouterr().err
     assert cli.main(["system", "install"]) == 0
     assert "vtbd0, 12.0 GB\n    no partitions and no label\nda0, 8.00 GB" in capsys.readouterr().out
-    monkeypatch.setattr(host, "disks", lambda: ())
+    monkeypatch.setattr(disks, "disks", lambda: ())
     assert cli.main(["system", "install", "ada1", "--yes"]) == 3
     assert "no installation set" in capsys.readouterr().err
     assert called == []

@@ -6,10 +6,13 @@ import asyncio
 import json
 import socket
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from linkladder.app.backend import PairingState, PairStage
+from linkladder.app.pairing_adapter import state_after
 from linkladder.errors import UsageError
 from linkladder.pairing import connection, handoff, messages, secret, service
 from linkladder.pairing import events as say
@@ -38,6 +41,30 @@ async def test_both_confirm_and_both_have_the_other(two_states: dict[str, Path])
     await alpha.wait(say.WindowClosed)
     line = (two_states["beta"] / "sshd" / "authorized_keys").read_text()
     assert line.startswith('restrict,command="') and done[1].peer.user_key in line
+
+
+async def test_an_end_that_takes_long_to_store_is_waited_for(
+    two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small machine starts a program to end older sessions: both people have said yes, and are told what goes on."""
+    pin = peers.pin
+
+    def slow(peer: peers.Peer, own_name: str = "") -> peers.Peer:
+        if THIS_END.get() == "beta":
+            time.sleep(5.5)
+        return pin(peer, own_name)
+
+    monkeypatch.setattr(peers, "pin", slow)
+    alpha, beta = await two()
+    await call(alpha, beta)
+    for one in (alpha, beta):
+        await one.wait(say.CodeReady)
+    await read_off(alpha, beta)
+    await read_off(beta, alpha)
+    assert (await alpha.wait(say.Storing)).name == "beta" and (await beta.wait(say.Storing)).name == "alpha"
+    assert state_after(PairingState(PairStage.CONFIRMED), say.Storing("beta")).stage is PairStage.STORING
+    assert not alpha.saw(say.Paired)
+    assert (await alpha.wait(say.Paired)).certain and (await beta.wait(say.Paired)).certain
 
 
 async def test_refused_at_one_end_leaves_nothing(two_states: dict[str, Path]) -> None:

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Fault, Protocol
-from linkladder.tools import Demands, Expectation, Outcome, ToolVersions, Unavailable
+from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
+from linkladder.tools import Demands, Expectation, ToolVersions, Unavailable
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 VERSIONS = ("3.12", "3.17.1", "3.21")

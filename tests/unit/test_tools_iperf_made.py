@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from linkladder import tools
-from linkladder.model import Experiment, Fault, Protocol
-from linkladder.tools import Outcome
+from linkladder.model import Experiment, Fault, Outcome, Protocol
 from tools_cases import MODERN, TWO_ENDS
 
 SERVER = """\

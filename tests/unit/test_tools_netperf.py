@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Fault, Protocol
-from linkladder.tools import Demands, Expectation, Outcome, ToolVersions
+from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
+from linkladder.tools import Demands, Expectation, ToolVersions
 
 BOTH = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0"})
 RR = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=3, request=700, response=700)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Experiment, Fault, PathMtu, Protocol
-from linkladder.tools import Expectation, Outcome, ToolVersions
+from linkladder.model import Experiment, Fault, Outcome, PathMtu, Protocol
+from linkladder.tools import Expectation, ToolVersions
+from linkladder.tools.ping.lines import path_mtu
 
 ECHO = Experiment("x", "ping", Protocol.ECHO)
 HERE = ToolVersions({"ping": "present"})
@@ -69,7 +70,7 @@ PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.
 
 
 def df(captures: Path, *names: tuple[int, str, str]) -> PathMtu:
-    return tools.path_mtu(tuple((mtu, *read(captures / folder, name)) for mtu, folder, name in names))
+    return path_mtu(tuple((mtu, *read(captures / folder, name)) for mtu, folder, name in names))
 
 
 def test_a_router_that_says_so(captures: Path) -> None:
@@ -94,7 +95,7 @@ def test_the_own_mtu_is_no_black_hole(captures: Path) -> None:
 def test_freebsd_router_message() -> None:
     text = "PING 10.0.0.2 (10.0.0.2): 1472 data bytes\n36 bytes from 10.0.0.254: frag needed and DF set (MTU 1400)\n"
     text += "\n--- 10.0.0.2 ping statistics ---\n3 packets transmitted, 0 packets received, 100.0% packet loss\n"
-    assert tools.path_mtu(((1500, text, ""),)).reported_mtu == 1400
+    assert path_mtu(((1500, text, ""),)).reported_mtu == 1400
 
 
 def test_df_trial(captures: Path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from linkladder import tools
 from linkladder.codec import to_json
-from linkladder.model import Experiment, Interval, Protocol
-from linkladder.tools import Expectation, Outcome
+from linkladder.model import Experiment, Interval, Outcome, Protocol
+from linkladder.tools import Expectation
 from tools_cases import EXPERIMENTS, MODERN, SHORT, TWO_ENDS, read, trial
 
 CAPTURES = Path(__file__).parents[1] / "captures"

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from linkladder import host, tools
-from linkladder.model import Direction, End, Experiment, Fault, Protocol
-from linkladder.tools import Expectation, Outcome, ToolVersions
+from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
+from linkladder.tools import Expectation, ToolVersions
 
 HERE = "127.0.0.1"
 SYSTEM = "FreeBSD" if sys.platform.startswith("freebsd") else "Linux"

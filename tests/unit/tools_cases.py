@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from linkladder import tools
-from linkladder.model import Direction, Experiment, Protocol
-from linkladder.tools import Expectation, Outcome, ToolVersions
+from linkladder.model import Direction, Experiment, Outcome, Protocol
+from linkladder.tools import Expectation, ToolVersions
 
 MODERN = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0", "ping": "present"})
 TWO_ENDS = Expectation("10.91.0.1", "10.91.0.2", 9400)

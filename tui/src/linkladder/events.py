@@ -62,12 +62,16 @@ class WaitingForOperator:
 
 @dataclass(frozen=True)
 class EvidenceFound:
+    """What was found of where the machines of a rung stand."""
+
     rung: RungName
     evidence: Evidence
 
 
 @dataclass(frozen=True)
 class TrialStarted:
+    """A trial has begun."""
+
     rung: RungName
     experiment: str  # Experiment.id
     repeat: int
@@ -93,12 +97,16 @@ class IntervalSeen:
 
 @dataclass(frozen=True)
 class RoundTripSeen:
+    """A ping beside the trial was answered."""
+
     t: float
     rtt_ms: float
 
 
 @dataclass(frozen=True)
 class TrialFinished:
+    """A trial is over, and stored."""
+
     rung: RungName
     experiment: str
     result: TrialResult
@@ -106,12 +114,16 @@ class TrialFinished:
 
 @dataclass(frozen=True)
 class RungFinished:
+    """A rung is over, with all that was measured of it."""
+
     rung: RungName
     result: RungResult
 
 
 @dataclass(frozen=True)
 class PeerLost:
+    """An appliance is out of reach."""
+
     peer: str
     reason: str
     retry_in: float  # seconds; 0 when it is given up
@@ -119,6 +131,8 @@ class PeerLost:
 
 @dataclass(frozen=True)
 class PeerBack:
+    """It answers again."""
+
     peer: str
 
 
@@ -131,11 +145,15 @@ class Notice:
 
 @dataclass(frozen=True)
 class Paused:
+    """The run stops before its next trial."""
+
     rung: RungName
 
 
 @dataclass(frozen=True)
 class RunFinished:
+    """The last event of every run."""
+
     run_id: str
     state: RunState
     failed_trials: int

@@ -18,7 +18,7 @@ from linkladder.errors import EnvironmentFault
 USER = "llmeasure"
 PROGRAM = "/usr/local/libexec/linkladder-agent"  # root's: an agent in the folder that is the measuring user's own
 PATH = "/usr/local/bin:/usr/bin:/bin"
-WAIT = 10.0  # seconds that agents may take to end
+WAIT = 60.0  # seconds that agents may take to end: an emulated machine needs ten to start Python alone
 
 
 def program() -> str:

@@ -242,6 +242,8 @@ class Change:
 
 @dataclass(frozen=True)
 class RungJudgement:
+    """A rung's verdict, and all that it rests on."""
+
     rung: str
     judgement: Judgement
     ceiling: Ceiling | None = None  # None on the rungs that the contract does not bound
@@ -313,6 +315,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
+    """Two runs side by side."""
+
     a: str  # run ids
     b: str
     sentence: str

@@ -67,8 +67,10 @@ def _refusing() -> Iterator[None]:
 
 def control_adapters(addresses: Iterable[str]) -> frozenset[str]:
     """The adapters that stay as they are: those of the addresses, and those by which people and peers come in."""
+    from linkladder.host import switches  # late: no agent but one that lends needs it
+
     login = os.environ.get("SSH_CONNECTION", "").split()  # of the channel that we serve
-    found = {host.appliance().management}
+    found = {switches.appliance().management}
     for address in (*addresses, *login[2:3]):
         name = host.interface_of(address) or host.route_interface(address)
         if not name:

@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
-    from linkladder.host import Appliance, Disk, Stick
+    from linkladder.host.disks import Disk
+    from linkladder.host.switches import Appliance, Stick
     from linkladder.model import Document, HostFacts, Plan
     from linkladder.plan import Link
     from linkladder.run.eventlog import Entry
@@ -58,6 +59,8 @@ class Reach:
 
 @dataclass(frozen=True)
 class PeerView:
+    """A paired appliance as the screens show it."""
+
     name: str
     addresses: tuple[str, ...] = ()
     reachable: bool | None = None
@@ -69,6 +72,8 @@ class PeerView:
 
 @dataclass(frozen=True)
 class PlanChoice:
+    """A plan that may be chosen, with what it takes."""
+
     name: str
     title: str = ""
     seconds: float = 0.0
@@ -82,6 +87,7 @@ class PairStage(StrEnum):
     CALLING = "calling"
     COMPARE = "compare"
     CONFIRMED = "waiting for the other end"
+    STORING = "storing the keys"
     PAIRED = "paired"
     FAILED = "failed"
 
@@ -101,6 +107,8 @@ class Heard:
 
 @dataclass(frozen=True)
 class PairingState:
+    """Where pairing stands."""
+
     stage: PairStage = PairStage.CLOSED
     left: float = 0.0  # seconds until the window closes
     heard: tuple[Heard, ...] = ()
@@ -112,7 +120,7 @@ class PairingState:
     @property
     def waits(self) -> bool:
         """A code is shown: to leave now would end a pairing that has come this far."""
-        return self.stage in (PairStage.COMPARE, PairStage.CONFIRMED)
+        return self.stage in (PairStage.COMPARE, PairStage.CONFIRMED, PairStage.STORING)
 
 
 def _no_link() -> Link:

@@ -17,7 +17,7 @@ from linkladder.errors import LinkladderError
 
 if TYPE_CHECKING:
     from linkladder.app.services import ServicesApp
-    from linkladder.host import Disk
+    from linkladder.host.disks import Disk
 
 NO_DISK = LinkladderError(
     "there is no disk to install onto",

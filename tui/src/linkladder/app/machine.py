@@ -11,8 +11,9 @@ from pathlib import Path
 from linkladder import host, privilege, state
 from linkladder.app.backend import Reach, Setting
 from linkladder.errors import EnvironmentFault
-from linkladder.host import Appliance, Disk, Stick
-from linkladder.host.switches import EXPORT, STICK
+from linkladder.host import disks, switches
+from linkladder.host.disks import Disk
+from linkladder.host.switches import EXPORT, STICK, Appliance, Stick
 
 FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
 INSTALLATION = 3600.0  # seconds for a slow stick
@@ -37,13 +38,13 @@ class Machine:
         return tuple(rows)
 
     def appliance(self) -> Appliance:
-        return host.appliance()
+        return switches.appliance()
 
     def disks(self) -> tuple[Disk, ...]:
-        return host.disks()
+        return disks.disks()
 
     def sticks(self) -> tuple[Stick, ...]:
-        return host.sticks()
+        return switches.sticks()
 
     def reach(self) -> Reach:
         """The address that the rest of the world most likely sees, and who may come in by ssh."""
@@ -52,7 +53,7 @@ class Machine:
         own = [a for n in sorted(nics, key=lambda n: n.name != way) for a in n.addresses if not a.startswith("fe80")]
         plain = sorted(own, key=lambda a: ":" in a)
         user = state.OPERATOR if EXPORT.is_dir() else getpass.getuser()
-        return Reach(user, plain[0] if plain else "", host.appliance().ssh)
+        return Reach(user, plain[0] if plain else "", switches.appliance().ssh)
 
     def export_folder(self, own: Path) -> Path:
         """Where the operator can fetch what linkladder writes; else a folder of linkladder's own."""
@@ -60,7 +61,7 @@ class Machine:
 
     async def to_stick(self, paths: tuple[str, ...], stick: Stick | None) -> str:
         """Mount, copy, write out, unmount; what was done, in words. Without a stick: to one that is mounted already."""
-        folder = await asyncio.to_thread(host.mounted_stick)
+        folder = await asyncio.to_thread(switches.mounted_stick)
         if folder:
             names = await asyncio.to_thread(_copy, paths, folder)
             return f"Written to {folder}: {', '.join(names)}.\nIt is mounted still: unmount it before you pull it out."

@@ -105,6 +105,8 @@ def state_after(shown: PairingState, event: say.Event) -> PairingState:
             return replace(shown, stage=PairStage.CALLING, message=f"Calling {event.address} ...")
         case say.Confirmed():
             return replace(shown, stage=PairStage.CONFIRMED)
+        case say.Storing():
+            return replace(shown, stage=PairStage.STORING, message=f"Both said yes. Storing {event.name}'s keys ...")
         case say.Paired():
             sure = "" if event.certain else " The other end has not said so; if it fails, pair again."
             other = " Another appliance had its name already." if event.renamed else ""

@@ -20,7 +20,8 @@ from linkladder.app.backend import (
     Setting,
 )
 from linkladder.errors import LinkladderError
-from linkladder.host import Appliance, Disk, Stick
+from linkladder.host.disks import Disk
+from linkladder.host.switches import Appliance, Stick
 from linkladder.judge import ceiling
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link

@@ -8,8 +8,9 @@ import getpass
 import sys
 from typing import Any
 
-from linkladder import host, privilege
+from linkladder import privilege
 from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.host import disks
 
 # verb of the helper, words after it on the command line, help, and what is asked before it (None: nothing)
 VERBS: tuple[tuple[str, str, str, str | None], ...] = (
@@ -60,7 +61,7 @@ def _handler(args: argparse.Namespace) -> int:
 
 
 def _list_disks() -> int:
-    found = host.disks()
+    found = disks.disks()
     if not found:
         raise EnvironmentFault(*NOTHING_TO_INSTALL)
     for disk in found:
@@ -70,7 +71,7 @@ def _list_disks() -> int:
 
 def _ask_for_disk(name: str, yes: bool) -> None:
     """Twice, by name, size and content; a disk that cannot be is refused before anything is asked."""
-    found = host.disks()
+    found = disks.disks()
     if not found:
         raise EnvironmentFault(*NOTHING_TO_INSTALL)
     disk = next((one for one in found if one.name == name), None)

@@ -1,4 +1,4 @@
-"""`linkladder facts`, `doctor`, `parse` and `agent`: this machine, its tools, and its half for a peer."""
+"""`linkladder facts`, `doctor` and `parse`: this machine and its tools."""
 
 from __future__ import annotations
 
@@ -43,13 +43,6 @@ def add_parsers(commands: Any) -> None:
         "--window", type=_checked(fields.size), metavar="W", help="the socket buffer it must have been granted"
     )
     parse.set_defaults(handler=_parse)
-    agent = commands.add_parser("agent", help="the far half on stdin and stdout; sshd starts it for a paired peer")
-    whom = agent.add_mutually_exclusive_group(required=True)
-    whom.add_argument("--peer", metavar="NAME")
-    whom.add_argument("--near", action="store_true", help="for this appliance's own console")
-    whom.add_argument("--end", metavar="NAME", help="end the agents of a peer that is no longer trusted")
-    agent.add_argument("--introduced", action="store_true", help="that peer may have it measure with others")
-    agent.set_defaults(handler=_agent)
 
 
 def _checked(check: fields.Check) -> Callable[[str], Any]:
@@ -137,13 +130,3 @@ def _parse(args: argparse.Namespace) -> int:
         return 1
     print(json.dumps(to_json(outcome), indent=1))
     return 0
-
-
-def _agent(args: argparse.Namespace) -> int:
-    from linkladder.agent import stdio  # late: nobody else needs it
-    from linkladder.trust import sshd
-
-    if args.end:
-        sshd.end_sessions(args.end)
-        return 0
-    return stdio.main(args.peer, args.introduced)

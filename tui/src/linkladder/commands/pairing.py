@@ -174,6 +174,8 @@ class Pairing:
                 self._print("that is the code; waiting for the other end's answer")
             case say.PeerConfirmed(name):
                 self._print(f"{name} has confirmed")
+            case say.Storing(name):
+                self._print(f"storing {name}'s keys; a slow machine takes up to a minute for it ...")
             case say.Paired():
                 self._paired(event)
                 if self._args.forget_secret:

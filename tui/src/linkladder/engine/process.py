@@ -13,6 +13,8 @@ from linkladder.model import Command
 
 @dataclass
 class Process:
+    """A tool of a trial, from its start to its last word."""
+
     side: Side
     role: str
     number: int  # the end's own

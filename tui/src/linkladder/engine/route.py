@@ -22,6 +22,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Route:
+    """A path with the ends at both its sides."""
+
     path: Path
     near: Side
     far: Side

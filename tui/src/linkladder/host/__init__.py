@@ -6,6 +6,9 @@ Every function may be called from a thread; those used while a trial runs (`Samp
 `core_times`, `memory`, `nic_counters`, `tcp_counters`, `starvation`) start no process on Linux, and on
 FreeBSD only `tcp_counters` and `sockets` do.  What the system does not tell is None, never a guess.
 
+Disks, sticks and the appliance's switches are for the System screen and its commands alone: `host.disks`,
+`host.switches`, which an agent does not wait for.
+
 Two ends in one lab share /proc/stat: with LINKLADDER_CORES="0" or "0,1" in the environment only those
 cores are counted and reported.
 """
@@ -14,33 +17,24 @@ from __future__ import annotations
 
 from linkladder.host import addresses
 from linkladder.host.backends import backend, hops_from_ttl, own_cores
-from linkladder.host.disks import Disk, Part, disks
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
-from linkladder.host.switches import Appliance, Stick, appliance, mounted_stick, sticks
 from linkladder.model import CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
 
 __all__ = [
-    "Appliance",
-    "Disk",
-    "Part",
     "Sampler",
     "SocketStat",
-    "Stick",
     "addresses_of",
-    "appliance",
     "arp_direct",
     "boot_id",
     "core_times",
     "die_with_parent",
     "difference",
-    "disks",
     "facts",
     "hops_from_ttl",
     "interface_of",
     "listening",
     "memory",
-    "mounted_stick",
     "nic_counters",
     "own_cores",
     "route_interface",
@@ -49,7 +43,6 @@ __all__ = [
     "sockets",
     "sockets_source",
     "starvation",
-    "sticks",
     "summarise",
     "system",
     "tcp_counters",

@@ -9,6 +9,9 @@ seconds, unless the name says otherwise (``rtt_ms``, ``latency_us``).
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from linkladder.model.asked import Contract, Experiment, Path, Plan, Rung
 from linkladder.model.hosts import (
     Command,
@@ -24,21 +27,23 @@ from linkladder.model.hosts import (
     SocketStat,
     TcpCounters,
 )
-from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
-from linkladder.model.results import (
-    Document,
-    EndRecord,
-    Evidence,
-    ExperimentResult,
-    Interruption,
-    Leg,
-    Outcome,
-    RungResult,
-    RunInfo,
-    TrialResult,
-)
 from linkladder.model.settings import Setting, SettingKind
 from linkladder.model.words import SCHEMA, Company, Direction, End, Fault, Layer, Protocol, Role, RungName, RunState
+
+if TYPE_CHECKING:
+    from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
+    from linkladder.model.results import (
+        Document,
+        EndRecord,
+        Evidence,
+        ExperimentResult,
+        Interruption,
+        Leg,
+        Outcome,
+        RungResult,
+        RunInfo,
+        TrialResult,
+    )
 
 __all__ = [
     "SCHEMA",
@@ -86,3 +91,10 @@ __all__ = [
     "Transactions",
     "TrialResult",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What comes of a trial is loaded when first asked for: an agent, for whose start a peer waits, asks for none."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("linkladder.model.results"), name)

@@ -105,6 +105,8 @@ class Rung:
 
 @dataclass(frozen=True)
 class Plan:
+    """What a run is to measure: the contract and the rungs to climb."""
+
     name: str
     title: str = ""
     contract: Contract = Contract()

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Nic:
+    """A network card as its system tells of it."""
+
     name: str
     driver: str = ""
     mac: str = ""
@@ -23,6 +25,8 @@ class Nic:
 
 @dataclass(frozen=True)
 class HostFacts:
+    """What an appliance is: machine, system, cards and tools."""
+
     name: str
     os: str = ""  # "FreeBSD" | "Linux"
     release: str = ""
@@ -149,6 +153,8 @@ class CpuUse:
 
 @dataclass(frozen=True)
 class MemoryUse:
+    """Memory of a machine over a trial."""
+
     total: int
     mean: int
     peak: int

@@ -208,6 +208,8 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class ExperimentResult:
+    """An experiment with its trials and their spread."""
+
     parameters: Experiment
     trials: tuple[TrialResult, ...] = ()
     min_bps: float | None = None  # over the trials that are ok
@@ -229,6 +231,8 @@ class Evidence:
 
 @dataclass(frozen=True)
 class RungResult:
+    """A rung with all that was measured on it."""
+
     name: RungName
     paths: tuple[Path, ...] = (Path(),)
     experiments: tuple[ExperimentResult, ...] = ()
@@ -243,6 +247,8 @@ class RungResult:
 
 @dataclass(frozen=True)
 class RunInfo:
+    """When, where and by what plan a run was measured."""
+
     id: str
     started: str
     plan: Plan

@@ -36,6 +36,8 @@ GROUP = "ff02::1"
 
 @dataclass(frozen=True)
 class Beacon:
+    """What an appliance tells its segment of itself while its window is open."""
+
     linkladder: int  # 1
     id: str
     name: str

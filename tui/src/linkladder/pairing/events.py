@@ -26,6 +26,8 @@ class Appliance:
 
 @dataclass(frozen=True)
 class WindowOpened:
+    """Pairing is possible from now on."""
+
     seconds: float
     name: str
     fingerprint: str
@@ -36,26 +38,36 @@ class WindowOpened:
 
 @dataclass(frozen=True)
 class WindowClosed:
+    """It no longer is."""
+
     reason: str
 
 
 @dataclass(frozen=True)
 class Heard:
+    """An appliance of the segment has its window open."""
+
     appliance: Appliance
 
 
 @dataclass(frozen=True)
 class Gone:
+    """One that was heard is heard no more."""
+
     appliance: Appliance
 
 
 @dataclass(frozen=True)
 class Dialling:
+    """A connection to an appliance is being made."""
+
     address: str
 
 
 @dataclass(frozen=True)
 class CodeReady:
+    """Both people may read out their codes."""
+
     code: str  # '123 456', for the other end's person to type
     words: tuple[str, ...]
     name: str
@@ -71,11 +83,22 @@ class Confirmed:
 
 @dataclass(frozen=True)
 class PeerConfirmed:
+    """The person at the other end has said yes."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Storing:
+    """Both have said yes; each end stores the other's keys, which takes a slow machine a while."""
+
     name: str
 
 
 @dataclass(frozen=True)
 class Paired:
+    """Both ends trust each other from now on."""
+
     peer: Peer
     certain: bool  # the other end said that it has stored its pin too
     renamed: bool  # another appliance had its name already
@@ -89,6 +112,8 @@ OTHER_CODE = (
 
 @dataclass(frozen=True)
 class Refused:
+    """One end said no."""
+
     here: bool
     name: str
     left: int  # attempts until the window closes
@@ -97,6 +122,8 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
+    """This attempt came to nothing."""
+
     title: str
     cause: str
     hint: str
@@ -112,6 +139,7 @@ Event = (
     | CodeReady
     | Confirmed
     | PeerConfirmed
+    | Storing
     | Paired
     | Refused
     | Failed

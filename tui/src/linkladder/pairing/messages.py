@@ -78,6 +78,8 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True)
 class Hello:
+    """Who speaks, and what it speaks."""
+
     protocol: int
     version: str  # linkladder's
     role: Role
@@ -87,6 +89,8 @@ class Hello:
 
 @dataclass(frozen=True)
 class Commit:
+    """Binds its sender to a nonce before it knows the other's."""
+
     commitment: str
 
 
@@ -115,11 +119,15 @@ class Confirm:
 
 @dataclass(frozen=True)
 class Done:
+    """The sender has stored the other's keys under this name."""
+
     stored: str
 
 
 @dataclass(frozen=True)
 class Refuse:
+    """The sender ends the exchange, and why."""
+
     reason: Reason
 
 

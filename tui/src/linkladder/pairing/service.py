@@ -36,7 +36,8 @@ PORT = 8623
 GUESSES = 3
 WAITING, PER_SOURCE = 256, 4  # connections that have not got as far as a code, in all and from one address
 REVEAL_TIME = 10.0  # a called end may have to see its own call fail first
-DONE_TIME, SECRET_TIME = 5.0, 30.0  # where no person is waited for, nobody holds the place for longer
+SECRET_TIME = 30.0  # where no person is waited for, nobody holds the place for longer
+DONE_TIME = 60.0  # for the other end to store what was agreed: it ends older sessions by a program of its own
 PATIENCE = 3.0
 
 
@@ -112,7 +113,7 @@ class PairingService:
             reader, writer = await self._connect(address, port or self.port)
         except LinkladderError as error:
             if self._engaged is None:
-                self._tell(say.Failed(error.title, error.cause, error.hint, self.left))
+                self._tell(told(error, address, self.left))
             return
         finally:
             del self._calls[pending]
@@ -305,6 +306,7 @@ class PairingService:
                 reading.result()
                 self._tell(say.PeerConfirmed(card.name))
                 reading = asyncio.create_task(link.step(DONE_TIME))
+            self._tell(say.Storing(card.name))
             try:
                 peer = await asyncio.to_thread(peers.pin, peer_of(card, link.address, by_secret), self.name)
             except OSError as error:

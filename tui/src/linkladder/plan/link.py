@@ -27,6 +27,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Link:
+    """What the Link screen keeps: contract, paths and the plan to offer."""
+
     contract: Contract | None = None
     paths: dict[RungName, tuple[Path, ...]] = field(default_factory=dict)
     plan: str = ""  # the one that the console offers first

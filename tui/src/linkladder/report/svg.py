@@ -16,6 +16,8 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 @dataclass(frozen=True)
 class Line:
+    """A curve of a chart."""
+
     name: str
     points: tuple[tuple[float, float], ...]
     style: str = "c0"  # CSS class of the colour

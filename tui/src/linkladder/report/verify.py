@@ -40,6 +40,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Verification:
+    """What became of holding a report against its signature."""
+
     state: State
     sentence: str
     details: tuple[str, ...] = ()

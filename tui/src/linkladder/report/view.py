@@ -33,6 +33,8 @@ DRAWN = 6  # repeats in one chart
 
 @dataclass(frozen=True)
 class Cell:
+    """One field of a matrix: a setting's rate, its CPU and memory."""
+
     text: str
     heat: int = 0  # 0..8
     best: bool = False
@@ -44,6 +46,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Matrix:
+    """Rates by streams and window, of one direction."""
+
     direction: str
     special: str  # what its settings have in common besides streams and windows; mostly nothing
     windows: tuple[str, ...]
@@ -52,6 +56,8 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Row:
+    """A setting's line in the table of a rung."""
+
     setting: str
     judged: ExperimentJudgement
     repeats: str
@@ -64,6 +70,8 @@ class Row:
 
 @dataclass(frozen=True)
 class RungView:
+    """A rung as the page shows it."""
+
     name: str
     words: str
     result: RungResult

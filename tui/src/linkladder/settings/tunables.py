@@ -114,6 +114,8 @@ def _meant(shipped: tuple[Tunable, ...], gigabytes: int) -> Iterator[Tunable]:
 
 @dataclass(frozen=True)
 class _Machine:
+    """What the rules for tunables ask of this machine."""
+
     nics: tuple[Nic, ...]
     cores: int
     gigabytes: int

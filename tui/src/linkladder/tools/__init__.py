@@ -25,13 +25,17 @@ the senders put out (`offered_bps`) and counts what was sent after the last arri
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from linkladder import model
 from linkladder.model import Direction, End, Experiment, Fault
 from linkladder.tools.contract import TEST_PORTS, UDP_PAYLOAD, Live, Need, Tool
 from linkladder.tools.ping.argv import default_mtus, ping_argv
-from linkladder.tools.ping.lines import path_mtu, rtt_of
-from linkladder.tools.ping.lines import ttl as ping_ttl
-from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions, Unavailable
+from linkladder.tools.records import Demands, Expectation, Layout, ToolVersions, Unavailable
 from linkladder.tools.registry import SPOKEN, TOOLS, named
+
+if TYPE_CHECKING:
+    from linkladder.model import Outcome, Rtt
 
 __all__ = [
     "SPOKEN",
@@ -42,7 +46,6 @@ __all__ = [
     "Layout",
     "Live",
     "Need",
-    "Outcome",
     "Tool",
     "ToolVersions",
     "Unavailable",
@@ -55,7 +58,6 @@ __all__ = [
     "live_parser",
     "named",
     "parse_saved",
-    "path_mtu",
     "ping_argv",
     "ping_ttl",
     "rtt_of",
@@ -90,18 +92,32 @@ def expected_seconds(exp: Experiment) -> float:
 
 
 def live_parser(exp: Experiment, where: Layout, end: End) -> Live:
-    return named(exp.tool).live(exp, where, end)
+    return named(exp.tool).reading().live(exp, where, end)
 
 
 def finish(
     exp: Experiment, where: Layout, server: tuple[str, str], clients: tuple[tuple[str, str], ...], expect: Expectation
 ) -> Outcome:
     """The verdict on one trial, of what server and clients printed on stdout and stderr."""
-    return named(exp.tool).finish(exp, where, server, clients, expect)
+    return named(exp.tool).reading().finish(exp, where, server, clients, expect)
+
+
+def ping_ttl(text: str) -> int | None:
+    """What was left of a ping's time to live in the answers."""
+    from linkladder.tools.ping import lines  # late: an agent reads no output
+
+    return lines.ttl(text)
+
+
+def rtt_of(samples: tuple[float, ...], sent: int) -> Rtt:
+    """Round trips in ms, of so many packets sent, as figures."""
+    from linkladder.tools.ping import lines
+
+    return lines.rtt_of(samples, sent)
 
 
 def parse_saved(name: str, text: str, demands: Demands = Demands()) -> Outcome:  # noqa: B008  (it is frozen)
     """A tool's saved output of either end, the kind found from the text; the name may be any that people use."""
     if not text.strip():
-        return Outcome(False, Fault.TOOL, "the file is empty")
-    return SPOKEN[name].read_saved(text, demands)
+        return model.Outcome(False, Fault.TOOL, "the file is empty")
+    return SPOKEN[name].reading().read_saved(text, demands)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from linkladder import phrases, units
-from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Protocol
+from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Outcome, Protocol
 from linkladder.tools import complaints, seconds, sums
 from linkladder.tools.addresses import family, same_address
 from linkladder.tools.contract import UDP_PAYLOAD
-from linkladder.tools.records import Expectation, Layout, Outcome
+from linkladder.tools.records import Expectation, Layout
 from linkladder.tools.streams import Output, Series, Stream
 
 COMPLETE = 0.98  # of the asked time

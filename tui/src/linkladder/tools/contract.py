@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from linkladder.model import End, Experiment, Interval, Protocol
-from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+from linkladder.model import End, Experiment, Protocol
+from linkladder.tools.records import Demands, Expectation, Layout, ToolVersions
+
+if TYPE_CHECKING:
+    from linkladder.model import Interval, Outcome
 
 TEST_PORTS = range(5301, 5401)  # documented: what a firewall between the ends must let through
 UDP_PAYLOAD = {4: 1470, 6: 1450}  # bytes of a datagram where a plan names none: iperf's own default, fitting 1500
@@ -41,6 +44,28 @@ class Live:
     def round_trip(self, line: str) -> float | None:
         """The round trip in ms that this line tells of."""
         return None
+
+
+class Reading(ABC):
+    """How the output of a tool is read: its lines while it runs, all of it at the end, and what somebody saved."""
+
+    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
+        return Live()
+
+    @abstractmethod
+    def finish(
+        self,
+        exp: Experiment,
+        where: Layout,
+        server: tuple[str, str],
+        clients: tuple[tuple[str, str], ...],
+        expect: Expectation,
+    ) -> Outcome:
+        """The verdict on one trial, of what server and clients printed on stdout and stderr."""
+
+    @abstractmethod
+    def read_saved(self, text: str, demands: Demands) -> Outcome:
+        """Output that somebody saved, of either end."""
 
 
 class Tool(ABC):
@@ -104,20 +129,6 @@ class Tool(ABC):
         """How an experiment's id begins."""
         return self.name, exp.protocol.value
 
-    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
-        return Live()
-
     @abstractmethod
-    def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
-    ) -> Outcome:
-        """The verdict on one trial, of what server and clients printed on stdout and stderr."""
-
-    @abstractmethod
-    def read_saved(self, text: str, demands: Demands) -> Outcome:
-        """Output that somebody saved, of either end."""
+    def reading(self) -> Reading:
+        """What reads its output; imported only here, since an agent starts tools and reads nothing of them."""

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from linkladder.model import End, Outcome
-
-__all__ = ["Expectation", "Layout", "Outcome", "ToolVersions", "Unavailable"]
+from linkladder.model import End
 
 
 class Unavailable(ValueError):

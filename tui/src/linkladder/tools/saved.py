@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder.model import Direction, Experiment, Fault, Flow
+from linkladder.model import Direction, Experiment, Fault, Flow, Outcome
 from linkladder.tools import acceptance, complaints, seconds, sums
 from linkladder.tools.addresses import same_address
-from linkladder.tools.records import Demands, Outcome
+from linkladder.tools.records import Demands
 from linkladder.tools.streams import Channel, Output, Series, Stream
 
 ALIKE = 0.98  # without a time to compare with, all flows must have run as long as the longest

@@ -30,6 +30,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
+    """A flow's two ends as the tool names them."""
+
     flow: str
     local: str
     local_port: int

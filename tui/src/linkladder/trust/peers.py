@@ -22,6 +22,8 @@ ADDRESS = re.compile(r"[0-9A-Za-z][0-9A-Za-z.:%_-]{0,252}|::[0-9A-Fa-f.:%]*")
 
 @dataclass(frozen=True)
 class Peer:
+    """An appliance that is trusted, and how it is reached."""
+
     name: str
     addresses: tuple[str, ...]
     host_key: str

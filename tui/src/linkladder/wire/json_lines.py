@@ -37,6 +37,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
+    """A reply or a refusal, to the question of that number."""
+
     number: int
     value: Any = None
     refused: str | None = None

@@ -10,6 +10,8 @@ from linkladder.tools import ToolVersions
 
 @dataclass(frozen=True)
 class HelloReply:
+    """Who answers, with what it has to measure with."""
+
     protocol: int
     version: str
     name: str
@@ -26,22 +28,30 @@ class HelloReply:
 
 @dataclass(frozen=True)
 class ClockReply:
+    """This end's own clock."""
+
     now: float
 
 
 @dataclass(frozen=True)
 class KnownReply:
+    """Whether an address may be sent test traffic."""
+
     known: bool
 
 
 @dataclass(frozen=True)
 class ProbeReply:
+    """What a knock at a port met."""
+
     state: str  # "open" | "refused" | "filtered" | "unreachable"
     detail: str = ""
 
 
 @dataclass(frozen=True)
 class Started:
+    """A tool runs."""
+
     process: int
     argv: tuple[str, ...]
     t: float  # when, on the end's own clock
@@ -49,6 +59,8 @@ class Started:
 
 @dataclass(frozen=True)
 class Finished:
+    """A tool has ended, with what it printed."""
+
     process: int
     exit_code: int | None
     output: str
@@ -58,6 +70,8 @@ class Finished:
 
 @dataclass(frozen=True)
 class CountersReply:
+    """What a card and the system have counted."""
+
     interface: str
     nic: NicCounters | None
     tcp: TcpCounters
@@ -104,6 +118,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Exited:
+    """A tool has ended by itself."""
+
     process: int
 
 

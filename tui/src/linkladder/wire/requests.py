@@ -68,6 +68,8 @@ def request_of(verb: Any, arguments: Any) -> Request[Any]:
 
 @dataclass(frozen=True)
 class Hello(Request[HelloReply], verb="hello", slow=True):
+    """Opens every conversation."""
+
     protocol: int
     version: str
     name: str
@@ -79,12 +81,12 @@ class Hello(Request[HelloReply], verb="hello", slow=True):
 
 @dataclass(frozen=True)
 class Facts(Request[HostFacts], verb="facts"):
-    pass
+    """What are you?"""
 
 
 @dataclass(frozen=True)
 class Clock(Request[ClockReply], verb="clock"):
-    pass
+    """What time is it on your clock?  Also keeps the channel alive."""
 
 
 # --- one run at a time
@@ -102,7 +104,7 @@ class Reserve(Request[None], verb="reserve"):
 
 @dataclass(frozen=True)
 class Release(Request[None], verb="release"):
-    pass
+    """The run is over: somebody else may measure."""
 
 
 # --- settings on loan
@@ -182,11 +184,13 @@ class Listen(Request[None], verb="listen"):
 
 @dataclass(frozen=True)
 class Unlisten(Request[None], verb="unlisten"):
-    pass
+    """Close the port that Listen opened."""
 
 
 @dataclass(frozen=True)
 class Probe(Request[ProbeReply], verb="probe"):
+    """Knock at a port of the other end."""
+
     local: str
     remote: str
     port: int
@@ -205,6 +209,8 @@ class Probe(Request[ProbeReply], verb="probe"):
 
 @dataclass(frozen=True)
 class Serve(Request[Started], verb="serve"):
+    """Start a tool's server."""
+
     experiment: Experiment
     bind: str
     port: int
@@ -247,6 +253,8 @@ class RunClient(Request[Started], verb="client"):
 
 @dataclass(frozen=True)
 class Stop(Request[Finished], verb="stop"):
+    """End a tool and tell what it printed."""
+
     process: int
     at_once: bool = False  # it has said all that it will: do not wait for what it does in its own time
 
@@ -264,11 +272,15 @@ class Cancel(Request[None], verb="cancel"):
 
 @dataclass(frozen=True)
 class Sampling(Request[None], verb="sampling"):
+    """Begin or end a sample each second."""
+
     on: bool
 
 
 @dataclass(frozen=True)
 class Counters(Request[CountersReply], verb="counters"):
+    """What has the card with this address counted?"""
+
     address: str  # counters of the interface that owns this address
     interface: str = ""
 
@@ -280,4 +292,4 @@ class Counters(Request[CountersReply], verb="counters"):
 
 @dataclass(frozen=True)
 class Sockets(Request[SocketsReply], verb="sockets"):
-    pass
+    """What does the system count of each TCP connection of the test?"""

@@ -24,7 +24,7 @@ from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
     from linkladder.app.backend import Reach
-    from linkladder.host import Stick
+    from linkladder.host.switches import Stick
 
 WHAT = [
     ("html", "HTML report: one file to read, print and send"),

@@ -149,6 +149,8 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             outcome = Text(state.message or "Calling ...")
         elif state.stage is PairStage.CONFIRMED:
             outcome = Text(f"Confirmed here. Waiting for {state.peer or 'the other end'} to confirm ...")
+        elif state.stage is PairStage.STORING:
+            outcome = Text(f"{state.message} A slow machine takes up to a minute for it.")
         elif state.stage is PairStage.PAIRED:
             message = state.message or f"{state.peer} is paired."
             outcome = Text(f"{message}{'' if message.endswith('.') else '.'} {ONE_IS_ENOUGH}", "bold green")

@@ -22,7 +22,7 @@ from linkladder.app.widgets.menu import Menu
 from linkladder.errors import LinkladderError
 
 if TYPE_CHECKING:
-    from linkladder.host import Appliance
+    from linkladder.host.switches import Appliance
     from linkladder.model import HostFacts
 
 ACTIONS = [

@@ -12,12 +12,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from linkladder.model import End, Experiment, Protocol
-from linkladder.tools import acceptance, complaints, saved
-from linkladder.tools.contract import Live, Need, Tool
-from linkladder.tools.iperf2 import argv, csv_lines, lines
-from linkladder.tools.iperf2.live import Seconds
-from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+from linkladder.model import Experiment, Protocol
+from linkladder.tools.contract import Need, Reading, Tool
+from linkladder.tools.iperf2 import argv
+from linkladder.tools.records import Layout, ToolVersions
 
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
 VERSION = re.compile(r"iperf version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
@@ -63,26 +61,7 @@ class Iperf2(Tool):
     def label(self, exp: Experiment) -> tuple[str, ...]:
         return exp.protocol.value, f"{exp.streams}s"
 
-    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
-        return Seconds(exp, where, end)
+    def reading(self) -> Reading:
+        from linkladder.tools.iperf2.reading import Iperf2Output
 
-    def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
-    ) -> Outcome:
-        said = complaints.listen(server[1], *(errors for _, errors in clients))
-        client = lines.parse("".join(out for out, _ in clients), "client")
-        return acceptance.finish(exp, where, lines.parse(server[0], "server"), client, said, expect)
-
-    def read_saved(self, text: str, demands: Demands) -> Outcome:
-        output = lines.parse(text)
-        if csv_lines.looks_like(text):
-            wordy = bool(output.streams)
-            output = csv_lines.parse(text)
-            output.mixed = output.mixed or ("it holds more than one run, with words and without" if wordy else "")
-        linux = "icwnd/mss/irtt" in text or "Cwnd/RTT" in text  # FreeBSD's has no TCP statistics
-        return saved.read(output, demands, "Linux" if linux else "")
+        return Iperf2Output()

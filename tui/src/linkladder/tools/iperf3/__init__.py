@@ -10,22 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 
-from linkladder.model import End, Experiment, Fault, Protocol
-from linkladder.tools import acceptance, complaints, saved
-from linkladder.tools.contract import Live, Tool
-from linkladder.tools.iperf3 import argv, events
-from linkladder.tools.iperf3.live import Intervals
-from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+from linkladder.model import Experiment, Protocol
+from linkladder.tools.contract import Reading, Tool
+from linkladder.tools.iperf3 import argv
+from linkladder.tools.records import Layout, ToolVersions
 
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
 VERSION = re.compile(r"^iperf (3)\.(\d{1,4})(?:\.(\d{1,4}))?", re.M)
-
-
-MIDWAY = re.compile(r"unable to (?:write to|read from) stream socket")
-ENDED = re.compile(r"^(?:interrupt - )?the (server|client) has terminated")
-BROKEN_LOCK = re.compile(r"^iperf_\w+: pthread_mutex_\w+: ")  # a server of 3.16 that was told to end
 
 
 class Iperf3(Tool):
@@ -65,42 +57,7 @@ class Iperf3(Tool):
     def label(self, exp: Experiment) -> tuple[str, ...]:
         return f"iperf3-{exp.protocol}", f"{exp.streams}s"
 
-    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
-        return Intervals(exp, where, end)
+    def reading(self) -> Reading:
+        from linkladder.tools.iperf3.reading import Iperf3Output
 
-    def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
-    ) -> Outcome:
-        served = events.parse(server[0], "server")
-        asked = events.parse("".join(out for out, _ in clients), "client")
-        said = complaints.listen(_stderr(server[1]), *(err for _, err in clients), _words(served, asked, expect))
-        if any(MIDWAY.search(line) for line in said.lines):
-            said.fault, said.plain = Fault.PATH, "the way to the other end was lost while it ran"
-        if said.lines:  # its exit status says no more than its words do
-            expect = replace(expect, exit_codes=())
-        if reason := events.disagreement(exp, asked):
-            said.lines.append(reason)
-            said.fault, said.plain = said.fault or Fault.TOOL, said.plain or "it did not do as it was told"
-        return acceptance.finish(exp, where, served.output, asked.output, said, expect)
-
-    def read_saved(self, text: str, demands: Demands) -> Outcome:
-        report = events.parse(text)
-        if report.runs > 1:
-            return saved.no_result(f"it holds {report.runs} runs: one at a time can be read")
-        report.output.foreign += [e for e in report.errors if report.output.role != "server" or not ENDED.match(e)]
-        return saved.read(report.output, demands, report.system)
-
-
-def _words(served: events.Report, asked: events.Report, expect: Expectation) -> list[str]:
-    """What both ends complain of, but for what they say of being ended by us."""
-    ours = {"server", "client"} if expect.watchdog else {"server"}
-    return [e for e in (*served.errors, *asked.errors) if not ((by := ENDED.match(e)) and by[1] in ours)]
-
-
-def _stderr(text: str) -> list[str]:
-    return [line for line in text.splitlines() if not BROKEN_LOCK.match(line)]
+        return Iperf3Output()

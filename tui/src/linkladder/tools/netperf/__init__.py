@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import re
 
-from linkladder.model import End, Experiment, Protocol
-from linkladder.tools import complaints
-from linkladder.tools.contract import Live, Need, Tool
-from linkladder.tools.netperf import argv, result, saved
-from linkladder.tools.netperf.live import Interims
-from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+from linkladder.model import Experiment, Protocol
+from linkladder.tools.contract import Need, Reading, Tool
+from linkladder.tools.netperf import argv
+from linkladder.tools.records import Layout, ToolVersions
 
 ALWAYS = frozenset({"window", "duration", "warmup", "ping_under_load"})
 VERSION = re.compile(r"[Nn]etperf [Vv]ersion (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
@@ -67,19 +65,7 @@ class Netperf(Tool):
             return "rr", f"{exp.sessions}x{exp.request}"
         return f"netperf-{exp.protocol}", f"{exp.streams}s"
 
-    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
-        return Interims(exp) if end == where.client else Live()
+    def reading(self) -> Reading:
+        from linkladder.tools.netperf.reading import NetperfOutput
 
-    def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
-    ) -> Outcome:
-        said = complaints.listen(server[1], *(errors for _, errors in clients))
-        return result.finish(exp, where, tuple(out for out, _ in clients), said, expect)
-
-    def read_saved(self, text: str, demands: Demands) -> Outcome:
-        return saved.read(text, demands)
+        return NetperfOutput()

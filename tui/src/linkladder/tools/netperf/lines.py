@@ -44,6 +44,8 @@ class Session:
 
 @dataclass
 class _Interim:
+    """An interim result as its lines come in."""
+
     rate: float | None = None
     units: str = ""
     interval: float | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from linkladder.model import Direction, Fault, Transactions
+from linkladder.model import Direction, Fault, Outcome, Transactions
 from linkladder.tools import complaints
 from linkladder.tools.acceptance import COMPLETE
 from linkladder.tools.netperf.lines import SCALES, Session, parse
-from linkladder.tools.records import Demands, Outcome
+from linkladder.tools.records import Demands
 from linkladder.tools.saved import no_result
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from linkladder.model import End, Experiment, Protocol
-from linkladder.tools.contract import Live, Need, Tool
-from linkladder.tools.ping import argv, lines, result, saved
-from linkladder.tools.records import Demands, Expectation, Layout, Outcome, ToolVersions
+from linkladder.model import Experiment, Protocol
+from linkladder.tools.contract import Need, Reading, Tool
+from linkladder.tools.ping import argv
+from linkladder.tools.records import Layout, ToolVersions
 
 VERSION = re.compile(r"iputils[- ]?s?(\d{1,10})")
 
@@ -45,23 +45,7 @@ class Ping(Tool):
     def label(self, exp: Experiment) -> tuple[str, ...]:
         return ("path-mtu" if exp.protocol == Protocol.DF else "round-trip",)
 
-    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
-        return RoundTrips()
+    def reading(self) -> Reading:
+        from linkladder.tools.ping.reading import PingOutput
 
-    def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
-    ) -> Outcome:
-        return result.finish(exp, clients, expect)
-
-    def read_saved(self, text: str, demands: Demands) -> Outcome:
-        return saved.read(text)
-
-
-class RoundTrips(Live):
-    def round_trip(self, line: str) -> float | None:
-        return lines.reply(line.strip())
+        return PingOutput()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from linkladder.model import Experiment, Fault, Protocol, Rtt
+from linkladder.model import Experiment, Fault, Outcome, Protocol, Rtt
 from linkladder.tools import complaints
 from linkladder.tools.ping.lines import Series, parse, path_mtu, rtt
-from linkladder.tools.records import Expectation, Outcome
+from linkladder.tools.records import Expectation
 
 
 def finish(exp: Experiment, clients: tuple[tuple[str, str], ...], expect: Expectation) -> Outcome:

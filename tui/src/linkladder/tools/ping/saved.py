@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from linkladder.model import Fault
+from linkladder.model import Fault, Outcome
 from linkladder.tools import complaints
 from linkladder.tools.ping.lines import HEADER, parse, rtt
-from linkladder.tools.records import Outcome
 from linkladder.tools.saved import no_result
 
 

@@ -1,0 +1,27 @@
+"""`linkladder agent`: this machine's half of a measurement; a peer waits for its start."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_parsers(commands: Any) -> None:
+    agent = commands.add_parser("agent", help="the far half on stdin and stdout; sshd starts it for a paired peer")
+    whom = agent.add_mutually_exclusive_group(required=True)
+    whom.add_argument("--peer", metavar="NAME")
+    whom.add_argument("--near", action="store_true", help="for this appliance's own console")
+    whom.add_argument("--end", metavar="NAME", help="end the agents of a peer that is no longer trusted")
+    agent.add_argument("--introduced", action="store_true", help="that peer may have it measure with others")
+    agent.set_defaults(handler=_agent)
+
+
+def _agent(args: argparse.Namespace) -> int:
+    if args.end:
+        from linkladder.trust import sshd
+
+        sshd.end_sessions(args.end)
+        return 0
+    from linkladder.agent import stdio  # late: `linkladder --help` does without
+
+    return stdio.main(args.peer, args.introduced)

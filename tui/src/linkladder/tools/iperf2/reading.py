@@ -1,0 +1,36 @@
+"""What iperf 2 prints, live and at the end."""
+
+from __future__ import annotations
+
+from linkladder.model import End, Experiment, Outcome
+from linkladder.tools import acceptance, complaints, saved
+from linkladder.tools.contract import Live, Reading
+from linkladder.tools.iperf2 import csv_lines, lines
+from linkladder.tools.iperf2.live import Seconds
+from linkladder.tools.records import Demands, Expectation, Layout
+
+
+class Iperf2Output(Reading):
+    def live(self, exp: Experiment, where: Layout, end: End) -> Live:
+        return Seconds(exp, where, end)
+
+    def finish(
+        self,
+        exp: Experiment,
+        where: Layout,
+        server: tuple[str, str],
+        clients: tuple[tuple[str, str], ...],
+        expect: Expectation,
+    ) -> Outcome:
+        said = complaints.listen(server[1], *(errors for _, errors in clients))
+        client = lines.parse("".join(out for out, _ in clients), "client")
+        return acceptance.finish(exp, where, lines.parse(server[0], "server"), client, said, expect)
+
+    def read_saved(self, text: str, demands: Demands) -> Outcome:
+        output = lines.parse(text)
+        if csv_lines.looks_like(text):
+            wordy = bool(output.streams)
+            output = csv_lines.parse(text)
+            output.mixed = output.mixed or ("it holds more than one run, with words and without" if wordy else "")
+        linux = "icwnd/mss/irtt" in text or "Cwnd/RTT" in text  # FreeBSD's has no TCP statistics
+        return saved.read(output, demands, "Linux" if linux else "")
