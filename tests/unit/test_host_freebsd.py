@@ -134,7 +134,7 @@ def test_tcp_counters(read: Any) -> None:
 
 def test_sockets_are_matched_by_both_ends(read: Any) -> None:
     counts, buffers = documents(read("netstat-T-during"))
-    found = {s.local_port: s for s in text.sockets(counts, buffers, range(5001, 5002))}
+    found = {s.local_port: s for s in text.sockets(counts, buffers, {}, range(5001, 5002))}
     assert found[31210] == SocketStat(
         "10.99.0.1",
         31210,
@@ -149,7 +149,19 @@ def test_sockets_are_matched_by_both_ends(read: Any) -> None:
     assert found[20118].out_of_order == 199
     assert found[20118].zero_window == 28
     assert all(5001 in (s.local_port, s.remote_port) for s in found.values())
-    assert text.sockets(counts, {}, range(31210, 31211))[0].send_buffer is None
+    assert text.sockets(counts, {}, {}, range(31210, 31211))[0].send_buffer is None
+
+
+def test_windows_of_connections() -> None:
+    """`netstat --libxo json -nCW`, by the names that its source gives the columns."""
+    ends = {"local": {"address": "10.99.0.1", "port": "31210"}, "remote": {"address": "10.99.0.2", "port": "5301"}}
+    told = {"tcp-state": "ESTABLISHED ", "stack": "freebsd ", "cc": "cubic ", "t-maxseg": 1448, "ecn": "off"}
+    entry = {"protocol": "tcp4", **ends, **told, "snd-cwnd": 289600, "snd-ssthresh": 217200}
+    found = {"statistics": {"socket": [entry, {**entry, "remote": {"address": "10.99.0.2", "port": "22"}}]}}
+    (one,) = text.sockets(found, {}, found, range(5301, 5302))
+    assert (one.cwnd_bytes, one.ssthresh_bytes, one.mss) == (289600, 217200, 1448)
+    assert (one.stack, one.congestion, one.state) == ("freebsd", "cubic", "ESTABLISHED")
+    assert one.retransmits is None and one.send_buffer is None
 
 
 LISTENERS = {
@@ -251,7 +263,7 @@ def test_no_tunable_is_asked_for_that_freebsd_has_not(captures: Path) -> None:
 def test_any_json_is_read_without_an_error(value: Any) -> None:
     for document in (value, {"statistics": value}, {"statistics": {"socket": value, "tcp": value}}, {"arp": value}):
         text.tcp_counters(document)
-        text.sockets(document, document, range(5001, 5002))
+        text.sockets(document, document, document, range(5001, 5002))
         text.bound(document, 5001, False, "10.0.0.1")
         text.answered(document, "10.0.0.1")
 

@@ -129,6 +129,9 @@ def listeners_and_sockets() -> object:
             found = host.sockets(port)
             assert any(s.local_port == port for s in found) and any(s.remote_port == port for s in found), found
             assert all(s.retransmits is not None for s in found)
+            windows = [s for s in host.windows(port) if s.remote_port == port]
+            assert windows and all(s.cwnd_bytes and s.ssthresh_bytes and s.mss for s in windows), windows
+            assert windows[0].stack == "freebsd" and windows[0].congestion == "cubic", windows
     assert not host.listening(port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 0))

@@ -14,6 +14,7 @@ from forge import (
     card,
     each,
     idle_rtt,
+    in_todays_form,
     interface,
     loaded_rtt,
     rung,
@@ -65,6 +66,39 @@ def culprits() -> Rows:
     yield "a small window at a long way", together(
         idle_rtt(20.0), each_window(65536), each(TCP, scaled(0.5)), each(TCP, loaded_rtt(20.2)), each(TCP, again(0.0))
     ), CANNOT, C.WINDOW  # fmt: skip
+    slow = together(
+        without_arms(*SINGLE),
+        idle_rtt(20.0),
+        each(TCP, scaled(0.5)),
+        each(TCP, loaded_rtt(20.2)),
+        each(TCP, again(0.0)),
+    )
+    yield "FreeBSD's windows stand at the granted buffer", together(slow, freebsd(65536, 200_000)), CANNOT, C.WINDOW
+    yield "FreeBSD's windows stand at the receiver's buffer", together(
+        slow, freebsd(2_000_000, 200_000, 65536)
+    ), CANNOT, C.WINDOW  # fmt: skip
+    yield "FreeBSD's windows stay below the buffer", together(slow, freebsd(2_000_000, 65536)), FAIL, C.SHORT
+    yield "FreeBSD's windows at the buffer, and segments were lost", together(
+        slow, each(TCP, again(0.001)), freebsd(65536, 200_000)
+    ), FAIL, C.SHORT  # fmt: skip
+
+
+def freebsd(buffer: int, cwnd: int, taken: int = 4_000_000) -> Edit:
+    """What netstat told each second at both ends, where iperf tells of no window."""
+
+    def edit(d: Json) -> None:
+        for e in arms(d):
+            for t in e["trials"]:
+                for leg in t["legs"]:
+                    for i in leg["outcome"]["intervals"]:
+                        i["cwnd"] = None
+                for end in t["ends"]:
+                    sizes = {"send_buffer": buffer, "receive_buffer": taken}
+                    end["windows"] = [{"t": n + 0.5, "cwnd_bytes": [cwnd + 1448 * n] * 2} for n in range(10)]
+                    for s in end["sockets"]["sockets"]:
+                        s.update(sizes, receiver_limited_ms=None, cwnd_bytes=cwnd)
+
+    return in_todays_form(edit)
 
 
 def weak_generator(d: Json) -> None:

@@ -278,8 +278,9 @@ class Service:
             name, host.nic_counters(detail=True).get(name), host.tcp_counters(), host.starvation(), total
         )
 
-    async def do_sockets(self, _: wire.Sockets) -> wire.SocketsReply:
-        found = await asyncio.to_thread(host.sockets, wire.PORTS.start, wire.PORTS.stop - 1)
+    async def do_sockets(self, request: wire.Sockets) -> wire.SocketsReply:
+        tell = host.windows if request.windows else host.sockets
+        found = await asyncio.to_thread(tell, wire.PORTS.start, wire.PORTS.stop - 1)
         return wire.SocketsReply(host.sockets_source(), found)
 
     # --- what is not allowed

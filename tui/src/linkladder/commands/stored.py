@@ -97,7 +97,8 @@ def _raw(trial: TrialResult) -> None:
         for s in seen.sockets:
             counts = {"retransmits": s.retransmits, "out of order": s.out_of_order, "zero windows": s.zero_window}
             told = ", ".join(f"{n} {what}" for what, n in counts.items() if n is not None)
-            _say(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {s.congestion} {told}")
+            how = " ".join(word for word in (s.stack, s.congestion) if word)
+            _say(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {how} {told}")
 
 
 def _say(text: str) -> None:

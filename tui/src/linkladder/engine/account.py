@@ -22,6 +22,7 @@ from linkladder.model import (
     SocketsSeen,
     SocketStat,
     TcpCounters,
+    WindowSeen,
 )
 from linkladder.wire import CountersReply
 
@@ -37,6 +38,7 @@ class Watched:
     name: str
     samples: list[HostSample] = field(default_factory=list)
     sockets: SocketsSeen | None = None
+    windows: list[WindowSeen] = field(default_factory=list)
     before: dict[str, CountersReply] = field(default_factory=dict)  # by the address of each path there
     after: dict[str, CountersReply] = field(default_factory=dict)
 
@@ -58,7 +60,8 @@ class Watched:
         nics = {nic.name: nic for address in self.before if (nic := self.nic(address))}
         cpu, memory = self._use(exp, carried_bps or None, first, last)
         away = round(clock_offset * 1000, 3)
-        return EndRecord(self.name, cpu, memory, tcp, tuple(nics.values()), self.sockets, tuple(self.samples), away)
+        cards, windows, samples = tuple(nics.values()), tuple(self.windows), tuple(self.samples)
+        return EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away)
 
     def _use(
         self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from linkladder import wire
-from linkladder.model import End, Experiment, HostFacts, Path, Rung, RungName, Setting, SettingKind
-from linkladder.peer import EndPoint
-
-Reach = Callable[[str], Awaitable[EndPoint]]  # a peer by its name
+from linkladder.model import End, Experiment, HostFacts, Path, Rung, Setting, SettingKind
 
 
-async def in_vain(rung: Rung, paths: Sequence[Path], near: EndPoint, reach: Reach) -> dict[str, str]:
-    """The rung's experiments that would change nothing on any of its paths, each with why."""
+def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
+    """The rung's experiments that would change nothing on any of its paths; `facts` by peer, of this end under ''."""
     if not any(e.settings for e in rung.experiments):
         return {}
-    here, each = await near.ask(wire.Facts()), []
-    for path in paths:
-        far = here if rung.name is RungName.LOCALHOST else await (await reach(path.peer)).ask(wire.Facts())
-        each.append(left_out(rung.experiments, path, {End.NEAR: here, End.FAR: far}))
-    return {name: why for name, why in each[0].items() if all(name in one for one in each)}
+    each = [
+        left_out(rung.experiments, path, {End.NEAR: facts[path.origin], End.FAR: facts[path.peer]})
+        for path in paths
+        if path.origin in facts and path.peer in facts
+    ]
+    return {name: why for name, why in each[0].items() if all(name in one for one in each)} if each else {}
 
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:

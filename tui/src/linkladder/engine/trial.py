@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,11 +19,22 @@ from linkladder.engine.process import Process
 from linkladder.engine.route import Route, ends_of
 from linkladder.engine.shared import counted_together
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
-from linkladder.model import EndRecord, Experiment, Fault, HostSample, Outcome, SocketsSeen, TrialResult
+from linkladder.model import (
+    Direction,
+    EndRecord,
+    Experiment,
+    Fault,
+    HostSample,
+    Outcome,
+    SocketsSeen,
+    TrialResult,
+    WindowSeen,
+)
 from linkladder.peer import PeerLost, Refused
 
 LOOK = 0.5  # seconds before the end at which connections are looked at
 LEAD = 0.15  # seconds, beside the slowest answer, from the word to several legs to their start
+SILENT = 3  # seconds without a window after which an end is not asked again
 EACH = 0.01  # seconds more for each leg: one coordinator tells all of them
 
 
@@ -197,7 +209,7 @@ class Trial:
             watched.count(side.address, await end.point.ask(wire.Counters(side.address, side.interface)))
 
     async def _look(self) -> None:
-        """Each connection's own counters, once, while it still is there."""
+        """Each connection's own counters, once, while it still is there, and its window each second until then."""
         ports = tuple(port for leg in self.legs for port in leg.data_ports)
 
         async def look(number: int) -> None:
@@ -206,9 +218,33 @@ class Trial:
                 seen = await self.ends[number].point.ask(wire.Sockets())
                 self.watched[number].sockets = SocketsSeen(t, seen.source, of_trial(seen.sockets, ports))
 
-        await asyncio.sleep(self.begun + tools.expected_seconds(self.exp) - LOOK - time.monotonic())
+        until = self.begun + tools.expected_seconds(self.exp) - LOOK
+        watching = [asyncio.create_task(self._windows(number, ports)) for number in self._senders()] if ports else []
+        try:
+            await asyncio.sleep(until - time.monotonic())
+        finally:
+            for task in watching:
+                task.cancel()
         if ports:
             await asyncio.gather(*(look(number) for number in self.ends))
+
+    def _senders(self) -> set[int]:
+        near = {leg.route.near.end for leg in self.legs if self.exp.direction is not Direction.REVERSE}
+        return near | {leg.route.far.end for leg in self.legs if self.exp.direction is not Direction.FORWARD}
+
+    async def _windows(self, number: int, ports: tuple[int, ...]) -> None:
+        """The sender's windows once a second, of a system that tells them where its tools do not."""
+        seen = self.watched[number].windows
+        for second in itertools.count(1):
+            await asyncio.sleep(self.begun + second - time.monotonic())
+            t = round(time.monotonic() - self.begun, 3)
+            with contextlib.suppress(Refused, PeerLost):
+                told = of_trial((await self.ends[number].point.ask(wire.Sockets(True))).sockets, ports)
+                cwnds = tuple(s.cwnd_bytes for s in told if s.cwnd_bytes is not None)
+                if cwnds:
+                    seen.append(WindowSeen(t, cwnds, tuple(s.ssthresh_bytes or 0 for s in told)))
+            if second == SILENT and not seen:
+                return
 
     async def _synchronise(self, number: int) -> None:
         """The end's monotonic clock minus ours, from the quickest of three questions."""

@@ -46,6 +46,7 @@ __all__ = [
     "summarise",
     "system",
     "tcp_counters",
+    "windows",
 ]
 
 
@@ -87,6 +88,11 @@ def tcp_counters() -> TcpCounters:
 def sockets(first: int, last: int = 0) -> tuple[SocketStat, ...]:
     """The TCP connections with a port from `first` to `last` at either end, with what the system counts for each."""
     return backend().sockets(first, last or first)
+
+
+def windows(first: int, last: int = 0) -> tuple[SocketStat, ...]:
+    """The congestion windows of the same connections each second; none on systems whose iperf prints them itself."""
+    return backend().windows(first, last or first)
 
 
 def sockets_source() -> str:

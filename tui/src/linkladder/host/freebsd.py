@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from typing import Any
 
 import psutil
 
@@ -105,7 +106,15 @@ class FreeBSD:
         # -W: without it addresses are cut to a column's width, even in JSON
         counts = document(output(["netstat", "--libxo", "json", "-nTW", "-p", "tcp"]))
         buffers = document(output(["netstat", "--libxo", "json", "-nxW", "-p", "tcp"]))
-        return text.sockets(counts, buffers, range(first, last + 1))
+        return text.sockets(counts, buffers, self._windows(), range(first, last + 1))
+
+    def windows(self, first: int, last: int) -> tuple[SocketStat, ...]:
+        found = self._windows()
+        return text.sockets(found, {}, found, range(first, last + 1))
+
+    def _windows(self) -> Any:
+        """What its tools print nowhere: cwnd, ssthresh and stack of each connection."""
+        return document(output(["netstat", "--libxo", "json", "-nCW", "-p", "tcp"]))
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
         found = document(output(["netstat", "--libxo", "json", "-anW", "-p", "udp" if udp else "tcp"]))

@@ -143,14 +143,16 @@ def tcp_counters(found: Any) -> TcpCounters:
     )
 
 
-def sockets(counts: Any, buffers: Any, ports: range) -> tuple[SocketStat, ...]:
-    """`netstat --libxo json -nT -p tcp`, and -nx for the buffers, matched by both ends' addresses and ports."""
+def sockets(counts: Any, buffers: Any, windows: Any, ports: range) -> tuple[SocketStat, ...]:
+    """`netstat --libxo json -nT -p tcp`, -nx for buffers and -nC for windows, matched by addresses and ports."""
     sizes = {_ends(entry): entry for entry in _sockets(buffers)}
+    sending = {_ends(entry): entry for entry in _sockets(windows)}
     found = []
     for entry in _sockets(counts):
         local, local_port, remote, remote_port = _ends(entry)
         if local_port in ports or remote_port in ports:
             size = sizes.get((local, local_port, remote, remote_port), {})
+            seen = sending.get((local, local_port, remote, remote_port), {})
             found.append(
                 SocketStat(
                     local,
@@ -162,6 +164,12 @@ def sockets(counts: Any, buffers: Any, ports: range) -> tuple[SocketStat, ...]:
                     zero_window=_whole(entry.get("sent-zero-window")),
                     send_buffer=_whole(size.get("send-high-water")),
                     receive_buffer=_whole(size.get("receive-high-water")),
+                    state=str(seen.get("tcp-state", "")).strip(),
+                    cwnd_bytes=_whole(seen.get("snd-cwnd")),
+                    ssthresh_bytes=_whole(seen.get("snd-ssthresh")),
+                    mss=_whole(seen.get("t-maxseg")),
+                    congestion=str(seen.get("cc", "")).strip(),
+                    stack=str(seen.get("stack", "")).strip(),
                 )
             )
     return tuple(found)

@@ -90,6 +90,9 @@ class Linux:
         wanted = ["(", *near, "or", *far, ")"]
         return linux_text.sockets(output(["ss", "-tainmOH", *wanted]))
 
+    def windows(self, first: int, last: int) -> tuple[SocketStat, ...]:
+        return ()  # iperf prints them itself
+
     def listening(self, port: int, udp: bool, address: str) -> bool:
         name = "udp" if udp else "tcp"
         tables = (read(f"/proc/net/{name}"), read(f"/proc/net/{name}6"))

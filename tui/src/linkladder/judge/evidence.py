@@ -219,8 +219,34 @@ def _floor(loaded: Rtt | None) -> float | None:
 def _window(trial: TrialResult, experiment: Experiment, direction: Direction) -> tuple[float | None, bool]:
     if experiment.window:
         return float(experiment.window), True
-    seen = [i.cwnd for i in trial.intervals if i.counted and i.direction is direction and i.cwnd]
-    return (float(statistics.median(seen)), False) if seen else (None, False)
+    seen = _windows(trial, direction)
+    if not seen:
+        return None, False
+    bounds = _bounds(trial, direction)
+    middle = float(statistics.median(seen))
+    return (min(middle, *bounds) if bounds and min(seen) >= min(bounds) else middle), False
+
+
+def _windows(trial: TrialResult, direction: Direction) -> list[float]:
+    """A connection's congestion window in each counted second: by the tool, else by the sender's system."""
+    streams = max(1, sum(f.direction is direction for f in trial.flows))
+    counted = [i for i in trial.intervals if i.counted and i.direction is direction]
+    told = [i.cwnd / streams for i in counted if i.cwnd]
+    if told or not counted:
+        return told
+    first, last = min(i.start for i in counted), max(i.end for i in counted)
+    looks = trial.sender(direction).windows
+    return [statistics.fmean(w.cwnd_bytes) for w in looks if w.cwnd_bytes and first <= w.t <= last]
+
+
+def _bounds(trial: TrialResult, direction: Direction) -> list[int]:
+    """What a system that counts payload alone in its buffers lets stand in the sender's and in the receiver's."""
+    out, in_ = trial.sender(direction), trial.receiver(direction)
+    if not out.windows:
+        return []
+    sent = [s.send_buffer for s in (out.sockets.sockets if out.sockets else ()) if s.send_buffer]
+    taken = [s.receive_buffer for s in (in_.sockets.sockets if in_.sockets else ()) if s.receive_buffer]
+    return [max(sizes) for sizes in (sent, taken) if sizes]
 
 
 def _held(sender: EndRecord) -> float | None:
@@ -233,7 +259,9 @@ def _held(sender: EndRecord) -> float | None:
 
 def _steady(trial: TrialResult, direction: Direction, sender: EndRecord) -> bool:
     """Whether the congestion window stood still at the buffer's bound; anywhere else it follows what limits."""
-    seen = [i.cwnd for i in trial.intervals if i.counted and i.direction is direction and i.cwnd]
+    seen = _windows(trial, direction)
+    if len(seen) >= 3 and (granted := _bounds(trial, direction)):
+        return min(seen) >= 0.98 * min(granted)  # a congestion window grows on where a buffer holds the sender
     bounds = [s.send_buffer for s in (sender.sockets.sockets if sender.sockets else ()) if s.send_buffer]
     if len(seen) < 3 or not bounds or max(seen) - min(seen) > 0.02 * max(seen):
         return False

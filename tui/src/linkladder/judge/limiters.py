@@ -161,7 +161,7 @@ def _window(e: Evidence) -> Limiter | None:
         )
     if e.window is None:
         return None
-    allowed = e.window * 8 * e.streams / (round_trip / 1000)
+    allowed = e.window * 8 * max(e.streams, e.flows) / (round_trip / 1000)
     # The kernel may grant up to twice what was asked for, and counts bookkeeping in it.
     if not 0.4 <= e.goodput / allowed <= 2.2:
         return None

@@ -26,6 +26,7 @@ from linkladder.model.hosts import (
     SocketsSeen,
     SocketStat,
     TcpCounters,
+    WindowSeen,
 )
 from linkladder.model.settings import Setting, SettingKind
 from linkladder.model.words import SCHEMA, Company, Direction, End, Fault, Layer, Protocol, Role, RungName, RunState
@@ -90,6 +91,7 @@ __all__ = [
     "TcpCounters",
     "Transactions",
     "TrialResult",
+    "WindowSeen",
 ]
 
 

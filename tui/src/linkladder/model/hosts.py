@@ -110,12 +110,14 @@ class SocketStat:
     zero_window: int | None = None  # windows of zero that this end announced
     rtt_ms: float | None = None
     cwnd_bytes: int | None = None
+    ssthresh_bytes: int | None = None
     mss: int | None = None
     sent_bytes: int | None = None
     received_bytes: int | None = None
     send_buffer: int | None = None  # its present ceiling
     receive_buffer: int | None = None
     congestion: str = ""
+    stack: str = ""  # FreeBSD has several TCP stacks
     receiver_limited_ms: float | None = None  # how long this end, as sender, was held up by the other's window
 
 
@@ -126,6 +128,15 @@ class SocketsSeen:
     t: float  # seconds of the trial
     source: str  # the program that told: "ss", "netstat"
     sockets: tuple[SocketStat, ...] = ()
+
+
+@dataclass(frozen=True)
+class WindowSeen:
+    """The congestion windows of a trial's connections at their sender at one moment, where its tool tells none."""
+
+    t: float  # seconds of the trial
+    cwnd_bytes: tuple[int, ...]  # of each connection
+    ssthresh_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from linkladder.model.hosts import (
     NicCounters,
     SocketsSeen,
     TcpCounters,
+    WindowSeen,
 )
 from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
 from linkladder.model.words import SCHEMA, Direction, End, Fault, Role, RungName, RunState
@@ -70,6 +71,7 @@ class EndRecord:
     tcp: TcpCounters | None = None
     nics: tuple[NicCounters, ...] = ()  # each card that a path of the trial uses
     sockets: SocketsSeen | None = None
+    windows: tuple[WindowSeen, ...] = ()  # once a second
     samples: tuple[HostSample, ...] = ()
     clock_offset_ms: float | None = None  # its monotonic clock minus the near end's
 

@@ -293,3 +293,5 @@ class Counters(Request[CountersReply], verb="counters"):
 @dataclass(frozen=True)
 class Sockets(Request[SocketsReply], verb="sockets"):
     """What does the system count of each TCP connection of the test?"""
+
+    windows: bool = False  # their congestion windows alone
