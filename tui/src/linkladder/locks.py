@@ -36,7 +36,7 @@ class HeldFile:
         if self._file is not None:
             return True
         state.ensure(self.path.parent)
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self._mode)
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, self._mode)
         for _ in range(LOOKS):
             if _locked(file, fcntl.LOCK_EX):
                 self._file = file

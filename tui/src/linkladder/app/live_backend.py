@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, host, judge, plan, reservation, state
+from linkladder import __version__, diary, host, judge, plan, reservation, state
 from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.machine import Machine
 from linkladder.app.probe import probe
@@ -37,7 +36,7 @@ class LiveBackend(Machine, StoredRuns):
         self._seat = Seat(self.folder, who or f"the screen on {terminal()}")
         self._examined: tuple[float, tuple[Finding, ...]] = (-1.0, ())  # until when they stand
         self._pairing: PairingAdapter | None = None
-        _write_down(self.folder)
+        diary.keep(self.folder, logging.WARNING)  # standard error is the screen
 
     # --- this machine
 
@@ -193,15 +192,3 @@ class LiveBackend(Machine, StoredRuns):
 
     def remove_peer(self, name: str) -> None:
         pinned.remove(name)
-
-
-def _write_down(folder: FilePath) -> None:
-    """Warnings and errors go to the log of the runs: standard error is the screen."""
-    top = logging.getLogger("linkladder")
-    for old in [handler for handler in top.handlers if isinstance(handler, logging.FileHandler)]:
-        top.removeHandler(old)
-        old.close()
-    handler = logging.FileHandler(folder / "linkladder.log", encoding="utf-8", delay=True)
-    handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    top.addHandler(handler)

@@ -18,6 +18,7 @@ from linkladder.wire import PROTOCOL, Refused
 
 HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
 ASK_TIMEOUT = 12.0
+MOST_EVENTS = 512  # that nobody has looked at yet
 R = TypeVar("R")
 
 
@@ -47,8 +48,8 @@ class NearEnd:
 
     def __init__(self) -> None:
         self.name = "near"
-        self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
-        self._service = Service(self.events.put_nowait)
+        self.events: asyncio.Queue[wire.Event] = asyncio.Queue(MOST_EVENTS)
+        self._service = Service(self._tell)
 
     @classmethod
     async def open(cls) -> NearEnd:
@@ -60,6 +61,12 @@ class NearEnd:
     async def ask(self, request: wire.Request[R]) -> R:
         request.check()
         return await self._service.do(request)
+
+    def _tell(self, event: wire.Event) -> None:
+        """What is not looked at between trials makes room for what comes later."""
+        if self.events.full():
+            self.events.get_nowait()
+        self.events.put_nowait(event)
 
     async def close(self) -> None:
         await self._service.close()
@@ -73,7 +80,7 @@ class FarEnd:
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
         self.address = ""  # that it was reached by
-        self.events: asyncio.Queue[wire.Event] = asyncio.Queue()
+        self.events: asyncio.Queue[wire.Event] = asyncio.Queue(MOST_EVENTS)
         self._process = process
         self._waiting: dict[int, asyncio.Future[wire.Answer]] = {}
         self._next = 1
@@ -157,7 +164,10 @@ class FarEnd:
 
     def _take(self, said: wire.Answer | wire.Event) -> None:
         if not isinstance(said, wire.Answer):
-            self.events.put_nowait(said)
+            if self.events.full():  # a trial takes them as they come, and outside of one there are none
+                self._fail(f"{self.name} talks without end")
+            else:
+                self.events.put_nowait(said)
             return
         future = self._waiting.get(said.number or 0)
         if future and not future.done():

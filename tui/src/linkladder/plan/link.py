@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import damage
+from linkladder import damage, drafts
 from linkladder.errors import UsageError, in_a_line
 from linkladder.model import Contract, Path, Plan, RungName
 from linkladder.plan import company, fields
@@ -95,12 +94,7 @@ def save_link(folder: FilePath, link: Link) -> None:
     for end, side in link.ends.items():
         lines += [f"[end.{_quoted(end)}]", *_lines(side, {k: a for k, (a, _) in fields.SIDE.items()}), ""]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = folder / f".{FILE}.{os.getpid()}"
-    with draft.open("w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / FILE)
+    drafts.replace(folder / FILE, "\n".join(lines))
 
 
 def _lines(record: Contract | Path | Side, names: dict[str, str]) -> list[str]:

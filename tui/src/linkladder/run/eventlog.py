@@ -58,7 +58,7 @@ class Recorder:
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic, spare: int = 0) -> None:
         self._clock = clock
         self._began = clock()
-        self._file = path.open("w", encoding="utf-8")
+        self._file = path.open("x", encoding="utf-8")
         self.full = False  # there is room for the last words, and for little else
         self._spare = path.with_suffix(".spare") if spare else None
         if self._spare:

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from pathlib import Path
 
-from linkladder import codec
+from linkladder import codec, diary, drafts
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Plan
 from linkladder.run import lock
@@ -19,14 +19,13 @@ from linkladder.run.steering import Seat
 
 START_WAIT = 45.0  # a small machine takes its time over a start; one that fails is known at once
 CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
-LOG = "linkladder.log"
 
 
 async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSession:
     """Begin it, wait for its first word, and take the controls."""
     draft = folder / "next-plan.json"
     await last_run_gone(folder, seat)
-    await asyncio.to_thread(draft.write_text, json.dumps(codec.to_json(plan)))
+    await asyncio.to_thread(drafts.replace, draft, json.dumps(codec.to_json(plan)))
     argv = [sys.executable, "-m", "linkladder.run.process", str(draft), *(["--resume", resume] if resume else [])]
     process = await asyncio.to_thread(spawn, folder, argv)
     until = time.monotonic() + START_WAIT
@@ -53,7 +52,7 @@ async def last_run_gone(folder: Path, seat: Seat) -> None:
 
 
 def spawn(folder: Path, argv: list[str]) -> subprocess.Popen[bytes]:
-    with (folder / LOG).open("ab") as errors:
+    with (folder / diary.NAME).open("ab") as errors:
         return subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
         )
@@ -62,7 +61,7 @@ def spawn(folder: Path, argv: list[str]) -> subprocess.Popen[bytes]:
 def log_lines(folder: Path, count: int) -> list[str]:
     """The last that was written down."""
     try:
-        with (folder / LOG).open(encoding="utf-8", errors="replace") as file:
+        with (folder / diary.NAME).open(encoding="utf-8", errors="replace") as file:
             return [line.rstrip("\n") for line in deque(file, count)]
     except FileNotFoundError:
         return []

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from linkladder import codec, state
+from linkladder import codec, diary, state
 from linkladder.engine import Controls, Engine
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.events import Event, RunFinished
@@ -45,9 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--resume", default="")
     args = parser.parse_args(argv)
     folder = state.ensure(state.folder())
-    logging.basicConfig(
-        filename=folder / "linkladder.log", level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
-    )
+    diary.keep(folder, logging.INFO)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     plan = codec.from_json(Plan, json.loads(args.plan.read_text(encoding="utf-8")))
     try:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from linkladder import locks
+from linkladder import drafts, locks
 
 OTHER = "another screen"
 
@@ -38,9 +38,7 @@ class Seat:
         if not self._file.mine:
             self._sweep()
             self._file.take()
-        draft = self._record.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps({"seat": self._file.path.name, "who": self.who}), encoding="utf-8")
-        draft.replace(self._record)
+        drafts.replace(self._record, json.dumps({"seat": self._file.path.name, "who": self.who}))
 
     def take_if_free(self) -> None:
         if not self.steers and not self._taken():

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkladder import codec, locks
+from linkladder import codec, drafts, locks
 from linkladder.errors import EnvironmentFault
 
 NAME = "settings.journal"
@@ -80,29 +80,13 @@ class Journal:
     def write(self, record: Record) -> None:
         """On disk, whole, when this returns."""
         try:
-            self._replace(json.dumps(codec.to_json(record)))
+            drafts.replace(self._path, json.dumps(codec.to_json(record)), 0o644)
         except OSError as error:
             raise EnvironmentFault(
                 "nothing was changed, as the old values cannot be remembered", f"{self._path}: {error.strerror}"
             ) from error
 
-    def _replace(self, text: str) -> None:
-        new = self._path.with_suffix(".new")
-        with open(new, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, self._path)
-        self._sync_folder()
-
     def clear(self) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
-        self._sync_folder()
-
-    def _sync_folder(self) -> None:
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        drafts.sync(self.folder)

@@ -254,13 +254,10 @@ class Store:
 
     @with_causes
     def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
-        """The newest first; each word of `contains` is looked for in id, plan, peer, state, verdict and reason."""
+        """The last stored first, whatever the clock said; each word of `contains` is looked for in all but times."""
         words = [_like(word) for word in contains.split()]
         hay = "id||' '||plan_name||' '||peer||' '||state||' '||verdict||' '||reason"
-        wanted = (
-            f"FROM runs WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)}"
-            " ORDER BY started DESC, rowid DESC LIMIT ?"
-        )
+        wanted = f"FROM runs WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)} ORDER BY rowid DESC LIMIT ?"
         given = (*(f"%{word}%" for word in words), limit)
         rows = self._db.execute(
             f"SELECT id, started, ended, state, plan_name, peer, verdict, reason {wanted}", given
@@ -292,15 +289,15 @@ class Store:
 
     def hosts(self) -> dict[str, HostFacts]:
         """Each host as it last told of itself, by the name it had in that run."""
-        query = "SELECT name, facts, schema, MAX(started) FROM hosts JOIN runs ON runs.id = run GROUP BY name"
+        query = "SELECT name, facts, schema, MAX(runs.rowid) FROM hosts JOIN runs ON runs.id = run GROUP BY name"
         with explained(self.folder):
             return {name: _load(HostFacts, facts, schema) for name, facts, schema, _ in self._db.execute(query)}
 
     @with_causes
     def find(self, run_id: str) -> str:
-        """The full id for an id, an unambiguous beginning of one, or 'last'."""
+        """The full id for an id, an unambiguous beginning of one, or 'last': the one stored last."""
         if run_id == "last":
-            rows = self._db.execute("SELECT id FROM runs ORDER BY started DESC, rowid DESC LIMIT 1").fetchall()
+            rows = self._db.execute("SELECT id FROM runs ORDER BY rowid DESC LIMIT 1").fetchall()
         else:
             query = "SELECT id FROM runs WHERE id LIKE ? ESCAPE CHAR(92) LIMIT 2"
             rows = self._db.execute(query, (f"{_like(run_id)}%",)).fetchall()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path as FilePath
 
+from linkladder import drafts
 from linkladder.model import Command
 
 
@@ -20,18 +20,8 @@ def write(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...])
     """Written whole, synced and renamed before the row that needs it."""
     path = _file(folder, run, trial)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_suffix(".part")
     data = gzip.compress(json.dumps([[c.output, c.errors] for c in commands]).encode(), 5)
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    drafts.replace(path, data)
 
 
 def read(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...]) -> tuple[Command, ...]:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from linkladder import drafts
 from linkladder.errors import EnvironmentFault
 
 
@@ -16,21 +17,7 @@ def write(path: Path, text: str, mode: int = 0o600) -> None:
     """Replace the file in one step; after a power cut it is the old one or the new one."""
     if path.exists() and path.read_text() == text and stat.S_IMODE(path.stat().st_mode) == mode:
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
-        os.fchmod(file.fileno(), mode)
-        if os.geteuid() == 0:  # root may write for the appliance's user, whose files they stay
-            owner = path.parent.stat()
-            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    drafts.replace(path, text, mode)
 
 
 def check_private(path: Path) -> None:

@@ -14,6 +14,7 @@ from linkladder.wire.requests import Request, request_of
 
 REQUEST_LIMIT = 64 * 1024
 REPLY_LIMIT = 96 << 20  # a collected tool output, escaped; the near end reads no longer line
+EVENT_LIMIT = 512 * 1024  # what a far end says unasked is a few lines of a tool, or a second of its counters
 IDLE_LIMIT = 30.0  # seconds without a word from the near end after which the agent gives up
 KEEPALIVE = 5.0  # the near end's word, when it has nothing else to say
 
@@ -73,6 +74,8 @@ def read_question(line: bytes) -> Question:
 def read_answer(line: bytes) -> Answer | Event:
     message = _object(line)
     if "event" in message:
+        if len(line) > EVENT_LIMIT:
+            raise WireError("an event is too long")
         kind = EVENTS.get(str(message["event"]))
         if kind is None:
             raise WireError(f"unknown event {str(message['event'])[:40]!r}")

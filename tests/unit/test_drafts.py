@@ -1,0 +1,120 @@
+"""What is written whole is written into a new file, and what is written down stays short."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from linkladder import diary, drafts, locks
+from linkladder.peer import ends
+from linkladder.wire import WireError, json_lines
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+def test_a_link_under_the_drafts_name_is_not_followed(folder: Path) -> None:
+    victim, file = folder / "victim", folder / "file"
+    victim.write_text("precious")
+    (folder / f".file.{os.getpid()}").symlink_to(victim)
+    drafts.replace(file, "new")
+    assert victim.read_text() == "precious" and file.read_text() == "new" and not file.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600 and {p.name for p in folder.iterdir()} == {"victim", "file"}
+
+
+def test_a_file_that_is_a_link_is_replaced_and_its_target_left_alone(folder: Path) -> None:
+    victim, file = folder / "victim", folder / "file"
+    victim.write_text("precious")
+    file.symlink_to(victim)
+    drafts.replace(file, b"new", 0o644)
+    assert victim.read_text() == "precious" and not file.is_symlink() and file.stat().st_mode & 0o777 == 0o644
+
+
+def test_what_cannot_be_finished_leaves_the_old_one_and_no_draft(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = folder / "file"
+    drafts.replace(file, "old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+        patched.setattr(os, "fsync", full)
+        drafts.replace(file, "new")
+    assert file.read_text() == "old" and [p.name for p in folder.iterdir()] == ["file"]
+
+
+def test_a_lock_is_not_made_through_a_link(folder: Path) -> None:
+    (folder / "lock").symlink_to(folder / "elsewhere")
+    with pytest.raises(OSError, match="symbolic"):
+        locks.HeldFile(folder / "lock").take()
+    assert not (folder / "elsewhere").exists()
+
+
+def test_the_diary_stays_short_and_is_not_turned_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diary, "MOST", 10_000)
+    top = logging.getLogger("linkladder")
+    level = top.level
+    try:
+        diary.keep(folder, logging.WARNING)
+        diary.keep(folder, logging.WARNING)
+        assert sum(isinstance(handler, diary.Diary) for handler in top.handlers) == 1
+        for number in range(2000):
+            logging.getLogger("linkladder.test").warning("line %d of many that nobody asked for", number)
+        kept = {p.name: p.stat() for p in folder.iterdir()}
+        assert set(kept) == {"linkladder.log", "linkladder.log.1"}
+        assert all(one.st_size <= 10_000 and one.st_mode & 0o777 == 0o600 for one in kept.values())
+        assert "line 1999" in (folder / "linkladder.log").read_text()
+    finally:
+        for handler in [handler for handler in top.handlers if isinstance(handler, diary.Diary)]:
+            top.removeHandler(handler)
+            handler.close()
+        top.setLevel(level)
+    elsewhere = folder / "other"
+    elsewhere.mkdir()
+    (elsewhere / "linkladder.log").symlink_to(folder / "victim")
+    with pytest.raises(OSError, match="symbolic"):
+        diary.Diary(elsewhere, logging.WARNING)._open()
+
+
+ENDLESS = """
+import json, sys
+sys.stdin.readline()
+hello = {"name": "beta", "version": "1", "protocol": 0, "addresses": [], "tools": {}}
+line = json.dumps({"event": "exited", "data": {"process": 1}})
+while True:
+    print(line)
+"""
+
+
+async def test_a_peer_that_talks_without_end_is_let_go(folder: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        ENDLESS,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    far = ends.FarEnd("beta", process)
+    try:
+        with pytest.raises(ends.PeerLost, match="talks without end"):
+            await far.ask(ends.wire.Clock())
+        assert far.lost and far.events.qsize() == ends.MOST_EVENTS
+    finally:
+        process.kill()
+        await far.close()
+
+
+def test_an_event_is_never_long() -> None:
+    long = b'{"event":"lines","data":{"process":1,"lines":["' + b"x" * json_lines.EVENT_LIMIT + b'"]}}\n'
+    with pytest.raises(WireError, match="too long"):
+        json_lines.read_answer(long)
