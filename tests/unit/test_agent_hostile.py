@@ -46,7 +46,7 @@ ADDRESSES, PORTS, LINES = (
     ("port",),
     ("name", "version", "holder", "id", "label", "baseline"),
 )
-OPTIONAL = ("window", "write_size", "udp_rate_bps", "client_port", "server", "protocol_port")
+OPTIONAL = ("window", "write_size", "udp_rate_bps", "client_port", "cores", "server", "protocol_port")
 DEEP: Any = "x"
 for _ in range(200):
     DEEP = [DEEP]

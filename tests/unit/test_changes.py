@@ -100,8 +100,12 @@ def test_a_gain_is_told_with_its_interval() -> None:
 
 def test_what_a_gain_costs_is_said_in_one_sentence() -> None:
     document = Document(RunInfo("r", "2026-01-01", Plan("p", rungs=read().rungs)), (rung(price=1.5),))
-    said = judge_rung(document.rungs[0], document).judgement.findings[0]
-    assert said.startswith("MTU 9000, near to far, 6 pairs: throughput 940 Mb/s to 986 Mb/s, +4.9 %")
+    briefly, said = judge_rung(document.rungs[0], document).judgement.findings[:2]
+    assert briefly == (
+        "MTU 9000: 5 % more throughput with 50 % more cores at the sender and "
+        "50 % more cores at the receiver (1 stream)."
+    )
+    assert said.startswith("MTU 9000 (1 stream), near to far, 6 pairs: throughput 940 Mb/s to 986 Mb/s, +4.9 %")
     assert "gained in throughput is paid for in cores at the sender and cores at the receiver" in said
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linkladder import plan as plans
 from linkladder.engine.left_out import left_out
 from linkladder.model import End, HostFacts, Nic, Path
@@ -46,10 +48,22 @@ def test_an_adapter_that_the_facts_do_not_name_is_left_to_the_lease() -> None:
     assert asked('kind = "mtu", value = 9000', found=nobody) == {}
 
 
+def test_a_baseline_that_only_its_control_is_left_for_goes_with_it() -> None:
+    table = 'settings = [{kind = "lro", value = "off"}]\nbaseline = true\ncontrol = true\n'
+    made = plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "dc-link"\n{table}')
+    assert set(left_out(made.rungs[0].experiments, PATH, facts())) == {e.id for e in made.rungs[0].experiments}
+
+
+def test_more_cores_than_an_end_has_are_left_out() -> None:
+    made = plans.read_plan('name = "p"\n[[experiment]]\nrungs = "dc-link"\ncores = [1, 4]\n')
+    small = {end: replace(host, cores=2) for end, host in facts().items()}
+    assert left_out(made.rungs[0].experiments, PATH, small) == {"tcp-1s-default-4c-forward": "alpha has 2 cores"}
+
+
 def test_the_built_in_plan_asks_each_change_of_the_same_baseline() -> None:
     made = plans.builtin("offload")
     by_id = {e.id: e for e in made.rungs[0].experiments}
     changed = [e for e in by_id.values() if e.baseline]
-    assert [e.baseline in by_id for e in changed] == [True] * 6
+    assert len(changed) == 4 * 4 + 1 and all(e.baseline in by_id for e in changed)
     assert {e.sessions for e in changed if e.protocol == "rr"} == {10, 50}
     assert by_id["tcp-1s-default-forward-as-it-is"].repeats == 6

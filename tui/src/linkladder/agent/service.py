@@ -223,7 +223,10 @@ class Service:
         """A tool that ends after its time, whatever became of who asked for it."""
         if len(self.children) >= MOST:
             raise wire.Refused(f"{MOST} tools run here already")
-        command = list(argv)
+        try:
+            command = [*host.confined(exp.cores), *argv] if exp.cores and not privileged else list(argv)
+        except ValueError as error:
+            raise wire.Refused(str(error)) from None
         found = programs.find(command[0])
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")

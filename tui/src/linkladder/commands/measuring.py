@@ -19,7 +19,7 @@ from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
-from linkladder.plan import BUILTIN
+from linkladder.plan import BUILTIN, SHORT, builtin
 from linkladder.report.text import clean
 from linkladder.run import lock, process
 from linkladder.run.session import LiveSession
@@ -33,19 +33,28 @@ LOOK = 0.25  # seconds between two looks at the log
 def add_parsers(commands: Any) -> None:
     run = commands.add_parser("run", help="climb the ladder and keep what it shows")
     run.add_argument("--plan", default="quick", help=f"{', '.join(BUILTIN)} or a plan file (default: quick)")
+    _how(run)
+    for name in SHORT:
+        short = commands.add_parser(name, help=f"{builtin(name).title[:1].lower()}{builtin(name).title[1:]}")
+        _how(short)
+        short.set_defaults(plan=name)
+    watch = commands.add_parser("watch", help="follow the run that goes on here, whoever began it")
+    watch.set_defaults(handler=_watch)
+
+
+def _how(run: argparse.ArgumentParser) -> None:
+    """What a run may be asked for, whatever it measures."""
     run.add_argument("--rung", action="append", choices=list(RungName), help="only this rung; may be repeated")
     run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
     run.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    run.add_argument("--dry-run", action="store_true", help="print every command and the time, and do nothing")
+    run.add_argument("--dry-run", action="store_true", help="print every command and change, and the time; do nothing")
     run.add_argument("--resume", metavar="RUN", help="go on with an incomplete run where it stopped")
     run.add_argument(
         "--follow-up", metavar="RUN", help="measure what the verdict of RUN asks for next, and judge it again"
     )
     run.add_argument("--note", default="", help="a note to keep with the run")
     run.set_defaults(handler=_run)
-    watch = commands.add_parser("watch", help="follow the run that goes on here, whoever began it")
-    watch.set_defaults(handler=_watch)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder.model import End, Experiment, HostFacts, Path, Rung, Setting, SettingKind
+from linkladder.model.identity import once_more
 
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
     """The rung's experiments that would change nothing on any of its paths; `facts` by peer, of this end under ''."""
-    if not any(e.settings for e in rung.experiments):
+    if not any(e.settings or e.cores for e in rung.experiments):
         return {}
     each = [
         left_out(rung.experiments, path, {End.NEAR: facts[path.origin], End.FAR: facts[path.peer]})
@@ -21,14 +22,20 @@ def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
     """By id, why; a baseline with which nothing is compared any more goes with what it was for."""
-    why = {e.id: said for e in experiments if (said := _in_vain(e.settings, path, facts))}
-    baselines = {e.baseline for e in experiments if e.baseline}
-    wanted = {e.baseline for e in experiments if e.baseline and e.id not in why}
-    return why | dict.fromkeys(baselines - wanted, "nothing is left to compare it with")
+    why = {e.id: said for e in experiments if (said := _in_vain(e, path, facts))}
+    by_id = {e.id: e for e in experiments}
+    compared = [(e, by_id[e.baseline]) for e in experiments if e.baseline in by_id]
+    wanted = {base.id for e, base in compared if e.id not in why and base.id not in why and not once_more(e, base)}
+    lone = {one.id for pair in compared for one in pair if pair[1].id not in wanted}
+    return dict.fromkeys(lone, "nothing is left to compare it with") | why
 
 
-def _in_vain(settings: Sequence[Setting], path: Path, facts: Mapping[End, HostFacts]) -> str:
-    """Why these cannot act: the first that an end lacks, or that all of them are so already."""
+def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str:
+    """Why it cannot act: an end has too few cores, lacks a setting, or all of them are so already."""
+    small = next((host for host in facts.values() if exp.cores and host.cores and exp.cores > host.cores), None)
+    if small:
+        return f"{small.name} has {small.cores} core{'' if small.cores == 1 else 's'}"
+    settings = exp.settings
     there: list[str] = []
     acts = False
     for setting in settings:
@@ -39,7 +46,7 @@ def _in_vain(settings: Sequence[Setting], path: Path, facts: Mapping[End, HostFa
                 return f"{adapter} of {host.name} has no {setting.kind}"
             acts = acts or present != setting.value
             there.append(f"{setting.kind} of {adapter} at {host.name} is {present} already")
-    return "" if acts else "; ".join(there)
+    return "" if acts or not settings else "; ".join(there)
 
 
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:

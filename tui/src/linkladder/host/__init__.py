@@ -16,7 +16,7 @@ cores are counted and reported.
 from __future__ import annotations
 
 from linkladder.host import addresses
-from linkladder.host.backends import backend, hops_from_ttl, own_cores
+from linkladder.host.backends import backend, confined, hops_from_ttl, own_cores
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.model import CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
@@ -27,6 +27,7 @@ __all__ = [
     "addresses_of",
     "arp_direct",
     "boot_id",
+    "confined",
     "core_times",
     "die_with_parent",
     "difference",

@@ -66,6 +66,15 @@ def own_cores(total: int) -> tuple[int, ...]:
     return kept
 
 
+def confined(cores: int) -> tuple[str, ...]:
+    """What goes before a command that may use so many of our cores and no more; ValueError where we have fewer."""
+    mine = own_cores(os.cpu_count() or 1)
+    if cores > len(mine):
+        raise ValueError(f"{cores} cores were asked for, and this end has {len(mine)}")
+    which = ",".join(map(str, mine[:cores]))
+    return ("cpuset", "-l", which) if sys.platform.startswith("freebsd") else ("taskset", "-c", which)
+
+
 def hops_from_ttl(ttl: int) -> int | None:
     """Routers that a reply crossed, from the TTL left in it; senders start at 64, 128 or 255."""
     if not 0 < ttl <= 255:

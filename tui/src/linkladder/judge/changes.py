@@ -13,6 +13,7 @@ from collections.abc import Callable
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.pairs import judge_pairs
 from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult, TrialResult
+from linkladder.model.identity import once_more
 from linkladder.verdicts import Change, ChangedFigure, Measured
 
 PRIMARY = 2  # figures that are claimed side by side: what was carried, and the cores that it took
@@ -29,7 +30,8 @@ def changes(rung: RungResult) -> tuple[Change, ...]:
         if e.parameters.baseline in by_id
         for way in ways(e.parameters)
     ]
-    return tuple(_change(a, b, way, PRIMARY * len(asked)) for a, b, way in asked)
+    claimed = sum(not once_more(b.parameters, a.parameters) for a, b, _ in asked)
+    return tuple(_change(a, b, way, PRIMARY * max(1, claimed)) for a, b, way in asked)
 
 
 def _change(a: ExperimentResult, b: ExperimentResult, way: Direction, comparisons: int) -> Change:

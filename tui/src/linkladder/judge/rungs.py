@@ -15,6 +15,7 @@ from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.limiters import host_bound
+from linkladder.judge.sizing import sizing
 from linkladder.judge.udp import above_contract
 from linkladder.judge.weighing import GRAVITY, weigh
 from linkladder.model import (
@@ -59,8 +60,10 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     verdict = weigh(verdict, concerns(rung, chosen, deal, document))
     changed = changes(whole)
     if changed:
-        told = tuple(phrases.change(phrases.settings(parameters(whole, c.experiment)), c) for c in changed)
-        verdict = dataclasses.replace(verdict, findings=(*told, *verdict.findings))
+        arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
+        told = tuple(phrases.change(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed)
+        briefly = phrases.briefly([(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed])
+        verdict = dataclasses.replace(verdict, findings=(*briefly, *sizing(whole, deal), *told, *verdict.findings))
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,

@@ -76,8 +76,9 @@ class Experiment:
     label: str = ""
     client_port: int | None = None  # of the first stream, the others follow; None: the system's choice
     incompressible: bool = False  # netperf tcp: payload that no device on the way can make smaller
+    cores: int | None = None  # so many, and no more, has the tool at each end; None: all that the end has
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
-    baseline: str = ""  # the id of the same experiment without its settings, with which it runs in pairs
+    baseline: str = ""  # the id of the same experiment without what it changes, with which it runs in pairs
     begins: bool = False  # of the arms of a comparison the coin chose this one to begin
     company: Company = Company.ALL  # which of the rung's paths are loaded at once
     paths: tuple[int, ...] = ()  # those paths by number; none: all of them

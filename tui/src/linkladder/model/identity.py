@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from linkladder.model.asked import Experiment
 
 Identity = tuple[object, ...]
 
 # A name, how often, and what is cut off before counting begins do not change what is measured.
-_ASIDE = {"id", "repeats", "at_most", "warmup"}
+_ASIDE = {"id", "repeats", "at_most", "warmup", "baseline", "begins"}
 _KEYS = tuple(f.name for f in fields(Experiment) if f.name not in _ASIDE)
 _KEYS_OF_BOTH_WAYS = tuple(k for k in _KEYS if k != "direction")
 _KEYS_OUTSIDE_A_MATRIX = tuple(k for k in _KEYS_OF_BOTH_WAYS if k not in ("streams", "window", "udp_rate_bps"))
@@ -18,6 +18,11 @@ _KEYS_OUTSIDE_A_MATRIX = tuple(k for k in _KEYS_OF_BOTH_WAYS if k not in ("strea
 def identity(p: Experiment) -> Identity:
     """Equal for experiments that ask the same, whatever their plans call them."""
     return _values(p, _KEYS)
+
+
+def once_more(a: Experiment, b: Experiment) -> bool:
+    """Whether one is the other again: what they differ by is noise."""
+    return identity(replace(a, label=b.label)) == identity(b)
 
 
 def setting(p: Experiment) -> Identity:

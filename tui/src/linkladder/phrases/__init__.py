@@ -4,7 +4,8 @@
     arm(experiment)         'TCP, 4 streams, 800k window, near to far': everything that sets it apart from others
     window(bytes)           '800k', '8M', 'default': as a plan file writes it
     settings(experiment)    'MTU 9000, TSO off at the near end'
-    change(said, change)    what a changed setting did, in a sentence
+    difference(arm, base)   '8 streams instead of 1': what sets an arm of a comparison apart; beside() what they share
+    change(said, beside, c) what the change did, with every figure; briefly(...) in one sentence a change
     card_state(nic)         'up', 'no carrier', 'down'
     outcome(experiment, t)  one line for what a trial came to
     each_path(...)          what each path of it carried, where it had several
@@ -14,9 +15,9 @@ Numbers and their units are linkladder.units'.
 
 from __future__ import annotations
 
-from linkladder.phrases.arms import arm, arms_apart, settings, special, streams, window
+from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, window
 from linkladder.phrases.cards import card_speed, card_state
-from linkladder.phrases.changes import change
+from linkladder.phrases.changes import briefly, change
 from linkladder.phrases.judgements import headed, opening, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
 from linkladder.phrases.ways import WAYS, way
@@ -25,10 +26,13 @@ __all__ = [
     "WAYS",
     "arm",
     "arms_apart",
+    "beside",
+    "briefly",
     "card_speed",
     "card_state",
     "change",
     "checked",
+    "difference",
     "each_path",
     "headed",
     "opening",

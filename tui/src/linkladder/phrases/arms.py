@@ -66,6 +66,8 @@ def _more(p: Experiment) -> list[str]:
         found.append(f"{'datagrams' if p.protocol is Protocol.UDP else 'writes'} of {window(p.write_size)} bytes")
     if p.incompressible:
         found.append("incompressible payload")
+    if p.cores:
+        found.append(f"on {p.cores} core{'' if p.cores == 1 else 's'}")
     if p.client_port:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
@@ -77,6 +79,35 @@ def _more(p: Experiment) -> list[str]:
     if p.label:
         found.append(f'"{p.label}"')
     return found
+
+
+def difference(p: Experiment, before: Experiment) -> str:
+    """'TSO off', '8 streams instead of 1': what sets an arm apart from the one that it is compared with."""
+    found = [_setting(one) for one in p.settings if one not in before.settings]
+    found += [f"{_setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
+    for told, now, then in (
+        (streams(p.streams), p.streams, before.streams),
+        (f"{window(p.window)} window", p.window, before.window),
+        (f"writes of {window(p.write_size)}", p.write_size, before.write_size),
+        (f"{p.cores or 'all'} core{'' if p.cores == 1 else 's'}", p.cores, before.cores),
+        (f"{p.sessions} session{'' if p.sessions == 1 else 's'}", p.sessions, before.sessions),
+        (p.tool, p.tool, before.tool),
+    ):
+        if now != then:
+            before_it = window(then) if isinstance(then, int) and then >= 1000 else str(then or "default")
+            found.append(f"{told} instead of {before_it}")
+    return ", ".join(found) or "the same again"
+
+
+def beside(p: Experiment, before: Experiment) -> str:
+    """What an arm has in common with the one that it is compared with: '1 stream', '50 sessions'."""
+    if p.protocol is Protocol.RR:
+        return f"{p.sessions} session{'' if p.sessions == 1 else 's'}" if p.sessions == before.sessions else ""
+    shared = [streams(p.streams)] if p.streams == before.streams else []
+    shared += [f"{window(p.window)} window"] if p.window and p.window == before.window else []
+    shared += [f"writes of {window(p.write_size)}"] if p.write_size and p.write_size == before.write_size else []
+    shared += [f"{p.cores} core{'' if p.cores == 1 else 's'}"] if p.cores and p.cores == before.cores else []
+    return ", ".join(shared + [_setting(one) for one in p.settings if one in before.settings])
 
 
 def settings(p: Experiment) -> str:

@@ -19,13 +19,45 @@ NAMES = {
 LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADED_RTT)
 
 
-def change(said: str, one: Change) -> str:
-    """'MTU 9000, near to far: throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %); cores ...'."""
+AGAIN = "the same again"
+CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS)
+CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
+
+
+def change(said: str, beside: str, one: Change) -> str:
+    """'MTU 9000 (1 stream), near to far, 6 pairs: throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %); ...'."""
     void = f" ({one.void} more failed)" if one.void else ""
+    arms = f"{said} ({beside})" if beside else said
     if not one.figures:
-        return f"{said}, {way(one.direction)}: no pair of trials could be compared{void}."
+        return f"{arms}, {way(one.direction)}: no pair of trials could be compared{void}."
     told = "; ".join(figure(f) for f in one.figures)
-    return f"{said}, {way(one.direction)}, {one.pairs} pairs{void}: {told}.{_price(one.figures)}"
+    noise = "Noise floor: " if said == AGAIN else ""
+    price = "" if noise else _price(one.figures)
+    return f"{noise}{arms}, {way(one.direction)}, {one.pairs} pairs{void}: {told}.{price}"
+
+
+def briefly(changes: Iterable[tuple[str, str, Change]]) -> tuple[str, ...]:
+    """One sentence a change: 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream); ...'."""
+    told: dict[str, list[str]] = {}
+    for said, beside, one in changes:
+        if said != AGAIN and one.figures:
+            told.setdefault(said, []).append(_brief(one) + (f" ({beside})" if beside else ""))
+    return tuple(f"{said}: {'; '.join(parts)}." for said, parts in told.items())
+
+
+def _brief(one: Change) -> str:
+    by = {f.measured: f for f in one.figures}
+    carried = next((by[m] for m in CARRIED if m in by), None)
+    cores = [by[m] for m in CORES if m in by and by[m].answer == Answer.DIFFERS]
+    said = _difference(carried) if carried else "nothing to compare"
+    return f"{said} with {' and '.join(map(_difference, cores))}" if cores else said
+
+
+def _difference(f: ChangedFigure) -> str:
+    if f.answer != Answer.DIFFERS or f.ratio is None:
+        same = "no difference that matters in" if f.answer == Answer.SAME else "no clear difference in"
+        return f"{same} {NAMES[f.measured]}"
+    return f"{abs(100 * (f.ratio - 1)):.0f} % {'more' if f.ratio > 1 else 'less'} {NAMES[f.measured]}"
 
 
 def figure(f: ChangedFigure) -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from linkladder.plan.expand import longest, measured, order, seconds, trial_seconds, trials
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, save_link, with_link
-from linkladder.plan.read import BUILTIN, PlanError, builtin, builtin_text, read_plan, read_plan_file
+from linkladder.plan.read import BUILTIN, SHORT, PlanError, builtin, builtin_text, read_plan, read_plan_file
 
 __all__ = [
     "BUILTIN",
+    "SHORT",
     "Link",
     "PlanError",
     "builtin",

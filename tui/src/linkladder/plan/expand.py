@@ -25,6 +25,8 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
     companies = values.pop("company", [Company.ALL])
+    confined = [n for asked in values.pop("cores", [None]) for n in (_doubling(cores) if asked == "auto" else [asked])]
+    lent = values.pop("settings", [()])
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
         whole = ceiling(contract, Protocol.UDP).payload_bytes
         if whole < tools.default_datagram(contract.ip_version):
@@ -39,22 +41,36 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         values["sizes"] = tools.default_mtus(contract.mtu)
     long_way = contract.expected_rtt_ms is not None and contract.expected_rtt_ms > 20 and rung == RungName.DC_LINK
     values.setdefault("warmup", 5.0 if long_way else 3.0)
-    compared = values.pop("baseline", False)
+    compared, control = values.pop("baseline", False), values.pop("control", False)
+    instead: dict[str, Any] = {"settings": ()} if compared is True else compared or {}
     made: list[Experiment] = []
-    for stream, window, session, rate, way, company in product(streams, windows, sessions, rates, ways, companies):
-        one = Experiment(
-            id="", streams=stream, window=window, sessions=session, udp_rate_bps=rate, direction=way, company=company,
-            **values,
-        )  # fmt: skip
-        made += _arms(one) if compared else [replace(one, id=_name(one))]
+    for stream, window, session, rate, core, change, way, company in product(
+        streams, windows, sessions, rates, confined, lent, ways, companies
+    ):
+        load = {"streams": stream, "window": window, "sessions": session, "udp_rate_bps": rate, "cores": core}
+        one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
+        made += _arms(one, instead, control) if instead else [replace(one, id=_name(one))]
     return made
 
 
-def _arms(changed: Experiment) -> list[Experiment]:
-    """The experiment as the machine is, and with its settings; a coin says which of them begins."""
-    plain = replace(changed, settings=())
-    plain = replace(plain, id=f"{_name(plain)}-as-it-is", begins=random.random() < 0.5)
-    return [plain, replace(changed, id=_name(changed), baseline=plain.id, begins=not plain.begins)]
+def _doubling(cores: int) -> list[int]:
+    """1, 2, 4, ... up to all."""
+    return sorted({*(1 << n for n in range(cores.bit_length()) if 1 << n <= cores), cores})
+
+
+def _arms(changed: Experiment, instead: dict[str, Any], control: bool) -> list[Experiment]:
+    """The experiment as it is compared with, and with its change; a coin says which of them begins.
+
+    `control` adds the first once more: what the two differ by is the noise of the comparison.
+    """
+    plain = replace(changed, **instead)
+    if plain == changed:
+        return []  # of several that differ from one baseline, this is the baseline
+    as_it_is = "-as-it-is" if plain.settings != changed.settings else ""
+    plain = replace(plain, id=f"{_name(plain)}{as_it_is}", begins=random.random() < 0.5)
+    made = [plain, replace(changed, id=_name(changed), baseline=plain.id, begins=not plain.begins)]
+    again = replace(plain, id=f"{plain.id}-again", label="again", baseline=plain.id, begins=False)
+    return [*made, again] if control else made
 
 
 def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
@@ -72,6 +88,10 @@ def _name(exp: Experiment) -> str:
         parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
     elif exp.protocol == Protocol.TCP:
         parts.append(phrases.window(exp.window))
+    if exp.write_size and exp.protocol == Protocol.TCP:
+        parts.append(f"writes{phrases.window(exp.write_size)}")
+    if exp.cores:
+        parts.append(f"{exp.cores}c")
     if exp.client_port:
         parts.append(f"from{exp.client_port}")
     if exp.incompressible:

@@ -104,6 +104,10 @@ def interface(value: Any) -> str:
     return value
 
 
+def cores(value: Any) -> int | str:
+    return "auto" if value == "auto" else int(whole(1, 1024)(value))
+
+
 def many(check: Check) -> Check:
     """One value or a list of them; always a list afterwards."""
 
@@ -114,6 +118,21 @@ def many(check: Check) -> Check:
         return [check(v) for v in values]
 
     return inner
+
+
+def variants(value: Any) -> list[tuple[Setting, ...]]:
+    """Settings, or a list of such lists: each is an experiment of its own."""
+    several = isinstance(value, list) and value and all(isinstance(one, list) for one in value)
+    return [settings(one) for one in value] if several else [settings(value)]
+
+
+def baseline(value: Any) -> bool | dict[str, Any]:
+    """true: the same without the settings; {streams = 1}: the same but for these."""
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, dict) or not value or not set(value) <= set(INSTEAD):
+        raise ValueError(f"expected true, or a table of {', '.join(INSTEAD)}, such as {{streams = 1}}")
+    return {key: INSTEAD[key](one) for key, one in value.items()}
 
 
 def settings(value: Any) -> tuple[Setting, ...]:
@@ -195,12 +214,23 @@ EXPERIMENT: dict[str, Check] = {
     "ping_under_load": flag,
     "label": text,
     "incompressible": flag,
-    "settings": settings,
+    "cores": many(cores),
+    "settings": variants,
     "client_port": whole(10_000, 65_000),
-    "baseline": flag,
+    "baseline": baseline,
+    "control": flag,
     "company": many(choice(Company)),
 }
 
-EVERY_TOOLS = frozenset(
-    {"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "settings", "baseline", "company"}
-)
+INSTEAD: dict[str, Check] = {
+    "tool": tool,
+    "streams": whole(1, 128),
+    "window": window,
+    "write_size": size,
+    "sessions": whole(1, 128),
+    "cores": whole(1, 1024),
+    "settings": lambda value: settings(value) if value else (),
+}
+
+EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "cores"})
+EVERY_TOOLS |= {"settings", "baseline", "control", "company"}

@@ -17,7 +17,8 @@ from linkladder.tools import TOOLS
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-BUILTIN = ("quick", "circuit", "ladder", "soak", "offload", "mesh", "cards")
+SHORT = ("offload", "sizing", "rr")  # experiments, which have a command of their own
+BUILTIN = ("quick", "circuit", "ladder", "soak", "mesh", "cards", *SHORT)
 MOVES = {
     RungName.LOCALHOST: "",
     RungName.SAME_HOST: "Put {peer} on the same host as this machine",
@@ -182,6 +183,10 @@ class Reader:
             self.fail("udp_rate", "experiment", "expected udp_rate or udp_percent for protocol udp", index)
         if "settings" in values and values.get("rungs") == [RungName.LOCALHOST]:
             self.fail("settings", "experiment", "expected on a rung with two ends, not on localhost", index)
+        if "cores" in values and not tool.loads:
+            self.fail("cores", "experiment", f"has no meaning for {tool.name}, which loads nothing", index)
+        if values.get("control") and not values.get("baseline"):
+            self.fail("control", "experiment", "expected beside baseline, which it measures once more", index)
         if values.get("baseline"):
             self.compared(values, index)
         if "at_most" in values:
@@ -202,7 +207,7 @@ class Reader:
 
     def compared(self, values: dict[str, Any], index: int) -> None:
         """What a comparison with the machine as it is needs."""
-        if not values.get("settings"):
+        if values["baseline"] is True and not values.get("settings"):
             self.fail("baseline", "experiment", "expected beside settings, which it is compared without", index)
         if values["protocol"] not in COMPARED:
             self.fail("baseline", "experiment", f"expected with protocol {', '.join(COMPARED)}", index)

@@ -39,6 +39,8 @@ def check_experiment(exp: Experiment) -> None:
     check_range(exp.dscp, "dscp", 0, 63)
     if exp.window is not None:
         check_range(exp.window, "window", 1024, 1 << 30)
+    if exp.cores is not None:
+        check_range(exp.cores, "cores", 1, 1024)
     if exp.client_port is not None:
         check_range(exp.client_port, "client_port", 10_000, 65_000)
     if exp.write_size is not None:

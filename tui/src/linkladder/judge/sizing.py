@@ -1,0 +1,70 @@
+"""How many cores the rate that was bought needs: trials of one load with the tool confined to more and more of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder import phrases, units
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.stats import difference, spread
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Protocol, RungResult, SettingKind
+
+
+def sizing(rung: RungResult, deal: Contract) -> tuple[str, ...]:
+    """A sentence for each load and way that was measured on several numbers of cores, and where streams cost."""
+    groups: dict[tuple[Experiment, Direction], dict[int, list[float]]] = {}
+    for e in rung.experiments:
+        p = e.parameters
+        if p.cores and p.protocol is Protocol.TCP:
+            for way in ways(p):
+                values = _carried(e, way)
+                if values:
+                    groups.setdefault((_load(p), way), {}).setdefault(p.cores, []).extend(values)
+    told = [_needed(load, way, by, deal) for (load, way), by in groups.items()]
+    return (*told, *_worse_with_streams(groups))
+
+
+def _load(p: Experiment) -> Experiment:
+    """What is the same whatever the number of cores."""
+    return replace(p, id="", cores=None, baseline="", begins=False, label="", repeats=1)
+
+
+def _carried(e: ExperimentResult, way: Direction) -> list[float]:
+    return [direction_bps(t, e.parameters, way) for t in e.trials if t.ok]
+
+
+def _needed(load: Experiment, way: Direction, by: dict[int, list[float]], deal: Contract) -> str:
+    mtu = next((int(s.value) for s in load.settings if s.kind is SettingKind.MTU), deal.mtu)
+    wanted = deal.pass_ratio * ceiling(replace(deal, mtu=mtu)).bps
+    seen = {cores: spread(values) for cores, values in sorted(by.items())}
+    table = ", ".join(
+        f"{cores}: {units.rate(s.median)} ({units.rate(s.low)} to {units.rate(s.high)})" for cores, s in seen.items()
+    )
+    enough = next((cores for cores, s in seen.items() if s.low >= wanted), None)
+    answer = (
+        f"{enough} core{'' if enough == 1 else 's'} at each end carr{'ies' if enough == 1 else 'y'}"
+        if enough
+        else f"{max(seen)} at each end do not surely carry"
+    )
+    settings = f", {phrases.settings(load)}" if load.settings else ""
+    said = f"{phrases.streams(load.streams)}{settings}, {phrases.way(way)}"
+    return f"Cores, {said}: {answer} the {units.rate(wanted)} that are needed. By cores: {table}."
+
+
+def _worse_with_streams(groups: dict[tuple[Experiment, Direction], dict[int, list[float]]]) -> list[str]:
+    """Where the same cores carry surely less with more streams."""
+    told = []
+    for (many, way), by in groups.items():
+        for (few, other), fewer in groups.items():
+            if way is not other or replace(many, streams=few.streams) != few or many.streams <= few.streams:
+                continue
+            for cores in sorted(by.keys() & fewer.keys()):
+                change, noise = difference(fewer[cores], by[cores])
+                if noise is not None and change < -noise:
+                    told.append(
+                        f"{cores} core{'' if cores == 1 else 's'} carr{'ies' if cores == 1 else 'y'} "
+                        f"{units.rate(-change)} less with {phrases.streams(many.streams)} than with {few.streams}, "
+                        f"{phrases.way(way)}."
+                    )
+    return told
