@@ -101,6 +101,9 @@ def test_silence_asks_for_df_probes_and_then_names_hole_or_card() -> None:
         after = link(df(F, seen), df(R, seen), bps=0.0)
         found = judge_document(document(HOST, after)).rungs[-1].limiter
         assert found is not None and found.kind is kind and len(found.candidates) == 1
+    plan, _ = asked(document(HOST, after))
+    (again,) = [e for e in plan.rungs[0].experiments if e.protocol is Protocol.TCP and e.direction is F]
+    assert [(s.kind, s.value) for s in again.settings] == [("tso", "off")], "large sends: the same with TSO off"
 
 
 @pytest.mark.parametrize("busy", [(99.0, 99.0), (99.0, 40.0)])

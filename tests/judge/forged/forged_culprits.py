@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from forge import (
     BEST,
+    HALF,
+    MOST,
     SINGLE,
     TCP,
     Edit,
@@ -17,13 +19,17 @@ from forge import (
     in_todays_form,
     interface,
     loaded_rtt,
+    loss,
     rung,
     scaled,
     together,
+    trials,
     without_arms,
     without_rungs,
 )
-from forged_words import CANNOT, FAIL, PASS, C, Rows, failed
+from forged_words import CANNOT, FAIL, PASS, UNSURE, C, Rows, failed
+
+from linkladder.verdicts import LimiterKind
 
 
 def culprits() -> Rows:
@@ -66,6 +72,22 @@ def culprits() -> Rows:
     yield "a small window at a long way", together(
         idle_rtt(20.0), each_window(65536), each(TCP, scaled(0.5)), each(TCP, loaded_rtt(20.2)), each(TCP, again(0.0))
     ), CANNOT, C.WINDOW  # fmt: skip
+    yield "TCP short with loss, UDP clean above it: a small burst or buffer", together(
+        short, each(TCP, again(0.01)), each(TCP, loaded_rtt(0.08))
+    ), FAIL, C.SHORT, LimiterKind.BURST  # fmt: skip
+    yield "TCP short with loss, UDP loses above it: a policer", together(
+        short, each(TCP, again(0.01)), each(TCP, loaded_rtt(0.08)), each(MOST, loss(0.35))
+    ), FAIL, C.SHORT, LimiterKind.POLICER  # fmt: skip
+    yield "TCP short with loss, UDP loses as much at each rate", together(
+        short, each(TCP, again(0.02)), each(TCP, loaded_rtt(0.08)), each((*HALF, *MOST), loss(0.02))
+    ), FAIL, C.SHORT, LimiterKind.LOSS  # fmt: skip
+    yield "short, a card runs half duplex", together(short, lambda d: interface(d, half_duplex=True)), CANNOT, (
+        C.OWN_CARD
+    ), LimiterKind.OWN_CARD  # fmt: skip
+    yield "a queue, and the ends' MTUs differ", together(
+        short, each(TCP, loaded_rtt(30.0)), lambda d: interface(d, mtu=9000)
+    ), CANNOT, C.OWN_CARD, LimiterKind.OWN_CARD  # fmt: skip
+    yield "the near card is a VLAN's, and none was entered", renamed("dc0.100"), UNSURE, C.NOT_AS_SOLD
     slow = together(
         without_arms(*SINGLE),
         idle_rtt(20.0),
@@ -81,6 +103,16 @@ def culprits() -> Rows:
     yield "FreeBSD's windows at the buffer, and segments were lost", together(
         slow, each(TCP, again(0.001)), freebsd(65536, 200_000)
     ), FAIL, C.SHORT  # fmt: skip
+
+
+def renamed(name: str) -> Edit:
+    def edit(d: Json) -> None:
+        interface(d, name=name)
+        for t in trials(d):
+            if "near" in t["nics"] and t["nics"]["near"]["name"] == "dc0":
+                t["nics"]["near"]["name"] = name
+
+    return edit
 
 
 def freebsd(buffer: int, cwnd: int, taken: int = 4_000_000) -> Edit:

@@ -8,7 +8,7 @@ from typing import Any
 
 from forge import Edit, Json, arms, values
 
-from linkladder.verdicts import Cause
+from linkladder.verdicts import Cause, LimiterKind
 
 PASS, UNSURE, FAIL, CANNOT, IMPOSSIBLE, INCOMPLETE = (
     "PASS", "UNSURE", "FAIL", "CANNOT JUDGE", "IMPOSSIBLE", "INCOMPLETE",
@@ -22,9 +22,10 @@ class Row:
     edit: Edit
     verdict: str
     cause: Cause
+    limiter: LimiterKind | None = None  # of the link's weaker way, where the row is about it
 
 
-Rows = Iterator[tuple[str, Edit, str, Cause]]
+Rows = Iterator[tuple[str, Edit, str, Cause] | tuple[str, Edit, str, Cause, LimiterKind]]
 
 
 def nothing(d: Json) -> None:

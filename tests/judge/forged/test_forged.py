@@ -25,5 +25,9 @@ def test_forgery(row: Row) -> None:
     got = "UNSURE" if link.verdict == "PASS" and link.provisional else str(link.verdict)
     causes = {link.cause} if link.verdict != "PASS" else {link.cause, *(c.cause for c in link.concerns)}
     assert (got, row.cause) == (row.verdict, row.cause if row.cause in causes else link.cause), judged.sentence
+    if row.limiter is not None:
+        named = judged.rungs[-1].limiter
+        assert named is not None and named.kind is row.limiter, named
+        assert named.sentence in judged.sentence
     if link.verdict != "PASS":
         assert judged.verdict == link.verdict

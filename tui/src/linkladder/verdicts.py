@@ -63,6 +63,7 @@ class LimiterKind(StrEnum):
     LOSS = "loss"
     POLICER = "policer"
     SHAPER = "shaper or queue"
+    BURST = "small buffer or burst"  # carries the rate, drops what comes in bursts
     PATH_MTU = "path MTU"
     LINK = "link"
     OUTAGE = "outage"

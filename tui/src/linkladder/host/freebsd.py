@@ -210,6 +210,7 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         mtu=found.mtu,
         up=bool(flags & IFF_UP) or "UP" in found.flags,
         speed_bps=None if found.carrier is False else found.speed_bps or rate,  # what it could do, if it had a partner
+        half_duplex="half-duplex" in found.media,
         addresses=found.addresses,
         offloads=found.offloads,
         rx_queues=text.queues(values, "rxq"),

@@ -75,6 +75,10 @@ class Interfaces:
         megabits = struct.unpack_from("H", reply, 12)[0] | struct.unpack_from("H", reply, 28)[0] << 16
         return megabits * 1e6 if 0 < megabits < 0xFFFFFFFF and megabits != 0xFFFF else None
 
+    def half_duplex(self, name: str) -> bool:
+        reply = self._ask(name, struct.pack("I40x", GSET))
+        return reply is not None and self.speed(name) is not None and reply[14] == 0  # 1: full, 255: nobody knows
+
     def queues(self, name: str) -> tuple[int | None, int | None]:
         """Receive and transmit queues in use."""
         reply = self._ask(name, struct.pack("I32x", GCHANNELS))

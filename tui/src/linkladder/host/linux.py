@@ -155,6 +155,7 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         mtu=interfaces.mtu(name) or 0,
         up=bool(flags & IFF_UP),
         speed_bps=interfaces.speed(name),
+        half_duplex=interfaces.half_duplex(name),
         addresses=owned,
         offloads={flag: state for flag, state in states.items() if state is not None},
         rx_queues=rx,

@@ -55,6 +55,9 @@ def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Con
             yield from _paced(rung, j, p, deal)
         elif p.streams * 2 <= MOST_STREAMS:  # nothing lies between the ends that could police
             yield "what limits", "more throughput means that one core held it", _tcp(p, streams=p.streams * 2)
+    elif limiter.kind is LimiterKind.LARGE_SENDS:
+        question, told = "large sends", "if it runs with TSO off, the large sends are what a card or its driver breaks"
+        yield question, told, _tcp(p, settings='[{kind = "tso", value = "off", ends = "both"}]')
     elif LimiterKind.PATH_MTU in kinds and len(kinds) > 1:
         if probed(rung, Direction(j.direction)) is None:
             way: dict[str, _Value] = {"tool": "ping", "protocol": "df", "direction": j.direction}
@@ -133,6 +136,8 @@ def _done(rung: RungResult, values: dict[str, _Value]) -> bool:
         p = e.parameters
         mine = (p.protocol, p.direction, p.streams, round(p.udp_rate_bps or 0), p.incompressible)
         window = "default" if p.window is None else "8M" if p.window == 8 << 20 else p.window
+        if bool(p.settings) != bool(values.get("settings")):
+            continue
         same = all(values.get(k, v) == v for k, v in zip(keys, mine, strict=True))
         if same and values.get("window", window) == window and len(e.trials) >= int(values.get("repeats", 1)):
             return True
@@ -179,7 +184,7 @@ def _table(values: dict[str, _Value]) -> str:
             lines.append(f"{key} = {'true' if value else 'false'}")
         elif isinstance(value, str):
             if value:
-                lines.append(f"{key} = {json.dumps(value)}")
+                lines.append(f"{key} = {value if key == 'settings' else json.dumps(value)}")
         else:
             lines.append(f"{key} = {value:g}" if isinstance(value, float) and value < 1e6 else f"{key} = {value}")
     return "\n".join(lines) + "\n"

@@ -11,17 +11,16 @@ import statistics
 from collections.abc import Callable
 
 from linkladder import units
-from linkladder.judge.evidence import BUSY, STARVED, Evidence, Paced, gather
+from linkladder.judge.evidence import BUSY, STARVED, Evidence, gather
+from linkladder.judge.loss_signs import REAL_LOSS, burst_signs, bursts, loss_signs, policer_signs, rising
 from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
 from linkladder.verdicts import Limiter, LimiterKind
 
 AT_CEILING = 0.97
 NEAR_CEILING = 0.93  # enough where most seconds run at the ceiling: what is short is lost in single dips
 SOME_LOSS = 1e-5
-REAL_LOSS = 1e-4
 SOME_STALLS = 5  # closed windows in a trial; one or two happen at its end
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
-RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less means a queue that comes and goes
 HELD = 0.5  # of the time that a sender waited for the receiver's window
 ROOMY = 4.0  # times the rate: loss that would allow so much more does not limit it
 TRICKLE = 0.002  # of the ceiling: what crawls through where large sends vanish
@@ -153,7 +152,7 @@ def _window(e: Evidence) -> Limiter | None:
     held the sender.  A congestion window over a round trip is none: it always makes the rate, whatever limits.
     """
     round_trip = e.loaded_ms or e.idle_ms
-    if not round_trip or round_trip < 1.0 or _rising(e) or _lost_some(e):
+    if not round_trip or round_trip < 1.0 or rising(e) or _lost_some(e):
         return None
     if e.held is not None and e.held >= HELD:
         return _window_said(
@@ -193,28 +192,12 @@ def _lost_some(e: Evidence) -> bool:
     return possible < ROOMY * e.goodput or not e.window_fixed
 
 
-def _rising(e: Evidence) -> bool:
-    """Whether the round trip under load shows a standing queue rather than a busy machine's jitter."""
-    if e.rise_ms is None or e.idle_ms is None:
-        return False
-    jitter = (e.idle.stddev_ms or 0.0) if e.idle else 0.0
-    return e.rise_ms > max(0.25, 0.08 * e.idle_ms, 2 * jitter)
-
-
-def _bursts(e: Evidence) -> bool:
-    """Whether the round trips come and go with bursts: the queue of a shaper under TCP hardly ever runs dry."""
-    if (e.loss or 0.0) < REAL_LOSS or e.rise_ms is None or e.idle_ms is None or e.floor_ms is None:
-        return False
-    standing = (e.floor_ms - e.idle_ms) / e.rise_ms
-    return standing < RUNS_DRY or (standing < 0.6 and (e.burst or 0.0) > 1.2)
-
-
 def _queue(e: Evidence) -> Limiter | None:
-    if not _rising(e) or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
+    if not rising(e) or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
         return None
     if _too_busy(e) and not (e.loss or 0.0) > REAL_LOSS and e.rise_ms < QUEUE_MS:
         return None  # a saturated core makes pings wait a little as well
-    if _bursts(e) and policer_signs(e):
+    if bursts(e) and policer_signs(e):
         return None  # what a policer lets through in bursts waits behind it, though nothing is shaped
     held = e.rise_ms / 1000 * e.goodput / 8
     lost = f", {e.loss:.2%} of the segments lost" if e.loss and e.loss > SOME_LOSS else ", hardly any loss"
@@ -249,14 +232,21 @@ def _rate_shown(e: Evidence) -> bool:
 def _lossy(e: Evidence) -> Limiter | None:
     if e.loss is None or e.loss <= SOME_LOSS or (e.retransmits or 0) < 3:
         return None
+    again = f"{e.loss:.2%} of the segments had to be sent again"
+    if shallow := burst_signs(e):
+        return Limiter(
+            LimiterKind.BURST,
+            f"A shallow buffer or a small burst: {again}; {shallow[0]}.",
+            (LimiterKind.BURST,),
+            (f"{e.retransmits} segments sent again, {e.loss:.3%} of all", *shallow),
+        )
     policed = policer_signs(e)
     random = loss_signs(e)
     if not (policed or random or _loss_explains(e)):
         return None
     figures = (f"{e.retransmits} segments sent again, {e.loss:.3%} of all", *policed, *random)
-    again = f"{e.loss:.2%} of the segments had to be sent again"
     if e.rise_ms is not None:
-        again += " while the round trip " + ("rose only in bursts" if _rising(e) else "stayed flat")
+        again += " while the round trip " + ("rose only in bursts" if rising(e) else "stayed flat")
     if policed and not random:
         return Limiter(
             LimiterKind.POLICER,
@@ -285,66 +275,6 @@ def _loss_explains(e: Evidence, share: float = 0.15) -> bool:
     least = 1.0 if e.loss > 0.005 else 0.05
     round_trip = max(least, e.loaded_ms or e.idle_ms or 0.0)
     return e.goodput > share * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
-
-
-def policer_signs(e: Evidence) -> tuple[str, ...]:
-    """What speaks for a rate above which packets are dropped."""
-    signs = []
-    offers = sorted(e.paced, key=lambda p: p.offered_bps)
-    if len(offers) > 1 and offers[-1].loss > 0.01:
-        low, high = offers[0], offers[-1]
-        flat = [p.delivered_bps for p in offers if p.loss > 0.01]
-        if low.loss < 0.2 * high.loss and not _lost_alike(e, low, high):
-            signs.append(
-                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.1%} of "
-                f"{units.rate(high.offered_bps)}"
-            )
-        elif len(flat) > 1 and max(flat) < 1.25 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:
-            signs.append(f"paced UDP delivers {units.rate(flat[0])} however much is offered")
-    if e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.05:
-        signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
-    elif e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.2 and _rising(e) and _bursts(e):
-        signs.append(f"the first second ran {e.burst:.1f} times faster, and the queue comes and goes with bursts")
-    calm = next((p for p in reversed(offers) if p.offered_bps <= 1.05 * e.goodput), None)
-    if calm and e.loss and calm.datagrams * e.loss > 20 and calm.loss * 10 < e.loss:
-        signs.append(
-            f"paced UDP loses {calm.loss:.3%} of {units.rate(calm.offered_bps)} where TCP, which sends in bursts, "
-            f"loses {e.loss:.2%} of its segments"
-        )
-    others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
-    if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
-        signs.append("more streams carry no more")
-    return tuple(signs)
-
-
-def loss_signs(e: Evidence) -> tuple[str, ...]:
-    """What speaks for loss that does not ask how fast one sends."""
-    signs = []
-    offers = sorted(e.paced, key=lambda p: p.offered_bps)
-    below = [p for p in offers if p.offered_bps <= (e.ceiling or math.inf)]
-    if len(below) > 1:
-        low, high = below[0], below[-1]
-        proportional = high.delivered_bps > 1.1 * low.delivered_bps or high.offered_bps < 1.2 * low.offered_bps
-        alike = high.loss > 0 and 0.5 < low.loss / high.loss < 2
-        alike = alike and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
-        if low.loss > 1e-4 and alike and proportional:
-            signs.append(
-                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.2%} of "
-                f"{units.rate(high.offered_bps)} alike"
-            )
-        elif _lost_alike(e, low, high):
-            signs.append(f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)}, about as TCP does")
-    for streams, bps in e.by_streams:
-        if streams >= 2 * e.streams and bps > 1.4 * e.goodput:
-            signs.append(f"{streams} streams carry {units.rate(bps)} where {e.streams} carry {units.rate(e.goodput)}")
-    return tuple(signs)
-
-
-def _lost_alike(e: Evidence, low: Paced, high: Paced) -> bool:
-    """Whether UDP loses what TCP loses, at a rate so far above TCP's that no policer there would let it through."""
-    if not e.loss or low.loss * low.datagrams <= 10 or high.delivered_bps < 1.6 * e.goodput:
-        return False
-    return 0.3 < low.loss / e.loss < 2.5 and high.delivered_bps > 1.1 * low.delivered_bps
 
 
 def _too_busy(e: Evidence) -> bool:

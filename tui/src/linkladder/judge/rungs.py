@@ -16,6 +16,7 @@ from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.limiters import host_bound
 from linkladder.judge.sizing import sizing
+from linkladder.judge.sold import own_cards
 from linkladder.judge.udp import above_contract
 from linkladder.judge.weighing import GRAVITY, weigh
 from linkladder.model import (
@@ -30,7 +31,16 @@ from linkladder.model import (
     RunState,
     SettingKind,
 )
-from linkladder.verdicts import Cause, ExperimentJudgement, Judgement, LimiterKind, RungJudgement, Verdict
+from linkladder.verdicts import (
+    Cause,
+    Concern,
+    ExperimentJudgement,
+    Judgement,
+    Limiter,
+    LimiterKind,
+    RungJudgement,
+    Verdict,
+)
 
 ORDER = tuple(RungName)
 EXCLUDES = {
@@ -46,6 +56,8 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     bounded = rung.name is RungName.DC_LINK
     whole, rung = rung, as_it_is(rung)
     judged = _experiments(rung, deal, bounded)
+    if rung.name not in GENERATOR:
+        judged = tuple(_held_by_card(j, own_cards(rung, deal, document)) for j in judged)
     chosen = _chosen(judged)
     judged = tuple(dataclasses.replace(j, counts=_counts(j, rung, deal, chosen)) for j in judged)
     best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
@@ -103,6 +115,16 @@ def _experiments(rung: RungResult, deal: Contract, bounded: bool) -> tuple[Exper
         if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)
         for way in ways(e.parameters)
     )
+
+
+def _held_by_card(j: ExperimentJudgement, troubles: list[Concern]) -> ExperimentJudgement:
+    """An end's own card is named before the path is blamed."""
+    held = next((c for c in troubles if c.excuses), None)
+    if held is None or j.limiter is None or j.judgement.cause is not Cause.SHORT:
+        return j
+    found = Limiter(LimiterKind.OWN_CARD, held.sentence, (LimiterKind.OWN_CARD,), j.limiter.evidence)
+    sentence = j.judgement.sentence.replace(j.limiter.sentence, held.sentence)
+    return dataclasses.replace(j, limiter=found, judgement=dataclasses.replace(j.judgement, sentence=sentence))
 
 
 def _chosen(judged: tuple[ExperimentJudgement, ...]) -> dict[str, ExperimentJudgement]:

@@ -7,12 +7,14 @@ not known is not held against the run; what is known and differs makes the verdi
 from __future__ import annotations
 
 import ipaddress
+import re
 
 from linkladder import units
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, rate_sold
 from linkladder.model import Contract, Document, Nic, Protocol, RungResult, TrialResult
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
+TAGGED = re.compile(r"^vlan\d+$|\.\d+$")  # names of interfaces that put a VLAN tag on
 LOADS = (Protocol.TCP, Protocol.UDP)
 SMALLER = 0.98  # of the segments that the MTU allows
 
@@ -100,6 +102,9 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
                 f"{nic.name} of {where} runs at {units.rate(nic.speed_bps)}, less than the {units.rate(needed)} sold."
             )
             found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
+        if nic.half_duplex:
+            said = f"{nic.name} of {where} runs half duplex: it cannot send while it receives, acknowledgements too."
+            found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
         if nic.mtu and nic.mtu < deal.mtu:
             said = f"{nic.name} of {where} is set to MTU {nic.mtu}, less than the {deal.mtu} entered."
             found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
@@ -107,6 +112,11 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     if len(mtus) > 1 and not found:
         said = f"The ends' interfaces have different MTUs ({' and '.join(map(str, sorted(mtus)))})."
         found.append(Concern(Cause.OWN_CARD, said, provisional=True, excuses=True))
+    tagged = [(where, nic.name) for where, nic in cards(rung, document) if TAGGED.search(nic.name)]
+    if tagged and not deal.vlan_tags:
+        where, name = tagged[0]
+        said = f"{name} of {where} tags its frames, which the contract as entered has no VLAN tag for: see the ceiling."
+        found.append(Concern(Cause.NOT_AS_SOLD, said, provisional=True))
     return [*found, *_card_troubles(rung)]
 
 

@@ -20,6 +20,7 @@ class Nic:
     rx_queues: int | None = None
     tx_queues: int | None = None
     loopback: bool = False
+    half_duplex: bool = False  # one way at a time, as an old switch or a failed negotiation leaves it
     carrier: bool | None = None  # whether something is at the other end of its cable; None where nobody tells
 
 

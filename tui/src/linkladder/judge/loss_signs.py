@@ -1,0 +1,107 @@
+"""What tells random loss, a policer and a shallow buffer apart: signs, each in words with its figures.
+
+Needs paced UDP beside the TCP trial, other numbers of streams, or the round trips under load; a sign that needs what
+was not measured is not there.
+"""
+
+from __future__ import annotations
+
+import math
+
+from linkladder import units
+from linkladder.judge.evidence import Evidence, Paced
+
+RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less means a queue that comes and goes
+REAL_LOSS = 1e-4
+ABOVE = 1.15  # times TCP's rate: UDP that gets through there shows that the rate is not what limits
+CLEAN = 1e-4  # of the datagrams
+
+
+def rising(e: Evidence) -> bool:
+    """Whether the round trip under load shows a standing queue rather than a busy machine's jitter."""
+    if e.rise_ms is None or e.idle_ms is None:
+        return False
+    jitter = (e.idle.stddev_ms or 0.0) if e.idle else 0.0
+    return e.rise_ms > max(0.25, 0.08 * e.idle_ms, 2 * jitter)
+
+
+def bursts(e: Evidence) -> bool:
+    """Whether the round trips come and go with bursts: the queue of a shaper under TCP hardly ever runs dry."""
+    if (e.loss or 0.0) < REAL_LOSS or e.rise_ms is None or e.idle_ms is None or e.floor_ms is None:
+        return False
+    standing = (e.floor_ms - e.idle_ms) / e.rise_ms
+    return standing < RUNS_DRY or (standing < 0.6 and (e.burst or 0.0) > 1.2)
+
+
+def policer_signs(e: Evidence) -> tuple[str, ...]:
+    """What speaks for a rate above which packets are dropped."""
+    signs = []
+    offers = sorted(e.paced, key=lambda p: p.offered_bps)
+    if len(offers) > 1 and offers[-1].loss > 0.01:
+        low, high = offers[0], offers[-1]
+        flat = [p.delivered_bps for p in offers if p.loss > 0.01]
+        if low.loss < 0.2 * high.loss and not _lost_alike(e, low, high):
+            signs.append(
+                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.1%} of "
+                f"{units.rate(high.offered_bps)}"
+            )
+        elif len(flat) > 1 and max(flat) < 1.25 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:
+            signs.append(f"paced UDP delivers {units.rate(flat[0])} however much is offered")
+    if e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.05:
+        signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
+    elif e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.2 and rising(e) and bursts(e):
+        signs.append(f"the first second ran {e.burst:.1f} times faster, and the queue comes and goes with bursts")
+    calm = next((p for p in reversed(offers) if p.offered_bps <= 1.05 * e.goodput), None)
+    if calm and e.loss and calm.datagrams * e.loss > 20 and calm.loss * 10 < e.loss:
+        signs.append(
+            f"paced UDP loses {calm.loss:.3%} of {units.rate(calm.offered_bps)} where TCP, which sends in bursts, "
+            f"loses {e.loss:.2%} of its segments"
+        )
+    others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
+    if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
+        signs.append("more streams carry no more")
+    return tuple(signs)
+
+
+def burst_signs(e: Evidence) -> tuple[str, ...]:
+    """What speaks for a path that carries more than TCP got, and drops only what comes in bursts."""
+    if not e.loss:
+        return ()
+    above = [p for p in e.paced if p.delivered_bps > ABOVE * e.goodput and p.datagrams * e.loss > 20]
+    if not above or any(p.loss > max(CLEAN, 0.05 * e.loss) for p in above):
+        return ()
+    best = max(above, key=lambda p: p.offered_bps)
+    return (
+        f"paced UDP of {units.rate(best.offered_bps)} loses {best.loss:.3%}, so that the path carries more than the "
+        f"{units.rate(e.goodput)} of TCP, which sends in bursts",
+    )
+
+
+def loss_signs(e: Evidence) -> tuple[str, ...]:
+    """What speaks for loss that does not ask how fast one sends."""
+    signs = []
+    offers = sorted(e.paced, key=lambda p: p.offered_bps)
+    below = [p for p in offers if p.offered_bps <= (e.ceiling or math.inf)]
+    if len(below) > 1:
+        low, high = below[0], below[-1]
+        proportional = high.delivered_bps > 1.1 * low.delivered_bps or high.offered_bps < 1.2 * low.offered_bps
+        alike = high.loss > 0 and 0.5 < low.loss / high.loss < 2
+        alike = alike and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
+        if low.loss > 1e-4 and alike and proportional:
+            signs.append(
+                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.2%} of "
+                f"{units.rate(high.offered_bps)} alike"
+            )
+        elif _lost_alike(e, low, high):
+            signs.append(f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)}, about as TCP does")
+    for streams, bps in e.by_streams:
+        if streams >= 2 * e.streams and bps > 1.4 * e.goodput:
+            signs.append(f"{streams} streams carry {units.rate(bps)} where {e.streams} carry {units.rate(e.goodput)}")
+    return tuple(signs)
+
+
+def _lost_alike(e: Evidence, low: Paced, high: Paced) -> bool:
+    """Whether UDP loses what TCP loses, at a rate so far above TCP's that no policer there would let it through."""
+    if not e.loss or low.loss * low.datagrams <= 10 or high.delivered_bps < 1.6 * e.goodput:
+        return False
+    return 0.3 < low.loss / e.loss < 2.5 and high.delivered_bps > 1.1 * low.delivered_bps
