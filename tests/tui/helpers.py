@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from textual.app import App
 from textual.pilot import Pilot
 
 SIZES = [(80, 25), (120, 40)]
 Compare = Callable[..., bool]  # what the fixture `snap_compare` gives
+
+
+Found = TypeVar("Found")
+
+
+def present(found: Found | None) -> Found:
+    """What must be there by now."""
+    assert found is not None
+    return found
 
 
 def seen(app: App[Any]) -> str:

@@ -147,6 +147,7 @@ def settled(*names: str) -> Alpha:
 async def watch(app: LadderApp, run: Recorded, at: float) -> ReplaySession:
     """The Ladder as it was at this second of the run, all that was asked before it answered; there time stands."""
     session = ReplaySession(run.entries, clock=lambda: 0.0)
+    assert isinstance(app.backend, ReplayBackend)
     app.backend.running = session
     progress = app.watch_run(session)
     while True:

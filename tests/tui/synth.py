@@ -27,6 +27,7 @@ from linkladder.model import (
     Plan,
     Protocol,
     Rtt,
+    Rung,
     RungName,
     RungResult,
     RunInfo,
@@ -97,7 +98,7 @@ def trial_result(exp: Experiment, rung: RungName, repeat: int, number: int) -> T
         return trials.changed(base, path_mtu=PathMtu((1500,), (), 1500))
     rate, length, steady = RATES[rung], int(exp.warmup + exp.duration), exp.protocol == Protocol.UDP
     if steady:  # it is paced
-        rate = exp.udp_rate_bps
+        rate = exp.udp_rate_bps or 0.0
         sent = int(rate * exp.duration / 8 / 1470)
         base = trials.changed(base, lost=0, datagrams=sent, jitter_ms=0.01, offered_bps=rate)
     intervals = tuple(
@@ -154,7 +155,7 @@ def the_log() -> list[Entry]:
     return log
 
 
-def rung_result(rung: str) -> RungResult:
+def rung_result(rung: Rung) -> RungResult:
     made = []
     for number, exp in enumerate(rung.experiments):
         done = tuple(trial_result(exp, rung.name, r, number) for r in range(exp.repeats))

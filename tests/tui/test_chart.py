@@ -15,7 +15,7 @@ WORDS = "Looking for the largest packet that passes ..."
 class Unheard(StripChart):
     """A chart that has its new size, and has not been told of it: the moment between the two, held still."""
 
-    def on_resize(self, event: Resize) -> None:
+    def on_resize(self, event: Resize) -> None:  # type: ignore[override]  # given to a handler that takes it
         event.prevent_default()
 
 

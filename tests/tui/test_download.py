@@ -12,7 +12,7 @@ from textual.app import App
 from textual.strip import Strip
 
 import synth
-from helpers import until
+from helpers import present, until
 from linkladder.app import qr
 from linkladder.app.backend import Reach
 from linkladder.app.download import Download
@@ -157,7 +157,8 @@ async def test_the_code_on_the_screen_reads_back(
         await until(pilot, "Download link")
         await pilot.press("end", "enter")
         await until(pilot, "Good for one download")
-        url = app.screen.download.url
+        assert isinstance(app.screen, ExportScreen)
+        url = present(app.screen.download).url
         strips = app.screen._compositor.render_strips()  # as the terminal gets them
     top = next(i for i, strip in enumerate(strips) if url in strip.text) + 1
     wide = tier is Glyphs.ASCII

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from textual.worker import WorkerFailed
 
 import synth
-from helpers import until
+from helpers import present, until
 from linkladder.app.error_handling import MOST
 from linkladder.app.main import LadderApp
 from linkladder.app.page import Page
@@ -37,8 +37,8 @@ async def test_a_worker_fails(errors: list[Exception], caplog: pytest.LogCapture
         async def breaks() -> None:
             raise RuntimeError("the controls fell off")
 
-        backend.running.take_over = breaks
-        backend.running.controlling = False
+        session = present(backend.running)
+        session.take_over, session.controlling = breaks, False
         with caplog.at_level(logging.ERROR, "linkladder.app"):
             await pilot.press("t")
             await until(pilot, "Take the controls?")
@@ -47,7 +47,7 @@ async def test_a_worker_fails(errors: list[Exception], caplog: pytest.LogCapture
         await until(pilot, "RuntimeError: the controls fell off")
         await pilot.press("enter")
         await until(pilot, "localhost")
-        assert isinstance(app.screen, LadderScreen) and not app.progress.over
+        assert isinstance(app.screen, LadderScreen) and not present(app.progress).over
     assert "the controls fell off" in caplog.text and "Traceback" in caplog.text
     assert len(errors) == 1
 

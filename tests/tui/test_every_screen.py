@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 import synth
-from helpers import seen, until
+from helpers import present, seen, until
 from linkladder.app.dialogs import Ask, Dialog, Question, Trouble, Words
 from linkladder.app.form_dialog import Entry, Form
 from linkladder.app.main import LadderApp
@@ -21,7 +23,7 @@ SIZES = [(120, 40), (200, 60), (80, 24), (80, 25)]  # the next place opens at th
 CONSOLE, ROOMY = (80, 25), (120, 40)
 
 
-def places() -> list[tuple[str, object, str]]:
+def places() -> list[tuple[str, Callable[[], Screen[Any]], str]]:
     """Every place, how it is made, and words that stand on it once it is filled."""
     from linkladder.app.places import PLACES, screen
     from linkladder.app.screens.home import HomeScreen
@@ -144,14 +146,14 @@ async def test_the_footer_of_a_run_says_what_helps_now(size: tuple[int, int]) ->
         await until(pilot, "localhost measuring")
         live = await footer(pilot)
         assert live == ["Pause", "Skip", "Commands", "Cancel", "Help"]
-        backend.running.skip_to(10_000)
+        present(backend.running).skip_to(10_000)
         text = await until(pilot, "Enter Go on")
         assert "Move beta to another host" in " ".join(text.split())
         assert await footer(pilot) == ["Go on", *live]
-        backend.running.controlling = False
+        present(backend.running).controlling = False
         await until(pilot, "only watching")
         await footer(pilot)
-        await backend.running.control("cancel")
+        await present(backend.running).control("cancel")
         await until(pilot, "The run ended early")
         assert await footer(pilot) == ["Results", "Commands", "Help"]
         await pilot.press("enter")

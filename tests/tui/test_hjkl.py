@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import OptionList
 
 import synth
-from helpers import until
+from helpers import present, until
 from linkladder.app.backend import PeerView
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.export import ExportScreen
@@ -91,8 +91,8 @@ async def test_left_and_right(there: tuple[str, str]) -> None:
         await until(pilot, "1 run")
         await pilot.press("d")
         await until(pilot, "Delete this run?")
-        assert app.focused.id == "no"
+        assert present(app.focused).id == "no"
         await pilot.press(back)
-        assert app.focused.id == "yes"
+        assert present(app.focused).id == "yes"
         await pilot.press(forth)
-        assert app.focused.id == "no"
+        assert present(app.focused).id == "no"

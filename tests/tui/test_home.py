@@ -8,6 +8,7 @@ import synth
 from helpers import SIZES, seen, until
 from linkladder.app.main import LadderApp
 from linkladder.app.next_steps import next_step
+from linkladder.app.screens.home import HomeScreen
 from linkladder.model import RunState
 
 pytestmark = pytest.mark.asyncio
@@ -48,6 +49,7 @@ async def test_the_mark_goes_with_the_bar() -> None:
         await pilot.press("down")
         text = await until(pilot, "> Climb the ladder")
         assert "> Read the report" not in text
+        assert isinstance(app.screen, HomeScreen)
         app.screen.look()  # what is found anew leaves the mark where the person put it
         await pilot.pause(0.5)
         assert "> Climb the ladder" in seen(app)

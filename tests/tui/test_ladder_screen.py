@@ -9,7 +9,7 @@ import pytest
 
 import synth
 import trials
-from helpers import SIZES, seen, until
+from helpers import SIZES, present, seen, until
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.model import (
@@ -36,7 +36,7 @@ async def test_ladder_live(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "plan quick running")
-        backend.running.skip_to(9.3)
+        present(backend.running).skip_to(9.3)
         for words in ("41.", "localhost", "measuring", "trial 1 of", "near", "of 4 cores", "retransmits", "round trip",
                       "left", "2 flows", "█", "░"):  # fmt: skip
             await until(pilot, words)
@@ -54,13 +54,15 @@ async def test_ceiling_line_on_the_link(monkeypatch: pytest.MonkeyPatch) -> None
     async with app.run_test(size=(120, 40)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(400)
+        present(backend.running).skip_to(400)
         await until(pilot, "Move beta to another host")
         await pilot.press("enter")
-        began = next(at for at, e in synth.the_log() if getattr(e, "rung", "") == "same-vlan" and hasattr(e, "repeat")
-                     and e.experiment.startswith("tcp"))  # fmt: skip
+        began = next(
+            at for at, e in synth.the_log()
+            if isinstance(e, events.TrialStarted) and e.rung == "same-vlan" and e.experiment.startswith("tcp")
+        )  # fmt: skip
         await pilot.pause(0.6)
-        backend.running.skip_to(began + 8)
+        present(backend.running).skip_to(began + 8)
         assert "ceiling 9.41 Gb/s" in await until(pilot, "ceiling 9.41")
 
 
@@ -74,7 +76,7 @@ async def test_controls_ask_before_they_destroy() -> None:
         await until(pilot, "Cancel the run?")
         await pilot.press("enter")  # the safe answer has the focus
         await pilot.pause(0.2)
-        assert backend.running.said == []
+        assert present(backend.running).said == []
         await pilot.press("space")
         await pilot.press("a")
         await pilot.press("n")
@@ -84,7 +86,7 @@ async def test_controls_ask_before_they_destroy() -> None:
         await pilot.press("x", "left", "enter")
         text = await until(pilot, "ended early")
         assert "What was measured is kept" in text
-        assert backend.running.said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
+        assert present(backend.running).said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
 
 
 async def test_a_second_screen_only_watches_until_it_asks() -> None:
@@ -93,16 +95,16 @@ async def test_a_second_screen_only_watches_until_it_asks() -> None:
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "measuring")
-        backend.running.controlling, backend.running.holder = False, "the screen on ttyv0"
+        present(backend.running).controlling, present(backend.running).holder = False, "the screen on ttyv0"
         await until(pilot, "the screen on ttyv0 has the controls")
         await pilot.press("a")
         await pilot.pause(0.1)
-        assert backend.running.said == []
+        assert present(backend.running).said == []
         await pilot.press("t")
         await until(pilot, "Take the controls?")
         await pilot.press("enter")
         await pilot.pause(0.1)
-        assert backend.running.controlling
+        assert present(backend.running).controlling
 
 
 async def test_a_lost_peer_is_said_for_as_long_as_it_takes() -> None:
@@ -115,13 +117,13 @@ async def test_a_lost_peer_is_said_for_as_long_as_it_takes() -> None:
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(4)
+        present(backend.running).skip_to(4)
         await until(pilot, "beta is out of reach: the connection broke, trying again in 5 s. What was measured is kept")
         await until(pilot, "Check its power, its cable and its address")
         assert "|-1-| localhost  waiting  trial 1 of 1" in seen(app)
         assert not re.search(r"^ *trial ", seen(app), re.M), "the trial that broke off begins anew"
         await until(pilot, "if it stays away the run ends, and Home can take it up. x cancels.")
-        backend.running._entries.append((4.2, events.PeerBack("beta")))
+        present(backend.running)._entries.append((4.2, events.PeerBack("beta")))
         await until(pilot, "beta is back")
 
 
@@ -137,7 +139,7 @@ async def test_a_peer_that_stays_away_ends_the_run_with_what_to_do() -> None:
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(4)
+        present(backend.running).skip_to(4)
         await until(pilot, f"The run ended early: {why}. What was measured is kept.")
         await until(pilot, "Esc leads to Home, where it can be taken up again.")
         await until(pilot, "Before that check power, cable and address of beta.")
@@ -148,6 +150,7 @@ def first_fails(reason: str) -> tuple[float, list[Entry]]:
     log = synth.the_log()
     end = next(i for i, (_, e) in enumerate(log) if isinstance(e, events.TrialFinished))
     at, finished = log[end]
+    assert isinstance(finished, events.TrialFinished)
     server = Command(End.FAR, "server", ("iperf", "-s", "-p", "5001"), 1)
     broken = {"ok": False, "fault": Fault.TOOL, "goodput_bps": 0.0, "reason": reason}
     bad = trials.changed(finished.result, commands=(server,), **broken)
@@ -161,7 +164,7 @@ async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_t
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(at + 0.1)
+        present(backend.running).skip_to(at + 0.1)
         text = await until(
             pilot, "TCP, 2 streams, default window, near to far, repeat 1, failed: iperf: connect failed"
         )
@@ -172,7 +175,7 @@ async def test_a_trial_that_fails_is_said_in_words_with_what_was_kept_and_what_t
         await until(pilot, "The commands of the last trial, which failed: iperf: connect")
         await until(pilot, "far: iperf -s -p 5001")
         await pilot.press("escape")
-        backend.running.skip_to(at + 3)
+        present(backend.running).skip_to(at + 3)
         await until(pilot, "same-host measuring")
 
 
@@ -183,7 +186,7 @@ async def test_a_long_reason_leaves_room_for_what_to_do() -> None:
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(at + 0.1)
+        present(backend.running).skip_to(at + 0.1)
         await until(pilot, "what ... The run goes on; this and all else is kept.")
 
 
@@ -211,10 +214,10 @@ async def test_what_was_found_after_a_move_is_shown_live(protocol: Protocol, con
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(10.0)
+        present(backend.running).skip_to(10.0)
         text = await until(pilot, said)
         assert " ".join(text.split()).count(said) == 1, "once is enough"
-        backend.running.skip_to(17.0)
+        present(backend.running).skip_to(17.0)
         await pilot.pause(1.2)  # two refreshes
         later = " ".join(seen(app).split())
         assert (said in later) == (protocol is Protocol.DF), "a chart needs the room, a ping does not"

@@ -11,7 +11,7 @@ import pytest
 from textual.widgets import Input
 
 import synth
-from helpers import seen, until
+from helpers import present, seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
@@ -58,9 +58,9 @@ async def test_what_has_no_field_survives_saving(own_state: pathlib.Path, monkey
         await pilot.press(*"C-7", "f3")
         await until(pilot, "Next step")
     after = load_link(own_state)
-    kept = after.contract
+    kept = present(after.contract)
     assert (kept.encap_bytes, kept.pass_ratio, kept.dscp, kept.timestamps) == (50, 0.95, 46, False)
-    assert (kept.port_bps, kept.circuit) == (before.contract.port_bps, "C-7")
+    assert (kept.port_bps, kept.circuit) == (present(before.contract).port_bps, "C-7")
     assert after.paths == before.paths and after.path(RungName.LOCALHOST) == Path("127.0.0.2", "127.0.0.2")
 
 
@@ -78,8 +78,12 @@ def newcomer() -> ReplayBackend:
     return made
 
 
+FIELDS = ("port", "rate", "mtu", "local-dc-link")
+
+
 def fields(app: LadderApp) -> tuple[str, str, str, str]:
-    return tuple(app.screen.query_one(f"#{key}", Input).value for key in ("port", "rate", "mtu", "local-dc-link"))
+    port, rate, mtu, local = (app.screen.query_one(f"#{key}", Input).value for key in FIELDS)
+    return port, rate, mtu, local
 
 
 async def test_the_first_contract_is_that_of_the_interface_on_the_way(newcomer: ReplayBackend) -> None:
@@ -104,12 +108,12 @@ async def test_the_first_contract_is_that_of_the_interface_on_the_way(newcomer: 
         assert fields(app)[0] == "2G", "what was typed stays"
         await pilot.press("f3")
         await until(pilot, "Next step")
-    assert newcomer.described.contract.port_bps == 2e9
+    assert present(newcomer.described.contract).port_bps == 2e9
 
 
 async def test_the_way_is_the_systems_word(newcomer: ReplayBackend) -> None:
     """10.7.0.2 looks like vmx0's network; the route to it may be another."""
-    newcomer.way = {"10.7.0.2": "vmx1"}.get
+    newcomer.way = lambda address: {"10.7.0.2": "vmx1"}.get(address, "")
     app = LadderApp(newcomer)
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Describe the link")
@@ -195,7 +199,7 @@ async def test_more_enters_while_a_run_comes_up_start_no_second() -> None:
 async def test_a_start_that_fails_is_told_and_can_be_tried_again() -> None:
     backend, tried = synth.settled(), []
 
-    async def fails(plan: str, resume: str = "") -> None:
+    async def fails(plan: Plan, resume: str = "") -> ReplaySession:
         tried.append(plan.name)
         raise EnvironmentFault("the disk is full", "No space left on device", "delete old runs")
 

@@ -21,7 +21,8 @@ from helpers import seen, until
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
 from linkladder.app.places import screen
-from linkladder.model import Protocol, RunState
+from linkladder.app.widgets.rows import Rows
+from linkladder.model import Document, Protocol, RunState
 from linkladder.store import Store, database
 
 TRIALS = 10_000
@@ -196,13 +197,18 @@ async def test_the_end_of_a_long_list_is_a_key_away(tmp_path: Path, monkeypatch:
         app.open("runs")
         await until(pilot, "200 runs")
         await pilot.press("end", "up")
-        assert app.screen.query_one("#runs").cursor == 198
+        assert app.screen.query_one("#runs", Rows).cursor == 198
         assert "9.20 Gb/s  PASS (provisional)" in seen(app)
 
 
 async def test_leaving_does_not_wait_for_a_long_run_to_be_read() -> None:
     backend, read = synth.settled(), threading.Event()
-    backend.load = lambda _: read.wait(60) and synth.the_document()
+
+    def load(run_id: str) -> Document:
+        read.wait(60)
+        return synth.the_document()
+
+    backend.load = load
     app = LadderApp(backend)
     try:
         async with app.run_test(size=(80, 25)) as pilot:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import synth
-from helpers import seen, until
+from helpers import present, seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.home_text import peer_line, peer_lines
 from linkladder.app.main import TICK, LadderApp
@@ -102,7 +102,7 @@ async def test_nobody_is_asked_while_a_run_goes_on(backend: ReplayBackend, often
         await until(pilot, "10.7.0.2 not asked while a run goes on")
         await pilot.pause(3 * TICK)
         assert asked.names == []
-        await backend.running.control("cancel")
+        await present(backend.running).control("cancel")
         await until(pilot, "reachable, round trip 0.214 ms")
 
 
@@ -136,6 +136,7 @@ async def test_coming_back_at_once_does_not_ask_at_once(
             await until(pilot, "reachable, round trip")
         assert asked.names == ["beta"]
         backend.peers = (UNASKED, replace(UNASKED, name="gamma"))
+        assert isinstance(app.screen, home.HomeScreen)
         app.screen.look()
         await until(pilot, "gamma 10.7.0.2 reachable")
 

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import recordings
+from helpers import present
 from linkladder import units
 from linkladder.model import Protocol
 
@@ -22,8 +23,8 @@ MAIN = ("home", "pair", "link", "ladder", "results", "runs", "system")
 @pytest.fixture(scope="module")
 def pictures() -> ModuleType:
     spec = importlib.util.spec_from_file_location("pictures", TOP / "docs" / "pictures.py")
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
+    made = importlib.util.module_from_spec(present(spec))
+    present(present(spec).loader).exec_module(made)
     return made
 
 
@@ -48,8 +49,11 @@ def figures(name: str) -> list[str]:
             return [contract.circuit, path.local, path.remote]
         case "ladder":
             at = run.trial_began("dc-link", "tcp", 1) + 10.5
-            trial = run.progress(at).trial
-            return [f"{units.rate(trial.intervals[-1].bps)} to near", f"contract {units.rate(link.ceiling.bps)}"]
+            trial = present(run.progress(at).trial)
+            return [
+                f"{units.rate(trial.intervals[-1].bps)} to near",
+                f"contract {units.rate(present(link.ceiling).bps)}",
+            ]
         case "results":
             matrix = recordings.load("matrix")
             tcp = [e for e in matrix.rung("dc-link").experiments if e.parameters.protocol is Protocol.TCP]

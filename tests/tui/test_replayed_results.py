@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 import recordings
-from helpers import SIZES, seen, until
+from helpers import SIZES, present, seen, until
 from linkladder import codec, judge, phrases, units
 from linkladder.app.main import LadderApp
 from linkladder.app.replay_backend import THEIRS
@@ -54,7 +54,7 @@ async def test_home_after_the_run_has_its_verdicts_and_rates(size: tuple[int, in
             row = next(one for one in text.splitlines() if one.startswith(f"   {told.rung}"))
             assert units.rate(told.best_bps) in row and str(told.verdict) in row
             assert ("(provisional)" in row) is told.provisional
-        peer = app.backend.peers[0]
+        peer = app.backend.home().peers[0]
         await until(pilot, f"reachable, round trip {units.milliseconds(peer.rtt_ms)}")  # peers and doctor come later
         await until(pilot, "1 of 9 checks wants a look")
 
@@ -100,7 +100,10 @@ async def test_a_rung_s_page_is_the_document_s(size: tuple[int, int], name: str,
             for trial in experiment.trials:
                 assert trial.ok or f"repeat {trial.repeat + 1}: {trial.reason}" in text
                 if experiment.parameters.protocol is Protocol.ECHO:
-                    assert f"{units.three(trial.rtt.min_ms)} least, {units.three(trial.rtt.avg_ms)} mean" in text
+                    assert (
+                        f"{units.three(present(trial.rtt).min_ms)} least, {units.three(present(trial.rtt).avg_ms)} mean"
+                        in text
+                    )
                 if trial.path_mtu:
                     assert f"{trial.path_mtu.mtu} bytes" in text
                 if trial.transactions:
@@ -114,7 +117,7 @@ def _row(text: str, experiment: ExperimentResult) -> None:
     low, high = units.rate(min(rates)), units.rate(max(rates))
     shared = low.split()[1] == high.split()[1]
     assert (high if low == high else f"{low.split()[0] if shared else low}-{high}") in text
-    ends = [sum(t.end(end).cpu.percent for t in good) / len(good) for end in End if good[0].end(end).cpu]
+    ends = [sum(present(t.end(end).cpu).percent for t in good) / len(good) for end in End if good[0].end(end).cpu]
     assert f"{'/'.join(f'{share:.0f}' for share in ends)}%" in text
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import recordings
-from helpers import SIZES, seen, until
+from helpers import SIZES, present, seen, until
 from linkladder import events, judge, units
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.results import ResultsScreen
@@ -111,7 +111,7 @@ async def test_pings_have_no_chart_and_say_what_was_checked(size: tuple[int, int
     async with app.run_test(size=size) as pilot:
         await watch(app, run, run.trial_began("same-vlan", begins) + 0.05)
         text = flat(await until(pilot, "same-vlan measuring"))
-        assert f"Checked: {'; '.join(run.rung('same-vlan').evidence.findings)}." in text
+        assert f"Checked: {'; '.join(present(run.rung('same-vlan').evidence).findings)}." in text
         assert "of 1 core" not in text
 
 
@@ -127,7 +127,7 @@ async def test_at_the_end_every_rung_has_the_judge_s_verdict(size: tuple[int, in
             text = await until(pilot, f"{told.rung} {told.verdict}")
             one_way = [e.median_bps for e in run.rung(told.rung).experiments if e.parameters.protocol is Protocol.TCP
                        and e.parameters.direction is not Direction.DUPLEX]  # fmt: skip
-            assert f"best {units.rate(max(one_way))}" in line(text, f"| {told.rung}")
+            assert f"best {units.rate(max(present(rate) for rate in one_way))}" in line(text, f"| {told.rung}")
             assert ("(provisional)" in line(text, f"| {told.rung}")) is told.provisional
         await pilot.press("enter")
         await until(pilot, run.judged.sentence[:40].split("(")[0].strip())
@@ -205,7 +205,7 @@ async def test_a_move_is_asked_for_checked_and_held_against_the_claim(
         await until(pilot, "Looking where things stand for same-vlan")
         session.skip_to(asked[1][0])
         text = flat(await until(pilot, "The facts speak against it"))
-        found = run.rung("same-vlan").evidence
+        found = present(run.rung("same-vlan").evidence)
         assert all(fact in text for fact in found.against)
         await pilot.press("enter")
         session.skip_to(run.trial_began("same-vlan", "tcp") + 5)

@@ -6,18 +6,19 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from textual.widgets import Input
 
 import synth
-from helpers import SIZES, seen, until
+from helpers import SIZES, present, seen, until
 from linkladder.app.backend import Heard, PairStage
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import THEIRS
+from linkladder.app.replay_backend import THEIRS, ReplaySession
 from linkladder.app.screens.home import HomeScreen
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
 from linkladder.errors import EnvironmentFault
-from linkladder.model import RunState
+from linkladder.model import Plan, RungName, RunState
 from linkladder.plan import Link
 
 pytestmark = pytest.mark.asyncio
@@ -55,7 +56,7 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size: tuple[int, int], m
         await pilot.press("enter")
         await until(pilot, "Move beta to another host")
         await pilot.press("enter")
-        assert backend.running.said == [], "too soon to have been read"
+        assert present(backend.running).said == [], "too soon to have been read"
         monkeypatch.setattr(READ_FIRST, 0.0)
         backend.stored = {synth.RUN: (synth.summary(), synth.the_document())}
         await pilot.press("enter")
@@ -65,7 +66,7 @@ async def test_from_nothing_to_a_verdict_by_enter_alone(size: tuple[int, int], m
         await pilot.press("enter")
         text = await until(pilot, "[run]")
         await until(pilot, "PASS")
-        assert backend.running.said == [("proceed", ""), ("proceed", "")]
+        assert present(backend.running).said == [("proceed", ""), ("proceed", "")]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -95,24 +96,24 @@ async def test_link_says_what_is_wrong_and_saves_what_is_right() -> None:
         await until(pilot, "> Describe the link")
         await pilot.press("enter")
         await until(pilot, "[ Climb the ladder ]")
-        box = app.screen.query_one("#mtu")
+        box = app.screen.query_one("#mtu", Input)
         box.focus()
         box.value = "90"
         await pilot.press("f3")
         await until(pilot, "MTU: expected a whole number from 576 to 65535")
-        assert backend.described.contract is None
+        assert not backend.described.contract
         await pilot.press("enter")
         box.value = "9000"
         await pilot.press("f3")
         await until(pilot, "Next step")
-        assert backend.described.contract.mtu == 9000
+        assert present(backend.described.contract).mtu == 9000
         assert backend.described.plan == "quick"
         backend.described = replace(backend.described, plan="circuit")
         await pilot.press("e")
         await until(pilot, "Plan < circuit,")
         await pilot.press("escape")
         await until(pilot, "Next step")
-        assert backend.described.path("dc-link").remote == "10.7.0.2"
+        assert present(backend.described.path(RungName.DC_LINK)).remote == "10.7.0.2"
 
 
 @pytest.mark.parametrize("keys", [("escape",), ("0", "0", "0", "0", "0", "0", "enter")], ids=["Esc", "another code"])
@@ -193,7 +194,7 @@ async def test_trouble_is_told_and_the_screen_goes_on() -> None:
     backend = synth.settled()
     app = LadderApp(backend)
 
-    async def fails(plan: str, resume: str = "") -> None:
+    async def fails(plan: Plan, resume: str = "") -> ReplaySession:
         raise EnvironmentFault("the disk is full", "No space left on device", "delete old runs")
 
     backend.start = fails
@@ -236,7 +237,7 @@ async def test_nothing_outside_the_tier_is_drawn(tier: Glyphs) -> None:
             texts.append(seen(app))
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(9)
+        present(backend.running).skip_to(9)
         texts.append(await until(pilot, "measuring"))
         allowed = set() if tier is Glyphs.ASCII else CP437
         for text in texts:
@@ -252,7 +253,7 @@ async def test_other_sizes_show_what_matters(size: tuple[int, int]) -> None:
         await until(pilot, "> Read the report")
         app.climb(synth.the_plan())
         await until(pilot, "running")
-        backend.running.skip_to(7.3)
+        present(backend.running).skip_to(7.3)
         for words in ("Gb/s │", "localhost measuring", "trial █", "Cancel"):
             await until(pilot, words)
 

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 import recordings
-from helpers import Compare, settled, until
+from helpers import Compare, present, settled, until
 from linkladder import events, units
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.link import LinkScreen
@@ -83,7 +83,7 @@ def test_ladder_live(snap_compare: Compare, size: tuple[int, int]) -> None:
     async def ready(pilot: Pilot[Any]) -> None:
         await until(pilot, "Quit")
         await recordings.watch(pilot.app, RUN, RUN.trial_began("dc-link", "tcp") + 9.5)
-        await until(pilot, f"contract {units.rate(RUN.verdict('dc-link').ceiling.bps)}")
+        await until(pilot, f"contract {units.rate(present(RUN.verdict('dc-link').ceiling).bps)}")
         await settled(pilot)
 
     assert snap_compare(LadderApp(recordings.settled("quick")), terminal_size=size, run_before=ready)

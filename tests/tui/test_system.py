@@ -14,7 +14,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 import synth
-from helpers import until
+from helpers import present, until
 from linkladder.app import input_checks
 from linkladder.app.backend import Setting
 from linkladder.app.main import LadderApp
@@ -170,7 +170,8 @@ SHUT, READY = Appliance(zone="Etc/UTC", ssh=False), Appliance(zone="Etc/UTC", ss
 OPEN = Appliance(zone="Etc/UTC", ssh=True, keys=1, password=True)
 
 
-CHANGES = {
+Steps = list[tuple[str | tuple[str, ...], str]]
+CHANGES: dict[str, tuple[Appliance, Steps, tuple[str, ...]]] = {
     "zone": (SHUT, [(ZONE, "A city or a zone"), ("Europe/Prague", "The clock shows the time of Europe/Prague")],
              ("timezone", "Europe/Prague")),
     "key": (SHUT, [(ACCESS, "< set a password >"), (("left",), "< add a public key >"), (NEXT * 2, "one line as in"),
@@ -204,7 +205,7 @@ async def test_what_is_asked_of_the_helper() -> None:
             for keys, words in steps:
                 assert backend.system_calls == [], f"{name}: nothing is done before the last answer"
                 if isinstance(keys, str):
-                    pilot.app.screen.focused.post_message(Paste(keys))
+                    present(pilot.app.screen.focused).post_message(Paste(keys))
                     keys = NEXT
                 await pilot.press(*keys)
                 await until(pilot, words)
@@ -217,7 +218,7 @@ async def test_ssh_is_not_switched_on_for_nobody() -> None:
         await pilot.press(*ACCESS)
         offered = []
         for _ in range(5):
-            offered.append(re.search(r"< (.+) >", await until(pilot, "neither key nor password"))[1])
+            offered.append(present(re.search(r"< (.+) >", await until(pilot, "neither key nor password")))[1])
             await pilot.press("right")
         assert set(offered) == {"add a public key", "set a password"}
 
@@ -225,7 +226,7 @@ async def test_ssh_is_not_switched_on_for_nobody() -> None:
 async def test_what_the_helper_refuses_is_told() -> None:
     backend = synth.settled()
 
-    async def refuses(verb: str, *words: str, said: str = "") -> None:
+    async def refuses(verb: str, *words: str, said: str = "") -> str:
         raise EnvironmentFault(f"{verb} was not done", "zone: there is none of the name UTC")
 
     backend.system = refuses
@@ -278,7 +279,7 @@ async def test_an_installation_under_way_is_not_left() -> None:
     backend.drives = (Disk("ada1", 40 << 30),)
     going = asyncio.Event()
 
-    async def slow(verb: str, *words: str, said: str = "") -> None:
+    async def slow(verb: str, *words: str, said: str = "") -> str:
         await going.wait()
         raise EnvironmentFault(f"{verb} was not done", "bsdinstall did not end well")
 

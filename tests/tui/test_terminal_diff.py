@@ -47,7 +47,9 @@ def chops(draw: st.DrawFn) -> ChopsUpdate:
     y = draw(st.integers(0, HIGH - 1))
     first = draw(st.integers(0, WIDE - 2))
     last = draw(st.integers(first + 1, WIDE))
-    rows = [dict.fromkeys((0, first, last)) if n == y else {0: None} for n in range(HIGH)]
+    rows: list[dict[int, Strip | None]] = [
+        dict.fromkeys((0, first, last)) if n == y else {0: None} for n in range(HIGH)
+    ]
     rows[y][first] = strip_of(draw(segments), last - first)
     ends = [[*list(row)[1:], WIDE] for row in rows]
     return ChopsUpdate(rows, [(y, first, last)], ends)
