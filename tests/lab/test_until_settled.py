@@ -29,7 +29,7 @@ def test_a_clear_answer_ends_the_repeats(world: LabWorld) -> None:
     run = mischief.Run(world, asked(world))
     assert run.wait() == 0
     document = run.document()
-    (experiment,) = (e.parameters for r in document.run.plan.rungs for e in r.experiments)
+    (experiment,) = (e for r in document.run.plan.rungs for e in r.experiments)
     assert (experiment.repeats, experiment.at_most, len(run.trials())) == (2, 4, 2)
     (rung,) = judge.judge_document(document).rungs
     assert not rung.judgement.provisional and "were not run" not in " ".join(rung.judgement.findings)
@@ -42,7 +42,7 @@ def test_a_repeat_that_failed_is_made_up_for_and_the_plan_has_it(world: LabWorld
     world.run("alpha", f"kill -9 {client}")
     _, told = run.process.communicate(timeout=90)
     document = run.document()
-    (experiment,) = (e.parameters for r in document.run.plan.rungs for e in r.experiments)
+    (experiment,) = (e for r in document.run.plan.rungs for e in r.experiments)
     assert [t.ok for t in run.trials()] == [False, True, True]
     assert experiment.repeats == 3
     assert "the verdict is not settled: one more trial" in told

@@ -130,9 +130,9 @@ def test_enter_alone_leads_from_boot_to_a_code_and_from_there_to_a_verdict(
         alpha.keys("Escape")
         home = alpha.until("> Read the report")  # where the verdicts are those that were kept with the run
         for rung in judged["rungs"]:
-            shown = " ".join(next(line for line in home.splitlines() if line.strip().startswith(rung["rung"])).split())
+            row = " ".join(next(line for line in home.splitlines() if line.strip().startswith(rung["rung"])).split())
             provisional = " (provisional)" if rung["judgement"]["provisional"] else ""
-            assert shown.endswith(f"b/s {rung['judgement']['verdict']}{provisional}"), home
+            assert row.endswith(f"b/s {rung['judgement']['verdict']}{provisional}"), home
     finally:
         for one in (alpha, beta):
             one.close()

@@ -64,8 +64,9 @@ async def _pair(call: bool) -> list[PairingState]:
 
 def _on_the_other_screen(made: LiveBackend) -> str:
     """Read off by a person, elsewhere; here what this end knows must be there."""
-    engaged = made._service()._service._engaged
-    return engaged.session.codes.due.digits
+    service = made._service()._service
+    assert service and service._engaged and service._engaged.session.codes
+    return service._engaged.session.codes.due.digits
 
 
 async def _until(made: LiveBackend, reached: Callable[[PairingState], bool]) -> PairingState:
