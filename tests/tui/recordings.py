@@ -7,6 +7,7 @@ import lzma
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from linkladder import codec, events, formats, report
 from linkladder.app.backend import Finding, PairingState, PairStage, PeerView, Setting
@@ -20,7 +21,7 @@ from linkladder.plan import Link
 from linkladder.run import eventlog
 from linkladder.run.eventlog import Entry
 from linkladder.run.progress import Progress
-from linkladder.store import RunSummary
+from linkladder.store import KeptVerdict, RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -44,10 +45,10 @@ class Recorded:
         return judge_document(self.document)
 
     @property
-    def word(self) -> str:
+    def word(self) -> KeptVerdict:
         """The verdict as the store keeps it."""
         judgement = self.judged.judgement
-        return f"{'provisional ' if judgement.provisional else ''}{judgement.verdict}"
+        return KeptVerdict(judgement.verdict.value, judgement.provisional)
 
     def rung(self, name: str) -> RungResult:
         return next(r for r in self.document.rungs if r.name == name)
@@ -86,7 +87,17 @@ def load(name: str) -> Recorded:
     with lzma.open(FOLDER / f"{name}.json.xz", "rt", encoding="utf-8") as file:
         stored = json.load(file)
     document = formats.document(stored["document"])
-    return Recorded(entries, document, codec.from_json(RunSummary, stored["summary"]))
+    return Recorded(entries, document, codec.from_json(RunSummary, _with_verdicts(stored["summary"])))
+
+
+def _with_verdicts(summary: dict[str, Any]) -> dict[str, Any]:
+    """They were recorded as words: 'provisional PASS'."""
+
+    def kept(words: str) -> dict[str, Any]:
+        return {"word": words.removeprefix("provisional "), "provisional": words.startswith("provisional ")}
+
+    verdicts = {rung: kept(words) for rung, words in summary.get("verdicts", {}).items()}
+    return {**summary, "verdict": kept(summary["verdict"]), "verdicts": verdicts}
 
 
 @cache

@@ -36,7 +36,7 @@ from linkladder.model import (
 )
 from linkladder.plan import Link
 from linkladder.run.eventlog import Entry
-from linkladder.store import RunSummary
+from linkladder.store import KeptVerdict, RunSummary
 
 RUN = "20261121-101500-ab12"
 CONTRACT = Contract(port_bps=10e9, mtu=1500, circuit="PRG-BRQ 10G", expected_rtt_ms=1.2)
@@ -177,7 +177,10 @@ def the_document(failed: bool = False) -> Document:
     return Document(info, tuple(rungs))
 
 
-def summary(run: str = RUN, state: RunState = RunState.COMPLETE, verdict: str = "provisional PASS") -> RunSummary:
+PASSED = KeptVerdict("PASS", provisional=True)
+
+
+def summary(run: str = RUN, state: RunState = RunState.COMPLETE, verdict: KeptVerdict = PASSED) -> RunSummary:
     best = {r.value: v for r, v in RATES.items()}
     return RunSummary(run, "2026-11-21T10:15:00+00:00", "", state, "quick", "beta", 14, 0, verdict, best)
 

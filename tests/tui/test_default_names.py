@@ -17,6 +17,7 @@ from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.runs import Columns
 from linkladder.model import Path, RungName
 from linkladder.plan import Link
+from linkladder.store import KeptVerdict
 
 NEAR, FAR = "linkladder-1b0100", "linkladder-2c0200"
 FARTHEST = ("192.168.122.101", "192.168.122.201")  # addresses as long as they come
@@ -56,12 +57,14 @@ async def test_the_list_of_runs_has_the_whole_name_and_the_verdict(backend: Repl
         assert f" {FAR} " in line and "9.21 Gb/s" in line and "PASS (provisional)" in line, line
 
 
-@pytest.mark.parametrize("verdict", ["provisional CANNOT JUDGE", "provisional IMPOSSIBLE", "FAIL"])
-def test_no_verdict_is_cut_beside_a_long_name(verdict: str) -> None:
+@pytest.mark.parametrize(
+    "verdict", [KeptVerdict("CANNOT JUDGE", True), KeptVerdict("IMPOSSIBLE", True), KeptVerdict("FAIL")], ids=str
+)
+def test_no_verdict_is_cut_beside_a_long_name(verdict: KeptVerdict) -> None:
     run = replace(synth.summary(), peer=FAR, verdict=verdict)
     row = Columns([run], 80).row(run, False)
-    assert len(row) <= 80 and verdict.removeprefix("provisional ") in row, row
-    assert ("prov" in row) is verdict.startswith("provisional"), row
+    assert len(row) <= 80 and verdict.word in row, row
+    assert ("prov" in row) is verdict.provisional, row
 
 
 def test_names_longer_than_any_default_keep_the_end_that_tells_them_apart() -> None:

@@ -19,7 +19,7 @@ from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Path, Plan, RungName, RunState
 from linkladder.plan import Link, load_link
-from linkladder.store import Store
+from linkladder.store import KeptVerdict, Store
 
 pytestmark = pytest.mark.asyncio
 
@@ -155,7 +155,7 @@ async def test_a_far_end_that_was_too_weak_is_said(own_state: pathlib.Path, monk
     store = Store(own_state)
     run = store.begin(synth.the_plan(), "beta")
     store.host(run, "beta", replace(synth.HOST, name="b", cores=1))
-    store.finish(run, RunState.COMPLETE, "PASS")
+    store.finish(run, RunState.COMPLETE, KeptVerdict("PASS"))
     store.close()
     app = LadderApp(backend)
     async with app.run_test(size=(120, 40)) as pilot:

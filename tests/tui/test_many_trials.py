@@ -23,7 +23,7 @@ from linkladder.app.main import LadderApp
 from linkladder.app.places import screen
 from linkladder.app.widgets.rows import Rows
 from linkladder.model import Document, Protocol, RunState
-from linkladder.store import Store, database
+from linkladder.store import KeptVerdict, Store, database
 
 TRIALS = 10_000
 NAMES = itertools.count()  # of runs that are stored within one second
@@ -49,7 +49,8 @@ def filled(folder: Path, runs: int, trials: int = TRIALS) -> str:
             [(run, "dc-link", asked.id, n, 9.2e9 + n, blob) for n in range(asked.repeats)],
         )
         store._db.execute("COMMIT")
-        store.finish(run, RunState.COMPLETE, "provisional PASS", rungs={"dc-link": ("provisional PASS", 9.2e9)})
+        kept = KeptVerdict("PASS", True)
+        store.finish(run, RunState.COMPLETE, kept, rungs={"dc-link": (kept, 9.2e9)})
     store.close()
     return run
 

@@ -18,7 +18,7 @@ from linkladder.judge import judge_document
 from linkladder.model import Direction, Protocol, RunState
 from linkladder.run import eventlog
 from linkladder.run.progress import Stage
-from linkladder.store import Store
+from linkladder.store import KeptVerdict, Store
 
 every = pytest.mark.parametrize("name", recordings.NAMES)
 
@@ -38,7 +38,9 @@ def test_the_log_comes_to_what_is_stored(name: str) -> None:
 @every
 def test_the_verdict_that_was_stored_is_the_judge_s(name: str) -> None:
     run = recordings.load(name)
-    assert run.summary.verdict == (run.word if run.document.run.state is RunState.COMPLETE else "INCOMPLETE")
+    assert run.summary.verdict == (
+        run.word if run.document.run.state is RunState.COMPLETE else KeptVerdict("INCOMPLETE")
+    )
 
 
 @every
@@ -60,7 +62,7 @@ def test_it_is_small_and_tells_of_the_lab_alone(name: str) -> None:
 
 def test_each_shows_what_it_was_recorded_for() -> None:
     quick, matrix, failed, contradicted, lost = map(recordings.load, recordings.NAMES)
-    assert quick.word == "provisional PASS" and len(quick.document.rungs) == 4
+    assert quick.word == KeptVerdict("PASS", True) and len(quick.document.rungs) == 4
     assert any(e.parameters.direction is Direction.DUPLEX for _, e, _ in matrix.trials())
     assert next(t.reason for _, _, t in failed.trials() if not t.ok).startswith("the server ended by itself")
     against = present(contradicted.rung("same-vlan").evidence)
@@ -92,7 +94,7 @@ def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name: str, tmp_pa
 def test_what_is_invented_is_judged_as_it_says() -> None:
     """The made-up run of other tests must be one that could be: its verdict the judge's, no UDP above its pacing."""
     judgement = judge_document(synth.the_document()).judgement
-    assert synth.summary().verdict == f"{'provisional ' if judgement.provisional else ''}{judgement.verdict}"
+    assert synth.summary().verdict == KeptVerdict(judgement.verdict.value, judgement.provisional)
     paced = [e for r in synth.the_document().rungs for e in r.experiments if e.parameters.protocol is Protocol.UDP]
     assert paced and all(present(e.max_bps) <= present(e.parameters.udp_rate_bps) for e in paced)
     live = [e.interval.bps for at, e in synth.the_log() if isinstance(e, events.IntervalSeen)]

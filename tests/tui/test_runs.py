@@ -12,6 +12,7 @@ from linkladder.app.main import LadderApp
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
 from linkladder.model import RunState
+from linkladder.store import KeptVerdict
 
 pytestmark = pytest.mark.asyncio
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.asyncio
 async def test_runs_filter_mark_compare_delete() -> None:
     backend = synth.settled()
     other = "20261120-090000-cd34"
-    backend.stored[other] = (synth.summary(other, verdict="FAIL"), synth.the_document())
+    backend.stored[other] = (synth.summary(other, verdict=KeptVerdict("FAIL")), synth.the_document())
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
@@ -69,10 +70,9 @@ async def test_two_runs_side_by_side_fit_the_console() -> None:
 async def test_a_run_that_was_cancelled_is_taken_up_from_the_list_alone() -> None:
     from dataclasses import replace
 
-    from linkladder.store import CANCELLED
-
     backend = synth.settled()
-    stopped = replace(synth.summary("20261122", RunState.INCOMPLETE, "INCOMPLETE"), reason=CANCELLED)
+    stopped = synth.summary("20261122", RunState.INCOMPLETE, KeptVerdict("INCOMPLETE"))
+    stopped = replace(stopped, reason="it was cancelled", cancelled=True)
     backend.stored["20261122"] = (stopped, synth.the_document())
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:

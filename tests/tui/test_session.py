@@ -247,7 +247,9 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
 ) -> None:
     from linkladder.app.live_backend import LiveBackend
     from linkladder.app.next_steps import next_step
-    from linkladder.store import CANCELLED, Store
+    from linkladder.store import KeptVerdict, Store
+
+    cancelled = "it was cancelled"
 
     monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
     backend = LiveBackend("this screen")
@@ -257,12 +259,12 @@ async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancel
     rung = next(r for r in synth.the_document().rungs if r.experiments)
     store.trial(run, rung.name, rung.experiments[0].parameters.id, rung.experiments[0].trials[0])
     offered = {}
-    for why in ("the measuring process was gone", CANCELLED, "the system ended it"):
-        store.finish(run, RunState.INCOMPLETE, "INCOMPLETE", why)
+    for why in ("the measuring process was gone", cancelled, "the system ended it"):
+        store.finish(run, RunState.INCOMPLETE, KeptVerdict("INCOMPLETE"), why, cancelled=why == cancelled)
         view = backend.home()
         offered[why] = (view.resumable.id if view.resumable else "", next_step(view, False))
     store.close()
-    assert offered[CANCELLED] == ("", "pair")
+    assert offered[cancelled] == ("", "pair")
     assert offered["the measuring process was gone"] == offered["the system ended it"] == (run, "resume")
 
 

@@ -15,7 +15,7 @@ from linkladder import damage, doctor, plan
 from linkladder.codec import CodecError
 from linkladder.errors import UsageError
 from linkladder.model import Experiment, Leg, Outcome, Plan, Rung, RungName, TrialResult
-from linkladder.store import RunSummary, Store, StoreFault, recovery
+from linkladder.store import KeptVerdict, RunSummary, Store, StoreFault, recovery
 from linkladder.trust import files, peers
 
 EXPERIMENT = Experiment("tcp", repeats=1000)
@@ -36,7 +36,7 @@ def stored(folder: Path, runs: int = 3, trials: int = 30) -> list[str]:
         ids.append(store.begin(PLAN, "beta"))
         for repeat in range(trials):
             store.trial(ids[-1], RungName.DC_LINK, "tcp", trial(repeat))
-        store.finish(ids[-1], store.runs()[0].state, "PASS")
+        store.finish(ids[-1], store.runs()[0].state, KeptVerdict("PASS"))
     store.close()
     return ids
 

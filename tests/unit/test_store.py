@@ -29,7 +29,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
-from linkladder.store import CANCELLED, Store, StoreFault, faults
+from linkladder.store import KeptVerdict, Store, StoreFault, faults
 from linkladder.store import schema as tables
 
 EXPERIMENT = Experiment("tcp", repeats=3)
@@ -52,7 +52,7 @@ def test_a_run_comes_back_whole(tmp_path: Path) -> None:
     for result in results:
         store.trial(run, RungName.DC_LINK, "tcp", result)
     store.note(run, "the carrier was on the phone")
-    store.finish(run, RunState.COMPLETE, "PASS", rungs={"dc-link": ("provisional PASS", 2e9)})
+    store.finish(run, RunState.COMPLETE, KeptVerdict("PASS"), rungs={"dc-link": (KeptVerdict("PASS", True), 2e9)})
     document = Store(tmp_path).load(run[:12])
     experiment = document.rungs[0].experiments[0]
     assert experiment.trials == tuple(results)
@@ -61,8 +61,13 @@ def test_a_run_comes_back_whole(tmp_path: Path) -> None:
     assert document.run.notes == ("the carrier was on the phone",)
     assert document.rungs[0].evidence == Evidence("claim", ("found",), True)
     summary = store.runs()[0]
-    assert (summary.trials, summary.failed, summary.verdict, summary.best_bps) == (3, 1, "PASS", {"dc-link": 2e9})
-    assert summary.verdicts == {"dc-link": "provisional PASS"}
+    assert (summary.trials, summary.failed, summary.verdict, summary.best_bps) == (
+        3,
+        1,
+        KeptVerdict("PASS"),
+        {"dc-link": 2e9},
+    )
+    assert summary.verdicts == {"dc-link": KeptVerdict("PASS", True)}
 
 
 def test_a_host_is_known_as_it_last_told_of_itself(tmp_path: Path) -> None:
@@ -113,7 +118,7 @@ def test_a_run_whose_process_died_is_settled(tmp_path: Path) -> None:
 
 def test_a_run_that_a_person_cancelled_is_told_from_one_that_broke(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.finish(store.begin(PLAN), RunState.INCOMPLETE, reason=CANCELLED)
+    store.finish(store.begin(PLAN), RunState.INCOMPLETE, reason="it was cancelled", cancelled=True)
     assert store.runs()[0].cancelled
     store.resume(store.runs()[0].id)
     assert not store.runs()[0].cancelled
@@ -122,8 +127,8 @@ def test_a_run_that_a_person_cancelled_is_told_from_one_that_broke(tmp_path: Pat
 def test_every_word_of_a_filter_is_looked_for(tmp_path: Path) -> None:
     store = Store(tmp_path)
     one, two = store.begin(PLAN, "beta"), store.begin(PLAN, "gamma")
-    store.finish(one, RunState.COMPLETE, "PASS")
-    store.finish(two, RunState.INCOMPLETE, "INCOMPLETE", CANCELLED)
+    store.finish(one, RunState.COMPLETE, KeptVerdict("PASS"))
+    store.finish(two, RunState.INCOMPLETE, KeptVerdict("INCOMPLETE"), "it was cancelled", cancelled=True)
     found = {words: [r.id for r in store.runs(words)] for words in ("beta pass", "pass gamma", "cancelled", "%", "_")}
     assert found == {"beta pass": [one], "pass gamma": [], "cancelled": [two], "%": [], "_": []}
 
@@ -141,6 +146,38 @@ def test_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
     store = Store(tmp_path)
     assert store._db.execute("PRAGMA user_version").fetchone()[0] == len(tables.MIGRATIONS)
     assert store.load("20260101-x").run.plan == Plan("p")
+
+
+def test_what_older_databases_have_in_words_is_kept_as_what_it_says(tmp_path: Path) -> None:
+    """'provisional PASS' and the reason of a run that a person ended were read; a column each says it now."""
+    old = sqlite3.connect(tmp_path / "linkladder.db")
+    tables.migrate(old, 8)
+    rows = (
+        ("1", "complete", "provisional CANNOT JUDGE", ""),
+        ("2", "complete", "PASS", ""),
+        ("3", "incomplete", "INCOMPLETE", "it was cancelled"),
+        ("4", "incomplete", "INCOMPLETE", "beta is gone"),
+    )
+    for run, state, verdict, reason in rows:
+        old.execute(
+            "INSERT INTO runs (id, started, state, version, plan_name, plan, verdict, reason)"
+            " VALUES (?, ?, ?, '0', 'p', '{\"name\": \"p\"}', ?, ?)",
+            (run, run, state, verdict, reason),
+        )
+        old.execute("INSERT INTO rungs (run, name, paths, verdict) VALUES (?, 'dc-link', '[]', ?)", (run, verdict))
+    old.commit()
+    old.close()
+    store = Store(tmp_path)
+    told = {run.id: (run.verdict, run.verdicts["dc-link"], run.cancelled) for run in store.runs()}
+    unsure, cut = KeptVerdict("CANNOT JUDGE", True), KeptVerdict("INCOMPLETE")
+    passed = KeptVerdict("PASS")
+    assert told == {
+        "1": (unsure, unsure, False),
+        "2": (passed, passed, False),
+        "3": (cut, cut, True),
+        "4": (cut, cut, False),
+    }
+    assert [run.id for run in store.runs("provisional")] == ["1"]
 
 
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:

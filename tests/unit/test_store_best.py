@@ -9,7 +9,7 @@ import pytest
 
 import trials
 from linkladder.model import Direction, Experiment, Plan, Protocol, Rung, RungName, RunState, best_rate
-from linkladder.store import Store
+from linkladder.store import KeptVerdict, Store
 from linkladder.store import schema as tables
 
 TCP = Experiment("tcp-4s-default-reverse", direction=Direction.REVERSE)
@@ -80,7 +80,7 @@ def test_what_was_judged_speaks_until_the_run_is_taken_up_again(tmp_path: Path) 
     run = store.begin(Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(TCP,)),)))
     store.rung(run, RungName.DC_LINK)
     store.trial(run, RungName.DC_LINK, TCP.id, CARRIED[TCP])
-    store.finish(run, RunState.INCOMPLETE, rungs={"dc-link": ("", 9.1e9)})
+    store.finish(run, RunState.INCOMPLETE, rungs={"dc-link": (KeptVerdict(), 9.1e9)})
     found = store.runs()[0]
     assert (found.best_bps, found.verdicts) == ({"dc-link": 9.1e9}, {})
     store.resume(run)

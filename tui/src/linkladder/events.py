@@ -159,6 +159,7 @@ class RunFinished:
     failed_trials: int
     reason: str = ""  # why it is incomplete
     totals: dict[str, float] = field(default_factory=dict)  # rung -> median of its best setting, one way, b/s
+    cancelled: bool = False  # by a person
 
 
 Event = (

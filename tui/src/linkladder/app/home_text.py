@@ -128,14 +128,10 @@ def last_lines(view: HomeView) -> Text:
     out.append(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed")
     if not last.verdicts and last.verdict:  # of a run from before the rungs' verdicts were kept
         out.append("  ")
-        out.append_text(stored_verdict(last.verdict))
+        out.append_text(verdict(last.verdict.word, last.verdict.provisional))
     for rung in [name for name in reversed(LADDER) if name in last.best_bps or name in last.verdicts]:
         best = units.rate(last.best_bps[rung]) if rung in last.best_bps else ""
         out.append(f"\n  {rung:<10} {best:>10}  ")
-        out.append_text(stored_verdict(last.verdicts.get(rung, "")))
+        if kept := last.verdicts.get(rung):
+            out.append_text(verdict(kept.word, kept.provisional))
     return out
-
-
-def stored_verdict(word: str) -> Text:
-    """A verdict as the store has it: 'provisional PASS'."""
-    return verdict(word.removeprefix("provisional "), word.startswith("provisional "))

@@ -26,7 +26,7 @@ from linkladder.judge import ceiling
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
 from linkladder.run.eventlog import Entry
-from linkladder.store import RunSummary
+from linkladder.store import KeptVerdict, RunSummary
 from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
 THEIRS = "530284"  # what the other end's screen shows while this one pairs
@@ -76,7 +76,9 @@ class ReplaySession:
         if verb == "proceed":
             self._held = False
         elif verb == "cancel":
-            finished = events.RunFinished(self.run_id, RunState.INCOMPLETE, 0, "cancelled by the operator")
+            finished = events.RunFinished(
+                self.run_id, RunState.INCOMPLETE, 0, "cancelled by the operator", cancelled=True
+            )
             self._entries = [*self._entries[: self._next], (self._at, finished)]
             self._held = False
 
@@ -133,7 +135,7 @@ class ReplayBackend:
         """With the verdicts that the engine keeps when a run ends."""
         document = self.stored[run.id][1]
         rungs = self.judge(document).rungs if document else ()
-        return replace(run, verdicts={r.rung: f"{'provisional ' if r.provisional else ''}{r.verdict}" for r in rungs})
+        return replace(run, verdicts={r.rung: KeptVerdict(r.verdict.value, r.provisional) for r in rungs})
 
     def facts(self) -> HostFacts:
         return self.host

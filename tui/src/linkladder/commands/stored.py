@@ -14,7 +14,7 @@ from linkladder.judge import with_judgement
 from linkladder.model import Document, Experiment, TrialResult
 from linkladder.report.text import clean
 from linkladder.run import lock
-from linkladder.store import Store
+from linkladder.store import RunSummary, Store
 
 
 def add_parsers(commands: Any) -> None:
@@ -41,16 +41,22 @@ def _runs(args: argparse.Namespace) -> int:
     wanted = " ".join(args.filter)
     found = store.runs(wanted)
     if args.json:
-        json.dump([to_json(r) for r in found], sys.stdout, indent=1)
+        json.dump([_for_scripts(r) for r in found], sys.stdout, indent=1)
         print()
         return 0
     for run in found:
         best = "  ".join(f"{rung} {units.rate(bps)}" for rung, bps in run.best_bps.items())
         failed = f", {run.failed} failed" if run.failed else ""
-        print(f"{run.id}  {run.plan:8} {run.state:10} {run.verdict or '-':22} {run.trials} trials{failed}  {best}")
+        print(f"{run.id}  {run.plan:8} {run.state:10} {str(run.verdict) or '-':22} {run.trials} trials{failed}  {best}")
     if not found:
         print("no runs are stored" + (f" that match {wanted!r}" if wanted else "; linkladder run makes one"))
     return 0
+
+
+def _for_scripts(run: RunSummary) -> dict[str, Any]:
+    """Verdicts are words there."""
+    words = {rung: str(kept) for rung, kept in run.verdicts.items()}
+    return {**to_json(run), "verdict": str(run.verdict), "verdicts": words}
 
 
 def _delete(store: Store, args: argparse.Namespace) -> int:

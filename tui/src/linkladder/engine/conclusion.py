@@ -6,20 +6,20 @@ from dataclasses import replace
 
 from linkladder import judge
 from linkladder.model import RunState
-from linkladder.store import Store
-from linkladder.verdicts import Judgement
+from linkladder.store import KeptVerdict, Store
+from linkladder.verdicts import Judgement, Verdict
 
 
-def conclude(store: Store, run_id: str, state: RunState, reason: str) -> dict[str, float]:
+def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled: bool) -> dict[str, float]:
     """What each rung's best setting carries, as the run's end tells of it."""
     document = store.load(run_id, output=False)
     judged = judge.judge_document(replace(document, run=replace(document.run, state=state)))  # what runs is provisional
     whole = state == RunState.COMPLETE
-    rungs = {r.rung: (_words(r.judgement) if whole else "", r.best_bps) for r in judged.rungs}
-    store.finish(run_id, state, _words(judged.judgement) if whole else "INCOMPLETE", reason, rungs)
+    rungs = {r.rung: (_kept(r.judgement) if whole else KeptVerdict(), r.best_bps) for r in judged.rungs}
+    verdict = _kept(judged.judgement) if whole else KeptVerdict(Verdict.INCOMPLETE)
+    store.finish(run_id, state, verdict, reason, rungs, cancelled)
     return {r.rung: r.best_bps for r in judged.rungs if r.best_bps}
 
 
-def _words(judged: Judgement) -> str:
-    """As the list of runs shows it; the judge has the words."""
-    return ("provisional " if judged.provisional else "") + judged.verdict.value
+def _kept(judged: Judgement) -> KeptVerdict:
+    return KeptVerdict(judged.verdict.value, judged.provisional)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from linkladder.store import CANCELLED
+CANCELLED = "it was cancelled"
 
 
 class Stop(Exception):
@@ -24,6 +24,7 @@ class Controls:
         self._answer: asyncio.Future[bool] | None = None
         self.pause_asked = False
         self.cancelled, self.why = False, ""
+        self.by_person = False  # who then wants no offer to go on
         self.skip_rung = False
         self.again = False
         self.notes: list[str] = []
@@ -49,9 +50,9 @@ class Controls:
         self.pause_asked = False
         self._running.set()
 
-    def cancel(self, why: str = CANCELLED) -> None:
-        """End the run now; what was measured is kept."""
-        self.cancelled, self.why = True, why
+    def cancel(self, why: str = "") -> None:
+        """End the run now, by a person's wish or because of `why`; what was measured is kept."""
+        self.cancelled, self.why, self.by_person = True, why or CANCELLED, not why
         self.skip()
 
     def proceed(self) -> None:

@@ -140,12 +140,13 @@ class Engine:
 
     def _finish(self, state: RunState, reason: str) -> None:
         totals: dict[str, float] = {}
+        by_person = self.controls.by_person and state is RunState.INCOMPLETE
         try:
             self._keep_notes()
-            totals = conclude(self.store, self.run_id, state, reason)
+            totals = conclude(self.store, self.run_id, state, reason, by_person)
         except StoreFault as error:
             state, reason = RunState.INCOMPLETE, reason or in_a_line(error)
-        self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals))
+        self._emit(ev.RunFinished(self.run_id, state, self._failed, reason, totals, by_person))
 
     async def _close(self) -> None:
         await self._ends.close()

@@ -6,7 +6,7 @@ from linkladder.model import RungName
 from linkladder.verdicts import Verdict
 
 
-def verdict_word(verdict: Verdict, provisional: bool) -> str:
+def verdict_word(verdict: str, provisional: bool) -> str:
     """'PASS (provisional)'."""
     return f"{verdict}{' (provisional)' if provisional else ''}"
 

@@ -27,13 +27,13 @@ from linkladder.model import Plan, RunState
 from linkladder.peer import connect, near_end
 from linkladder.run import eventlog, orders
 from linkladder.run.lock import RunLock, locked
-from linkladder.store import CANCELLED, Store
+from linkladder.store import Store
 
 KEEP_LOGS = 5
 FULL = "the disk is full; delete old runs, or make room, and take the run up again"
 SPARE = 128 * 1024  # bytes kept back, for the last words of a run that a full disk ends
 SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # no person cancelled it
-BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), CANCELLED)
+BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # nothing else than that person ended it
 log = logging.getLogger("linkladder.run")
 
 Tell = Callable[[Event, float, Controls], None]  # an event, seconds since the run began, and what steers it

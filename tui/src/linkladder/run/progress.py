@@ -109,6 +109,7 @@ class Progress:
     state: RunState = RunState.RUNNING
     reason: str = ""
     over: bool = False
+    cancelled: bool = False  # by a person
     failures: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)  # a line a trial that is over
     notices: list[str] = field(default_factory=list)
@@ -193,6 +194,7 @@ class Progress:
                 self.notices.append(event.text)
             case events.RunFinished():
                 self.state, self.reason, self.over = event.state, event.reason, True
+                self.cancelled = event.cancelled
                 self.trial, self.waiting, self.paused = None, None, False
                 for view in self.rungs:
                     if view.stage in (Stage.RUNNING, Stage.WAITING):

@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from linkladder.store.database import Store
 from linkladder.store.faults import StoreFault
-from linkladder.store.summary import CANCELLED, RunSummary
+from linkladder.store.summary import KeptVerdict, RunSummary
 
-__all__ = ["CANCELLED", "RunSummary", "Store", "StoreFault"]
+__all__ = ["KeptVerdict", "RunSummary", "Store", "StoreFault"]

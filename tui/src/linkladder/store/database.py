@@ -37,7 +37,7 @@ from linkladder.model import (
 from linkladder.store import raw, recovery
 from linkladder.store.faults import StoreFault, explained, with_causes
 from linkladder.store.schema import migrate
-from linkladder.store.summary import RunSummary
+from linkladder.store.summary import NONE, KeptVerdict, RunSummary
 
 TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
 
@@ -188,20 +188,23 @@ class Store:
         self,
         run_id: str,
         state: RunState,
-        verdict: str = "",
+        verdict: KeptVerdict = NONE,
         reason: str = "",
-        rungs: Mapping[str, tuple[str, float | None]] | None = None,
+        rungs: Mapping[str, tuple[KeptVerdict, float | None]] | None = None,
+        cancelled: bool = False,
     ) -> None:
         """The run is over; its verdict, and those and the best rates of its rungs, are kept: judging takes its time."""
         with self._transaction() as db:
-            for rung, (word, best) in (rungs or {}).items():
+            for rung, (kept, best) in (rungs or {}).items():
                 db.execute(
-                    "UPDATE rungs SET verdict = ?, best = ? WHERE run = ? AND name = ?", (word, best, run_id, rung)
+                    "UPDATE rungs SET verdict = ?, provisional = ?, best = ? WHERE run = ? AND name = ?",
+                    (kept.word, kept.provisional, best, run_id, rung),
                 )
             ended = datetime.now(UTC).isoformat(timespec="seconds")
             db.execute(
-                "UPDATE runs SET state = ?, ended = ?, verdict = ?, reason = ? WHERE id = ?",
-                (state, ended, verdict, reason, run_id),
+                "UPDATE runs SET state = ?, ended = ?, verdict = ?, provisional = ?, reason = ?, cancelled = ?"
+                " WHERE id = ?",
+                (state, ended, verdict.word, verdict.provisional, reason, cancelled, run_id),
             )
 
     def resume(self, run_id: str) -> None:
@@ -256,11 +259,12 @@ class Store:
     def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
         """The last stored first, whatever the clock said; each word of `contains` is looked for in all but times."""
         words = [_like(word) for word in contains.split()]
-        hay = "id||' '||plan_name||' '||peer||' '||state||' '||verdict||' '||reason"
+        hay = "id||' '||plan_name||' '||peer||' '||state||iif(provisional, ' provisional ', ' ')||verdict||' '||reason"
         wanted = f"FROM runs WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)} ORDER BY rowid DESC LIMIT ?"
         given = (*(f"%{word}%" for word in words), limit)
         rows = self._db.execute(
-            f"SELECT id, started, ended, state, plan_name, peer, verdict, reason {wanted}", given
+            f"SELECT id, started, ended, state, plan_name, peer, verdict, provisional, reason, cancelled {wanted}",
+            given,
         ).fetchall()
         of_these = f"WHERE run IN (SELECT id {wanted})"  # and of no others, however many trials those have
         counts: dict[str, tuple[int, int, dict[str, best_rate.Ranked]]] = {}
@@ -272,19 +276,22 @@ class Store:
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             best = best_rate.best((rungs.get(rung, best_rate.NONE), (weight, most)))
             counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
-        verdicts: dict[str, dict[str, str]] = {}
+        verdicts: dict[str, dict[str, KeptVerdict]] = {}
         typical: dict[str, dict[str, float]] = {}
-        for run, rung, word, best in self._db.execute(f"SELECT run, name, verdict, best FROM rungs {of_these}", given):
+        told = f"SELECT run, name, verdict, provisional, best FROM rungs {of_these}"
+        for run, rung, word, provisional, best in self._db.execute(told, given):
             if word:
-                verdicts.setdefault(run, {})[rung] = word
+                verdicts.setdefault(run, {})[rung] = KeptVerdict(word, bool(provisional))
             if best:
                 typical.setdefault(run, {})[rung] = best
         found = []
-        for run, started, ended, state, plan, peer, verdict, reason in rows:
+        for run, started, ended, state, plan, peer, word, provisional, reason, cancelled in rows:
             trials, failed, rungs = counts.get(run, (0, 0, {}))
             carried = {rung: bps for rung, (_, bps) in rungs.items() if bps} | typical.get(run, {})
-            one = RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, verdict, carried, reason)
-            found.append(replace(one, verdicts=verdicts.get(run, {})))
+            kept = KeptVerdict(word, bool(provisional))
+            one = RunSummary(run, started, ended, RunState(state), plan, peer, trials, failed, kept, carried, reason)
+            broken = one.state is RunState.INCOMPLETE and bool(cancelled)
+            found.append(replace(one, verdicts=verdicts.get(run, {}), cancelled=broken))
         return found
 
     def hosts(self) -> dict[str, HostFacts]:

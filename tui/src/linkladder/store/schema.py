@@ -56,6 +56,15 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE rungs RENAME COLUMN path TO paths;
     UPDATE rungs SET paths = '[' || paths || ']';
     """,
+    # What was to be read out of words: whether a verdict is provisional, and whether a person ended the run.
+    """
+    ALTER TABLE runs ADD COLUMN provisional INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE runs ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE rungs ADD COLUMN provisional INTEGER NOT NULL DEFAULT 0;
+    UPDATE runs SET provisional = 1, verdict = substr(verdict, 13) WHERE verdict LIKE 'provisional %';
+    UPDATE rungs SET provisional = 1, verdict = substr(verdict, 13) WHERE verdict LIKE 'provisional %';
+    UPDATE runs SET cancelled = 1 WHERE reason = 'it was cancelled';
+    """,
 )
 
 

@@ -6,7 +6,23 @@ from dataclasses import dataclass, field
 
 from linkladder.model import RunState
 
-CANCELLED = "it was cancelled"  # by a person, who then wants no offer to go on
+
+@dataclass(frozen=True)
+class KeptVerdict:
+    """A verdict as it is kept for lists; false where there is none."""
+
+    word: str = ""  # linkladder.verdicts.Verdict's
+    provisional: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.word)
+
+    def __str__(self) -> str:
+        """For scripts: 'provisional PASS'."""
+        return f"{'provisional ' if self.provisional else ''}{self.word}"
+
+
+NONE = KeptVerdict()
 
 
 @dataclass(frozen=True)
@@ -21,11 +37,8 @@ class RunSummary:
     peer: str
     trials: int
     failed: int
-    verdict: str = ""
+    verdict: KeptVerdict = NONE
     best_bps: dict[str, float] = field(default_factory=dict)  # rung -> one way: its best setting, or trial until judged
     reason: str = ""  # why it ended early
-    verdicts: dict[str, str] = field(default_factory=dict)  # rung -> its verdict, in the words of the run's
-
-    @property
-    def cancelled(self) -> bool:
-        return self.state is RunState.INCOMPLETE and self.reason == CANCELLED
+    verdicts: dict[str, KeptVerdict] = field(default_factory=dict)  # by rung
+    cancelled: bool = False  # by a person, who then wants no offer to go on

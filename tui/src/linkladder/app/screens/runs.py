@@ -16,6 +16,7 @@ from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
 from linkladder.app.resume_dialog import offer_to_resume
 from linkladder.app.widgets.rows import Rows
+from linkladder.app.widgets.verdict import verdict
 from linkladder.model import RungName, RunState
 from linkladder.store import RunSummary
 
@@ -26,8 +27,7 @@ LADDER = [name.value for name in RungName]
 def outcome(run: RunSummary) -> str:
     """The verdict where there is one, else how the run stands."""
     if run.state is RunState.COMPLETE:
-        word = run.verdict.splitlines()[0] if run.verdict else "not judged"
-        return f"{word.removeprefix('provisional ')} (provisional)" if word.startswith("provisional ") else word
+        return verdict(run.verdict.word, run.verdict.provisional).plain if run.verdict else "not judged"
     if run.state is RunState.RUNNING:
         return "running"
     return "INCOMPLETE, cancelled" if run.cancelled else "INCOMPLETE"

@@ -8,7 +8,6 @@ from linkladder import units
 from linkladder.app.backend import Session
 from linkladder.model import RunState
 from linkladder.run.progress import Progress
-from linkladder.store import CANCELLED
 
 NOTICED = 15.0  # seconds that a notice stays
 FAILED = "The run goes on; this and all else is kept. c shows the commands, v the results so far, x cancels."
@@ -51,7 +50,7 @@ def _over(progress: Progress) -> Text:
     if progress.state is RunState.COMPLETE:
         return Text("The run is complete. Press Enter to read what it shows.", "bold")
     ended = units.sentence(f"The run ended early{f': {progress.reason}' if progress.reason else ''}")
-    again = "; Esc leads to Home, where it can be taken up again" if progress.reason != CANCELLED else ""
+    again = "; Esc leads to Home, where it can be taken up again" if not progress.cancelled else ""
     first = f" Before that check power, cable and address of {progress.missing}." if progress.missing and again else ""
     return Text(f"{ended} What was measured is kept. Press Enter to read it{again}.{first}")
 
