@@ -67,6 +67,13 @@ def test_every_rung_is_measured(quick: Document) -> None:
             assert [t.ok for t in experiment.trials] == [True] * experiment.parameters.repeats, experiment
 
 
+def test_where_the_other_ends_time_of_day_was_is_kept(quick: Document) -> None:
+    """Both are of one machine here."""
+    away = [end.wall_offset_s for t in trials(quick, "dc-link", "tcp") for end in t.ends]
+    assert away[::2] == [None] * len(away[::2]) and all(w is not None and abs(w) < 0.5 for w in away[1::2]), away
+    assert not any("clock" in note for note in quick.run.notes)
+
+
 def test_the_link_s_goodput_is_the_token_bucket_s(
     quick: Document, record_property: Callable[[str, object], None]
 ) -> None:

@@ -93,5 +93,12 @@ def at_best(seconds: float, longest: float) -> str:
     return best if best == most else f"at best {best}, at most {most}"
 
 
+def apart(seconds: float) -> str:
+    """'1 h 00 min ahead of', '12 s behind', 'within 1 s of': where one clock is, seen from another."""
+    if abs(seconds) < 1:
+        return "within 1 s of"
+    return f"{duration(abs(seconds))} {'ahead of' if seconds > 0 else 'behind'}"
+
+
 def milliseconds(value: float | None) -> str:
     return "-" if value is None else f"{three(value)} ms"

@@ -84,7 +84,7 @@ class Service:
         return self.versions
 
     async def do_clock(self, _: wire.Clock) -> wire.ClockReply:
-        return wire.ClockReply(time.monotonic())
+        return wire.ClockReply(time.monotonic(), time.time())
 
     # --- one run at a time
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from linkladder import events as ev
 from linkladder import plan as plans
 from linkladder import wire
+from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
@@ -67,6 +68,7 @@ class Engine:
         self._begun = False  # there is a run to keep things of
         self._ends = FarEnds(near, connect, retries, self._emit, self.controls.raise_if_asked, self._keep_host)
         self._ports = ports()
+        self._times = TimesOfDay()
         self._index = 0
         self._failed = 0
         self._round_trip: dict[RungName, float] = {}
@@ -358,6 +360,9 @@ class Engine:
             if self.plan != before:
                 self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
+        for said in self._times.news(result):
+            self.store.note(self.run_id, said)
+            self._emit(ev.Notice(said))
 
     def _keep_host(self, name: str, facts: HostFacts) -> None:
         if self._begun:

@@ -8,6 +8,7 @@ import itertools
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import tools, wire
@@ -58,6 +59,7 @@ class Trial:
         self.routes, self.exp, self.repeat, self.emit, self.channels = tuple(routes), exp, repeat, emit, channels
         self.ends = ends_of(routes)
         self.offset = dict.fromkeys(self.ends, 0.0)  # of each end's clock against the near one's
+        self.wall: dict[int, float] = {}  # of each other end's time of day
         self.slowest = 0.0  # answer to a question about the clock
         mine = share(exp, len(routes))
         self.key = secrets.token_hex(16)  # of knocks and tools: strangers have none
@@ -144,7 +146,8 @@ class Trial:
         watched = self.watched.get(number)
         if watched is None or not watched.after:
             return EndRecord(self.ends[number].name if number in self.ends else "near")
-        return watched.record(self.exp, carried[number], self.offset[number])
+        made = watched.record(self.exp, carried[number], self.offset[number])
+        return replace(made, wall_offset_s=self.wall.get(number))
 
     # --- every step is taken by all, and who cannot take it is out of the trial alone
 
@@ -257,6 +260,8 @@ class Trial:
             if took < best:
                 best = took
                 self.offset[number] = 0.0 if number == 0 else reply.now - (sent + took / 2)
+                if number and reply.wall:
+                    self.wall[number] = round(reply.wall - (time.time() - took / 2), 3)
 
     async def _stop_everything(self) -> None:
         """After a fault: nothing of this trial may run on; what its tools said is kept if it still can be had."""

@@ -6,7 +6,7 @@ import statistics
 from datetime import UTC, datetime
 
 from linkladder import phrases, units
-from linkladder.model import End, ExperimentResult, HostFacts, RungName
+from linkladder.model import Document, End, ExperimentResult, HostFacts, RungName
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
 RUNG_WORDS = {
@@ -50,6 +50,14 @@ def when(text: str) -> str:
 def sentence(judged: RungJudgement | DocumentJudgement) -> str:
     """The verdict's sentence without the word that stands above it."""
     return phrases.opening(judged.judgement.text)
+
+
+def clock(document: Document, name: str) -> str:
+    """Where a host's time of day was, seen from the near end's, when it was first asked."""
+    for end in (end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends):
+        if end.wall_offset_s is not None and (end.name == name or (end.name == "far" and name != "near")):
+            return f"{units.apart(end.wall_offset_s)} the near end's"
+    return ""
 
 
 def between(hosts: dict[str, HostFacts]) -> str:

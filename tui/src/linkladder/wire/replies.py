@@ -28,9 +28,10 @@ class HelloReply:
 
 @dataclass(frozen=True)
 class ClockReply:
-    """This end's own clock."""
+    """This end's own clock, and what it takes the time of day to be (seconds since 1970; of an older agent 0)."""
 
     now: float
+    wall: float = 0.0
 
 
 @dataclass(frozen=True)
