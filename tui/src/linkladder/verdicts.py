@@ -242,6 +242,56 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """From one end to another over one path: what it carries alone, and what is left of it beside others."""
+
+    path: int
+    sender: str  # "near", or a peer's name
+    receiver: str
+    direction: str  # of the path
+    judgement: Judgement
+    alone_bps: float | None = None
+    beside_bps: float | None = None  # side by side with pairs that share no end with it
+    together_bps: float | None = None  # with all others
+    ceiling_bps: float | None = None
+    loss_percent: float | None = None  # of datagrams, else of pings
+    rtt_ms: float | None = None
+
+    @property
+    def lost_share(self) -> float | None:
+        """Of what it carries alone, how much all others take from it."""
+        if not self.alone_bps or self.together_bps is None:
+            return None
+        return max(0.0, 1 - self.together_bps / self.alone_bps)
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Paths that take from each other share something; what it carried for them together."""
+
+    paths: tuple[int, ...]
+    direction: str
+    bps: float
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CompanyJudgement:
+    """The paths of a rung each by itself and all together; rates of each way of the paths."""
+
+    cells: tuple[Cell, ...]
+    whole: Judgement
+    sum_bps: dict[str, float] = field(default_factory=dict)  # of all at once
+    alone_bps: dict[str, float] = field(default_factory=dict)  # what each carries alone, added up
+    ceiling_bps: float | None = None  # of what is declared as shared
+    fairness: dict[str, float] = field(default_factory=dict)  # Jain's index of what each keeps: 1 is even
+    sharing: tuple[Sharing, ...] = ()
+    lacking: tuple[str, ...] = ()  # legs that are not in the sums, and why
+    findings: tuple[str, ...] = ()
+    skew_ms: float | None = None  # between the starts of the first and the last leg, the worst trial's
+
+
+@dataclass(frozen=True)
 class RungJudgement:
     """A rung's verdict, and all that it rests on."""
 
@@ -256,6 +306,7 @@ class RungJudgement:
     rfc6349: tuple[Rfc6349, ...] = ()
     follow_up: tuple[FollowUp, ...] = ()
     changes: tuple[Change, ...] = ()  # what settings on loan did, measured in pairs
+    company: CompanyJudgement | None = None  # of a rung with several paths
 
     @property
     def verdict(self) -> Verdict:

@@ -26,6 +26,7 @@ PLACES = {
     "pair": Place("pair", "PairScreen", "Pair", "Find another appliance and swap codes"),
     "link": Place("link", "LinkScreen", "Link", "Describe the link: rate, MTU, addresses, plan"),
     "ladder": Place("ladder", "LadderScreen", "Ladder", "The run that goes on"),
+    "mesh": Place("mesh", "MeshScreen", "Mesh", "Every pair or path: alone, with all, what they share"),
     "runs": Place("runs", "RunsScreen", "Runs", "What was measured before"),
     "system": Place("system", "SystemScreen", "System", "Host name, addresses, time zone, ssh, kernel, shutdown"),
     "machine": Place(

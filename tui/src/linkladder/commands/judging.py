@@ -8,16 +8,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from linkladder import report, units
+from linkladder import phrases, report, units
 from linkladder.codec import to_json
 from linkladder.commands.documents import is_file, read_document
 from linkladder.errors import EnvironmentFault
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Layer, Protocol
+from linkladder.phrases import company as words
 from linkladder.report import signing, verify
 from linkladder.report.text import clean
-from linkladder.verdicts import Comparison, DocumentJudgement
+from linkladder.verdicts import CompanyJudgement, Comparison, DocumentJudgement
 
 MOST_ENCAP = 200  # as in a plan's contract
 
@@ -153,6 +154,8 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
         ):
             for text in texts:
                 _say(f"  {label + ':':8} {text}")
+        if rung.company:
+            _print_company(rung.company)
         for r in rung.rfc6349:
             _say(f"  RFC 6349 {r.direction}: {report.rfc6349_words(r)}")
     print()
@@ -163,6 +166,19 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
     if judged.follow_up:
         measures = "" if is_file(name) else f"linkladder run --follow-up {run} measures it; "
         _say(f"  {measures}linkladder plan follow-up {name} shows it as a plan.")
+
+
+def _print_company(seen: CompanyJudgement) -> None:
+    """The matrices, from row to column."""
+    for view, title in (("alone", f"alone ({words.LEGEND})"), ("with all", "all at once")):
+        if any(words.figure(cell, view) != "." for cell in seen.cells):
+            _say(f"  from row to column, {title}:")
+            for line in words.lines(seen.cells, view):
+                _say(f"    {line}")
+    for way, share in seen.fairness.items():
+        _say(f"  fairness {phrases.way(way)}: {share:.3f} (1: each keeps the same share of what it carries alone)")
+    if seen.skew_ms is not None:
+        _say(f"  the legs of a trial began within {seen.skew_ms:.0f} ms")
 
 
 def _print_comparison(compared: Comparison) -> None:

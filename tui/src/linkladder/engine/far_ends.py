@@ -72,11 +72,13 @@ class FarEnds:
         return far.address if far else None
 
     async def reserve(self, peers: Iterable[str]) -> None:
-        """Before anything is stored: where one is busy there is no run.
+        """Before anything is stored: where the only one is busy, or all of several, there is no run.
 
         One that does not answer may have to be moved first; its rung will tell, and the rungs without it are measured.
         """
-        for peer in peers:
+        busy: list[str] = []
+        wanted = tuple(peers)
+        for peer in wanted:
             words = f"Waiting for {peer} to say whether it is free ..."
             told = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
             try:
@@ -85,8 +87,11 @@ class FarEnds:
                         break
                     await self._nap(pause)
             except Refused as error:
-                await self.close()
-                raise EnvironmentFault(f"{peer} is busy", str(error), "wait for that run to end, or end it") from None
+                busy.append(str(error))
+                if len(busy) == len(wanted):
+                    await self.close()
+                    fault = f"{peer} is busy" if len(busy) == 1 else "every peer is busy"
+                    raise EnvironmentFault(fault, "; ".join(busy), "wait for that run to end, or end it") from None
             except (PeerLost, LinkladderError):
                 continue
             finally:

@@ -10,6 +10,7 @@ from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
+from linkladder.judge.company import judge_company, several_pairs
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
@@ -20,6 +21,7 @@ from linkladder.judge.sold import own_cards
 from linkladder.judge.udp import above_contract
 from linkladder.judge.weighing import GRAVITY, weigh
 from linkladder.model import (
+    Company,
     Contract,
     Direction,
     Document,
@@ -54,7 +56,11 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     """The rung's verdict in the light of the rungs below it; `contract` replaces the plan's."""
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
-    whole, rung = rung, as_it_is(rung)
+    company = judge_company(rung, deal)
+    if company and deal.shared_bps:  # of all paths at once what they share is asked
+        deal = dataclasses.replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
+    whole = at_once(rung)
+    rung = as_it_is(whole)
     judged = _experiments(rung, deal, bounded)
     if rung.name not in GENERATOR:
         judged = tuple(_held_by_card(j, own_cards(rung, deal, document)) for j in judged)
@@ -70,6 +76,10 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
     verdict = weigh(verdict, concerns(rung, chosen, deal, document))
+    if company and several_pairs(rung.paths):  # each pair has ends of its own, of which the rules above know two
+        verdict = company.whole
+    if company:
+        verdict = dataclasses.replace(verdict, findings=(*company.findings, *verdict.findings))
     changed = changes(whole)
     if changed:
         arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
@@ -88,7 +98,14 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         rfc6349=rfc6349(rung, deal, chosen, bounded),
         follow_up=follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
+        company=company,
     )
+
+
+def at_once(rung: RungResult) -> RungResult:
+    """Without what was measured on some of its paths alone: the rung is all of them."""
+    every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL)
+    return dataclasses.replace(rung, experiments=every) if every else rung
 
 
 def as_it_is(rung: RungResult) -> RungResult:

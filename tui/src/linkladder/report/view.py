@@ -23,7 +23,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model.identity import Identity, family
-from linkladder.report import svg, words
+from linkladder.report import matrix, svg, words
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
 
 WAYS = tuple(Direction)
@@ -77,6 +77,7 @@ class RungView:
     result: RungResult
     judged: RungJudgement
     css: str
+    company: str = ""  # the matrix of several paths, a picture
     matrices: tuple[Matrix, ...] = ()
     rows: tuple[Row, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
@@ -118,6 +119,7 @@ def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView
         result=result,
         judged=judged,
         css=words.css(judged.verdict),
+        company=Markup(matrix.matrix(judged.company, "Every path by itself and with all")) if judged.company else "",
         matrices=_matrices(result),
         rows=tuple(_row(j, parameters[j.experiment]) for j in judged.experiments),
         others=tuple(

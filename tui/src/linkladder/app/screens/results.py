@@ -171,6 +171,7 @@ much of the ceiling that is.
 
   left, right  another tab
   up, down     scroll              f   measure what would settle the verdict
+  m            of several paths: each alone and all at once
   x            export: HTML, JSON, CSV; to disk, stick, over ssh, by a link
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -179,6 +180,7 @@ much of the ceiling that is.
         Binding("left,h", "tab(-1)", "Previous tab", show=False),
         Binding("right,l", "tab(1)", "Next tab", show=False),
         Binding("f", "follow_up", "Settle it"),
+        Binding("m", "mesh", "Mesh", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
@@ -267,6 +269,9 @@ much of the ceiling that is.
         text = f"Not settled: {asked}.\n\n{takes}, added to this run."
         if await app.push_screen_wait(Question("Measure what would settle it?", text, "Measure", "Leave it")):
             app.climb(plan, self.run_id)
+
+    def action_mesh(self) -> None:
+        self.ladder_app.open("mesh", self.run_id)
 
     def action_export(self) -> None:
 

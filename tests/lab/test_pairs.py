@@ -1,0 +1,149 @@
+"""Three pairs over one uplink, and a mesh that loses an end: real legs between ends that do not coordinate."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import spaces
+from linkladder import formats
+from linkladder.judge import judge_document
+from linkladder.judge.company import judge_company
+from linkladder.judge.evidence import STARVED
+from linkladder.model import Document, Fault, Role, RungResult, TrialResult
+from linkladder.verdicts import CompanyJudgement
+from many import ManyEnds
+from world import Link
+
+pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(240)]
+ALONE, SHARED = 200e6, 400e6
+CARRIES = 1448 / 1514  # of a bucket that counts frames
+SKEW = 0.1  # seconds between the starts of a trial's legs
+LOADS = """
+[[experiment]]
+rungs = "dc-link"
+company = ["alone", "rounds", "all"]
+duration = 3
+warmup = 1
+"""
+PAIRS = """name = "pairs"
+[[path.dc-link]]
+peer = "beta"
+[[path.dc-link]]
+from = "gamma"
+peer = "delta"
+[[path.dc-link]]
+from = "epsilon"
+peer = "zeta"
+[[experiment]]
+rungs = "dc-link"
+tool = "ping"
+protocol = "echo"
+count = 10
+"""
+MESH = 'name = "mesh"\nmesh = true\n'
+
+
+def run(lab: ManyEnds, text: str) -> subprocess.Popen[str]:
+    plan = lab.folder / lab.prefix / "plan.toml"
+    plan.write_text(text + LOADS)
+    argv = [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--json", "-"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(lab.command("alpha", argv), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[Document, RungResult, CompanyJudgement]:
+    out, errors = process.communicate(timeout=200)
+    assert out, errors
+    document = formats.document(json.loads(out))
+    (rung,) = document.rungs
+    seen = judge_company(rung, document.run.plan.contract)
+    assert seen is not None
+    return document, rung, seen
+
+
+def starved(rung: RungResult) -> bool:
+    ends = [end for e in rung.experiments for t in e.trials for end in t.ends]
+    return max((end.cpu.starved or 0.0 for end in ends if end.cpu), default=0.0) >= STARVED
+
+
+def trial(rung: RungResult, paths: tuple[int, ...]) -> TrialResult:
+    return next(
+        t for e in rung.experiments if e.parameters.paths == paths for t in e.trials if e.parameters.tool == "iperf"
+    )
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Iterator[tuple[Document, RungResult, CompanyJudgement]]:
+    with ManyEnds("llu", Link(rate=ALONE), ends=6, shared=SHARED).paired() as lab:
+        yield ended(run(lab, PAIRS))
+
+
+def test_each_pair_alone_carries_its_own_and_three_what_they_share(
+    pairs: tuple[Document, RungResult, CompanyJudgement],
+) -> None:
+    document, rung, seen = pairs
+    assert document.run.state == "complete"
+    assert [(path.origin, path.peer) for path in rung.paths] == [("", "beta"), ("gamma", "delta"), ("epsilon", "zeta")]
+    for cell in seen.cells:
+        assert cell.alone_bps and cell.alone_bps < 1.01 * ALONE * CARRIES
+        assert cell.rtt_ms is not None and cell.loss_percent == 0
+        if not starved(rung):
+            assert cell.alone_bps == pytest.approx(ALONE * CARRIES, rel=0.03)
+    assert seen.sum_bps["forward"] < 1.01 * SHARED * CARRIES
+    if not starved(rung):
+        assert seen.sum_bps["forward"] == pytest.approx(SHARED * CARRIES, rel=0.03)
+        assert judge_document(document).rungs[0].verdict == "PASS"
+        assert [one.paths for one in seen.sharing] == [(0, 1, 2)] or len(seen.sharing) == 1
+
+
+def test_the_legs_of_three_pairs_start_together_and_each_end_is_recorded(
+    pairs: tuple[Document, RungResult, CompanyJudgement],
+) -> None:
+    _, rung, seen = pairs
+    together = trial(rung, ())
+    loads = [leg for leg in together.legs if leg.role is Role.LOAD]
+    assert max(leg.began for leg in loads) < SKEW and seen.skew_ms is not None and seen.skew_ms < 1000 * SKEW
+    assert [end.name for end in together.ends] == ["near", "beta", "gamma", "delta", "epsilon", "zeta"]
+    assert all(end.cpu and end.nics and end.samples for end in together.ends)
+    alone = trial(rung, (1,))
+    assert [end.name for end in alone.ends] == ["near", "gamma", "delta"] and alone.ends[0].cpu is None
+    (one,) = alone.legs
+    assert {command.end for command in one.commands} == {"gamma", "delta"}
+
+
+def test_a_mesh_goes_on_to_its_end_without_the_end_that_was_killed() -> None:
+    with ManyEnds("llm", Link(rate=ALONE), ends=4).paired() as lab:
+        process = run(lab, MESH)
+        time.sleep(9)
+        end_control(lab, "delta")
+        document, rung, seen = ended(process)
+    assert document.run.state == "complete"
+    assert len(rung.paths) == 6 and len(rung.experiments) == 6 + 3 + 1
+    with_delta = {n for n, path in enumerate(rung.paths) if "delta" in path.peers}
+    last = trial(rung, ())
+    for leg in last.legs:
+        lost = leg.path in with_delta
+        assert leg.outcome.ok is not lost, leg.outcome.reason
+        assert not lost or (leg.outcome.fault is Fault.PEER and "delta" in leg.outcome.reason)
+    (lacking,) = seen.lacking
+    assert lacking.startswith("near to delta, beta to delta and gamma to delta are not in the sum: delta")
+    assert seen.whole.verdict == "INCOMPLETE" and len(seen.cells) == 6
+    every = [t for e in rung.experiments for t in e.trials]
+    assert len(every) == 10, "no trial is missing"
+    assert sum(t.ok for t in every) >= 3
+
+
+def end_control(lab: ManyEnds, site: str) -> None:
+    """Its sshd and all that runs there, as if somebody had pulled the plug."""
+    Path(lab.folder / lab.prefix / site / "sshd.pid").unlink(missing_ok=True)
+    for pid in spaces.processes(lab.space(site)):
+        os.kill(pid, signal.SIGKILL)

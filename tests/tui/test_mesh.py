@@ -1,0 +1,83 @@
+"""The Mesh page: eight ends on a console of 80 x 25, a cursor that explains, figures to choose from, and live."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import synth
+from helpers import seen, settled, until
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.mesh import MeshScreen
+from several import NAMES, document
+
+CONSOLE = (80, 25)
+
+
+def backend(ends: int = 8):
+    made = synth.settled()
+    made.stored = {synth.RUN: (replace(synth.summary(), plan="mesh"), document(ends))}
+    return made
+
+
+async def test_eight_by_eight_fit_and_the_cursor_explains():
+    app = LadderApp(backend())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Next step")
+        app.open("mesh")
+        text = await until(pilot, "FAIL (provisional): beta to gamma carries too little alone.")
+        rows = [line for line in text.splitlines() if line.strip(" >").startswith(NAMES) and "M+" in line]
+        assert len(rows) == 8 and all(len(line) <= 80 for line in rows), text
+        assert all(name in text for name in NAMES) and sum(row.count("191M+") for row in rows) == 55
+        await until(pilot, "near sends over 7 paths: alone 191 Mb/s to 191 Mb/s, with all 162 Mb/s in sum")
+        await pilot.press("down", "right", "l", "right")  # beta to gamma
+        told = await until(pilot, "beta to gamma: 120 Mb/s alone; 27.0 Mb/s with all (78 % taken by the others)")
+        assert "[120M!]" in told and "FAIL (provisional): carries 120 Mb/s alone, and 186 Mb/s is needed" in told
+        assert "round trip" in told
+        await pilot.press("v")
+        assert "[27.0M!]" in (await until(pilot, "with all +"))
+        await pilot.press("v", "v")
+        assert "0.2" in (await until(pilot, "round trip +"))
+        await pilot.press("k", "escape")
+        await until(pilot, "Next step")
+
+
+async def test_a_lost_end_is_told_where_it_matters():
+    app = LadderApp(backend())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, "Next step")
+        app.open("mesh", synth.RUN)
+        text = await until(
+            pilot, "epsilon to theta, zeta to theta and 1 more are not in the sum: theta is out of reach"
+        )
+        assert "theta" in text
+
+
+async def test_results_lead_to_it_and_without_several_paths_it_says_what_to_do():
+    app = LadderApp(backend(4))
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Next step")
+        app.open("results", synth.RUN)
+        await until(pilot, "[run]")
+        await pilot.press("m")
+        assert "gamma" in (await until(pilot, "from / to"))
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Next step")
+        app.open("mesh")
+        await until(pilot, 'the plan "mesh" then measures every pair alone')
+        assert "from / to" not in seen(app)
+
+
+@pytest.mark.parametrize("size", [CONSOLE])
+def test_mesh_picture(snap_compare, size):
+    async def ready(pilot):
+        await until(pilot, "Quit")
+        pilot.app.push_screen(MeshScreen(synth.RUN))
+        await until(pilot, "from / to")
+        await pilot.press("down", "right", "right", "right")
+        await until(pilot, "[120M!]")
+        await settled(pilot)
+
+    assert snap_compare(LadderApp(backend()), terminal_size=size, run_before=ready)

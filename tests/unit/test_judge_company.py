@@ -1,0 +1,174 @@
+"""Several paths judged: each alone, the whole against what they share, and which of them share something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linkladder.judge import judge_document
+from linkladder.judge.company import judge_company
+from linkladder.model import (
+    Company,
+    Contract,
+    CpuUse,
+    Document,
+    EndRecord,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    Leg,
+    Outcome,
+    Path,
+    Plan,
+    Protocol,
+    Rtt,
+    Rung,
+    RungName,
+    RungResult,
+    RunInfo,
+    RunState,
+    TrialResult,
+)
+from linkladder.verdicts import Cause, CompanyJudgement, Verdict
+
+DEAL = Contract(port_bps=10e9, rate_bps=200e6, shared_bps=400e6)
+PAIRS = (
+    Path("10.0.0.1", "10.0.0.2", "beta"),
+    Path("10.0.0.3", "10.0.0.4", "delta", origin="gamma"),
+    Path("10.0.0.5", "10.0.0.6", "zeta", origin="epsilon"),
+)
+CARDS = tuple(Path(f"10.0.{n}.1", f"10.0.{n}.2", "beta") for n in range(2))
+ALONE = 191e6
+BUSY = CpuUse(99.0, 99.0, 1.0)
+
+
+def measured(
+    paths: tuple[int, ...], rates: list[float | str], company: Company, repeats: int = 2, cpu: CpuUse | None = None
+) -> ExperimentResult:
+    """Rates of the legs, or why there is none."""
+    p = Experiment(f"{company}-{paths}", company=company, paths=paths if company is not Company.ALL else ())
+    legs = tuple(
+        Leg(
+            Outcome(True, goodput_bps=one, by_direction={"forward": one})
+            if isinstance(one, float)
+            else Outcome(False, Fault.PEER, one),
+            path=n,
+            near=0,
+            far=1,
+            began=0.004 * k,
+        )
+        for k, (n, one) in enumerate(zip(paths, rates, strict=True))
+    )
+    ends = (EndRecord("near", cpu=cpu), EndRecord("far"))
+    return ExperimentResult(p, tuple(TrialResult(f"t{r}", r, legs, ends) for r in range(repeats)))
+
+
+def rung(paths: tuple[Path, ...], *experiments: ExperimentResult) -> RungResult:
+    return RungResult(RungName.DC_LINK, paths, experiments)
+
+
+def judged(paths: tuple[Path, ...], *experiments: ExperimentResult, deal: Contract = DEAL) -> CompanyJudgement:
+    found = judge_company(rung(paths, *experiments), deal)
+    assert found
+    return found
+
+
+def alone(*rates: float) -> list[ExperimentResult]:
+    return [measured((n,), [bps], Company.ALONE) for n, bps in enumerate(rates)]
+
+
+def together(*rates: float | str) -> ExperimentResult:
+    return measured(tuple(range(len(rates))), list(rates), Company.ALL)
+
+
+def test_three_pairs_that_fill_what_they_share_pass_and_are_told_to_share_it() -> None:
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), together(128e6, 127e6, 127e6))
+    assert seen.whole.verdict is Verdict.PASS and not seen.whole.provisional
+    assert seen.sum_bps == {"forward": 382e6} and seen.alone_bps == {"forward": 573e6}
+    assert seen.ceiling_bps == pytest.approx(400e6 * 1448 / 1514)
+    assert [(c.sender, c.receiver, c.judgement.verdict) for c in seen.cells] == [
+        ("near", "beta", "PASS"), ("gamma", "delta", "PASS"), ("epsilon", "zeta", "PASS"),
+    ]  # fmt: skip
+    assert [round(c.lost_share or 0, 2) for c in seen.cells] == [0.33, 0.34, 0.34]
+    (one,) = seen.sharing
+    assert one.paths == (0, 1, 2) and one.bps == 382e6
+    assert one.sentence.startswith("near to beta, gamma to delta and epsilon to zeta share something that carries 382")
+    assert seen.fairness["forward"] > 0.999 and seen.skew_ms == pytest.approx(8.0)
+
+
+def test_what_they_share_carries_too_little() -> None:
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), together(100e6, 100e6, 100e6))
+    assert (seen.whole.verdict, seen.whole.cause) == (Verdict.FAIL, Cause.SHORT)
+    assert "300 Mb/s" in seen.whole.sentence and "371 Mb/s of 383 Mb/s" in seen.whole.sentence
+
+
+def test_pairs_that_alone_add_up_to_less_cannot_show_it() -> None:
+    seen = judged(PAIRS[:2], *alone(143e6, 143e6), together(143e6, 143e6), deal=replace(DEAL, rate_bps=150e6))
+    assert (seen.whole.verdict, seen.whole.cause) == (Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR)
+    assert not seen.sharing and any("takes anything from another" in text for text in seen.findings)
+
+
+def test_more_than_is_shared_goes_past_it() -> None:
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), together(ALONE, ALONE, ALONE))
+    assert (seen.whole.verdict, seen.whole.cause) == (Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING)
+    assert "some go past it" in seen.whole.sentence
+
+
+def test_a_lost_end_is_named_and_no_whole_is_judged_without_it() -> None:
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), together(190e6, "delta is out of reach: it closed", 190e6))
+    assert (seen.whole.verdict, seen.whole.cause) == (Verdict.INCOMPLETE, Cause.PEER_LOST)
+    assert seen.lacking == ("gamma to delta is not in the sum: delta is out of reach: it closed",)
+    assert seen.sum_bps == {"forward": 380e6} and seen.cells[1].together_bps is None
+
+
+def test_one_bad_pair_is_told_and_a_busy_end_is_no_bad_pair() -> None:
+    bad = judged(PAIRS, *alone(ALONE, 80e6, ALONE), together(128e6, 80e6, 128e6), deal=replace(DEAL, shared_bps=None))
+    assert bad.whole.verdict is Verdict.FAIL and "gamma to delta carries too little alone" in bad.whole.sentence
+    assert bad.ceiling_bps is None
+    slow = measured((1,), [80e6], Company.ALONE, cpu=BUSY)
+    parts = alone(ALONE, 80e6, ALONE)
+    busy = judged(PAIRS, parts[0], slow, parts[2], together(ALONE, 80e6, ALONE), deal=replace(DEAL, shared_bps=None))
+    assert busy.whole.verdict is Verdict.CANNOT_JUDGE and "99 % busy" in busy.cells[1].judgement.text
+
+
+def test_two_of_a_round_share_and_the_third_does_not() -> None:
+    rounds = measured((0, 1, 2), [100e6, 100e6, ALONE], Company.ROUNDS)
+    seen = judged((*PAIRS, Path(peer="beta", origin="gamma")), *alone(ALONE, ALONE, ALONE, ALONE), rounds)
+    (one,) = seen.sharing
+    assert one.paths == (0, 1) and one.bps == 200e6 and seen.cells[2].beside_bps == ALONE
+
+
+def test_what_ends_in_one_machine_shares_that_machine() -> None:
+    star = (Path(peer="beta"), Path(peer="gamma"), Path(peer="delta"))
+    seen = judged(star, *alone(ALONE, ALONE, ALONE), together(64e6, 64e6, 63e6), deal=replace(DEAL, shared_bps=None))
+    assert not seen.sharing, "that they meet in one machine explains it"
+    assert "near sends 191 Mb/s, over one path or over 3 at once: its own card or the machine itself." in seen.findings
+
+
+def test_cards_that_add_up_to_nothing_more_are_held_by_the_machine() -> None:
+    seen = judged(CARDS, *alone(32e9, 31.5e9), together(16e9, 15.8e9), deal=Contract(port_bps=40e9))
+    assert any("the sum stays at 31.8 Gb/s, over one path or over 2" in text for text in seen.findings)
+    better = judged(CARDS, *alone(2e8, 3e8), together(2e8, 3e8), deal=Contract(port_bps=1e9))
+    assert not any("the sum stays" in text for text in better.findings)
+    assert better.sum_bps == {"forward": 5e8} and better.fairness["forward"] == pytest.approx(1.0)
+
+
+def test_a_single_path_has_no_company() -> None:
+    assert judge_company(rung(PAIRS[:1], *alone(ALONE)), DEAL) is None
+
+
+def test_the_rung_s_verdict_is_the_whole_s_and_round_trips_are_told() -> None:
+    echo = ExperimentResult(
+        Experiment("e", "ping", Protocol.ECHO),
+        (TrialResult("e", 0, tuple(Leg(Outcome(True, rtt=Rtt(20, 19, p50_ms=1.0 + n)), path=n) for n in range(3))),),
+    )
+    result = rung(PAIRS, echo, *alone(ALONE, ALONE, ALONE), together(128e6, 127e6, 127e6))
+    plan = Plan(
+        "p", contract=DEAL, rungs=(Rung(RungName.DC_LINK, PAIRS, tuple(e.parameters for e in result.experiments)),)
+    )
+    document = Document(RunInfo("r", "2026-11-22T10:00:00+00:00", plan, RunState.COMPLETE), (result,))
+    (found,) = judge_document(document).rungs
+    assert found.verdict is Verdict.PASS and found.company and found.judgement.text == found.company.whole.text
+    assert [c.rtt_ms for c in found.company.cells] == [1.0, 2.0, 3.0]
+    assert found.company.cells[0].loss_percent == pytest.approx(5.0)

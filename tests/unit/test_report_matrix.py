@@ -1,0 +1,33 @@
+"""The matrix of several paths as a picture: every rate, and words for those who cannot see it."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import several
+from linkladder import report
+from linkladder.report.matrix import matrix
+from linkladder.verdicts import Cell, CompanyJudgement, Judgement, Verdict
+
+GOOD, BAD = (Judgement(verdict, False, str(verdict)) for verdict in (Verdict.PASS, Verdict.FAIL))
+ENDS = ("near", "beta", "<gamma>", "delta", "epsilon", "zeta", "eta", "theta")
+
+
+def test_eight_by_eight_have_a_figure_each() -> None:
+    cells = tuple(
+        Cell(n, a, b, "forward", BAD if (a, b) == ("beta", "<gamma>") else GOOD, 1e6 * (100 + n), together_bps=4e7)
+        for n, (a, b) in enumerate((a, b) for a in ENDS for b in ENDS if a != b)
+    )
+    drawn = matrix(CompanyJudgement(cells, GOOD), "Every path")
+    root = ET.fromstring(drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))
+    texts = [e.text or "" for e in root.iter() if e.tag.endswith("text")]
+    assert all(f"{100 + n}M" in " ".join(texts) for n in range(56))
+    assert texts.count("40.0M") == 56 and sum(text.endswith(" !") for text in texts) == 1
+    assert "beta to <gamma>: 108 Mb/s alone; 40.0 Mb/s with all" in root.attrib["aria-label"]
+    height = float(root.attrib["viewBox"].split()[3])
+    assert all(0 <= float(e.attrib["y"]) <= height for e in root.iter() if "y" in e.attrib)
+
+
+def test_the_page_has_the_picture_of_a_run_with_several_paths() -> None:
+    page = report.html(several.document(4))
+    assert "from row to column: alone, below it with all at once" in page and "gamma to delta: 191 Mb/s alone" in page

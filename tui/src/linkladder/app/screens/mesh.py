@@ -1,0 +1,140 @@
+"""Mesh: every path of a run from row to column, live while it goes on, with the cell under the cursor explained."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from linkladder.app.page import Page
+from linkladder.app.widgets.mesh_grid import MeshGrid, explained, grid_text, running
+from linkladder.app.widgets.verdict import verdict
+from linkladder.model import Document, RungResult
+from linkladder.phrases import company as words
+from linkladder.verdicts import RungJudgement
+
+EVERY = 6  # ticks between two looks at what is stored, while a run goes on
+LOOKED = 20  # runs, the newest first, that are looked through for one with several paths
+NOTHING = """No run with several paths is here yet.
+
+Name several on the Link page, or pair more appliances with this one; the plan
+"mesh" then measures every pair alone, side by side and all at once, and the plan
+"cards" each path to one appliance alone and all at once."""
+
+
+class MeshScreen(Page):
+    NAME = "Mesh"
+    SHOWS_RUN = True
+    HELP = """
+Each end sends along its row, to the end that heads the column. A figure is the rate
+of that path alone; v shows what is left of it with all others at work, what they
+take, the round trip and the loss. Marks: + pass, ! fail, ^ impossible, ? cannot
+judge, - incomplete, * measured now.
+
+  arrows   another cell; left of the first column is the whole row
+  v        another figure
+  r        read anew
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "view", "Other figures"),
+        Binding("r", "again", "Read anew"),
+        Binding("question_mark", "app.help", "Help", key_display="?"),
+    ]
+    DEFAULT_CSS = """
+    MeshScreen #said, MeshScreen #grid, MeshScreen #shown { padding: 0 1; height: auto; }
+    MeshScreen #told { padding: 0 1; border-top: solid $secondary; height: 1fr; }
+    """
+
+    def __init__(self, run_id: str = "") -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.rung: RungResult | None = None
+        self.judged: RungJudgement | None = None
+        self.view = 0
+        self._ticks = 0
+        self._looked = False
+
+    def body(self) -> ComposeResult:
+        yield Static("reading ...", id="said", markup=False)
+        yield MeshGrid()
+        yield Static("", id="shown", markup=False)
+        with VerticalScroll(id="told", can_focus=False):
+            yield Static("", id="words", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(MeshGrid).focus()
+        self.load()
+
+    def on_tick(self) -> None:
+        self._ticks += 1
+        if self.ladder_app.measuring and self._ticks % EVERY == 0:
+            self.load()
+
+    @work(exclusive=True, group="mesh")
+    async def load(self) -> None:
+        app = self.ladder_app
+        await app.loaded.wait()
+        found = await app.ask_long(self._read, self._wanted())
+        if found is not None:
+            document, self.rung, self.judged = found
+            self._looked = True
+            self.set_title(f"linkladder   {self.NAME}   {document.run.id}" if document else f"linkladder   {self.NAME}")
+            self._show()
+
+    def _wanted(self) -> str:
+        going = self.ladder_app.progress
+        return self.run_id or (going.run_id if going and self.ladder_app.measuring else "")
+
+    def _read(self, run_id: str) -> tuple[Document | None, RungResult | None, RungJudgement | None]:
+        """The run that was asked for, else the newest with several paths; its highest such rung."""
+        backend = self.ladder_app.backend
+        for wanted in [run_id] if run_id else [run.id for run in backend.runs()[:LOOKED]]:
+            document = backend.load(wanted)
+            for rung in reversed(document.rungs):
+                if len(rung.paths) > 1:
+                    judged = next((r for r in backend.judge(document).rungs if r.rung == rung.name), None)
+                    return document, rung, judged
+        return None, None, None
+
+    def on_resize(self) -> None:
+        self._show()
+
+    def on_mesh_grid_moved(self) -> None:
+        self._show()
+
+    def _show(self) -> None:
+        said, shown, told = (self.query_one(name, Static) for name in ("#said", "#shown", "#words"))
+        board = self.query_one(MeshGrid)
+        seen = self.judged.company if self.judged else None
+        if seen is None or not seen.cells:
+            waits = "Nothing is measured yet." if self.rung else NOTHING
+            said.update(waits if self._looked else "reading ...")
+            return
+        assert self.judged and self.rung
+        grid = words.grid(seen.cells)
+        board.fit(len(grid.rows), len(grid.columns))
+        said.update(Text.assemble(verdict(str(seen.whole.verdict), seen.whole.provisional), ": ", seen.whole.text))
+        view = words.VIEWS[self.view]
+        board.update(grid_text(grid, view, board.cursor, self._now(self.rung), self.size.width - 2))
+        shown.update(Text(f"{view}   {words.LEGEND}", "dim", no_wrap=True, overflow="ellipsis"))
+        told.update("\n".join([*explained(seen, grid, board.cursor), *seen.lacking]))
+
+    def _now(self, rung: RungResult) -> frozenset[int]:
+        """The paths that are measured at this moment."""
+        going = self.ladder_app.progress
+        trial = going.trial if going and self.ladder_app.measuring and going.run_id == self._wanted() else None
+        if trial is None or trial.rung is not rung.name:
+            return frozenset()
+        return running(trial.experiment.paths, len(rung.paths))
+
+    def action_view(self) -> None:
+        self.view = (self.view + 1) % len(words.VIEWS)
+        self._show()
+
+    def action_again(self) -> None:
+        self.load()

@@ -1,0 +1,98 @@
+"""The matrix of several paths with a cursor in it: a cell, or a row by its name."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Static
+
+from linkladder.app.widgets.verdict import STYLES
+from linkladder.phrases import company as words
+from linkladder.verdicts import CompanyJudgement
+
+COLUMN, NAME = 8, 9  # columns of the screen: eight by eight fit into eighty
+RUNNING = "*"
+
+
+def grid_text(grid: words.Grid, view: str, cursor: tuple[int, int], running: frozenset[int], width: int) -> Text:
+    """Rows and columns of figures; the cursor is in brackets, what runs now has a star."""
+    wide = max(COLUMN, min(14, (width - NAME) // max(1, len(grid.columns))))
+    out = Text(no_wrap=True, overflow="ellipsis")
+    out.append(f"{'from / to':<{NAME}}" + "".join(f"{name[: wide - 1]:>{wide}}" for name in grid.columns), "bold")
+    for r, row in enumerate(grid.rows):
+        at = cursor == (r, -1)
+        out.append("\n")
+        out.append(f"{'>' if at else ' '}{row[: NAME - 2]:<{NAME - 1}}", "bold reverse" if at else "bold")
+        for c, column in enumerate(grid.columns):
+            cell = grid.cells.get((row, column))
+            figure = words.figure(cell, view)
+            mark = RUNNING if cell and cell.path in running else words.MARKS[cell.judgement.verdict] if cell else ""
+            text = f"{figure}{mark}" or "·"
+            here = cursor == (r, c)
+            style = STYLES.get(str(cell.judgement.verdict), "") if cell else "dim"
+            out.append(f"{f'[{text}]' if here else f'{text} ':>{wide}}", f"{style} reverse" if here else style)
+    return out
+
+
+def explained(seen: CompanyJudgement, grid: words.Grid, cursor: tuple[int, int]) -> list[str]:
+    """The cell, or all that the row's end sends, in words."""
+    r, c = cursor
+    row = grid.rows[r]
+    if c >= 0:
+        column = grid.columns[c]
+        cell = grid.cells.get((row, column))
+        if cell is None:
+            return [f"{row} to {column}: no path between them was asked for." if row != column else f"{row} itself."]
+        lines = [words.told(f"{cell.sender} to {cell.receiver}", cell), cell.judgement.sentence]
+        lines += [one.sentence for one in seen.sharing if cell.path in one.paths and one.direction == cell.direction]
+        return lines
+    mine = [cell for (name, _), cell in grid.cells.items() if name == row]
+    return [words.row(row, mine), *(f for f in seen.findings if f.startswith(f"{row} "))]
+
+
+class MeshGrid(Static, can_focus=True):
+    """Told of each move by `Moved`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "cursor_down", show=False),
+        Binding("up,k", "cursor_up", show=False),
+        Binding("left,h", "cursor_left", show=False),
+        Binding("right,l", "cursor_right", show=False),
+    ]
+
+    class Moved(Message):
+        """The cursor is elsewhere now."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="grid", markup=False)
+        self.cursor = (0, -1)
+        self.rows, self.columns = 1, 0
+
+    def fit(self, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
+        self.cursor = (min(self.cursor[0], rows - 1), min(self.cursor[1], columns - 1))
+
+    def _move(self, down: int, right: int) -> None:
+        r, c = self.cursor
+        self.cursor = ((r + down) % self.rows, max(-1, min(self.columns - 1, c + right)))
+        self.post_message(self.Moved())
+
+    def action_cursor_down(self) -> None:
+        self._move(1, 0)
+
+    def action_cursor_up(self) -> None:
+        self._move(-1, 0)
+
+    def action_cursor_left(self) -> None:
+        self._move(0, -1)
+
+    def action_cursor_right(self) -> None:
+        self._move(0, 1)
+
+
+def running(paths: tuple[int, ...], all_of: int) -> frozenset[int]:
+    """The paths that a trial loads."""
+    return frozenset(paths or range(all_of))

@@ -1,0 +1,315 @@
+"""Several paths: what each carries alone, what all carry together, and what they take from each other.
+
+The sums are over the seconds that the legs of one trial share.  What the paths are declared to share is judged by the
+sum; each pair is judged alone against the contract.  A path that is slower beside others shares something with one that
+is slower too; what ends in the same machine shares that machine, and is told apart.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.evidence import BUSY, STARVED
+from linkladder.judge.weighing import GRAVITY
+from linkladder.model import (
+    Contract,
+    Direction,
+    ExperimentResult,
+    Leg,
+    Path,
+    Protocol,
+    Role,
+    RungResult,
+    TrialResult,
+)
+from linkladder.phrases import company as say
+from linkladder.phrases import headed
+from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Verdict
+
+KEPT = 0.95  # of its rate alone: a path that keeps so much lost nothing
+SAME = 0.07  # rates so close are one rate
+OVER = 1.01  # of the ceiling, beyond which nothing can be right
+NEAR = "near"
+WAYS = (Direction.FORWARD, Direction.REVERSE)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One leg of one trial, one way."""
+
+    path: int
+    direction: Direction
+    bps: float | None  # None: it failed
+    reason: str
+    busy: str  # which of its ends had no CPU to spare
+    experiment: str
+    beside: tuple[int, ...]  # the paths of the trial
+
+
+def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
+    """Of a rung with several paths that were measured; None where there is nothing of the kind to say."""
+    if len(rung.paths) < 2:
+        return None
+    seen = tuple(_seen(rung))
+    if not seen:
+        return None
+    cells = tuple(_cell(rung, n, way, seen, deal) for n in range(len(rung.paths)) for way in WAYS if _any(seen, n, way))
+    every = tuple(range(len(rung.paths)))
+    sums, alone, fair = {}, {}, {}
+    for way in WAYS:
+        mine = [cell for cell in cells if cell.direction == way]
+        together = [cell.together_bps for cell in mine if cell.together_bps is not None]
+        if together:
+            sums[str(way)] = sum(together)
+        if mine and all(cell.alone_bps is not None for cell in mine):
+            alone[str(way)] = sum(cell.alone_bps or 0.0 for cell in mine)
+        kept = [c.together_bps / c.alone_bps for c in mine if c.together_bps is not None and c.alone_bps]
+        if len(kept) > 1 and any(kept):
+            fair[str(way)] = sum(kept) ** 2 / (len(kept) * sum(k * k for k in kept))
+    lost = {s.path: s.reason for s in seen if s.beside == every and s.bps is None}
+    by_reason = {
+        reason: [_name(rung, n, Direction.FORWARD) for n in lost if lost[n] == reason] for reason in lost.values()
+    }
+    lacking = tuple(say.lacking(names, reason) for reason, names in by_reason.items())
+    sharing = tuple(one for way in WAYS for one in _sharing(rung, way, seen))
+    limit = _shared_ceiling(deal)
+    findings = [*_own_limits(rung, cells), *_plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
+    findings += [say.nothing_shared(w) for w in WAYS if _tried(seen, w) and not any(s.direction == w for s in sharing)]
+    whole = _whole(rung, cells, sums, alone, lacking, limit, deal)
+    skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
+    return CompanyJudgement(
+        cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None)
+    )
+
+
+def several_pairs(paths: Sequence[Path]) -> bool:
+    """Do the paths join more than two ends?"""
+    return len({(path.origin, path.peer) for path in paths}) > 1
+
+
+# --- what was seen
+
+
+def _experiments(rung: RungResult) -> list[ExperimentResult]:
+    return [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and not e.parameters.settings]
+
+
+def _trials(rung: RungResult) -> Iterable[TrialResult]:
+    return (t for e in _experiments(rung) for t in e.trials)
+
+
+def _loads(trial: TrialResult) -> list[Leg]:
+    return [leg for leg in trial.legs if leg.role is Role.LOAD]
+
+
+def _seen(rung: RungResult) -> Iterable[Seen]:
+    for e in _experiments(rung):
+        if e.parameters.direction is Direction.DUPLEX:
+            continue
+        for trial in e.trials:
+            loads = _loads(trial)
+            beside = tuple(sorted(leg.path for leg in loads))
+            for leg in loads:
+                bps = leg.outcome.goodput_bps if leg.outcome.ok else None
+                way = e.parameters.direction
+                yield Seen(leg.path, way, bps, leg.outcome.reason, _busy(trial, leg), e.parameters.id, beside)
+
+
+def _busy(trial: TrialResult, leg: Leg) -> str:
+    for index in dict.fromkeys((leg.near, leg.far)):
+        cpu = trial.ends[index].cpu if index < len(trial.ends) else None
+        if cpu and cpu.busiest >= BUSY:
+            return f"a core of {trial.ends[index].name} was {cpu.busiest:.0f} % busy"
+        if cpu and (cpu.starved or 0.0) >= STARVED:
+            return f"{100 * (cpu.starved or 0.0):.0f} % of the CPU was withheld from {trial.ends[index].name}"
+    return ""
+
+
+def _any(seen: Sequence[Seen], path: int, way: Direction) -> bool:
+    return any(s.path == path and s.direction is way for s in seen)
+
+
+def _rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
+    """The best setting's median, and whether an end was too busy in it."""
+    settings: dict[str, list[Seen]] = {}
+    for one in seen:
+        if one.bps is not None:
+            settings.setdefault(one.experiment, []).append(one)
+    if not settings:
+        return None, ""
+    best = max(settings.values(), key=lambda group: statistics.median(s.bps or 0.0 for s in group))
+    return statistics.median(s.bps or 0.0 for s in best), next((s.busy for s in best if s.busy), "")
+
+
+# --- a path by itself
+
+
+def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], deal: Contract) -> Cell:
+    mine = [s for s in seen if s.path == number and s.direction is way]
+    every = tuple(range(len(rung.paths)))
+    alone, busy = _rate(s for s in mine if s.beside == (number,))
+    beside, _ = _rate(s for s in mine if 1 < len(s.beside) < len(every))
+    together, _ = _rate(s for s in mine if s.beside == every)
+    sender, receiver = _ends(rung.paths[number], way)
+    limit = ceiling(deal).bps
+    failed = [s.reason for s in mine if s.bps is None]
+    judged = _judge_alone(alone, busy, failed, limit, deal.pass_ratio, sum(s.beside == (number,) for s in mine))
+    loss, rtt = _pings(rung, number)
+    return Cell(number, sender, receiver, str(way), judged, alone, beside, together, limit, loss, rtt)
+
+
+def _judge_alone(
+    alone: float | None, busy: str, failed: Sequence[str], limit: float, ratio: float, repeats: int
+) -> Judgement:
+    needed = ratio * limit
+    figures = {"needed_bps": needed} | ({"alone_bps": alone} if alone is not None else {})
+    provisional = repeats < 2
+    if alone is None:
+        verdict, cause, text = Verdict.INCOMPLETE, Cause.NOTHING_MEASURED, say.not_measured(failed)
+    elif alone > OVER * limit:
+        verdict, cause, text = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING, say.above(alone, limit)
+    elif alone >= needed:
+        verdict, cause, text = Verdict.PASS, Cause.REACHED, say.reached(alone, needed)
+    elif busy:
+        verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.BUSY_END, say.weak(alone, needed, busy)
+    else:
+        verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
+    return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)
+
+
+def _pings(rung: RungResult, number: int) -> tuple[float | None, float | None]:
+    """Loss of pings in percent, and the median round trip, of the idle path."""
+    legs = [
+        leg.outcome.rtt
+        for e in rung.experiments
+        if e.parameters.protocol is Protocol.ECHO
+        for t in e.trials
+        for leg in t.legs
+        if leg.path == number and leg.outcome.rtt
+    ]
+    if not legs:
+        return None, None
+    sent, came = sum(r.sent for r in legs), sum(r.received for r in legs)
+    return 100 * (sent - came) / sent if sent else None, next((r.p50_ms for r in legs if r.p50_ms is not None), None)
+
+
+def _ends(path: Path, way: Direction) -> tuple[str, str]:
+    here, there = path.origin or NEAR, path.peer or "far"
+    return (here, there) if way is Direction.FORWARD else (there, here)
+
+
+def _name(rung: RungResult, number: int, way: Direction) -> str:
+    path = rung.paths[number]
+    alike = [p for p in rung.paths if (p.origin, p.peer) == (path.origin, path.peer)]
+    return say.path_name(*_ends(path, way), number, len(alike) > 1)
+
+
+def cell_name(rung: RungResult, cell: Cell) -> str:
+    return _name(rung, cell.path, Direction(cell.direction))
+
+
+# --- together
+
+
+def _shared_ceiling(deal: Contract) -> float | None:
+    if deal.shared_bps is None:
+        return None
+    return ceiling(replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))).bps
+
+
+def _whole(
+    rung: RungResult,
+    cells: Sequence[Cell],
+    sums: dict[str, float],
+    alone: dict[str, float],
+    lacking: Sequence[str],
+    limit: float | None,
+    deal: Contract,
+) -> Judgement:
+    """What is shared, and where there are several pairs each of them: the worst of it."""
+    needed = limit * deal.pass_ratio if limit is not None else None
+    verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
+    if lacking or not sums:
+        verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
+    elif limit is not None and needed is not None:
+        least = min(sums, key=lambda way: sums[way])
+        if max(sums.values()) > OVER * limit:
+            verdict, cause = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING
+        elif sums[least] < needed and alone.get(least, 0.0) < needed:
+            verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR
+            reasons.append(say.too_weak(alone.get(least, sums[least]), needed))
+        elif sums[least] < needed:
+            verdict, cause = Verdict.FAIL, Cause.SHORT
+    text = say.whole(verdict, sums, needed, limit)
+    provisional = any(cell.judgement.provisional for cell in cells)
+    if several_pairs(rung.paths):
+        worst = min((c.judgement.verdict for c in cells), key=GRAVITY.index, default=Verdict.PASS)
+        if worst is not Verdict.PASS:
+            short = [c for c in cells if c.judgement.verdict is worst]
+            reasons += [f"{cell_name(rung, c)} {c.judgement.text}" for c in short]
+            if GRAVITY.index(worst) < GRAVITY.index(verdict):
+                verdict, cause = worst, short[0].judgement.cause
+                text = f"{say.cells_short([cell_name(rung, c) for c in short], worst)} {text[:1].upper()}{text[1:]}"
+    figures = {f"{way}_bps": bps for way, bps in sums.items()} | ({"needed_bps": needed} if needed is not None else {})
+    said = headed(verdict, provisional, text)
+    return Judgement(verdict, provisional, said, tuple(reasons), figures=figures, cause=cause, text=text)
+
+
+def _tried(seen: Sequence[Seen], way: Direction) -> bool:
+    """Was any path measured alone and beside one that shares no end with it?"""
+    return any(s.direction is way and len(s.beside) == 1 for s in seen) and any(
+        s.direction is way and len(s.beside) > 1 for s in seen
+    )
+
+
+def _sharing(rung: RungResult, way: Direction, seen: Sequence[Seen]) -> list[Sharing]:
+    """Of each set of paths without a common end: those that are slower side by side than alone."""
+    found: dict[tuple[int, ...], Sharing] = {}
+    for group in dict.fromkeys(s.beside for s in seen if s.direction is way and len(s.beside) > 1):
+        ends = [end for n in group for end in (rung.paths[n].origin or NEAR, rung.paths[n].peer)]
+        if several_pairs(rung.paths) and len(ends) != len(set(ends)):
+            continue
+        rates = {}
+        for n in group:
+            alone, _ = _rate(s for s in seen if s.path == n and s.direction is way and s.beside == (n,))
+            beside, _ = _rate(s for s in seen if s.path == n and s.direction is way and s.beside == group)
+            if alone and beside is not None and beside < KEPT * alone:
+                rates[n] = (alone, beside)
+        if len(rates) > 1:
+            paths = tuple(rates)
+            names = [_name(rung, n, way) for n in paths]
+            text = say.shared(names, [a for a, _ in rates.values()], [b for _, b in rates.values()])
+            found[paths] = Sharing(paths, str(way), sum(b for _, b in rates.values()), text)
+    return list(found.values())
+
+
+def _own_limits(rung: RungResult, cells: Sequence[Cell]) -> list[str]:
+    """Ends that send or receive no more over all their paths than over one."""
+    if not several_pairs(rung.paths):
+        return []
+    found = []
+    for sends in (True, False):
+        for end in dict.fromkeys(c.sender if sends else c.receiver for c in cells):
+            for way in WAYS:
+                mine = [c for c in cells if c.direction == way and (c.sender if sends else c.receiver) == end]
+                rates = [(c.alone_bps, c.together_bps) for c in mine]
+                alone = [a for a, _ in rates if a]
+                total = sum(b for _, b in rates if b is not None)
+                if len(mine) > 1 and len(alone) == len(mine) and abs(total - max(alone)) <= SAME * max(alone):
+                    found.append(say.own_limit(end, sends, len(mine), total))
+    return found
+
+
+def _plateaus(rung: RungResult, cells: Sequence[Cell], sums: dict[str, float]) -> list[str]:
+    """Several cards of one pair that carry no more together than one does alone."""
+    if several_pairs(rung.paths):
+        return []
+    found = []
+    for way, total in sums.items():
+        alone = [c.alone_bps for c in cells if c.direction == way and c.alone_bps]
+        if len(alone) > 1 and len(alone) == len(rung.paths) and abs(total - max(alone)) <= SAME * total:
+            found.append(say.plateau(way, total, len(rung.paths)))
+    return found

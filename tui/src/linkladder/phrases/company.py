@@ -1,0 +1,191 @@
+"""Several paths in words: what each carries alone, what they leave each other, what the whole comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkladder import units
+from linkladder.phrases.ways import way
+from linkladder.verdicts import Cell, Sharing, Verdict
+
+FEW = 6  # names in a sentence; of more the rest is counted
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells by row and column: from the end of the row to the end of the column."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: dict[tuple[str, str], Cell]
+
+
+def grid(cells: Sequence[Cell]) -> Grid:
+    """Ends by ends; where two ends have several paths between them, a row a path and a column a way."""
+    paths = {cell.path for cell in cells}
+    if len({frozenset((cell.sender, cell.receiver)) for cell in cells}) < len(paths):
+        placed = {(f"path {c.path + 1}", f"{c.sender}>{c.receiver}"): c for c in cells}
+        rows, columns = (tuple(dict.fromkeys(key[n] for key in placed)) for n in range(2))
+        return Grid(rows, columns, placed)
+    ends = tuple(sorted(dict.fromkeys(end for c in cells for end in (c.sender, c.receiver)), key=lambda e: e != "near"))
+    return Grid(ends, ends, {(c.sender, c.receiver): c for c in cells})
+
+
+MARKS = {
+    Verdict.PASS: "+",
+    Verdict.FAIL: "!",
+    Verdict.IMPOSSIBLE: "^",
+    Verdict.CANNOT_JUDGE: "?",
+    Verdict.INCOMPLETE: "-",
+}
+LEGEND = "+ pass  ! fail  ^ impossible  ? cannot judge  - incomplete"
+VIEWS = ("alone", "with all", "taken", "round trip", "lost")
+
+
+def figure(cell: Cell | None, view: str) -> str:
+    """'941M', '12%', '0.21': what fits into a column of the matrix."""
+    if cell is None:
+        return ""
+    value = {
+        "alone": cell.alone_bps,
+        "with all": cell.together_bps,
+        "taken": cell.lost_share,
+        "round trip": cell.rtt_ms,
+        "lost": cell.loss_percent,
+    }[view]
+    if value is None:
+        return "."
+    if view in ("alone", "with all"):
+        return units.rate(value).replace("b/s", "").replace(" ", "")
+    return f"{100 * value:.0f}%" if view == "taken" else f"{value:.3g}" + ("%" if view == "lost" else "")
+
+
+def lines(cells: Sequence[Cell], view: str, wide: int = 8) -> list[str]:
+    """The matrix as text: rates with the verdict's mark."""
+    found = grid(cells)
+    wide = max(wide, *(len(name) + 1 for name in found.columns))
+    first = max(len(name) for name in found.rows)
+    made = [" " * first + "".join(f"{name:>{wide}}" for name in found.columns)]
+    for row in found.rows:
+        texts = []
+        for column in found.columns:
+            cell = found.cells.get((row, column))
+            mark = MARKS[cell.judgement.verdict] if cell and view == "alone" else ""
+            texts.append(f"{figure(cell, view) + mark:>{wide}}")
+        made.append(f"{row:<{first}}" + "".join(texts))
+    return made
+
+
+def path_name(sender: str, receiver: str, path: int, several: bool) -> str:
+    """'beta to gamma'; with the path's number where several join the same two ends."""
+    return f"{sender} to {receiver}" + (f" by path {path + 1}" if several else "")
+
+
+def listed(names: Sequence[str]) -> str:
+    shown = list(names[:FEW]) + ([f"{len(names) - FEW} more"] if len(names) > FEW else [])
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" and {shown[-1]}" if shown else "none"
+
+
+def reached(bps: float, needed: float) -> str:
+    return f"carries {units.rate(bps)} alone, and {units.rate(needed)} is needed"
+
+
+def weak(bps: float, needed: float, why: str) -> str:
+    return f"{reached(bps, needed)}, but {why}"
+
+
+def above(bps: float, ceiling: float) -> str:
+    return f"carries {units.rate(bps)}, above the {units.rate(ceiling)} that the contract allows: it is another link"
+
+
+def not_measured(reasons: Sequence[str]) -> str:
+    return f"was not measured: {reasons[0]}" if reasons else "was not measured alone"
+
+
+def told(name: str, cell: Cell) -> str:
+    """A line of the matrix, explained."""
+    parts = [f"{units.rate(cell.alone_bps)} alone"] if cell.alone_bps is not None else []
+    if cell.beside_bps is not None:
+        parts.append(f"{units.rate(cell.beside_bps)} beside pairs of other ends")
+    if cell.together_bps is not None:
+        lost = cell.lost_share
+        took = f" ({100 * lost:.0f} % taken by the others)" if lost and lost >= 0.02 else ""
+        parts.append(f"{units.rate(cell.together_bps)} with all{took}")
+    if cell.rtt_ms is not None:
+        parts.append(f"round trip {units.milliseconds(cell.rtt_ms)}")
+    if cell.loss_percent is not None:
+        parts.append(f"{cell.loss_percent:.3g} % lost")
+    return f"{name}: {'; '.join(parts) or cell.judgement.sentence}"
+
+
+def row(end: str, cells: Sequence[Cell]) -> str:
+    """All that an end sends."""
+    alone = [cell.alone_bps for cell in cells if cell.alone_bps is not None]
+    together = [cell.together_bps for cell in cells if cell.together_bps is not None]
+    parts = [f"alone {units.rate(min(alone))} to {units.rate(max(alone))}"] if alone else []
+    parts += [f"with all {units.rate(sum(together))} in sum"] if together else []
+    counts = {v: sum(cell.judgement.verdict is v for cell in cells) for v in Verdict}
+    parts += [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    return f"{end} sends over {len(cells)} path{'' if len(cells) == 1 else 's'}: {', '.join(parts)}."
+
+
+def shared(names: Sequence[str], alone: Sequence[float], beside: Sequence[float]) -> str:
+    """'beta to gamma and delta to near share something: ...'."""
+    rates = listed([units.rate(bps) for bps in alone])
+    left = listed([units.rate(bps) for bps in beside])
+    return (
+        f"{listed(names)} share something that carries {units.rate(sum(beside))}: "
+        f"alone they carry {rates}, side by side {left}."
+    )
+
+
+def nothing_shared(direction: str) -> str:
+    return f"{way(direction).capitalize()}, no path takes anything from another that shares no end with it."
+
+
+def own_limit(end: str, sends: bool, count: int, bps: float) -> str:
+    does = "sends" if sends else "receives"
+    return f"{end} {does} {units.rate(bps)}, over one path or over {count} at once: its own card or the machine itself."
+
+
+def plateau(direction: str, bps: float, paths: int) -> str:
+    return (
+        f"{way(direction).capitalize()}, the sum stays at {units.rate(bps)}, over one path or over {paths}: "
+        "what limits is common to all of them, the machine or a cap on it, and none of the cards."
+    )
+
+
+def whole(verdict: Verdict, sums: dict[str, float], needed: float | None, ceiling: float | None) -> str:
+    """What all of them come to, against what they share where that is declared."""
+    rates = " and ".join(f"{units.rate(bps)} {way(direction)}" for direction, bps in sums.items())
+    if needed is None or ceiling is None:
+        return f"all paths at once carry {rates}."
+    bar = f"what they share is to carry {units.rate(needed)} of {units.rate(ceiling)}"
+    if verdict is Verdict.IMPOSSIBLE:
+        return f"all paths at once carry {rates}, more than what they are said to share: some go past it."
+    return f"all paths at once carry {rates}; {bar}."
+
+
+def too_weak(alone: float, needed: float) -> str:
+    return (
+        f"The paths alone add up to {units.rate(alone)}, so that they could not show the {units.rate(needed)} needed."
+    )
+
+
+def lacking(names: Sequence[str], reason: str) -> str:
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} not in the sum: {reason}"
+
+
+def cells_short(names: Sequence[str], verdict: Verdict) -> str:
+    does = {
+        Verdict.FAIL: "carries too little alone",
+        Verdict.IMPOSSIBLE: "carries more than was sold",
+        Verdict.CANNOT_JUDGE: "could not be judged alone",
+        Verdict.INCOMPLETE: "was not measured",
+    }[verdict]
+    return f"{listed(names)} {does}."
+
+
+def share_lines(sharing: Sequence[Sharing]) -> tuple[str, ...]:
+    return tuple(one.sentence for one in sharing)

@@ -1,0 +1,48 @@
+"""The matrix of several paths as a picture: from row to column, as dark as the rate is high, with a verdict each."""
+
+from __future__ import annotations
+
+from linkladder.phrases import company as words
+from linkladder.report.svg import WIDTH
+from linkladder.report.text import escape
+from linkladder.verdicts import CompanyJudgement
+
+ROW, TOP, NAMES = 34, 44, 110
+LONGEST = 12  # letters of a name
+
+
+def matrix(seen: CompanyJudgement, title: str) -> str:
+    """What each carries alone, and under it what is left of that with all others."""
+    grid = words.grid(seen.cells)
+    wide = (WIDTH - NAMES) / max(1, len(grid.columns))
+    height = TOP + ROW * len(grid.rows) + 22
+    top = max((cell.alone_bps or cell.together_bps or 0.0 for cell in seen.cells), default=0.0) or 1.0
+    parts = [f'<text class="b" x="0" y="14">{escape(title)}</text>']
+    for n, name in enumerate(grid.columns):
+        x = NAMES + (n + 0.5) * wide
+        parts.append(f'<text class="s" x="{x:.0f}" y="{TOP - 8}" text-anchor="middle">{escape(_short(name))}</text>')
+    for r, row in enumerate(grid.rows):
+        y = TOP + r * ROW
+        parts.append(f'<text x="0" y="{y + 20}">{escape(_short(row))}</text>')
+        for n, column in enumerate(grid.columns):
+            cell = grid.cells.get((row, column))
+            if cell is None:
+                continue
+            x = NAMES + n * wide
+            dark = 0.08 + 0.42 * (cell.alone_bps or cell.together_bps or 0.0) / top
+            css = str(cell.judgement.verdict).lower().replace(" ", "-")
+            mark = words.MARKS[cell.judgement.verdict]
+            box = f'x="{x + 1:.0f}" y="{y}" width="{wide - 2:.0f}" height="{ROW - 2}"'
+            middle = f'x="{x + wide / 2:.0f}" text-anchor="middle"'
+            parts.append(f'<rect class="f0" {box} fill-opacity="{dark:.2f}"/>')
+            alone, beside = words.figure(cell, "alone"), words.figure(cell, "with all")
+            parts.append(f'<text class="b v-{css}" {middle} y="{y + 14}">{escape(alone)} {escape(mark)}</text>')
+            parts.append(f'<text class="s" {middle} y="{y + 28}">{escape(beside)}</text>')
+    told = f"from row to column: alone, below it with all at once; {words.LEGEND}"
+    parts.append(f'<text class="s" x="0" y="{height - 6}">{escape(told)}</text>')
+    said = "; ".join(words.told(f"{c.sender} to {c.receiver}", c) for c in seen.cells)
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}."
