@@ -28,9 +28,16 @@ class Impaired:
     drop_above: int | None = None  # packets longer than this vanish in the middle
     delay_ms: float = 0.0  # one way
     window: int | None = None
+    outage: float = 0.0  # seconds in mid-trial in which nothing gets through
+    back: float | None = None  # token bucket of the way back alone
+    direction: str = "forward"
+    seconds: int = 4
     starve: str = ""  # the appliance whose CPU a quota withholds
     quota: float = 0.0  # its share of a core
     streams: int = 4
+
+
+LOSSES = {"rare-loss": (0.0008, 0.002), "loss": (0.003, 0.03), "heavy-loss": (0.05, 0.1)}
 
 
 def draw(kind: str, rng: random.Random) -> Impaired:
@@ -65,11 +72,23 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             burst=int(rate / 8 * rng.uniform(0.005, 0.1)),
             streams=streams,
         )
-    if kind == "loss":
+    if kind == "small-burst":
+        return Impaired(kind, sold, police=1.1 * sold, burst=rng.randrange(6000, 12_000), streams=streams)
+    if kind == "bucket":  # full rate until it is empty, some five seconds on
+        rate = min(share, 0.7) * sold
+        return Impaired(kind, sold, police=rate, burst=int((sold - rate) / 8 * 5), streams=streams, seconds=10)
+    if kind == "outage":
+        return Impaired(kind, sold, outage=rng.uniform(2.5, 4), streams=streams, seconds=9)
+    if kind == "one-way":
+        return Impaired(kind, sold, back=share * sold, direction="both", streams=streams)
+    if kind == "own-card":  # a lab's card calls itself one of 10 Gb/s
+        return Impaired(kind, rng.choice([20e9, 40e9]), rate=9e9, streams=streams)
+    if kind in LOSSES:
         return Impaired(
             kind,
             100e6,
-            loss=rng.uniform(0.003, 0.03),
+            loss=rng.uniform(*LOSSES[kind]),
+            seconds=8 if kind == "rare-loss" else 4,
             delay_ms=rng.uniform(3, 15),
             streams=streams,
         )
@@ -104,7 +123,8 @@ def put(lab: Lab, p: Impaired) -> None:
         inside(lab, site, "ip", "link", "set", "dc0", "gso_max_segs", "1")
         inside(lab, "net", "ip", "link", "set", port, "gso_max_segs", "1")
         burst = str(max(5000, int(rate / 8 / 250)))
-        bucket = ["tbf", "rate", f"{int(rate)}bit", "burst", burst, "limit", str(max(5000, limit))]
+        here = p.back if p.back and site == "alpha" else rate  # what leaves by it goes to that site
+        bucket = ["tbf", "rate", f"{int(here)}bit", "burst", burst, "limit", str(max(5000, limit))]
         inside(lab, "net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", *bucket)
     rules = []
     if p.police:
@@ -157,6 +177,23 @@ class Quota:
                 self._group.rmdir()
                 return
             time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def suffering(lab: Lab, p: Impaired, run: subprocess.Popen[str]) -> Iterator[None]:
+    """What befalls a run in mid-trial."""
+    if not p.outage:
+        with starving(lab, p, run):
+            yield
+        return
+    while run.poll() is None and not _tools(lab, "alpha"):
+        time.sleep(0.05)
+    time.sleep(5)
+    nothing = "table ip outage { chain f { type filter hook forward priority 0; iifname { dalpha, dbeta } drop; }; }"
+    inside(lab, "net", "nft", nothing)
+    time.sleep(p.outage)
+    inside(lab, "net", "nft", "delete", "table", "ip", "outage")
+    yield
 
 
 @contextlib.contextmanager
