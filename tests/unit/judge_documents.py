@@ -143,6 +143,13 @@ def ping(p50: float, stddev: float = 0.01) -> ExperimentResult:
     return ExperimentResult(p, (trials.trial(id="p", repeat=0, ok=True, rtt=rtt),))
 
 
+def link_pings(idle: Rtt | None, *experiments: ExperimentResult) -> RungResult:
+    """The link, with its idle round trips where there are any."""
+    p = Experiment(id="round-trip", tool="ping", protocol=Protocol.ECHO)
+    first = ExperimentResult(p, (trials.trial(id="p", repeat=0, ok=True, rtt=idle),))
+    return rung(RungName.DC_LINK, *([first] if idle else []), *experiments)
+
+
 def df(direction: Direction, path_mtu: PathMtu) -> ExperimentResult:
     p = Experiment(
         id=f"path-mtu-{direction}",

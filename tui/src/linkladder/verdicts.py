@@ -195,6 +195,32 @@ class Rfc6349:
     buffer_delay_percent: float | None = None
 
 
+@dataclass(frozen=True)
+class Bucket:
+    """How many round trips took from `low_ms` to less than `high_ms`."""
+
+    low_ms: float
+    high_ms: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Round trips while one way was filled; the grade is by how far the 95th percentile rises over the idle median."""
+
+    direction: str
+    samples: int
+    median_ms: float
+    p95_ms: float
+    p99_ms: float
+    jitter_ms: float  # mean difference between one round trip and the next
+    idle_ms: float | None = None
+    tcp_ms: float | None = None  # what TCP itself saw, at the end that sends
+    tcp_end: str = ""
+    grade: str = ""  # "" where no idle round trip was measured
+    histogram: tuple[Bucket, ...] = ()
+
+
 class Answer(StrEnum):
     """What pairs of trials say of a change: it made a difference, none that matters, or that cannot be told."""
 
@@ -304,6 +330,8 @@ class RungJudgement:
     limiter: Limiter | None = None  # of the best setting's worse direction
     experiments: tuple[ExperimentJudgement, ...] = ()
     rfc6349: tuple[Rfc6349, ...] = ()
+    latency: tuple[Latency, ...] = ()
+    rests_on: tuple[str, ...] = ()  # for each way: which interval, of what, of how many repeats
     follow_up: tuple[FollowUp, ...] = ()
     changes: tuple[Change, ...] = ()  # what settings on loan did, measured in pairs
     company: CompanyJudgement | None = None  # of a rung with several paths

@@ -156,6 +156,10 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
                 _say(f"  {label + ':':8} {text}")
         if rung.company:
             _print_company(rung.company)
+        for text in rung.rests_on:
+            _say(f"  rests on {text}")
+        for seen in rung.latency:
+            _say(f"  latency: {phrases.latency(seen)}")
         for r in rung.rfc6349:
             _say(f"  RFC 6349 {r.direction}: {report.rfc6349_words(r)}")
     print()

@@ -12,7 +12,7 @@ from linkladder.judge.evidence import counted, direction_bps, ways
 from linkladder.judge.limiters import limiter
 from linkladder.judge.looks import confidence
 from linkladder.judge.outages import plateau
-from linkladder.judge.stats import half_width, spread
+from linkladder.judge.stats import half_width_of_neighbours, spread
 from linkladder.judge.udp import judge_udp, saturated
 from linkladder.model import (
     Contract,
@@ -123,7 +123,7 @@ def _spread(trials: list[TrialResult], values: list[float], direction: Direction
     if len(values) > 1:
         return spread(values, confidence=sure)
     seconds = counted(trials[0].intervals, direction)
-    half = half_width(seconds) if len(seconds) > 2 else None
+    half = half_width_of_neighbours(seconds) if len(seconds) > 2 else None
     one = spread(values)
     if half is None:
         return one

@@ -15,7 +15,9 @@ from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
+from linkladder.judge.latency import latency
 from linkladder.judge.limiters import host_bound
+from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.sold import own_cards
 from linkladder.judge.udp import above_contract
@@ -25,9 +27,7 @@ from linkladder.model import (
     Contract,
     Direction,
     Document,
-    Experiment,
     Protocol,
-    Rung,
     RungName,
     RungResult,
     RunState,
@@ -96,6 +96,8 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         limiter=weakest.limiter if weakest else None,
         experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded),
+        latency=latency(rung, chosen),
+        rests_on=tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
         follow_up=follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
         company=company,
@@ -266,8 +268,8 @@ def _judge_link(
         worst, cause, reasons = Verdict.INCOMPLETE, Cause.NOTHING_MEASURED, [nothing.sentence]
     only = [d for d in chosen if len(chosen) == 1]
     if only and worst in (Verdict.PASS, Verdict.FAIL):
-        planned = {w for e in _planned(rung, document) for w in ways(e) if e.protocol is Protocol.TCP}
-        if len(planned) > 1 and worst is Verdict.PASS:
+        asked = {w for e in planned(rung, document) for w in ways(e) if e.protocol is Protocol.TCP}
+        if len(asked) > 1 and worst is Verdict.PASS:
             worst, cause = Verdict.INCOMPLETE, Cause.ONE_DIRECTION
         provisional = True
         findings.append(f"Only {phrases.way(only[0])} was measured: the verdict says nothing of the other direction.")
@@ -279,11 +281,11 @@ def _judge_link(
         advice = (
             [*remedies.stronger(deal), *advice] if why is Cause.WEAK_GENERATOR else [remedies.MEASURE_BELOW, *advice]
         )
-    if missing := _missing(rung, document):
+    if missing := missing_trials(rung, document):
         findings.append(missing)
         provisional = True
         # Of a run that went to its end somebody left them out; what is there still stands, provisionally.
-        ended = document.run.state is RunState.COMPLETE and _every(rung, document)
+        ended = document.run.state is RunState.COMPLETE and every(rung, document)
         if worst is Verdict.PASS and not ended:
             worst, cause = Verdict.INCOMPLETE, Cause.TRIALS_MISSING
     sentence = _sentence(worst, rung, chosen, deal, reasons, missing)
@@ -353,25 +355,6 @@ def _carried_below(rung: RungResult, run: dict[RungName, RungResult], deal: Cont
     return bool(best) and all(
         j.spread is not None and j.spread.minimum >= deal.pass_ratio * ceiling(deal).bps for j in best.values()
     )
-
-
-def _planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
-    plan: Rung | None = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
-    return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
-
-
-def _every(rung: RungResult, document: Document) -> bool:
-    """Whether each planned setting was measured at least once."""
-    done = {e.parameters.id for e in rung.experiments if e.trials}
-    return all(p.id in done for p in _planned(rung, document) if p.direction is not Direction.BOTH)
-
-
-def _missing(rung: RungResult, document: Document) -> str:
-    """What the plan asked for and the run has not."""
-    done = {e.parameters.id: len(e.trials) for e in rung.experiments}
-    known = [p for p in _planned(rung, document) if p.direction is not Direction.BOTH]
-    absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
-    return "" if not absent else f"{absent} of {sum(p.repeats for p in known)} planned trials were not run."
 
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -32,6 +33,25 @@ def half_width(values: Sequence[float], confidence: float = 0.95) -> float | Non
         return None
     t = t95(len(values) - 1) if confidence == 0.95 else quantile(confidence, len(values) - 1)
     return t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def effective(values: Sequence[float]) -> float:
+    """How many independent values so many neighbours in time are worth, by their correlation from one to the next."""
+    count, mean = len(values), statistics.fmean(values)
+    total = sum((v - mean) ** 2 for v in values)
+    if count < 3 or total == 0:
+        return float(count)
+    near = sum((a - mean) * (b - mean) for a, b in itertools.pairwise(values)) / total
+    near = min(0.95, max(0.0, near + (1 + 3 * near) / count))  # a short series shows too little of it (Kendall 1954)
+    return max(2.0, count * (1 - near) / (1 + near))
+
+
+def half_width_of_neighbours(values: Sequence[float]) -> float | None:
+    """The same for the seconds of one trial, which are no independent samples."""
+    if len(values) < 2:
+        return None
+    worth = effective(values)
+    return t95(worth - 1) * statistics.stdev(values) / math.sqrt(worth)
 
 
 def spread(values: Sequence[float], basis: str = "repeats", confidence: float = 0.95) -> Spread:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, window
 from linkladder.phrases.cards import card_speed, card_state
 from linkladder.phrases.changes import briefly, change
-from linkladder.phrases.judgements import headed, opening, short_list, verdict_word
+from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
 from linkladder.phrases.ways import WAYS, way
 
@@ -35,9 +35,11 @@ __all__ = [
     "difference",
     "each_path",
     "headed",
+    "latency",
     "opening",
     "outcome",
     "reached",
+    "rests_on",
     "settings",
     "short_list",
     "special",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from linkladder import units
 from linkladder.model import RungName
-from linkladder.verdicts import Verdict
+from linkladder.phrases.ways import way
+from linkladder.verdicts import ExperimentJudgement, Latency, Verdict
 
 
 def verdict_word(verdict: str, provisional: bool) -> str:
@@ -19,6 +21,33 @@ def headed(verdict: Verdict, provisional: bool, text: str) -> str:
 def opening(text: str) -> str:
     """As a sentence begins; the name of a rung stays as it is written."""
     return text if text.partition(" ")[0].rstrip(":") in list(RungName) else text[:1].upper() + text[1:]
+
+
+def rests_on(j: ExperimentJudgement) -> str:
+    """Which interval, of what, of how many repeats the verdict of one way holds against the bar."""
+    seen, needed = j.spread, j.judgement.figures.get("needed_bps")
+    if seen is None:
+        return ""
+    bar = f"; {units.rate(needed)} is needed of its lower end, and of the worst repeat" if needed else ""
+    if seen.basis == "repeats":
+        what = f"the 95 % t interval of the mean of {seen.count} repeats"
+    elif seen.basis == "intervals":
+        what = "one repeat, with the 95 % t interval of its counted seconds by as many as are independent"
+    else:
+        return f"{way(j.direction).capitalize()}: one repeat, {units.rate(seen.median)}, without an interval{bar}."
+    return f"{way(j.direction).capitalize()}: {what}, {units.rate(seen.low)} to {units.rate(seen.high)}{bar}."
+
+
+def latency(found: Latency) -> str:
+    """The round trips of a filled way in a line."""
+    idle = f"{units.milliseconds(found.idle_ms)} idle, " if found.idle_ms is not None else ""
+    tcp = f"; TCP itself saw {units.milliseconds(found.tcp_ms)} at the {found.tcp_end} end" if found.tcp_ms else ""
+    graded = f": grade {found.grade}" if found.grade else ""
+    return (
+        f"{way(found.direction).capitalize()} filled{graded}: {idle}{units.milliseconds(found.median_ms)} median, "
+        f"{units.milliseconds(found.p95_ms)} 95th and {units.milliseconds(found.p99_ms)} 99th percentile, jitter "
+        f"{units.milliseconds(found.jitter_ms)}, of {found.samples} pings{tcp}"
+    )
 
 
 def short_list(texts: list[str], most: int, what: str) -> list[str]:

@@ -6,6 +6,7 @@ import statistics
 from datetime import UTC, datetime
 
 from linkladder import phrases, units
+from linkladder.judge.latency import GRADES, WORST
 from linkladder.model import Document, End, ExperimentResult, HostFacts, RungName
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
@@ -102,6 +103,15 @@ def cpu(result: ExperimentResult, end: End) -> str:
 def memory(result: ExperimentResult, end: End) -> str:
     seen = [use.mean for t in result.trials if t.ok and (use := t.end(end).memory)]
     return units.size(statistics.median(seen)) if seen else "-"
+
+
+def ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
+
+
+def grades() -> str:
+    """'A+ below 5 ms, ... F above'."""
+    return ", ".join(f"{name} below {most:g} ms" for most, name in GRADES) + f", {WORST} above"
 
 
 def rfc6349_words(r: Rfc6349) -> str:

@@ -1,0 +1,79 @@
+"""What waiting costs on a full link: the round trips beside TCP, for each way that was filled, and a grade.
+
+Needs pings beside the load (`ping_under_load`) and idle ones.  The pings are the near end's; the round trip that TCP
+itself saw is told by whoever sends, which is the far end on the way back, so that both ends speak.  All repeats of the
+best setting are taken together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+from linkladder.model import Direction, Protocol, RungResult
+from linkladder.verdicts import Bucket, ExperimentJudgement, Latency
+
+# The rule: what the 95th percentile under load rises over the idle median by, in ms.
+GRADES = ((5.0, "A+"), (30.0, "A"), (60.0, "B"), (200.0, "C"), (400.0, "D"))
+WORST = "F"
+LEAST = 10  # samples below which nothing is said
+EDGES = tuple(step * 10.0**power for power in range(-2, 5) for step in (1, 2, 5))  # ms
+
+
+def latency(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> tuple[Latency, ...]:
+    """One record for each way whose best setting had pings beside it."""
+    idle = [
+        ms
+        for e in rung.experiments
+        if e.parameters.protocol is Protocol.ECHO
+        for t in e.trials
+        if t.ok and t.rtt is not None
+        for ms in t.rtt.samples_ms
+    ]
+    found = (_one(rung, way, j, statistics.median(idle) if idle else None) for way, j in chosen.items())
+    return tuple(one for one in found if one is not None)
+
+
+def _one(rung: RungResult, way: str, j: ExperimentJudgement, idle: float | None) -> Latency | None:
+    trials = [t for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials if t.ok]
+    series = [t.rtt_under_load.samples_ms for t in trials if t.rtt_under_load]
+    samples = sorted(ms for one in series for ms in one)
+    if len(samples) < LEAST:
+        return None
+    moves = [abs(b - a) for one in series for a, b in itertools.pairwise(one)]
+    tcp = [i.rtt_ms for t in trials for i in t.intervals if i.counted and i.direction == way and i.rtt_ms is not None]
+    p95 = quantile(samples, 0.95)
+    return Latency(
+        direction=way,
+        samples=len(samples),
+        idle_ms=idle,
+        median_ms=statistics.median(samples),
+        p95_ms=p95,
+        p99_ms=quantile(samples, 0.99),
+        jitter_ms=statistics.fmean(moves) if moves else 0.0,
+        tcp_ms=statistics.median(tcp) if tcp else None,
+        tcp_end=trials[0].sender(Direction(way)).name if tcp else "",
+        grade=grade(p95 - idle) if idle is not None else "",
+        histogram=_histogram(samples),
+    )
+
+
+def grade(rise_ms: float) -> str:
+    return next((name for most, name in GRADES if rise_ms < most), WORST)
+
+
+def quantile(ordered: list[float], share: float) -> float:
+    """Between the two neighbours in proportion."""
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _histogram(ordered: list[float]) -> tuple[Bucket, ...]:
+    """From the first bucket with a sample to the last; what is beyond the edges is in the outermost."""
+    counts = [0] * (len(EDGES) - 1)
+    for ms in ordered:
+        counts[max(0, min(len(counts), sum(edge <= ms for edge in EDGES)) - 1)] += 1
+    used = [n for n, count in enumerate(counts) if count]
+    return tuple(Bucket(EDGES[n], EDGES[n + 1], counts[n]) for n in range(used[0], used[-1] + 1))

@@ -1,0 +1,24 @@
+"""What a plan asked for of a rung, and what a run has of it."""
+
+from __future__ import annotations
+
+from linkladder.model import Direction, Document, Experiment, Rung, RungResult
+
+
+def planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
+    plan: Rung | None = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
+    return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
+
+
+def every(rung: RungResult, document: Document) -> bool:
+    """Whether each planned setting was measured at least once."""
+    done = {e.parameters.id for e in rung.experiments if e.trials}
+    return all(p.id in done for p in planned(rung, document) if p.direction is not Direction.BOTH)
+
+
+def missing_trials(rung: RungResult, document: Document) -> str:
+    """What the plan asked for and the run has not."""
+    done = {e.parameters.id: len(e.trials) for e in rung.experiments}
+    known = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
+    absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
+    return "" if not absent else f"{absent} of {sum(p.repeats for p in known)} planned trials were not run."
