@@ -73,7 +73,9 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             streams=streams,
         )
     if kind == "small-burst":
-        return Impaired(kind, sold, police=1.1 * sold, burst=rng.randrange(6000, 12_000), streams=streams)
+        # nothing smooths what is sent: the rate itself would do
+        burst = rng.randrange(6000, 9000)
+        return Impaired(kind, sold, rate=20 * sold, police=1.15 * sold, burst=burst, delay_ms=2, streams=streams)
     if kind == "bucket":  # full rate until it is empty, some five seconds on
         rate = min(share, 0.7) * sold
         return Impaired(kind, sold, police=rate, burst=int((sold - rate) / 8 * 5), streams=streams, seconds=10)
