@@ -135,6 +135,7 @@ class Service:
     async def do_listen(self, request: wire.Listen) -> None:
         self._own(request.address)
         self._held()
+        self.targets.check_way(request.address, request.peer)
         await self.do_unlisten(wire.Unlisten())
         await self.firewall.open(request.address, request.peer)
         key = bytes.fromhex(request.key)
@@ -153,6 +154,7 @@ class Service:
     async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
         self._own(request.local)
         self._held()
+        self.targets.check_way(request.local, request.remote)
         self.targets.check_knock(request.remote)
         key = bytes.fromhex(request.key)
         state, detail = await probe(request.local, request.remote, request.port, request.udp, key)
@@ -166,6 +168,7 @@ class Service:
     async def do_serve(self, request: wire.Serve) -> wire.Started:
         self._own(request.bind)
         self._held()
+        self.targets.check_way(request.bind, request.peer)
         self.targets.check(request.peer)
         exp = request.experiment
         argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
@@ -185,6 +188,7 @@ class Service:
     async def do_client(self, request: wire.RunClient) -> wire.Started:
         self._own(request.local)
         self._held()
+        self.targets.check_way(request.local, request.remote)
         self.targets.check(request.remote)
         versions = await self._tool_versions()
         try:

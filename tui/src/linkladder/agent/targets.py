@@ -1,13 +1,16 @@
 """Where this end may send test traffic: to itself, and to addresses that have answered a nonce from here in this run.
 
-What a peer says of itself or of others counts for nothing: it could announce anybody's address.
+What a peer says of itself or of others counts for nothing: it could announce anybody's address.  And what a peer asks
+for keeps off the network that this appliance's operator comes in by.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import os
 
 from linkladder import host, wire
+from linkladder.host import addresses
 
 SILENT = 16  # addresses that may be knocked at in vain in one run: an end is no scanner of its networks
 
@@ -18,6 +21,7 @@ class Targets:
     def __init__(self) -> None:
         self._proved: set[str] = set()
         self._knocked: set[str] = set()
+        self._kept: str | None = None  # the adapter that peers' tests keep off, once it was looked up
 
     def forget(self) -> None:
         """The run is over, and what was proved in it."""
@@ -31,6 +35,16 @@ class Targets:
     def known(self, address: str) -> bool:
         return _plain(address) in self._proved or owned(address)
 
+    def check_way(self, local: str, remote: str) -> None:
+        """Neither from the adapter that is the operator's, nor out by it."""
+        if self._kept is None:
+            self._kept = _operators()
+        if self._kept and self._kept in (host.interface_of(local), host.route_interface(remote, local)):
+            raise wire.Refused(
+                f"{self._kept} is the management adapter here, and another one has an address for tests; measure over "
+                "that one, or allow it at this end: linkladder system tests-on-management yes"
+            )
+
     def check(self, address: str) -> None:
         if not self.known(address):
             raise wire.Refused(f"{address} has not shown in this run that it takes part: no test traffic goes there")
@@ -41,6 +55,17 @@ class Targets:
         if not self.known(address) and _plain(address) not in silent and len(silent) >= SILENT:
             raise wire.Refused(f"{address}: {SILENT} other addresses were knocked at in this run and did not answer")
         self._knocked.add(_plain(address))
+
+
+def _operators() -> str:
+    """The management adapter, where a peer asks, there is another to test over, and nobody here has said it may."""
+    if "SSH_CONNECTION" not in os.environ:  # this end's own operator, who named the path himself
+        return ""
+    from linkladder.host import switches  # late: of an agent's programs only this asks for it
+
+    mine = switches.appliance()
+    others = {name for name, one in addresses.own() if not (one.ip.is_loopback or one.ip.is_link_local)}
+    return "" if mine.tests_on_management or not others - {mine.management} else mine.management
 
 
 def owned(address: str) -> bool:

@@ -17,6 +17,7 @@ VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("hostname", "NAME", "give the appliance another name", None),
     ("address", "INTERFACE dhcp|none|static [ADDRESS/PREFIX [ROUTER]]", "set an interface's address", None),
     ("mtu", "INTERFACE 1500|9000", "a test adapter's frames, ordinary or jumbo; kept", None),
+    ("tests-on-management", "yes|no", "may a peer measure over the management adapter, though there is another", None),
     ("timezone", "NAME", "such as Europe/Prague; records stay in UTC", None),
     ("ssh", "on|off|key TYPE BASE64 COMMENT|password|forget", "let the operator in by ssh, or not", None),
     ("kernel", "NAME", "boot this kernel (generic, kernel) the next time, once", None),

@@ -39,6 +39,7 @@ class Appliance:
     kernels: tuple[str, ...] = ()
     next_kernel: str = ""  # for one boot
     management: str = ""  # the adapter that the operator comes in by
+    tests_on_management: bool = False  # a peer may test over it though there is another
 
 
 def appliance() -> Appliance:
@@ -59,6 +60,7 @@ def appliance() -> Appliance:
         kernels=tuple(sorted(path.parent.name for path in Path("/boot").glob("*/kernel"))),
         next_kernel=next_kernel(read("/boot/nextboot.conf")),
         management=settings.get("linkladder_management", "").strip('"'),
+        tests_on_management=settings.get("linkladder_tests_on_management", "").strip('"') == "YES",
     )
 
 

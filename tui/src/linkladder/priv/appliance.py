@@ -96,6 +96,12 @@ def frames_steps(args: list[str]) -> list[Step]:
     return [["/sbin/ifconfig", name, "mtu", size], assign(f"linkladder_mtu_{_rc(name)}={size}")]
 
 
+def tests_on_management_steps(args: list[str]) -> list[Step]:
+    """tests-on-management yes | no: whether a peer may have the management adapter measured over"""
+    exactly(args, "allowed")
+    return [assign(f"linkladder_tests_on_management={one_of(args[0], 'allowed', ('yes', 'no')).upper()}")]
+
+
 def time_zone_steps(args: list[str]) -> list[Step]:
     """timezone NAME, such as Europe/Prague"""
     exactly(args, "zone")

@@ -1,0 +1,61 @@
+"""A peer's tests keep off the network by which this appliance's operator comes in."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+
+from linkladder import host, wire
+from linkladder.agent.targets import Targets
+from linkladder.host import addresses, switches
+from linkladder.priv import verbs
+
+MANAGEMENT, TEST = "10.98.0.1", "10.77.0.1"
+BEHIND = "192.0.2.7"  # by the default route, which is the management network's
+
+
+@pytest.fixture(autouse=True)
+def appliance(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """vmx0 is the operator's, vmx1 for tests; a peer asks."""
+    own = [("lo0", "127.0.0.1/8"), ("vmx0", f"{MANAGEMENT}/24"), ("vmx1", "fe80::1/64"), ("vmx1", f"{TEST}/24")]
+    monkeypatch.setenv("SSH_CONNECTION", "10.98.0.2 50000 10.98.0.1 8622")
+    monkeypatch.setattr(addresses, "own", lambda: [(name, ipaddress.ip_interface(one)) for name, one in own])
+    monkeypatch.setattr(host, "interface_of", lambda one: {MANAGEMENT: "vmx0", TEST: "vmx1"}.get(one, ""))
+    monkeypatch.setattr(host, "route_interface", lambda to, _="": "vmx1" if to.startswith("10.77.") else "vmx0")
+    monkeypatch.setattr(switches, "appliance", lambda: switches.Appliance(management="vmx0"))
+    return own
+
+
+@pytest.mark.parametrize(("local", "remote"), [(MANAGEMENT, "10.98.0.2"), (TEST, BEHIND), (TEST, "10.98.0.2")])
+def test_neither_from_it_nor_out_by_it(local: str, remote: str) -> None:
+    with pytest.raises(wire.Refused, match=r"vmx0 is the management adapter.*tests-on-management yes"):
+        Targets().check_way(local, remote)
+
+
+def test_the_test_adapter_is_there_for_that() -> None:
+    Targets().check_way(TEST, "10.77.0.2")
+
+
+def test_this_ends_own_operator_names_what_he_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSH_CONNECTION")
+    Targets().check_way(MANAGEMENT, "10.98.0.2")
+
+
+def test_an_appliance_with_one_network_measures_over_it(appliance: list[tuple[str, str]]) -> None:
+    del appliance[-1]  # vmx1 has but the address that every adapter has
+    Targets().check_way(MANAGEMENT, "10.98.0.2")
+
+
+def test_where_the_operator_has_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = switches.Appliance(management="vmx0", tests_on_management=True)
+    monkeypatch.setattr(switches, "appliance", lambda: allowed)
+    Targets().check_way(MANAGEMENT, "10.98.0.2")
+
+
+def test_saying_so_is_the_operators_alone() -> None:
+    (step,) = verbs.build("operator", "tests-on-management", ["yes"], "FreeBSD")
+    assert step == ["/usr/sbin/sysrc", "-f", "/state/system/rc.conf", "linkladder_tests_on_management=YES"]
+    for cls, words in (("measure", ["yes"]), ("operator", ["maybe"]), ("operator", [])):
+        with pytest.raises(verbs.Refused):
+            verbs.build(cls, "tests-on-management", words, "FreeBSD")
