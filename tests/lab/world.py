@@ -175,7 +175,7 @@ class Lab:
         for site in self.sites:
             port = f"v{site}"
             self._veth(site, "sv0", port)
-            self._in("net", "ip", "link", "set", port, "master", "br0", "up")
+            self._in("net", "ip", "link", "set", port, "master", "br0", "up", "mtu", "9216")  # a switch: jumbo passes
             tagged = f"sv0.{VLAN}"
             argv = ["ip", "link", "add", "link", "sv0", "name", tagged, "type", "vlan", "id", str(VLAN)]
             if self._in(site, *argv, check=False).returncode == 0:

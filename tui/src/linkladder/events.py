@@ -44,7 +44,7 @@ class RungStarted:
 
 @dataclass(frozen=True)
 class PlanGrown:
-    """A rung's verdict is not settled: `plan` has so many trials more of it than before."""
+    """A rung's results asked for more, a repeat or a staircase's next step: `plan` has it, and so many trials more."""
 
     rung: RungName
     plan: Plan

@@ -318,6 +318,21 @@ class CompanyJudgement:
 
 
 @dataclass(frozen=True)
+class Landing:
+    """One arm of a step of a staircase: the best so far, or what was tried beside it."""
+
+    direction: str
+    step: int
+    words: str
+    bps: float
+    low: float
+    high: float
+    kept: bool  # the next step was built on it
+    answer: Answer | None = None  # against the best so far
+    ratio: float | None = None
+
+
+@dataclass(frozen=True)
 class RungJudgement:
     """A rung's verdict, and all that it rests on."""
 
@@ -335,6 +350,8 @@ class RungJudgement:
     follow_up: tuple[FollowUp, ...] = ()
     changes: tuple[Change, ...] = ()  # what settings on loan did, measured in pairs
     company: CompanyJudgement | None = None  # of a rung with several paths
+    staircase: tuple[Landing, ...] = ()
+    answers: tuple[str, ...] = ()  # of the experiments: what was gained and what it cost, a sentence each
 
     @property
     def verdict(self) -> Verdict:

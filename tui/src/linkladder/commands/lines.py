@@ -41,6 +41,8 @@ class Lines:
             case ev.RungStarted():
                 return f"{event.rung}: {_asked(event)}"
             case ev.PlanGrown():
+                if not event.trials:
+                    return f"  {event.rung}: the next step, beside the best so far"
                 again = "one more trial" if event.trials == 1 else f"{event.trials} more trials"
                 return f"  {event.rung}: the verdict is not settled: {again}"
             case ev.WaitingForOperator():

@@ -134,7 +134,9 @@ def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
         return 3
     document = store.load(ended.run_id, output=False)
     if not quiet:
-        print(f"\n{clean(judge_document(document).sentence)}", file=sys.stderr)
+        judged = judge_document(document)
+        for said in (judged.sentence, *(answer for rung in judged.rungs for answer in rung.answers)):
+            print(f"\n{clean(said)}", file=sys.stderr)
     if any(r.unavailable for r in document.rungs):
         return 3
     return 1 if ended.failed_trials else 0

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import host, state, units
+from linkladder import host, phrases, state, units
 from linkladder import plan as plans
 from linkladder.commands.documents import read_document
 from linkladder.engine.command_lines import planned
@@ -80,8 +80,21 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
             ports = ports_for(iter(PORTS), exp, len(mine))
             for line in planned(exp, [paths[n] for n in mine], [known[n] for n in mine], ports, "KEY"):
                 print(f"    {line}")
+        for line in _steps(rung):
+            print(f"  {line}")
     if any(not path.remote for r in plan.rungs for path in r.paths):
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")
+
+
+def _steps(rung: Rung) -> list[str]:
+    """What a staircase tries once the results of the step before are in."""
+    return [
+        f"then {phrases.way(stair.first.direction)}, each beside the best so far and undone after every trial: "
+        + "; ".join(phrases.difference(e, stair.first) for e in step)
+        + f"  x{stair.first.repeats}  {units.duration(plans.trial_seconds(stair.first))} each"
+        for stair in rung.stairs
+        for step in stair.steps
+    ]
 
 
 def at(peer: str) -> str:

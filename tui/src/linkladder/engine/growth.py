@@ -1,4 +1,4 @@
-"""A plan that leaves the number of repeats open grows by one more of each setting whose verdict is not settled."""
+"""A plan grows by what its results ask for: one more repeat of what is not settled, the next step of a staircase."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from linkladder import judge
-from linkladder.model import Document, Experiment, Plan, RungName
+from linkladder import plan as plans
+from linkladder.model import Document, Experiment, Plan, RungName, RungResult, Stair
+
+More = tuple[tuple[Experiment, int], ...]  # trials that the plan has now and had not before
 
 
-def one_more(
-    plan: Plan, name: RungName, measured: Callable[[], Document]
-) -> tuple[Plan, tuple[tuple[Experiment, int], ...]]:
+def grown(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tuple[Plan, More]:
+    """The plan with what its rung's results ask for next, and those trials in their order; () where nothing is left."""
+    after, more = one_more(plan, name, measured)
+    return (after, more) if more else next_steps(plan, name, measured)
+
+
+def one_more(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tuple[Plan, More]:
     """The plan with the rung's further repeats, and those; unchanged where all is settled, or the bound reached."""
     rung = next(r for r in plan.rungs if r.name is name)
     if all(e.repeats >= e.at_most for e in rung.experiments):
@@ -24,3 +31,22 @@ def one_more(
     grown = tuple(replace(e, repeats=e.repeats + (e.id in open_yet)) for e in rung.experiments)
     rungs = tuple(replace(r, experiments=grown) if r.name is name else r for r in plan.rungs)
     return replace(plan, rungs=rungs), more
+
+
+def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tuple[Plan, More]:
+    """Each staircase of the rung one step further, built on what won of the last."""
+    rung = next(r for r in plan.rungs if r.name is name)
+    if not any(stair.steps for stair in rung.stairs):
+        return plan, ()
+    found = next((r for r in measured().rungs if r.name is name), RungResult(name))
+    arms: list[Experiment] = []
+    stairs: list[Stair] = []
+    for stair in rung.stairs:
+        if stair.steps:
+            best = judge.winner(found, plans.level_of(rung, stair))
+            more, stair = plans.climbed(stair, best)
+            arms += more
+        stairs.append(stair)
+    after = replace(rung, experiments=(*rung.experiments, *arms), stairs=tuple(stairs))
+    rungs = tuple(after if r.name is name else r for r in plan.rungs)
+    return replace(plan, rungs=rungs), tuple(plans.order(replace(rung, experiments=tuple(arms))))

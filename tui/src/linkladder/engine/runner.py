@@ -17,7 +17,7 @@ from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable
-from linkladder.engine.growth import one_more
+from linkladder.engine.growth import grown
 from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
 from linkladder.engine.left_out import in_vain
 from linkladder.engine.paths import PathUnknown, moved, resolve
@@ -189,7 +189,7 @@ class Engine:
 
     def _over(self, rung: Rung) -> bool:
         """Was all of it measured before the run was resumed?  Then nobody need move for it."""
-        return self._before(rung)[0] == plans.trials(rung) and not one_more(self.plan, rung.name, self._document)[1]
+        return self._before(rung)[0] == plans.trials(rung) and not grown(self.plan, rung.name, self._document)[1]
 
     def _document(self) -> Document:
         return self.store.load(self.run_id, output=False)
@@ -253,9 +253,9 @@ class Engine:
         todo = deque(
             (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in vain
         )
-        self._index += plans.trials(rung) - len(todo)
+        self._index += sum(e.repeats for e in rung.experiments) - len(todo)
         last: tuple[Experiment, int] | None = None
-        while todo or self.controls.again or self._grow(rung, todo):
+        while todo or self.controls.again or await self._grow(rung, paths, todo):
             await self._pause(rung)
             self.controls.raise_if_asked()  # what was asked while no trial ran that it could have ended
             again = self.controls.again and last is not None
@@ -271,15 +271,20 @@ class Engine:
             await self._trial(rung, paths, self._timed(rung, last[0]), last[1])
             self._index += not again
 
-    def _grow(self, rung: Rung, todo: deque[tuple[Experiment, int]]) -> bool:
-        """Once more what the verdict is not settled on, which the plan then has, too."""
-        self.plan, more = one_more(self.plan, rung.name, self._document)
-        if more:
-            todo.extend(more)
+    async def _grow(self, rung: Rung, paths: Paths, todo: deque[tuple[Experiment, int]]) -> bool:
+        """What the results ask for next, which the plan then has, too; False where nothing is left to do."""
+        while not todo:
+            before = self.plan
+            self.plan, more = grown(before, rung.name, self._document)
+            if not more:
+                return False
             self.store.replan(self.run_id, self.plan)
-            seconds = sum(plans.trial_seconds(e) for e, _ in more)
-            self._emit(ev.PlanGrown(rung.name, self.plan, len(more), seconds))
-        return bool(more)
+            trials, seconds = (of(self.plan) - of(before) for of in (plans.trials, plans.seconds))
+            self._emit(ev.PlanGrown(rung.name, self.plan, int(trials), seconds))
+            new = tuple(dict.fromkeys(e for e, _ in more))
+            vain = await self._left_out(replace(rung, experiments=new), paths)
+            todo.extend((e, repeat) for e, repeat in more if e.id not in vain)
+        return True
 
     async def _left_out(self, rung: Rung, paths: Paths) -> dict[str, str]:
         """Experiments whose settings would change nothing; each is told of, and why."""
@@ -300,7 +305,7 @@ class Engine:
         self._keep_notes()
 
     def _planned(self, rung: RungName) -> Rung:
-        """As the plan has it by now: see `lengthened` and `one_more`."""
+        """As the plan has it by now: see `lengthened` and `grown`."""
         return next(r for r in self.plan.rungs if r.name is rung)
 
     def _timed(self, rung: Rung, exp: Experiment) -> Experiment:

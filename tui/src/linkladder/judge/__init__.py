@@ -21,6 +21,7 @@ from linkladder.judge.looks import MOST_LOOKS
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws
+from linkladder.judge.staircase import winner
 from linkladder.verdicts import (
     Ceiling,
     Comparison,
@@ -65,5 +66,6 @@ __all__ = [
     "measurement_error",
     "rate_sold",
     "unsettled",
+    "winner",
     "with_judgement",
 ]

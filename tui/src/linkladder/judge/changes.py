@@ -2,12 +2,13 @@
 
 Evidence: trials of one repeat of both arms make a pair; a failed one voids its pair.  Figures that an end did not tell,
 and those of nothing, are left out.  One answer is given for each changed arm and way, and each is held to the stricter
-bar that so many answers need.
+bar that so many answers need; a step of a staircase decides by itself, on its own.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable
 
 from linkladder.judge.evidence import direction_bps, ways
@@ -27,11 +28,11 @@ def changes(rung: RungResult) -> tuple[Change, ...]:
     asked = [
         (by_id[e.parameters.baseline], e, way)
         for e in rung.experiments
-        if e.parameters.baseline in by_id
+        if e.parameters.baseline in by_id and e.trials
         for way in ways(e.parameters)
     ]
-    claimed = sum(not once_more(b.parameters, a.parameters) for a, b, _ in asked)
-    return tuple(_change(a, b, way, PRIMARY * max(1, claimed)) for a, b, way in asked)
+    claimed = Counter(b.parameters.step for a, b, _ in asked if not once_more(b.parameters, a.parameters))
+    return tuple(_change(a, b, way, PRIMARY * max(1, claimed[b.parameters.step])) for a, b, way in asked)
 
 
 def _change(a: ExperimentResult, b: ExperimentResult, way: Direction, comparisons: int) -> Change:

@@ -6,8 +6,10 @@ from linkladder.model import Direction, Document, Experiment, Rung, RungResult
 
 
 def planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
+    """What the verdict was to rest on: the machines as they are, without settings on loan."""
     plan: Rung | None = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
-    return plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
+    asked = plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
+    return tuple(e for e in asked if not e.settings)
 
 
 def every(rung: RungResult, document: Document) -> bool:

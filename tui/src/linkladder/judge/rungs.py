@@ -20,6 +20,7 @@ from linkladder.judge.limiters import host_bound
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.sold import own_cards
+from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.udp import above_contract
 from linkladder.judge.weighing import GRAVITY, weigh
 from linkladder.model import (
@@ -81,11 +82,11 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     if company:
         verdict = dataclasses.replace(verdict, findings=(*company.findings, *verdict.findings))
     changed = changes(whole)
-    if changed:
-        arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
-        told = tuple(phrases.change(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed)
-        briefly = phrases.briefly([(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed])
-        verdict = dataclasses.replace(verdict, findings=(*briefly, *sizing(whole, deal), *told, *verdict.findings))
+    arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
+    words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]
+    answers = (*staircase(whole), *phrases.briefly(words), *sizing(whole, deal))
+    told = tuple(phrases.change(*one) for one in words)
+    verdict = dataclasses.replace(verdict, findings=(*answers, *told, *verdict.findings))
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
@@ -101,6 +102,8 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         follow_up=follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
         company=company,
+        staircase=landings(whole),
+        answers=answers,
     )
 
 

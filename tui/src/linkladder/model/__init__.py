@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from linkladder.model.asked import Contract, Experiment, Path, Plan, Rung
+from linkladder.model.asked import Contract, Experiment, Path, Plan, Rung, Stair
 from linkladder.model.hosts import (
     Command,
     CoreLoad,
@@ -88,6 +88,7 @@ __all__ = [
     "SettingKind",
     "SocketStat",
     "SocketsSeen",
+    "Stair",
     "TcpCounters",
     "Transactions",
     "TrialResult",

@@ -79,9 +79,18 @@ class Experiment:
     cores: int | None = None  # so many, and no more, has the tool at each end; None: all that the end has
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
     baseline: str = ""  # the id of the same experiment without what it changes, with which it runs in pairs
+    step: int = 0  # of a staircase, from 1
     begins: bool = False  # of the arms of a comparison the coin chose this one to begin
     company: Company = Company.ALL  # which of the rung's paths are loaded at once
     paths: tuple[int, ...] = ()  # those paths by number; none: all of them
+
+
+@dataclass(frozen=True)
+class Stair:
+    """Steps still to come of a staircase: what is tried in each, as it would be beside the first arm of all."""
+
+    first: Experiment
+    steps: tuple[tuple[Experiment, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,7 @@ class Rung:
     paths: tuple[Path, ...] = (Path(),)
     experiments: tuple[Experiment, ...] = ()
     move: str = ""  # what the operator must do before it: "Move beta to another host ..."
+    stairs: tuple[Stair, ...] = ()  # whose next steps the results choose
 
     @property
     def path(self) -> Path:

@@ -20,6 +20,7 @@ from linkladder.phrases.cards import card_speed, card_state
 from linkladder.phrases.changes import briefly, change
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
+from linkladder.phrases.stairs import staircase, to_set
 from linkladder.phrases.ways import WAYS, way
 
 __all__ = [
@@ -43,7 +44,9 @@ __all__ = [
     "settings",
     "short_list",
     "special",
+    "staircase",
     "streams",
+    "to_set",
     "verdict_word",
     "way",
     "window",

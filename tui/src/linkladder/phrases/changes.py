@@ -20,6 +20,7 @@ LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADE
 
 
 AGAIN = "the same again"
+FEASIBLE = 60  # pairs; nobody waits for more
 CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS)
 CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
 
@@ -68,6 +69,7 @@ def figure(f: ChangedFigure) -> str:
         return f"{name} the same within 2 % ({_value(f.measured, f.before)})"
     if f.answer == Answer.UNDECIDED:
         more = f", about {f.more_pairs} more pairs would tell" if f.more_pairs else ""
+        more = more if (f.more_pairs or 0) <= FEASIBLE else ", too scattered for pairs to tell"
         between = f", between {_percent(f.low)} and {_percent(f.high)}" if f.low and f.high else ""
         return f"{values}: undecided{between}{more}"
     stray = f"; pair {f.outlier} alone decides" if f.outlier else ""

@@ -12,6 +12,7 @@ from linkladder.plan.expand import longest, measured, order, seconds, trial_seco
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, save_link, with_link
 from linkladder.plan.read import BUILTIN, SHORT, PlanError, builtin, builtin_text, read_plan, read_plan_file
+from linkladder.plan.stairs import climbed, level_of
 
 __all__ = [
     "BUILTIN",
@@ -20,9 +21,11 @@ __all__ = [
     "PlanError",
     "builtin",
     "builtin_text",
+    "climbed",
     "extended",
     "follow_up",
     "follow_up_text",
+    "level_of",
     "load_link",
     "longest",
     "measured",

@@ -49,7 +49,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     ):
         load = {"streams": stream, "window": window, "sessions": session, "udp_rate_bps": rate, "cores": core}
         one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
-        made += _arms(one, instead, control) if instead else [replace(one, id=_name(one))]
+        made += _arms(one, instead, control) if instead else [replace(one, id=name_of(one))]
     return made
 
 
@@ -67,8 +67,8 @@ def _arms(changed: Experiment, instead: dict[str, Any], control: bool) -> list[E
     if plain == changed:
         return []  # of several that differ from one baseline, this is the baseline
     as_it_is = "-as-it-is" if plain.settings != changed.settings else ""
-    plain = replace(plain, id=f"{_name(plain)}{as_it_is}", begins=random.random() < 0.5)
-    made = [plain, replace(changed, id=_name(changed), baseline=plain.id, begins=not plain.begins)]
+    plain = replace(plain, id=f"{name_of(plain)}{as_it_is}", begins=random.random() < 0.5)
+    made = [plain, replace(changed, id=name_of(changed), baseline=plain.id, begins=not plain.begins)]
     again = replace(plain, id=f"{plain.id}-again", label="again", baseline=plain.id, begins=False)
     return [*made, again] if control else made
 
@@ -82,7 +82,7 @@ def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
     return list(dict.fromkeys(ways))
 
 
-def _name(exp: Experiment) -> str:
+def name_of(exp: Experiment) -> str:
     parts = list(tools.named(exp.tool).label(exp))
     if exp.udp_rate_bps:
         parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
@@ -112,19 +112,25 @@ def trial_seconds(exp: Experiment) -> float:
 
 def seconds(plan: Plan | Rung) -> float:
     """Expected wall time, all in; at best, where the repeats are left open."""
-    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
-    return sum(trial_seconds(e) * e.repeats for r in rungs for e in r.experiments)
+    return sum(trial_seconds(e) * e.repeats for e in _all(plan))
+
+
+def _all(plan: Plan | Rung) -> Iterator[Experiment]:
+    """What is measured, and what the steps to come will measure, as if nothing of them won."""
+    for rung in plan.rungs if isinstance(plan, Plan) else (plan,):
+        yield from rung.experiments
+        for stair in rung.stairs:
+            for step in stair.steps:
+                yield from (stair.first, *step)
 
 
 def longest(plan: Plan | Rung) -> float:
     """The same where no verdict is settled before its setting's last repeat."""
-    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
-    return sum(trial_seconds(e) * max(e.repeats, e.at_most) for r in rungs for e in r.experiments)
+    return sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
 
 
 def trials(plan: Plan | Rung) -> int:
-    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
-    return sum(e.repeats for r in rungs for e in r.experiments)
+    return sum(e.repeats for e in _all(plan))
 
 
 def measured(plan: Plan | Rung, stored: set[tuple[str, str, int]]) -> tuple[int, float]:

@@ -126,6 +126,14 @@ def variants(value: Any) -> list[tuple[Setting, ...]]:
     return [settings(one) for one in value] if several else [settings(value)]
 
 
+def steps(value: Any) -> list[dict[str, list[Any]]]:
+    """[{settings = ...}, {window = ["800k", "8M"]}, {streams = [2, 4]}]: what is tried, one step after the other."""
+    tables = value if isinstance(value, list) else [value]
+    if not tables or not all(isinstance(one, dict) and one and set(one) <= set(INSTEAD) for one in tables):
+        raise ValueError(f'expected tables of {", ".join(INSTEAD)}, such as [{{window = ["800k", "8M"]}}]')
+    return [{k: variants(v) if k == "settings" else many(INSTEAD[k])(v) for k, v in one.items()} for one in tables]
+
+
 def baseline(value: Any) -> bool | dict[str, Any]:
     """true: the same without the settings; {streams = 1}: the same but for these."""
     if isinstance(value, bool):
@@ -219,6 +227,7 @@ EXPERIMENT: dict[str, Check] = {
     "client_port": whole(10_000, 65_000),
     "baseline": baseline,
     "control": flag,
+    "steps": steps,
     "company": many(choice(Company)),
 }
 
@@ -233,4 +242,4 @@ INSTEAD: dict[str, Check] = {
 }
 
 EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "cores"})
-EVERY_TOOLS |= {"settings", "baseline", "control", "company"}
+EVERY_TOOLS |= {"settings", "baseline", "control", "company", "steps"}

@@ -9,15 +9,16 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder.errors import UsageError
-from linkladder.model import Contract, Experiment, Path, Plan, Protocol, Rung, RungName
+from linkladder.model import Contract, Experiment, Path, Plan, Protocol, Rung, RungName, Stair
 from linkladder.plan import fields
 from linkladder.plan.expand import multiply
+from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
 
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-SHORT = ("offload", "sizing", "rr")  # experiments, which have a command of their own
+SHORT = ("tune", "offload", "sizing", "rr")  # experiments, which have a command of their own
 BUILTIN = ("quick", "circuit", "ladder", "soak", "mesh", "cards", *SHORT)
 MOVES = {
     RungName.LOCALHOST: "",
@@ -157,18 +158,31 @@ class Reader:
         if not isinstance(data, list) or not data:
             self.fail("experiment", "", "expected at least one [[experiment]]")
         per_rung: dict[RungName, list[Any]] = {name: [] for name in RungName}
+        stairs: dict[RungName, list[Stair]] = {name: [] for name in RungName}
         for index, table in enumerate(data):
             self.only(table, tuple(fields.EXPERIMENT), "experiment", index)
             values = {
                 k: self.value(table, k, c, "experiment", index) for k, c in fields.EXPERIMENT.items() if k in table
             }
             self.agree(values, index)
+            steps = values.pop("steps", ())
             for name in values.pop("rungs", list(RungName)):
-                per_rung[name].extend(multiply(values, contract, cores, name))
+                made = multiply(values, contract, cores, name)
+                for first in made if steps else ():
+                    arms, stair = foot(first, steps)
+                    stairs[name].append(stair)
+                    per_rung[name].extend(arms)
+                per_rung[name].extend(() if steps else made)
         return tuple(
-            Rung(name, paths.get(name, (Path(),)), tuple({e.id: e for e in experiments}.values()), MOVES[name])
-            for name, experiments in per_rung.items()
-            if experiments
+            Rung(
+                name,
+                paths.get(name, (Path(),)),
+                tuple({e.id: e for e in found}.values()),
+                MOVES[name],
+                (*stairs[name],),
+            )
+            for name, found in per_rung.items()
+            if found
         )
 
     def agree(self, values: dict[str, Any], index: int) -> None:
@@ -185,6 +199,8 @@ class Reader:
             self.fail("settings", "experiment", "expected on a rung with two ends, not on localhost", index)
         if "cores" in values and not tool.loads:
             self.fail("cores", "experiment", f"has no meaning for {tool.name}, which loads nothing", index)
+        if "steps" in values:
+            self.stepped(values, index)
         if values.get("control") and not values.get("baseline"):
             self.fail("control", "experiment", "expected beside baseline, which it measures once more", index)
         if values.get("baseline"):
@@ -204,6 +220,16 @@ class Reader:
             self.fail("at_most", "experiment", "the pairs of a comparison are fixed before it begins: repeats", index)
         if not LEAST_LOOK <= values.setdefault("repeats", LEAST_LOOK) <= values["at_most"]:
             self.fail("repeats", "experiment", f"expected from {LEAST_LOOK} to at_most, {values['at_most']}", index)
+
+    def stepped(self, values: dict[str, Any], index: int) -> None:
+        """A staircase climbs from one setting, which each step's pairs are held against."""
+        several = [key for key, one in values.items() if isinstance(one, list) and len(one) > 1]
+        if extra := [key for key in several if key not in ("rungs", "steps", "direction")]:
+            self.fail(extra[0], "experiment", "expected one value: a staircase begins at one setting", index)
+        if values["protocol"] not in COMPARED or values.get("baseline") or "at_most" in values:
+            self.fail("steps", "experiment", "expected without baseline and at_most, to compare throughput", index)
+        if values.setdefault("repeats", PAIRS) < LEAST_PAIRS:
+            self.fail("repeats", "experiment", f"expected at least {LEAST_PAIRS} pairs for a comparison", index)
 
     def compared(self, values: dict[str, Any], index: int) -> None:
         """What a comparison with the machine as it is needs."""

@@ -39,6 +39,7 @@ def check_experiment(exp: Experiment) -> None:
     check_range(exp.dscp, "dscp", 0, 63)
     if exp.window is not None:
         check_range(exp.window, "window", 1024, 1 << 30)
+    check_range(exp.step, "step", 0, 100)
     if exp.cores is not None:
         check_range(exp.cores, "cores", 1, 1024)
     if exp.client_port is not None:

@@ -1,0 +1,109 @@
+"""A staircase: each step beside the best so far, built on what won, told in a sentence with what to set where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+import trials
+from judge_documents import F, document, trial
+from linkladder import phrases
+from linkladder import plan as plans
+from linkladder.engine.growth import grown
+from linkladder.judge import judge_rung
+from linkladder.judge.staircase import landings, winner
+from linkladder.model import Document, Experiment, ExperimentResult, Path, Plan, RungName, RungResult
+
+STEPS = 'steps = [{settings = [{kind = "mtu", value = 9000}]}, {window = ["800k", "8M"]}, {streams = [2, 8]}]\n'
+PATHS = (Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"),)
+PLAN = f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\nrepeats = 4\n{STEPS}'
+
+
+def carried(e: Experiment) -> float:
+    """A machine that gains from jumbo frames and from two streams, and from nothing else."""
+    rate = 3e9 * (2 if e.settings else 1)
+    return rate * {1: 1.0, 2: 1.3, 8: 1.0}[e.streams]
+
+
+def measured(plan: Plan, arms: Iterable[Experiment], before: RungResult) -> RungResult:
+    made = tuple(
+        ExperimentResult(e, tuple(trial(carried(e) * (1 + n / 500), F, n) for n in range(e.repeats))) for e in arms
+    )
+    return replace(before, experiments=(*before.experiments, *made))
+
+
+def climb() -> tuple[Plan, RungResult]:
+    """To the top, as the engine does it."""
+    plan = plans.read_plan(PLAN)
+    result = measured(plan, plan.rungs[0].experiments, RungResult(RungName.SAME_VLAN, PATHS))
+    while True:
+        made = document(result)
+        plan, more = grown(plan, RungName.SAME_VLAN, lambda made=made: made)  # type: ignore[misc]
+        if not more:
+            return plan, result
+        result = measured(plan, dict.fromkeys(e for e, _ in more), result)
+
+
+def test_each_step_is_built_on_what_won() -> None:
+    plan, result = climb()
+    by_step = {
+        n: [e for e in plan.rungs[0].experiments if e.step == n] for n in {e.step for e in plan.rungs[0].experiments}
+    }
+    assert sorted(by_step) == [1, 2, 3]
+    assert all(e.settings for e in by_step[2] + by_step[3]), "the jumbo frames won"
+    assert all(e.window is None for e in by_step[3]), "no buffer won"
+    top = plans.level_of(plan.rungs[0], plan.rungs[0].stairs[0])
+    assert winner(result, top).streams == 2
+    assert all(e.baseline == by_step[e.step][0].id for e in plan.rungs[0].experiments if e.baseline)
+
+
+def test_the_time_told_beforehand_is_the_time_it_takes() -> None:
+    before = plans.read_plan(PLAN)
+    after, _ = climb()
+    assert plans.trials(before) == plans.trials(after) == 4 * (2 + 3 + 3)
+    assert plans.seconds(before) == plans.seconds(after) == plans.longest(after)
+
+
+def test_the_sentence_names_what_was_kept_and_what_to_set() -> None:
+    _, result = climb()
+    judged = judge_rung(result, document(result))
+    said, *lines = judged.judgement.findings
+    assert said == (
+        "Staircase, near to far: 3.01 Gb/s as it is; MTU 9000 kept, 6.02 Gb/s (+100 %); nothing sure gained by "
+        "800k window instead of default or 8M window instead of default; 2 streams instead of 1 kept, 7.82 Gb/s "
+        "(+30 %). From 3.01 Gb/s to 7.82 Gb/s, 2.60 times."
+    )
+    assert lines[0].startswith("To set, MTU 9000: FreeBSD ifconfig eth0 mtu 9000; Linux ip link set dev eth0 mtu 9000")
+    assert lines[1] == "To set, 2 streams: let the application open 2 connections."
+    kept = [(one.step, one.words) for one in judged.staircase if one.kept]
+    assert kept[0] == (1, "MTU 9000") and kept[2] == (3, "2 streams instead of 1")
+
+
+def test_a_change_that_failed_wins_nothing() -> None:
+    plan = plans.read_plan(PLAN)
+    base, jumbo = plan.rungs[0].experiments
+    whole = measured(plan, (base, jumbo), RungResult(RungName.SAME_VLAN))
+    lost = tuple(trials.changed(t, ok=False) for t in whole.experiments[1].trials)
+    broken = replace(whole, experiments=(whole.experiments[0], replace(whole.experiments[1], trials=lost)))
+    assert winner(broken, (base, jumbo)) == base
+    assert [one.kept for one in landings(broken)] == [True]
+    made: Document = document(broken)
+    _, more = grown(plan, RungName.SAME_VLAN, lambda: made)
+    assert not any(e.settings for e, _ in more)
+    assert "nothing sure gained" not in phrases.staircase("forward", landings(broken))
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("streams = [1, 2]\n" + STEPS, "begins at one setting"),
+        ("repeats = 3\n" + STEPS, "at least 4 pairs"),
+        ("steps = [{duration = 3}]", "tables of tool"),
+        ('tool = "ping"\n' + STEPS, "has no meaning|without baseline"),
+    ],
+)
+def test_what_is_no_staircase_is_refused(keys: str, expected: str) -> None:
+    with pytest.raises(plans.PlanError, match=expected):
+        plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\n{keys}\n')

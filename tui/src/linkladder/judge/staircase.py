@@ -1,0 +1,79 @@
+"""A staircase of changes: of each step what won beside the best so far, and what all that was kept came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkladder import phrases
+from linkladder.judge.changes import changes
+from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.stats import spread
+from linkladder.model import Direction, Experiment, ExperimentResult, RungResult
+from linkladder.verdicts import Answer, Change, Landing, Measured
+
+
+def winner(rung: RungResult, arms: Sequence[Experiment]) -> Experiment:
+    """Of a step's arms, the best so far first: the one that surely carries most more than it, else that one."""
+    best, ratio = arms[0], 1.0
+    by_id = {e.id: e for e in arms}
+    for change in changes(rung):
+        gained = _gain(change)
+        if change.experiment in by_id and change.baseline == arms[0].id and gained > ratio:
+            best, ratio = by_id[change.experiment], gained
+    return best
+
+
+def landings(rung: RungResult) -> tuple[Landing, ...]:
+    """Every arm of every step as it was measured, in order, with whether it was kept."""
+    results = {e.parameters.id: e for e in rung.experiments if e.parameters.step}
+    answers = {
+        c.experiment: next((f for f in c.figures if f.measured is Measured.GOODPUT), None) for c in changes(rung)
+    }
+    found: list[Landing] = []
+    for base in [e for e in results.values() if not e.parameters.baseline]:
+        p = base.parameters
+        tried = [e for e in results.values() if e.parameters.baseline == p.id]
+        kept = winner(rung, (p, *(e.parameters for e in tried)))
+        for e in (base, *tried):
+            q, figure = e.parameters, answers.get(e.parameters.id)
+            words = phrases.difference(q, p) if q.baseline else phrases.arm(q, direction=False)
+            for way in ways(q):
+                values = [direction_bps(t, q, way) for t in e.trials if t.ok]
+                if values:
+                    seen = spread(values)
+                    answer = figure.answer if figure else None
+                    ratio = figure.ratio if figure else None
+                    found.append(
+                        Landing(
+                            str(way), q.step, words, seen.median, seen.low, seen.high, q.id == kept.id, answer, ratio
+                        )
+                    )
+    return tuple(found)
+
+
+def staircase(rung: RungResult) -> tuple[str, ...]:
+    """In a sentence a way: what was kept, what it came to, and what to set where."""
+    all_of_them = landings(rung)
+    told = []
+    for way in dict.fromkeys(one.direction for one in all_of_them):
+        mine = [one for one in all_of_them if one.direction == way]
+        told.append(phrases.staircase(way, mine))
+        if last := _last_kept(rung, Direction(way)):
+            told += phrases.to_set(last, rung.paths[0] if rung.paths else None)
+    return tuple(told)
+
+
+def _last_kept(rung: RungResult, way: Direction) -> Experiment | None:
+    """What is best after the last step that was measured."""
+    mine: list[ExperimentResult] = [e for e in rung.experiments if e.parameters.step and way in ways(e.parameters)]
+    if not mine:
+        return None
+    highest = max(e.parameters.step for e in mine)
+    arms = sorted((e.parameters for e in mine if e.parameters.step == highest), key=lambda p: bool(p.baseline))
+    return winner(rung, arms)
+
+
+def _gain(change: Change) -> float:
+    """How many times the baseline's it carries, where that is sure; else 1."""
+    found = next((f for f in change.figures if f.measured is Measured.GOODPUT), None)
+    return found.ratio if found and found.answer is Answer.DIFFERS and found.ratio else 1.0

@@ -1,0 +1,58 @@
+"""A staircase in words: what was kept and what it came to, and where to set it on each kind of machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from linkladder import units
+from linkladder.model import Experiment, Path, Setting, SettingKind
+from linkladder.phrases.arms import window
+from linkladder.phrases.ways import way
+from linkladder.verdicts import Landing
+
+
+def staircase(direction: str, landings: Sequence[Landing]) -> str:
+    """'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); nothing gained by 8M window.'."""
+    parts: list[str] = []
+    first, last = landings[0].bps, landings[0].bps
+    for number, step in groupby(landings, key=lambda one: one.step):
+        base, *tried = step
+        if number == landings[0].step:
+            parts.append(f"{units.rate(base.bps)} as it is")
+        won = next((one for one in tried if one.kept), None)
+        if won and won.ratio:
+            parts.append(f"{won.words} kept, {units.rate(won.bps)} ({100 * (won.ratio - 1):+.0f} %)")
+        elif tried:
+            parts.append(f"nothing sure gained by {' or '.join(one.words for one in tried)}")
+        last = won.bps if won else base.bps
+    times = f" From {units.rate(first)} to {units.rate(last)}, {last / first:.2f} times." if first > 0 else ""
+    return f"Staircase, {way(direction)}: {'; '.join(parts)}.{times}"
+
+
+def to_set(p: Experiment, path: Path | None) -> list[str]:
+    """One line for each change to keep: what to set where, on FreeBSD, Linux and ESXi."""
+    near, far = (path.local_interface, path.remote_interface) if path else ("", "")
+    card = near or "IFACE"
+    other = f" (and {far} at the other end)" if far and far != near else " at both ends"
+    told = [f"To set, {one.kind.upper()} {one.value}: {_line(one, card)}{other}." for one in p.settings]
+    if p.window:
+        told.append(
+            f"To set, {window(p.window)} socket buffers: FreeBSD sysctl kern.ipc.maxsockbuf={2 * p.window} "
+            f"net.inet.tcp.sendbuf_max={p.window} net.inet.tcp.recvbuf_max={p.window}; Linux sysctl "
+            f"net.core.rmem_max={p.window} net.core.wmem_max={p.window}; and ask for it in the application."
+        )
+    if p.streams > 1:
+        told.append(f"To set, {p.streams} streams: let the application open {p.streams} connections.")
+    return told
+
+
+def _line(one: Setting, card: str) -> str:
+    if one.kind is SettingKind.MTU:
+        return (
+            f"FreeBSD ifconfig {card} mtu {one.value}; Linux ip link set dev {card} mtu {one.value}; "
+            f"ESXi the same MTU on the virtual switch"
+        )
+    name = one.kind.value
+    minus = "" if one.value == "on" else "-"
+    return f"FreeBSD ifconfig {card} {minus}{name}; Linux ethtool -K {card} {name} {one.value}"

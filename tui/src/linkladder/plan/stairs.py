@@ -1,0 +1,56 @@
+"""A staircase: changes tried one step after the other, each beside the best so far, and kept only where it won."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from itertools import product
+from typing import Any
+
+from linkladder.model import Experiment, Rung, Stair
+from linkladder.plan.expand import name_of
+
+_ASIDE = {"id", "baseline", "begins", "step", "settings"}
+_LOAD = tuple(f.name for f in fields(Experiment) if f.name not in _ASIDE)
+
+
+def foot(first: Experiment, steps: Iterable[dict[str, list[Any]]]) -> tuple[tuple[Experiment, ...], Stair]:
+    """The arms of the first step, and what comes after them; a step's lists multiply out."""
+    options = tuple(
+        tuple(replace(first, **dict(zip(step, values, strict=True))) for values in product(*step.values()))
+        for step in steps
+    )
+    stair = Stair(replace(first, step=1), options[1:])
+    return _level(stair.first, stair.first, options[0]), stair
+
+
+def climbed(stair: Stair, best: Experiment) -> tuple[tuple[Experiment, ...], Stair]:
+    """The arms of the next step beside the best so far, and what comes after those."""
+    on = replace(best, step=best.step + 1)
+    return _level(on, stair.first, stair.steps[0]), replace(stair, steps=stair.steps[1:])
+
+
+def level_of(rung: Rung, stair: Stair) -> tuple[Experiment, ...]:
+    """The arms that are measured now, the best so far first."""
+    mine = [e for e in rung.experiments if e.step and e.direction is stair.first.direction]
+    highest = max((e.step for e in mine), default=0)
+    return tuple(sorted((e for e in mine if e.step == highest), key=lambda e: bool(e.baseline)))
+
+
+def _level(best: Experiment, first: Experiment, options: Iterable[Experiment]) -> tuple[Experiment, ...]:
+    base = replace(best, id=f"{name_of(best)}-step{best.step}", baseline="", begins=random.random() < 0.5)
+    tried = [_beside(best, first, option) for option in options]
+    return base, *(
+        replace(e, id=f"{name_of(e)}-step{e.step}", baseline=base.id, begins=not base.begins)
+        for e in tried
+        if e != best
+    )
+
+
+def _beside(best: Experiment, first: Experiment, option: Experiment) -> Experiment:
+    """The best so far with what sets the option apart from the first."""
+    changes = {key: getattr(option, key) for key in _LOAD if getattr(option, key) != getattr(first, key)}
+    kinds = {s.kind for s in option.settings}
+    kept = tuple(s for s in best.settings if s.kind not in kinds)
+    return replace(best, **changes, settings=(*kept, *option.settings))
