@@ -113,6 +113,18 @@ def test_consoles_start_the_ladder_and_keep_ordinary_logins() -> None:
         assert re.search(rf"^{re.escape(kind)}:\\\n\t:al=linkladder:tc=", entries, re.M), kind
 
 
+def test_root_comes_from_the_screen_and_from_the_loaders_menu_alone() -> None:
+    """As docs/security.md has it: no login on the serial line, and single user mode asks for no password."""
+    lines = [line.split() for line in (OVERLAY / "etc/ttys").read_text().splitlines() if line[:1] not in ("", "#")]
+    assert [one[-1] for one in lines if one[0] == "console"] == ["secure"]
+    loader = (OVERLAY / "boot/loader.conf").read_text()
+    assert 'beastie_disable="NO"' in loader and 'boot_multicons="YES"' in loader and "\npassword" not in loader
+    always = [line[0] for line in lines if any("getty" in word for word in line) and "onifconsole" not in line]
+    ordinary = [name for name in always if name not in ("ttyv0", "ttyu0")]
+    assert ordinary == ["ttyv1", "ttyv2", "ttyv3"], "where root may log in while it runs"
+    assert not (OVERLAY / "etc/pam.d/login").exists()
+
+
 def test_no_secret_key_or_machine_is_in_the_tree() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "overlay", "image", "ports", "poudriere.conf"], cwd=TOP, capture_output=True
