@@ -58,7 +58,7 @@ def test_ladder_is_the_whole_matrix() -> None:
         for w in (None, 800_000, 8 << 20)
         for d in (Direction.FORWARD, Direction.REVERSE)
     }
-    assert plans.seconds(plan) > 3600
+    assert plans.longest(plan) <= 3600 < plans.seconds(plans.builtin("ladder-long", cores=8))
 
 
 def test_udp_percent_is_of_what_the_contract_can_carry() -> None:

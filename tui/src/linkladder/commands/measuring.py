@@ -27,12 +27,14 @@ from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
 from linkladder.trust import peers
 
+LONG = ("ladder", "ladder-long")
 LOOK = 0.25  # seconds between two looks at the log
 
 
 def add_parsers(commands: Any) -> None:
     run = commands.add_parser("run", help="climb the ladder and keep what it shows")
     run.add_argument("--plan", default="quick", help=f"{', '.join(BUILTIN)} or a plan file (default: quick)")
+    run.add_argument("--long", action="store_true", help="plan ladder with every cell for 60 s, three times")
     _how(run)
     for name in SHORT:
         short = commands.add_parser(name, help=f"{builtin(name).title[:1].lower()}{builtin(name).title[1:]}")
@@ -63,6 +65,10 @@ def _run(args: argparse.Namespace) -> int:
     named = args.resume or args.follow_up
     resume = store.find(named) if named else None
     before = store.load(resume, output=False) if resume else None
+    if getattr(args, "long", False):
+        if args.plan != LONG[0]:
+            raise UsageError(f"plan {args.plan} has no long form", hint=f"linkladder run --plan {LONG[0]} --long")
+        args.plan = LONG[1]
     plan = before.run.plan if before else load(args.plan, args.peer)
     if args.follow_up and before:
         if before.run.state is not RunState.COMPLETE:

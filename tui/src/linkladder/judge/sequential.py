@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.circumstances import GENERATOR, HEADROOM
+from linkladder.judge.contending import contenders
 from linkladder.judge.evidence import ways
 from linkladder.judge.experiments import judge_experiment
-from linkladder.model import Contract, Document, ExperimentResult, Fault, Protocol, RungName, RungResult
+from linkladder.model import Contract, Direction, Document, ExperimentResult, Fault, Protocol, RungName, RungResult
 from linkladder.verdicts import Cause, ExperimentJudgement, Verdict
 
 LEAST = 2  # repeats behind a verdict that is not provisional
@@ -16,7 +17,27 @@ HELPED = (Cause.SCATTERED, Cause.WORST_TRIAL, Cause.TRIALS_FAILED, Cause.LEVEL_F
 def unsettled(rung: RungResult, document: Document) -> tuple[str, ...]:
     """Ids of the settings that have repeats left and no clear answer yet, in the order of the plan."""
     deal = document.run.plan.contract
-    return tuple(e.parameters.id for e in rung.experiments if _open(e, rung, deal))
+    close = _contending(rung)
+    return tuple(
+        e.parameters.id
+        for e in rung.experiments
+        if (0 < len(e.trials) < e.parameters.at_most and e.parameters.id in close)
+        or (not e.parameters.contends and _open(e, rung, deal))
+    )
+
+
+def _contending(rung: RungResult) -> frozenset[str]:
+    """Of the cells that contend for best, each way for itself, those between which it is not decided."""
+    ways_of: dict[Direction, dict[str, list[float]]] = {}
+    for e in rung.experiments:
+        if e.parameters.contends:
+            rates = [t.goodput_bps for t in e.trials if t.ok]
+            ways_of.setdefault(e.parameters.direction, {})[e.parameters.id] = rates
+    found: set[str] = set()
+    for cells in ways_of.values():
+        left = contenders(cells)
+        found |= left if len(left) > 1 else {name for name in left if len(cells[name]) < LEAST}
+    return frozenset(found)
 
 
 def _open(e: ExperimentResult, rung: RungResult, deal: Contract) -> bool:

@@ -41,6 +41,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         values["sizes"] = tools.default_mtus(contract.mtu)
     long_way = contract.expected_rtt_ms is not None and contract.expected_rtt_ms > 20 and rung == RungName.DC_LINK
     values.setdefault("warmup", 5.0 if long_way else 3.0)
+    values["contends"] = values.pop("contend", False)
     compared, control = values.pop("baseline", False), values.pop("control", False)
     instead: dict[str, Any] = {"settings": ()} if compared is True else compared or {}
     made: list[Experiment] = []

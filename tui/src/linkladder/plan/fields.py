@@ -210,6 +210,7 @@ EXPERIMENT: dict[str, Check] = {
     "warmup": number(0, 60),
     "repeats": whole(1, 100),
     "at_most": whole(2, MOST_LOOKS),
+    "contend": flag,
     "udp_rate": many(rate),
     "udp_percent": many(number(1, 200)),
     "request": whole(1, 65536),
@@ -242,4 +243,4 @@ INSTEAD: dict[str, Check] = {
 }
 
 EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "cores"})
-EVERY_TOOLS |= {"settings", "baseline", "control", "company", "steps"}
+EVERY_TOOLS |= {"settings", "baseline", "control", "company", "steps", "contend"}

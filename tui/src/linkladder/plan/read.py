@@ -19,7 +19,7 @@ PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 SHORT = ("tune", "offload", "sizing", "rr")  # experiments, which have a command of their own
-BUILTIN = ("quick", "circuit", "ladder", "soak", "mesh", "cards", *SHORT)
+BUILTIN = ("quick", "circuit", "ladder", "ladder-long", "soak", "mesh", "cards", *SHORT)
 MOVES = {
     RungName.LOCALHOST: "",
     RungName.SAME_HOST: "Put {peer} on the same host as this machine",
@@ -205,6 +205,8 @@ class Reader:
             self.fail("control", "experiment", "expected beside baseline, which it measures once more", index)
         if values.get("baseline"):
             self.compared(values, index)
+        if values.get("contend") and "at_most" not in values:
+            self.fail("contend", "experiment", "expected beside at_most, the repeats of those that come close", index)
         if "at_most" in values:
             self.until_settled(values, index)
         for key in values:
@@ -218,8 +220,9 @@ class Reader:
             self.fail("at_most", "experiment", "expected with protocol tcp, udp: others are settled by one", index)
         if values.get("baseline"):
             self.fail("at_most", "experiment", "the pairs of a comparison are fixed before it begins: repeats", index)
-        if not LEAST_LOOK <= values.setdefault("repeats", LEAST_LOOK) <= values["at_most"]:
-            self.fail("repeats", "experiment", f"expected from {LEAST_LOOK} to at_most, {values['at_most']}", index)
+        least = 1 if values.get("contend") else LEAST_LOOK
+        if not least <= values.setdefault("repeats", least) <= values["at_most"]:
+            self.fail("repeats", "experiment", f"expected from {least} to at_most, {values['at_most']}", index)
 
     def stepped(self, values: dict[str, Any], index: int) -> None:
         """A staircase climbs from one setting, which each step's pairs are held against."""
