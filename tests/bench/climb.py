@@ -22,7 +22,8 @@ from serial_console import Screen
 import spaces
 from linkladder.codec import from_json
 from linkladder.model import Document
-from world import SITES, Lab
+from network import SITES
+from world import Lab
 
 DATABASE = Path(sys.argv[1])
 PAIRS, SECONDS, WARMUP, WATCHED = 4, 5, 1, 10

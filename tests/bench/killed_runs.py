@@ -21,7 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 import spaces
 from linkladder import formats
-from world import SITES, Lab
+from network import SITES
+from world import Lab
 
 PLAN = 'name = "killed"\n[[experiment]]\nrungs = ["same-host"]\nduration = 1\nwarmup = 0\nrepeats = 50\n'
 TOOLS = ("iperf", "netperf", "netserver", "ping")

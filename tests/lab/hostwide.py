@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 BUFFERS = {"net.core.rmem_max": 64 << 20, "net.core.wmem_max": 64 << 20}  # as the appliance has them
 ALLOWED = "net.ipv4.tcp_allowed_congestion_control"  # what a namespace may choose from
@@ -50,8 +51,7 @@ def lower_after(lab: str) -> None:
 @contextmanager
 def _kept() -> Iterator[dict[str, Any]]:
     """What is remembered, for one lab at a time; nothing is left of it once it is empty."""
-    with KEPT.open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with _locked() as file:
         file.seek(0)
         kept: dict[str, Any] = {"before": {}, "labs": []}
         kept.update(json.loads(file.read() or "{}"))
@@ -63,6 +63,17 @@ def _kept() -> Iterator[dict[str, Any]]:
                 file.write(json.dumps(kept))
             else:
                 KEPT.unlink(missing_ok=True)
+
+
+def _locked() -> TextIO:
+    while True:
+        file = KEPT.open("a+")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(
+            file.fileno()
+        ).st_nlink:  # else whoever had it before has removed it, and others do not see this one
+            return file
+        file.close()
 
 
 def _read(key: str) -> str:

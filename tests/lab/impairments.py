@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import spaces
-from world import SITES, Lab, Link
+from network import SITES, Link
+from world import Lab
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from pathlib import Path
 import taken
 from linkladder import units
 from many import NAMES, ManyEnds
+from network import Link
 from taken import LabError, LabTaken
-from world import Lab, Link
+from world import Lab
 
 PREFIX = "ll"
 

@@ -13,6 +13,7 @@ import pytest
 import mischief
 import spaces
 from linkladder.model import SCHEMA
+from network import GENTLE
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
@@ -55,7 +56,7 @@ class LabWorld:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
-    with Lab("llf").paired() as lab:
+    with Lab("llf", inside=GENTLE).paired() as lab:
         yield LabWorld(lab, tmp_path_factory.mktemp("mischief"))
 
 

@@ -19,7 +19,8 @@ from linkladder.codec import from_json
 from linkladder.formats.published import document_schema
 from linkladder.judge.evidence import STARVED
 from linkladder.model import Direction, Document, TrialResult
-from world import TOP, Lab, Link
+from network import Link
+from world import TOP, Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(280)]
 RATE = 4e8  # which machines that others use as well still fill: it is the bucket that limits, never a core

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 import mischief
+from network import GENTLE
 from test_failures import LabWorld
 from world import Lab
 
@@ -26,7 +27,7 @@ TIMES = range(3)
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
-    with Lab("lls").paired() as lab:
+    with Lab("lls", inside=GENTLE).paired() as lab:
         yield LabWorld(lab, tmp_path_factory.mktemp("settings"))
 
 

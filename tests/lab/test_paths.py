@@ -11,7 +11,8 @@ import pytest
 from linkladder import formats
 from linkladder.judge.evidence import STARVED
 from linkladder.model import Direction, Document, Leg, Role, TrialResult
-from world import SITES, Lab
+from network import SITES
+from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]
 RATES = {"sh0": 1.2e8, "sv0": 0.6e8}  # of each card's token bucket: each path must be told from the other
@@ -48,10 +49,8 @@ warmup = 1
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     with Lab("llp").paired() as made:
-        for site in SITES:
-            for name, rate in RATES.items():
-                bucket = ["tbf", "rate", f"{rate:.0f}bit", "burst", "32kb", "latency", "50ms"]
-                made._in(site, "tc", "qdisc", "replace", "dev", name, "root", *bucket)
+        for device, rate in RATES.items():
+            made.pace(device, rate)
         yield made
 
 

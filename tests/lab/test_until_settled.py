@@ -9,6 +9,7 @@ import pytest
 
 import mischief
 from linkladder import judge
+from network import GENTLE
 from test_failures import LabWorld
 from world import Lab
 
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
-    with Lab("llu").paired() as lab:
+    with Lab("llu", inside=GENTLE).paired() as lab:
         yield LabWorld(lab, tmp_path_factory.mktemp("settled"))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import hostwide
-from world import Lab, Link
+from network import Link
+from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
 

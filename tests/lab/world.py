@@ -1,17 +1,13 @@
-"""Two appliances in network namespaces with a real, different path for each rung between them.
+"""Two appliances in network namespaces, each with its state, its own sshd and its user; network.py lies between them.
 
-alpha and beta each have five interfaces: mg0 (control), sh0 (a direct veth pair: same-host), sv0 (through a
-bridge: same-vlan), dc0 (through a router namespace with a token bucket: dc-link) and lo.
-Everything is named after `prefix`, so that labs do not meet; `down` finds what is there by that
-name, whatever state a crash left it in.  A lock a prefix, held while the lab is up, keeps a second lab of
-the same name from taking the first for a crashed one.
+`down` finds what is there by the lab's name, whatever state a crash left it in.  A lock a prefix, held while the lab is
+up, keeps a second lab of the same name from taking the first for a crashed one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import ipaddress
 import os
 import pwd
 import shutil
@@ -27,46 +23,22 @@ from typing import Self
 import hostwide
 import spaces
 import users
-from delay import Delay
+from network import CONGESTION, Network
 from spaces import ip
 from taken import LabError, hold, release
 
 TOP = Path(__file__).resolve().parents[2]
-SITES = ("alpha", "beta")
-CONGESTION = "cubic"  # what both systems use by default; a host's own choice would come in unasked
-VLAN = 98
 CONTROL_PORT = 8622
 PAIRING_PORT = 8623
 
 
-@dataclass(frozen=True)
-class Link:
-    """The DC link's impairments."""
-
-    rate: float = 1e9
-    delay_ms: float = 0.0
-    loss: float = 0.0  # percent
-    mtu: int = 1500
-    burst: int = 128 * 1024
-    latency_ms: float = 20.0
-
-
 @dataclass
-class Lab:
-    prefix: str = "ll"
-    link: Link = Link()
-    sites: tuple[str, ...] = SITES
-    between: tuple[str, ...] = ("net",)  # the namespaces of the network
+class Lab(Network):
     folder: Path = field(default_factory=lambda: safe_folder())
-    left_out: list[str] = field(default_factory=list)
     patience: float = 900.0  # how long to wait for another lab of this name to go
     firewall: bool = False  # as on the appliance
     two_users: bool = False  # agents and tools run as a user of their own, as on the appliance
     _lock: int | None = None
-    _delay: Delay = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._delay = Delay(self._in, self.space("net"))
 
     @contextlib.contextmanager
     def unpaired(self) -> Iterator[Self]:
@@ -90,9 +62,6 @@ class Lab:
 
     # --- names
 
-    def space(self, site: str) -> str:
-        return f"{self.prefix}-{site}"
-
     def state(self, site: str) -> Path:
         return self.folder / self.prefix / site / "state"
 
@@ -103,31 +72,22 @@ class Lab:
             return users.CONSOLE[0]
         return os.environ.get("SUDO_USER") or pwd.getpwuid(os.geteuid()).pw_name
 
-    def address(self, site: str, rung: str, version: int = 4) -> str:
-        net = {"control": 0, "same-host": 1, "same-vlan": 2, "dc-link": 3 if site == "alpha" else 4}[rung]
-        host = 1 if site == "alpha" else 2
-        return f"10.98.{net}.{host}" if version == 4 else f"fd98:0:0:{net}::{host}"
-
     # --- up and down
 
     def up(self) -> None:
         """Everything but the control channel; a crashed lab of the same name is removed first."""
         self._lock = hold(self.prefix, self.patience) if self._lock is None else self._lock
         self._clear()
-        (self.folder / self.prefix).mkdir(parents=True, exist_ok=True)
+        while not (self.folder / self.prefix).is_dir():
+            with contextlib.suppress(
+                FileNotFoundError
+            ):  # another lab, the last one so far, took the folder of all away
+                (self.folder / self.prefix).mkdir(parents=True, exist_ok=True)
         self.left_out = []
-        hostwide.raise_for(self.prefix, CONGESTION)
         for site in (*self.sites, *self.between):
             ip("netns", "add", self.space(site))
-            self._in(site, "ip", "link", "set", "lo", "up")
-            self._set(site, "net/ipv4/ping_group_range", "0 2147483647")
-            # a sender that a busy machine keeps waiting must not leave the link idle
-            self._set(site, "net/ipv4/tcp_wmem", f"4096 16384 {16 << 20}")
-            if self._set(site, "net/ipv4/tcp_congestion_control", CONGESTION) and site == "alpha":
-                self.left_out.append(f"{CONGESTION}: this kernel has none, and the appliances use what the host uses")
-            self._set(site, "net/ipv6/conf/all/accept_dad", "0")
-            self._set(site, "net/ipv6/conf/default/accept_dad", "0")
-        self._network()
+        hostwide.raise_for(self.prefix, CONGESTION)  # which takes a lab without namespaces for one that is gone
+        self._lay()
         for site in self.sites:
             self.state(site).mkdir(mode=0o700, parents=True, exist_ok=True)
             self._own(self.folder / self.prefix / site)
@@ -154,84 +114,6 @@ class Lab:
         spaces.remove(*map(self.space, (*self.sites, *self.between)))
         self._delay.stop()
         hostwide.lower_after(self.prefix)
-
-    def _network(self) -> None:
-        """Between the ends."""
-        self._pair("mg0", "control")
-        self._pair("sh0", "same-host")
-        self._bridge()
-        self._route()
-
-    def _pair(self, name: str, rung: str) -> None:
-        """A veth pair straight from alpha to beta."""
-        ends = [name, "netns", self.space("alpha"), "type", "veth", "peer", "name", name, "netns", self.space("beta")]
-        ip("link", "add", *ends)
-        for site in self.sites:
-            self._address(site, name, rung)
-
-    def _bridge(self) -> None:
-        self._in("net", "ip", "link", "add", "br0", "type", "bridge")
-        self._in("net", "ip", "link", "set", "br0", "up")
-        for site in self.sites:
-            port = f"v{site}"
-            self._veth(site, "sv0", port)
-            self._in("net", "ip", "link", "set", port, "master", "br0", "up", "mtu", "9216")  # a switch: jumbo passes
-            tagged = f"sv0.{VLAN}"
-            argv = ["ip", "link", "add", "link", "sv0", "name", tagged, "type", "vlan", "id", str(VLAN)]
-            if self._in(site, *argv, check=False).returncode == 0:
-                self._in(site, "ip", "link", "set", "sv0", "up")
-                self._address(site, tagged, "same-vlan")
-            else:
-                self._address(site, "sv0", "same-vlan")
-                self._without("the VLAN tag of same-vlan: this kernel has no VLANs, so its frames go untagged")
-
-    def _route(self) -> None:
-        for key in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
-            self._set("net", f"net/{key}", "1")
-        for site in self.sites:
-            port, net = f"d{site}", self.address(site, "dc-link").rsplit(".", 1)[0]
-            self._veth(site, "dc0", port)
-            self._address(site, "dc0", "dc-link")
-            self._in("net", "ip", "addr", "add", f"{net}.254/24", "dev", port)
-            net6 = self.address(site, "dc-link", 6).rsplit("::", 1)[0]
-            self._in("net", "ip", "addr", "add", f"{net6}::fe/64", "dev", port, "nodad")
-            self._in("net", "ip", "link", "set", port, "up", "mtu", str(self.link.mtu))
-            self._in(site, "ip", "route", "add", "10.98.0.0/16", "via", f"{net}.254")
-            self._in(site, "ip", "-6", "route", "add", "fd98::/32", "via", f"{net6}::fe")
-        self.impair(self.link)
-
-    def impair(self, link: Link) -> None:
-        """Put the DC link's rate, loss and MTU in force; what the kernel lacks is left out and said."""
-        self.link = link
-        for site in self.sites:
-            port = f"d{site}"
-            rate, latency = f"{int(link.rate)}bit", f"{link.latency_ms:g}ms"
-            self._in("net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", "tbf", "rate", rate,
-                     "burst", str(link.burst), "latency", latency)  # fmt: skip
-            largest = str(max(link.mtu, 1500))
-            self._in("net", "ip", "link", "set", port, "mtu", largest)
-            self._in(site, "ip", "link", "set", "dc0", "mtu", largest)
-            for version, prefix in ((4, "24"), (6, "64")):  # by the route, so that the router says what is too big
-                own = self.address(site, "dc-link", version)
-                net = str(ipaddress.ip_network(f"{own}/{prefix}", strict=False))
-                better = ["metric", "1"] if version == 6 else []  # than the kernel's own of IPv6
-                self._in("net", "ip", f"-{version}", "route", "replace", net, "dev", port, *better,
-                         "mtu", "lock", str(link.mtu))  # fmt: skip
-        if instead := self._delay.put(link.delay_ms):
-            self._without(instead)
-        self._in("net", "nft", "flush", "ruleset")
-        if link.loss:
-            rules = (
-                "table inet lab { chain forward { type filter hook forward priority 0; oifname { dalpha, dbeta } "
-                f"numgen random mod 1000000 < {round(link.loss * 10_000)} drop; }}; }}"
-            )
-            subprocess.run(
-                ["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True
-            )
-
-    def _without(self, what: str) -> None:
-        if what not in self.left_out:
-            self.left_out.append(what)
 
     # --- appliances
 
@@ -406,27 +288,6 @@ class Lab:
         return bool(seen.stdout.strip())
 
     # --- plumbing
-
-    def _in(self, site: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        run = ["ip", "netns", "exec", self.space(site), *argv]
-        done = subprocess.run(run, capture_output=True, text=True, check=False)
-        if check and done.returncode:
-            raise LabError(f"{' '.join(argv)}: {done.stderr.strip()}")
-        return done
-
-    def _veth(self, site: str, name: str, port: str) -> None:
-        """`name` at the site, `port` in the network between."""
-        peer = ["peer", "name", port, "netns", self.space("net")]
-        ip("link", "add", name, "netns", self.space(site), "type", "veth", *peer)
-
-    def _set(self, site: str, key: str, value: str) -> int:
-        """0 when the kernel took it."""
-        return self._in(site, "sh", "-c", f'echo "{value}" > /proc/sys/{key}', check=False).returncode
-
-    def _address(self, site: str, name: str, rung: str) -> None:
-        self._in(site, "ip", "addr", "add", f"{self.address(site, rung)}/24", "dev", name)
-        self._in(site, "ip", "addr", "add", f"{self.address(site, rung, 6)}/64", "dev", name, "nodad")
-        self._in(site, "ip", "link", "set", name, "up")
 
     def _own(self, path: Path) -> None:
         if self.two_users:

@@ -15,6 +15,7 @@ import pytest
 import users
 from linkladder.priv import firewall, verbs
 from linkladder.priv.checks import Refused
+from network import GENTLE
 from world import CONTROL_PORT, Lab, wait_for
 
 TOP = Path(__file__).resolve().parents[2]
@@ -115,7 +116,7 @@ def test_a_trial_opens_to_its_peers_and_to_nobody_else(monkeypatch: pytest.Monke
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab(prefix="llwall", firewall=True).paired() as made:
+    with Lab(prefix="llwall", inside=GENTLE, firewall=True).paired() as made:
         yield made
 
 

@@ -18,6 +18,7 @@ import pytest
 
 import spaces
 import users
+from network import GENTLE
 from world import Lab
 
 pytestmark = pytest.mark.lab
@@ -84,7 +85,7 @@ interval = 0.2
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab(prefix="llown", two_users=True).paired() as made:
+    with Lab(prefix="llown", inside=GENTLE, two_users=True).paired() as made:
         secret = made.state("beta") / "site-secret"
         secret.write_text((SECRET + "\n") * 2000)
         secret.chmod(0o600)

@@ -9,7 +9,8 @@ import pytest
 
 from console import Console
 from journey import LINKLADDER, REAL_CONSOLES, SOON, climb, running
-from world import SITES, Lab
+from network import GENTLE, SITES
+from world import Lab
 
 pytestmark = [*REAL_CONSOLES, pytest.mark.alone, pytest.mark.timeout(280)]
 PLAN = """
@@ -23,7 +24,7 @@ repeats = 2
 
 
 def test_both_ends_stop_after_the_answer(record_property: Callable[[str, object], None]) -> None:
-    with Lab("llx").paired() as lab:
+    with Lab("llw", inside=GENTLE).paired() as lab:
         (lab.state("alpha") / "plans").mkdir()
         (lab.state("alpha") / "plans" / "long.toml").write_text(PLAN)
         link = lab.state("alpha") / "link.toml"
@@ -32,7 +33,7 @@ def test_both_ends_stop_after_the_answer(record_property: Callable[[str, object]
         try:
             climb(console, "long")
             console.until("same-host: TCP")
-            console.until("Gb/s to far")
+            console.until("Mb/s to far")
             took = cancelled(lab, console)
         finally:
             console.close()

@@ -18,7 +18,8 @@ import pytest
 
 from console import Console, OpenConsole, kill_tui
 from journey import LINKLADDER, REAL_CONSOLES, SOON, choose, climb, code, fill, go_on, kill, running, yes
-from world import SITES, Lab
+from network import GENTLE, SITES
+from world import Lab
 
 pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(900)]
 PLAN = "quick" if os.environ.get("LINKLADDER_FULL") else "brief"
@@ -60,7 +61,7 @@ PLANS = {
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     """As out of the box: nobody is paired and nothing is described."""
-    with Lab("llt").unpaired() as made:
+    with Lab("llt", inside=GENTLE).unpaired() as made:
         folder = made.state("alpha") / "plans"
         folder.mkdir(exist_ok=True)
         for name, text in PLANS.items():
@@ -187,21 +188,21 @@ def test_whatever_dies_is_said_and_the_run_goes_on(paired: Lab, console: OpenCon
     alpha = console()
     climb(alpha, "long")
     alpha.until("same-host: TCP")
-    alpha.until("Gb/s to far")
+    alpha.until("Mb/s to far")
     kill(running(paired.space("beta"), "linkladder", "agent"))
     alpha.until("beta is back")
-    alpha.until("Gb/s to far")
+    alpha.until("Mb/s to far")
     kill(running(paired.space("alpha"), "linkladder.run.process"))
     text = alpha.until("the measuring process is gone")
     assert "What was measured is kept" in " ".join(text.split())
     go_on(alpha)
-    alpha.until("Gb/s to far")
+    alpha.until("Mb/s to far")
     kill_tui(alpha)
     alpha.until("left with")
     again = console()
     again.until("> Watch the run")
     again.keys("Enter")
-    again.until("Gb/s to far")
+    again.until("Mb/s to far")
     assert all(running(paired.space(site), "iperf") for site in SITES)
     again.keys("x")
     again.until("[ No ]")
@@ -284,7 +285,7 @@ def test_a_full_disk_is_said_and_can_be_helped(paired: Lab, console: OpenConsole
             subprocess.run(["cp", "-a", str(copy / name), str(state)], check=True)
         alpha = console()
         climb(alpha, "long")
-        alpha.until("Gb/s to far")
+        alpha.until("Mb/s to far")
         alpha.until("same-host: TCP")
         fill(state / "filler")
         text = " ".join(alpha.until("ended early: the disk is full", 60).split())

@@ -19,7 +19,8 @@ import pytest
 
 from console import Console
 from journey import LINKLADDER, REAL_CONSOLES, code
-from world import SITES, Lab, Link
+from network import GENTLE, SITES, Link
+from world import Lab
 
 pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(900)]
 FULL = bool(os.environ.get("LINKLADDER_FULL"))
@@ -50,7 +51,7 @@ PATIENCE = 600.0 if FULL else 180.0
 @pytest.fixture
 def unpaired() -> Iterator[Lab]:
     """Two appliances as they boot: nobody is paired and no link is described."""
-    with Lab("lle", BOUGHT).unpaired() as made:
+    with Lab("lle", BOUGHT, None if FULL else GENTLE).unpaired() as made:
         if not FULL:
             plans = made.state("alpha") / "plans"
             plans.mkdir(exist_ok=True)

@@ -34,7 +34,8 @@ from linkladder.run.lock import announced  # noqa: E402
 from linkladder.run.progress import Progress  # noqa: E402
 from linkladder.run.session import LiveSession  # noqa: E402
 from linkladder.run.steering import Seat  # noqa: E402
-from world import Lab, Link  # noqa: E402
+from network import Link  # noqa: E402
+from world import Lab  # noqa: E402
 
 SOLD = 4e8  # a rate which machines that others use as well still fill
 
