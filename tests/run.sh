@@ -54,17 +54,50 @@ shell_lint() {
 	"$bin/shellcheck" -x -P SCRIPTDIR -P . -s sh $(shell_files)
 }
 
+instead=''
+calmly=''
+lanes=''
+
 # pytest LANE ... - one run of pytest, with its own report and its own memory of what failed.
 pytest() {
 	lane=$1
 	shift
-	"$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q -o junit_family=xunit1 --junitxml=".work/tests-$lane.xml" \
+	# shellcheck disable=SC2086  # words, or none
+	$instead $calmly "$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q -o junit_family=xunit1 --junitxml=".work/tests-$lane.xml" \
 		-o cache_dir="$top/.work/cache-$lane" "$@"
 }
 
-# Everything, or what the arguments choose. No test gets a second try: what failed once is broken. The tests that measure have the machine to themselves; those that mostly wait
-# for a lab then share it with those of the screens, which mostly wait too, and with all others; the flows of the screens
-# go with these, so that all three take about as long.
+# beside LANE ... - the same, while others run; what it says is shown when all have ended.
+beside() {
+	(
+		instead='exec' # so that whoever ends this ends pytest
+		pytest "$@"
+	) >".work/$1.txt" 2>&1 &
+	lanes="$lanes $1=$!"
+}
+
+ended() {
+	for lane in $lanes; do
+		wait "${lane#*=}" || good=1
+	done
+	trap - EXIT
+	for lane in $lanes; do
+		cat ".work/${lane%=*}.txt"
+	done
+}
+
+# Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
+#
+# Tests of work per core and of rates that nothing but the machine limits have it to themselves. All others share it, in
+# lanes that take about as long as each other. Those with labs mostly wait for trials of a few seconds, whose rates lie far
+# below what a core carries, so three of them go side by side, each in namespaces of its own: what is limited and by what;
+# what goes wrong in a run and is put back; and people, pairings and attackers. The other two need the cores, and are nice
+# to them: screens, and everything else, with the flows of the screens that mostly wait.
+limits='tests/lab/test_limiter.py tests/lab/test_paths.py tests/lab/test_every_tool.py tests/lab/test_panes.py
+	tests/tui/test_cancel.py'
+troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py
+	tests/lab/test_lab_command.py tests/lab/test_world.py'
+
 tests() {
 	rm -rf .work/tests-*.xml .work/cache-*
 	if [ $# -gt 0 ]; then
@@ -73,16 +106,18 @@ tests() {
 	fi
 	good=0
 	pytest alone -m alone || good=1
-	pytest screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not alone and not lab' >.work/screens.txt 2>&1 &
-	screens=$!
-	pytest other --ignore-glob 'tests/tui/test_[!f]*' -m 'not alone and not lab' >.work/other.txt 2>&1 &
-	other=$!
-	trap 'kill "$screens" "$other" 2>/dev/null' EXIT
-	pytest lab -m 'lab and not alone' || good=1
-	wait "$screens" || good=1
-	wait "$other" || good=1
-	trap - EXIT
-	cat .work/screens.txt .work/other.txt
+	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
+	calmly='nice -n 5'
+	beside screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not alone and not lab'
+	beside other --ignore-glob 'tests/tui/test_[!f]*' -m 'not alone and not lab'
+	calmly=''
+	# shellcheck disable=SC2086  # lists of files
+	beside limits $limits -m 'lab and not alone'
+	# shellcheck disable=SC2086
+	beside troubles $troubles -m 'lab and not alone'
+	# shellcheck disable=SC2046,SC2086
+	pytest people $(printf ' --ignore %s' $limits $troubles) -m 'lab and not alone' || good=1
+	ended
 	return "$good"
 }
 

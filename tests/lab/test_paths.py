@@ -14,7 +14,7 @@ from linkladder.model import Direction, Document, Leg, Role, TrialResult
 from network import SITES
 from world import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
 RATES = {"sh0": 1.2e8, "sv0": 0.6e8}  # of each card's token bucket: each path must be told from the other
 CARRIES = [rate * 1448 / 1514 for rate in RATES.values()]
 PLAN = """

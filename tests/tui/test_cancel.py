@@ -12,7 +12,7 @@ from journey import LINKLADDER, REAL_CONSOLES, SOON, climb, running
 from network import GENTLE, SITES
 from world import Lab
 
-pytestmark = [*REAL_CONSOLES, pytest.mark.alone, pytest.mark.timeout(280)]
+pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(280)]
 PLAN = """
 name = "long"
 [[experiment]]

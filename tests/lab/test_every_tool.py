@@ -1,0 +1,87 @@
+"""Every tool in every way that it is offered, through the whole of linkladder, between two real ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linkladder.codec import from_json
+from linkladder.judge.evidence import STARVED
+from linkladder.model import Document
+from network import GENTLE
+from world import TOP, Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("lly", inside=GENTLE).paired() as made:
+        yield made
+
+
+def test_iperf3_every_way(lab: Lab, tmp_path: Path) -> None:
+    plan = tmp_path / "iperf3.toml"
+    common = 'rungs = "same-host"\ntool = "iperf3"\nduration = 3\nwarmup = 1\n'
+    plan.write_text(
+        'name = "iperf3"\n'
+        f'[[experiment]]\n{common}streams = 2\nclient_port = 40000\ndirection = ["both", "duplex"]\n'
+        f'[[experiment]]\n{common}window = "200k"\ndirection = "reverse"\n'
+        f'[[experiment]]\n{common}protocol = "udp"\nudp_rate = "20M"\ndirection = "both"\n'
+        '[[experiment]]\nrungs = "same-host"\nstreams = 2\nclient_port = 40000\nduration = 3\nwarmup = 1\n'
+    )
+    done = lab.linkladder(
+        "alpha", "run", "--plan", str(plan), "--peer", "beta", "--json", "-", stdin=subprocess.DEVNULL
+    )
+    document = from_json(Document, json.loads(done.stdout))
+    found = {e.parameters: t for r in document.rungs for e in r.experiments for t in e.trials}
+    assert len(found) == 7
+    for exp, trial in found.items():
+        if exp.tool == "iperf3" and not shutil.which("iperf3"):
+            assert "not installed" in trial.reason
+            continue
+        assert trial.ok, f"{exp.id}: {trial.reason}"
+        assert len(trial.flows) == exp.streams * len(trial.by_direction), exp.id
+        if exp.client_port:
+            ports = {f.local_port for f in trial.flows} | {f.remote_port for f in trial.flows}
+            assert set(range(40000, 40000 + len(trial.flows))) <= ports
+        if exp.window:
+            assert set(trial.legs[0].outcome.window_read_back) == {"near", "far"}
+        if exp.protocol == "udp" and max(end.cpu.starved or 0.0 for end in trial.ends if end.cpu) < STARVED:
+            assert trial.goodput_bps == pytest.approx(20e6, rel=0.03)
+
+
+def test_windows_duplex_and_netperf(lab: Lab, tmp_path: Path) -> None:
+    plan = tmp_path / "kinds.toml"
+    plan.write_text(
+        'name = "kinds"\n'
+        '[[experiment]]\nrungs = "same-host"\nwindow = "800k"\ndirection = "both"\nduration = 2\nwarmup = 1\n'
+        '[[experiment]]\nrungs = "same-host"\nstreams = 2\ndirection = "duplex"\nduration = 2\nwarmup = 1\n'
+        '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "rr"\n'
+        "sessions = 3\nduration = 2\nwarmup = 1\n"
+        '[[experiment]]\nrungs = "same-host"\ntool = "netperf"\nprotocol = "tcp"\nduration = 2\nwarmup = 1\n'
+    )
+    done = lab.linkladder(
+        "alpha", "run", "--plan", str(plan), "--peer", "beta", "--json", "-", stdin=subprocess.DEVNULL
+    )
+    document = from_json(Document, json.loads(done.stdout))
+    found = {e.parameters.id: t for r in document.rungs for e in r.experiments for t in e.trials}
+    netperf = (TOP / ".work" / "netperf" / "usr" / "bin" / "netperf").exists()
+    for name, trial in found.items():
+        if "rr" in name or "netperf" in name:
+            assert trial.ok == netperf, trial.reason
+            continue
+        assert trial.ok, f"{name}: {trial.reason}"
+    for name, trial in found.items():
+        if "800k" in name:
+            assert set(trial.legs[0].outcome.window_read_back) == {"near", "far"}
+        if "duplex" in name:
+            assert set(trial.by_direction) == {"forward", "reverse"}
+    if netperf:
+        rr = found["rr-3x700-forward"].transactions
+        assert rr and rr.rate > 100 and rr.sessions == 3
