@@ -1,78 +1,33 @@
-"""iperf3's trials: captured of three versions, as one text and as a stream of events; made up; damaged."""
+"""iperf3's trials: captured of three versions, as one text and as a stream of events; made up."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from iperf3_cases import (
+    ASKED,
+    BOTH,
+    EACH,
+    GOOD,
+    HAVE,
+    TCP,
+    UDP,
+    VERSIONS,
+    D,
+    R,
+    read,
+    summed,
+    trial,
+    verdict,
+)
 from linkladder import tools
 from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
-from linkladder.tools import Demands, Expectation, ToolVersions, Unavailable
-
-CAPTURES = Path(__file__).parents[1] / "captures"
-VERSIONS = ("3.12", "3.17.1", "3.21")
-EACH = pytest.mark.parametrize("version", VERSIONS)
-ENDS = ("3.12", "3.21")
-BOTH = pytest.mark.parametrize("version", ENDS)
-HAVE = ToolVersions({"iperf3": "3.21"})
-TCP = Experiment("x", "iperf3", warmup=1, duration=1)
-UDP = replace(TCP, protocol=Protocol.UDP, streams=2, udp_rate_bps=40e6, write_size=1400)
-LONG = replace(TCP, streams=2, duration=2)
-R, D = Direction.REVERSE, Direction.DUPLEX
-ASKED = {
-    "tcp-p2": replace(TCP, streams=2),
-    "reverse-p2": replace(TCP, streams=2, direction=R),
-    "bidir-p2": replace(TCP, streams=2, direction=D, client_port=40000),
-    "window": replace(TCP, window=300000),
-    "windowbig": replace(TCP, window=64 << 20),
-    "cport": replace(TCP, streams=3, client_port=40001),
-    "udp-p2": UDP,
-    "udp-reverse": replace(UDP, direction=R),
-    "linkdown": LONG,
-    "linkdown-reverse": replace(LONG, direction=R),
-    "udpdown": replace(UDP, duration=2),
-    "flap": replace(LONG, duration=3),
-}
-GOOD = ("tcp-p2", "reverse-p2", "bidir-p2", "window", "cport", "udp-p2", "udp-reverse")
-FEW = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-ADDRESSES = Expectation("10.91.0.1", "10.91.0.2", 5301)
-
-
-def read(version: str, name: str, end: str) -> str:
-    path = CAPTURES / f"iperf3-{version}" / f"{name}.{end}"
-    return path.read_text() if path.exists() else ""
-
-
-def verdict(exp: Experiment, server: str, client: str, errors: str = "", **known: Any) -> Outcome:
-    expect = replace(ADDRESSES, **known)
-    return tools.finish(exp, tools.layout(exp, HAVE, HAVE), (server, ""), ((client, errors),), expect)
-
-
-def trial(version: str, name: str, **known: Any) -> Outcome:
-    exp = ASKED.get(name, TCP if name in ("badbind", "badbindserver", "badopt", "synlost") else LONG)
-    client = read(version, name, "client.txt")
-    known.setdefault("exit_codes", (1 if '"error"' in client else 0,))
-    where = tools.layout(exp, HAVE, HAVE)
-    server = read(version, name, "server.txt"), read(version, name, "server.err")
-    return tools.finish(exp, where, server, ((client, read(version, name, "client.err")),), replace(ADDRESSES, **known))
-
-
-def summed(version: str, name: str, end: str, sender: bool) -> list[int]:
-    """Bytes of each stream over the second second, read independently: by socket, from the entries' own words."""
-    found = re.findall(
-        r'"socket":\s*(\d+),\s*"start":\s*(1\.0\d*),\s*"end":\s*(?:1\.9\d*|2\.\d*),\s*"seconds":\s*[\d.]+,'
-        r'\s*"bytes":\s*(\d+),[^{}]*?"sender":\s*(true|false)',
-        read(version, name, end),
-    )
-    return sorted({int(socket): int(count) for socket, _, count, who in found if who == str(sender).lower()}.values())
+from linkladder.tools import Demands, ToolVersions, Unavailable
 
 
 @EACH
@@ -320,90 +275,3 @@ def test_one_text_at_the_end_tells_when_it_is_whole() -> None:
     assert [i for line in lines[:whole] for i in live.feed(line)] == [] and not live.complete
     live.feed(lines[whole])
     assert live.complete
-
-
-# --- damage
-
-
-@st.composite
-def damaged(draw: st.DrawFn, text: str, other: str) -> str:
-    """One of the things that happen to output: lines lost, doubled, swapped, cut; digits changed; files joined."""
-    lines = text.splitlines(keepends=True)
-    spots = st.integers(0, len(lines) - 1)
-    kind = draw(st.sampled_from(("cut", "drop", "repeat", "swap", "digit", "join", "merge")))
-    a, b = draw(spots), draw(spots)
-    if kind == "cut":
-        return text[: draw(st.integers(0, len(text)))]
-    if kind == "drop":
-        del lines[min(a, b) : max(a, b) + 1]
-    elif kind == "repeat":
-        lines.insert(b, lines[a])
-    elif kind == "swap":
-        lines[a], lines[b] = lines[b], lines[a]
-    elif kind == "merge":
-        lines[a] = lines[a][: draw(st.integers(0, len(lines[a])))] + lines[b]
-    elif kind == "join":
-        return text + other if draw(st.booleans()) else other + text
-    else:
-        digits = [m.start() for m in re.finditer(r"\d", text)]
-        at = draw(st.sampled_from(digits))
-        return text[:at] + draw(st.sampled_from("0123456789")) + text[at + 1 :]
-    return "".join(lines)
-
-
-@FEW
-@given(st.data())
-def test_a_damaged_trial_is_never_a_wrong_number(data: st.DataObject) -> None:
-    version, name = data.draw(st.sampled_from(VERSIONS)), data.draw(st.sampled_from(GOOD))
-    texts = {end: read(version, name, f"{end}.txt") for end in ("server", "client")}
-    end = data.draw(st.sampled_from(("server", "client")))
-    texts[end] = data.draw(damaged(texts[end], read(version, data.draw(st.sampled_from(GOOD)), f"{end}.txt")))
-    outcome, truth = verdict(ASKED[name], texts["server"], texts["client"], exit_codes=(0,)), trial(version, name)
-    assert outcome.ok or (outcome.reason and outcome.fault)
-    if outcome.ok:
-        assert outcome.by_direction == pytest.approx(truth.by_direction, rel=0.02)
-        assert (outcome.lost or 0) == pytest.approx(truth.lost or 0, abs=(truth.datagrams or 0) * 0.001)
-
-
-@FEW
-@given(st.data())
-def test_damaged_saved_output_is_never_a_wrong_number(data: st.DataObject) -> None:
-    version, name = data.draw(st.sampled_from(VERSIONS)), data.draw(st.sampled_from(GOOD))
-    end = data.draw(st.sampled_from(("server.txt", "client.txt")))
-    text = read(version, name, end)
-    truth = tools.parse_saved("iperf3", text)
-    assert truth.ok, truth.reason
-    outcome = tools.parse_saved("iperf3", data.draw(damaged(text, read(version, name, "server.txt"))))
-    assert outcome.ok or outcome.reason
-    if outcome.ok:
-        assert outcome.goodput_bps == pytest.approx(truth.goodput_bps, rel=0.02)
-
-
-@EACH
-@pytest.mark.parametrize("name", GOOD)
-@pytest.mark.parametrize("end", ["server.txt", "client.txt"])
-def test_a_line_lost_or_out_of_place_is_never_a_wrong_number(version: str, name: str, end: str) -> None:
-    lines = read(version, name, end).splitlines(keepends=True)
-    truth = tools.parse_saved("iperf3", "".join(lines)).goodput_bps
-    for at in range(len(lines)):
-        lost, swapped = lines[:at] + lines[at + 1 :], [*lines]
-        swapped[at], swapped[-1] = swapped[-1], swapped[at]
-        for text in ("".join(lost), "".join(swapped)):
-            outcome = tools.parse_saved("iperf3", text)
-            assert not outcome.ok or outcome.goodput_bps == pytest.approx(truth, rel=0.02), at
-
-
-@FEW
-@given(st.text(max_size=200) | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(repr))
-def test_noise_is_no_result(noise: str) -> None:
-    for text in (
-        noise,
-        '{"event":"interval","data":' + noise + "}",
-        '{"start":' + noise + "}",
-        "[" * 5000,
-        '{"a":' * 5000,
-    ):
-        outcome = tools.parse_saved("iperf3", text)
-        assert not outcome.ok and outcome.reason
-        live = tools.live_parser(TCP, tools.layout(TCP, HAVE, HAVE), End.FAR)
-        assert [i for line in text.splitlines() for i in live.feed(line)] == []

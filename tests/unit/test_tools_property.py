@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import damaged_text
 from linkladder import tools
 from linkladder.codec import to_json
 from linkladder.model import Experiment, Interval, Outcome, Protocol
@@ -85,38 +86,10 @@ def sound(outcome: Outcome) -> None:
     assert "null" not in str(to_json(outcome).get("goodput_bps"))
 
 
-@st.composite
-def damage(draw: st.DrawFn, text: str) -> str:
-    """One of the things that happen to output."""
-    lines = text.splitlines(keepends=True)
-    spots = st.integers(0, max(0, len(lines) - 1))
-    kind = draw(st.sampled_from(("cut", "head", "drop", "repeat", "swap", "merge", "foreign", "digit", "twice")))
-    if kind == "cut":
-        return text[: draw(st.integers(0, len(text)))]
-    if kind == "head":
-        return text[draw(st.integers(0, len(text))) :]
-    if not lines:
-        return text
-    a, b = draw(spots), draw(spots)
-    if kind == "drop":
-        del lines[min(a, b) : max(a, b) + 1]
-    elif kind == "repeat":
-        lines.insert(b, lines[a])
-    elif kind == "swap":
-        lines[a], lines[b] = lines[b], lines[a]
-    elif kind == "merge":
-        at = draw(st.integers(0, len(lines[a])))
-        lines[a] = lines[a][:at] + lines[b]
-    elif kind == "foreign":
-        lines.insert(a, draw(st.sampled_from(HOSTILE) | st.text(max_size=80)) + "\n")
-    elif kind == "digit":
-        places = [i for i, c in enumerate(lines[a]) if c.isdigit()]
-        if places:
-            at = draw(st.sampled_from(places))
-            lines[a] = lines[a][:at] + draw(st.sampled_from("0123456789.-")) + lines[a][at + 1 :]
-    else:
-        lines += lines
-    return "".join(lines)
+def damage(text: str) -> st.SearchStrategy[str]:
+    kinds = ("cut", "head", "drop", "repeat", "swap", "merge", "foreign", "digit", "twice")
+    foreign = st.sampled_from(HOSTILE) | st.text(max_size=80)
+    return damaged_text.damage(text, kinds, characters="0123456789.-", foreign=foreign)
 
 
 @FEW
