@@ -90,13 +90,14 @@ ended() {
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. All others share it, in
 # lanes that take about as long as each other. Those with labs mostly wait for trials of a few seconds, whose rates lie far
-# below what a core carries, so three of them go side by side, each in namespaces of its own: what is limited and by what;
-# what goes wrong in a run and is put back; and people, pairings and attackers. The other two need the cores, and are nice
-# to them: screens, and everything else, with the flows of the screens that mostly wait.
-limits='tests/lab/test_limiter.py tests/lab/test_paths.py tests/lab/test_every_tool.py tests/lab/test_panes.py
+# below what a core carries, so four of them go side by side, each in namespaces of its own: what limits; several paths and
+# tools; what goes wrong in a run and is put back; and all others: people, pairings, attackers. The last two lanes need the
+# cores, and are nice to those that measure: screens, and everything else with those flows of the screens that mostly wait.
+limits='tests/lab/test_limiter.py'
+paths='tests/lab/test_paths.py tests/lab/test_pairs.py tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
-troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py
-	tests/lab/test_lab_command.py tests/lab/test_world.py'
+troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_planted_change.py
+	tests/lab/test_until_settled.py tests/lab/test_lab_command.py tests/lab/test_world.py'
 
 tests() {
 	rm -rf .work/tests-*.xml .work/cache-*
@@ -114,9 +115,11 @@ tests() {
 	# shellcheck disable=SC2086  # lists of files
 	beside limits $limits -m 'lab and not alone'
 	# shellcheck disable=SC2086
+	beside paths $paths -m 'lab and not alone'
+	# shellcheck disable=SC2086
 	beside troubles $troubles -m 'lab and not alone'
 	# shellcheck disable=SC2046,SC2086
-	pytest people $(printf ' --ignore %s' $limits $troubles) -m 'lab and not alone' || good=1
+	pytest people $(printf ' --ignore %s' $limits $paths $troubles) -m 'lab and not alone' || good=1
 	ended
 	return "$good"
 }

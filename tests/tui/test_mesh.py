@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 import synth
-from helpers import seen, settled, until
+from helpers import Compare, seen, settled, until
 from linkladder.app.main import LadderApp
+from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.mesh import MeshScreen
 from several import NAMES, document
 
 CONSOLE = (80, 25)
 
 
-def backend(ends: int = 8):
+def backend(ends: int = 8) -> ReplayBackend:
     made = synth.settled()
     made.stored = {synth.RUN: (replace(synth.summary(), plan="mesh"), document(ends))}
     return made
 
 
-async def test_eight_by_eight_fit_and_the_cursor_explains():
+async def test_eight_by_eight_fit_and_the_cursor_explains() -> None:
     app = LadderApp(backend())
     async with app.run_test(size=CONSOLE) as pilot:
         await until(pilot, "Next step")
@@ -43,7 +46,7 @@ async def test_eight_by_eight_fit_and_the_cursor_explains():
         await until(pilot, "Next step")
 
 
-async def test_a_lost_end_is_told_where_it_matters():
+async def test_a_lost_end_is_told_where_it_matters() -> None:
     app = LadderApp(backend())
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, "Next step")
@@ -54,7 +57,7 @@ async def test_a_lost_end_is_told_where_it_matters():
         assert "theta" in text
 
 
-async def test_results_lead_to_it_and_without_several_paths_it_says_what_to_do():
+async def test_results_lead_to_it_and_without_several_paths_it_says_what_to_do() -> None:
     app = LadderApp(backend(4))
     async with app.run_test(size=CONSOLE) as pilot:
         await until(pilot, "Next step")
@@ -71,8 +74,8 @@ async def test_results_lead_to_it_and_without_several_paths_it_says_what_to_do()
 
 
 @pytest.mark.parametrize("size", [CONSOLE])
-def test_mesh_picture(snap_compare, size):
-    async def ready(pilot):
+def test_mesh_picture(snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def ready(pilot: Pilot[Any]) -> None:
         await until(pilot, "Quit")
         pilot.app.push_screen(MeshScreen(synth.RUN))
         await until(pilot, "from / to")
