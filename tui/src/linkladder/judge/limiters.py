@@ -10,10 +10,10 @@ import math
 import statistics
 from collections.abc import Callable
 
-from linkladder import units
 from linkladder.judge.evidence import BUSY, STARVED, Evidence, gather
 from linkladder.judge.loss_signs import REAL_LOSS, burst_signs, bursts, loss_signs, policer_signs, rising
 from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
+from linkladder.phrases import limiters as say
 from linkladder.verdicts import Limiter, LimiterKind
 
 AT_CEILING = 0.97
@@ -57,60 +57,32 @@ def host_bound(evidence_limiter: Limiter | None) -> bool:
     return evidence_limiter is not None and bool(ends & {evidence_limiter.kind, *evidence_limiter.candidates})
 
 
+def _limiter(kind: LimiterKind, said: say.Said, *others: LimiterKind) -> Limiter:
+    """`others` that the evidence fits as well."""
+    return Limiter(kind, said.sentence, (kind, *others), said.evidence, said.experiment)
+
+
 def _nothing_arrived(e: Evidence) -> Limiter | None:
     probed = e.path_mtu
     if probed is not None and probed.black_hole and e.goodput < 0.01 * (e.ceiling or math.inf):
-        works = f"; packets of {probed.mtu} bytes pass" if probed.mtu else ""
-        return Limiter(
-            LimiterKind.PATH_MTU,
-            f"Path MTU black hole: full-size packets vanish on the way without a word{works}, so a connection opens "
-            f"and then carries {units.rate(e.goodput)}.",
-            (LimiterKind.PATH_MTU,),
-            (f"DF probes of {', '.join(map(str, probed.failed))} bytes got no answer",),
-        )
-    passes = probed is not None and not probed.black_hole and probed.mtu is not None
-    trickles = e.goodput <= TRICKLE * (e.ceiling or 0.0)
-    if passes and probed is not None and trickles and e.goodput > 0:
-        return Limiter(
-            LimiterKind.LARGE_SENDS,
-            f"Large sends that a card or a driver breaks: TCP trickles at {units.rate(e.goodput)}, though DF probes of "
-            f"{probed.mtu} bytes pass.",
-            (LimiterKind.LARGE_SENDS,),
-            (f"{units.rate(e.goodput)} arrived", f"packets of {probed.mtu} bytes pass"),
-            "The same trial with TSO off: if it runs then, the large sends are what the card or its driver breaks.",
-        )
+        return _limiter(LimiterKind.PATH_MTU, say.black_hole(e.goodput, probed.mtu, probed.failed))
+    passes = probed.mtu if probed is not None and not probed.black_hole else None
+    if passes is not None and 0 < e.goodput <= TRICKLE * (e.ceiling or 0.0):
+        return _limiter(LimiterKind.LARGE_SENDS, say.trickle(e.goodput, passes))
     if e.goodput > 0:
         return None
     if e.flows == 0:
-        return Limiter(
-            LimiterKind.UNKNOWN,
-            "Nothing arrived, and no connection is on record: the link or the far end was down, or a filter is on the "
-            "way.",
-            evidence=("no flow is on record",),
-        )
-    if e.total_bytes < 20 * e.mss and passes and probed is not None:
-        return Limiter(
-            LimiterKind.LARGE_SENDS,
-            f"Large sends that a card or a driver breaks: the connection opened and then nothing arrived "
-            f"({e.total_bytes} bytes in all), though DF probes of {probed.mtu} bytes pass.",
-            (LimiterKind.LARGE_SENDS,),
-            (f"{e.total_bytes} bytes arrived", f"packets of {probed.mtu} bytes pass"),
-            "The same trial with TSO off: if it runs then, the large sends are what the card or its driver breaks.",
-        )
+        return _no_limit(LimiterKind.UNKNOWN, say.no_connection())
+    if e.total_bytes < 20 * e.mss and passes is not None:
+        return _limiter(LimiterKind.LARGE_SENDS, say.opened_only(e.total_bytes, passes))
     if e.total_bytes < 20 * e.mss:
-        return Limiter(
-            LimiterKind.PATH_MTU,
-            f"The connection opened and then nothing arrived ({e.total_bytes} bytes in all): a path MTU black hole, or "
-            "large sends that a card or a driver breaks.",
-            (LimiterKind.PATH_MTU, LimiterKind.LARGE_SENDS),
-            (f"{e.total_bytes} bytes arrived",),
-            "DF probes both ways tell a black hole; the same trial with TSO off tells broken large sends.",
-        )
-    return Limiter(
-        LimiterKind.OUTAGE,
-        f"The path went silent after {units.size(e.total_bytes)} had arrived: an interruption, not a limit.",
-        evidence=(f"{e.total_bytes} bytes arrived, then none",),
-    )
+        return _limiter(LimiterKind.PATH_MTU, say.opened_unprobed(e.total_bytes), LimiterKind.LARGE_SENDS)
+    return _no_limit(LimiterKind.OUTAGE, say.went_silent(e.total_bytes))
+
+
+def _no_limit(kind: LimiterKind, said: say.Said) -> Limiter:
+    """What is no limit has no candidates."""
+    return Limiter(kind, said.sentence, evidence=said.evidence, experiment=said.experiment)
 
 
 def _link(e: Evidence) -> Limiter | None:
@@ -120,14 +92,7 @@ def _link(e: Evidence) -> Limiter | None:
     dips = e.ratio < AT_CEILING
     if dips and (e.ratio < NEAR_CEILING or level < 0.985):
         return None
-    above = ", so the link is not what was entered" if e.ratio > 1.01 else ""
-    above = f"; most seconds run at {level:.1%} of it, the rest lose it in dips" if dips else above
-    return Limiter(
-        LimiterKind.LINK,
-        f"The link itself: {units.rate(e.goodput)} is {e.ratio:.1%} of the ceiling of {units.rate(e.ceiling)}{above}.",
-        (LimiterKind.LINK,),
-        (f"{e.ratio:.1%} of the ceiling",),
-    )
+    return _limiter(LimiterKind.LINK, say.link(e.goodput, e.ceiling, level if dips else None))
 
 
 def _starved(e: Evidence) -> Limiter | None:
@@ -136,13 +101,7 @@ def _starved(e: Evidence) -> Limiter | None:
         return None
     kind = LimiterKind.SENDER if e.sender_starved >= e.receiver_starved else LimiterKind.RECEIVER
     end = e.sender if kind is LimiterKind.SENDER else e.receiver
-    return Limiter(
-        kind,
-        f"The {kind} ({end} end): a CPU quota or the hypervisor withheld {worst:.0%} of its time, so "
-        f"{units.rate(e.goodput)} says little of the path.",
-        (kind,),
-        (f"{worst:.0%} of the {end} end's CPU time withheld",),
-    )
+    return _limiter(kind, say.starved(kind, end, worst, e.goodput))
 
 
 def _window(e: Evidence) -> Limiter | None:
@@ -155,9 +114,7 @@ def _window(e: Evidence) -> Limiter | None:
     if not round_trip or round_trip < 1.0 or rising(e) or _lost_some(e):
         return None
     if e.held is not None and e.held >= HELD:
-        return _window_said(
-            e, f"the receiver's window held the sender for {e.held:.0%} of the time", round_trip, e.window
-        )
+        return _limiter(LimiterKind.WINDOW, say.window_held(e.held, e.window, round_trip))
     if e.window is None:
         return None
     allowed = e.window * 8 * max(e.streams, e.flows) / (round_trip / 1000)
@@ -166,21 +123,7 @@ def _window(e: Evidence) -> Limiter | None:
         return None
     if not e.window_fixed and not (e.steady and 0.75 <= e.goodput / allowed <= 1.3):
         return None
-    with_streams = f"with {e.streams} stream{'s' if e.streams > 1 else ''}"
-    said = (
-        f"{units.size(e.window)} per stream over a round trip of {units.milliseconds(round_trip)} allows "
-        f"{units.rate(allowed)} {with_streams}, and {units.rate(e.goodput)} was reached without loss"
-    )
-    return _window_said(e, said, round_trip, e.window)
-
-
-def _window_said(e: Evidence, said: str, round_trip: float, window: float | None) -> Limiter:
-    return Limiter(
-        LimiterKind.WINDOW,
-        f"The window: {said}.",
-        (LimiterKind.WINDOW,),
-        (f"window {units.size(window)}", f"round trip {units.milliseconds(round_trip)}"),
-    )
+    return _limiter(LimiterKind.WINDOW, say.window_full(e.window, round_trip, e.streams, allowed, e.goodput))
 
 
 def _lost_some(e: Evidence) -> bool:
@@ -200,27 +143,14 @@ def _queue(e: Evidence) -> Limiter | None:
     if bursts(e) and policer_signs(e):
         return None  # what a policer lets through in bursts waits behind it, though nothing is shaped
     held = e.rise_ms / 1000 * e.goodput / 8
-    lost = f", {e.loss:.2%} of the segments lost" if e.loss and e.loss > SOME_LOSS else ", hardly any loss"
+    lost = e.loss if e.loss and e.loss > SOME_LOSS else None
     busiest = max(e.sender_busy or 0.0, e.receiver_busy or 0.0)
     if busiest >= CLOSE and not _rate_shown(e):
         # In a machine whose cores are that busy a standing queue is its own until something shows otherwise.
         end = LimiterKind.SENDER if (e.sender_busy or 0.0) >= (e.receiver_busy or 0.0) else LimiterKind.RECEIVER
-        return Limiter(
-            LimiterKind.SHAPER,
-            f"A queue: under load the round trip rises from {units.milliseconds(e.idle_ms)} to "
-            f"{units.milliseconds(e.loaded_ms)} at {units.rate(e.goodput)}{lost}; a core of the {end} is "
-            f"{busiest:.0f} % busy, so that it may be its own.",
-            (LimiterKind.SHAPER, end),
-            (f"round trip {units.milliseconds(e.idle_ms)} idle, {units.milliseconds(e.loaded_ms)} under load",),
-            "Paced UDP just below this rate: if nothing of it is lost and pings stay quick, the queue is the path's.",
-        )
-    return Limiter(
-        LimiterKind.SHAPER,
-        f"A shaper or queue: under load the round trip rises from {units.milliseconds(e.idle_ms)} to "
-        f"{units.milliseconds(e.loaded_ms)}, about {units.size(held)} waiting at {units.rate(e.goodput)}{lost}.",
-        (LimiterKind.SHAPER,),
-        (f"round trip {units.milliseconds(e.idle_ms)} idle, {units.milliseconds(e.loaded_ms)} under load",),
-    )
+        own = say.own_queue(e.idle_ms, e.loaded_ms, e.goodput, lost, end, busiest)
+        return _limiter(LimiterKind.SHAPER, own, end)
+    return _limiter(LimiterKind.SHAPER, say.queue(e.idle_ms, e.loaded_ms, held, e.goodput, lost))
 
 
 def _rate_shown(e: Evidence) -> bool:
@@ -232,39 +162,20 @@ def _rate_shown(e: Evidence) -> bool:
 def _lossy(e: Evidence) -> Limiter | None:
     if e.loss is None or e.loss <= SOME_LOSS or (e.retransmits or 0) < 3:
         return None
-    again = f"{e.loss:.2%} of the segments had to be sent again"
     if shallow := burst_signs(e):
-        return Limiter(
-            LimiterKind.BURST,
-            f"A shallow buffer or a small burst: {again}; {shallow[0]}.",
-            (LimiterKind.BURST,),
-            (f"{e.retransmits} segments sent again, {e.loss:.3%} of all", *shallow),
-        )
+        return _limiter(LimiterKind.BURST, say.shallow(e.loss, e.retransmits, shallow))
     policed = policer_signs(e)
     random = loss_signs(e)
     if not (policed or random or _loss_explains(e)):
         return None
-    figures = (f"{e.retransmits} segments sent again, {e.loss:.3%} of all", *policed, *random)
-    if e.rise_ms is not None:
-        again += " while the round trip " + ("rose only in bursts" if rising(e) else "stayed flat")
+    flat = None if e.rise_ms is None else not rising(e)
     if policed and not random:
-        return Limiter(
-            LimiterKind.POLICER,
-            f"A policer at about {units.rate(e.goodput)} of goodput: {again}; {policed[0]}.",
-            (LimiterKind.POLICER,),
-            figures,
-        )
+        return _limiter(LimiterKind.POLICER, say.policer(e.loss, e.retransmits, e.goodput, flat, policed))
     if random and not policed:
-        return Limiter(LimiterKind.LOSS, f"Loss: {again}; {random[0]}.", (LimiterKind.LOSS,), figures)
+        return _limiter(LimiterKind.LOSS, say.random_loss(e.loss, e.retransmits, flat, random))
     kind = LimiterKind.POLICER if len(policed) > len(random) else LimiterKind.LOSS
-    return Limiter(
-        kind,
-        f"Loss or a policer: {again}.",
-        (LimiterKind.LOSS, LimiterKind.POLICER),
-        figures,
-        "Paced UDP below and above this rate: random loss takes the same share of each, a policer takes nothing below "
-        "its own.",
-    )
+    either = say.loss_or_policer(e.loss, e.retransmits, flat, (*policed, *random))
+    return Limiter(kind, either.sentence, (LimiterKind.LOSS, LimiterKind.POLICER), either.evidence, either.experiment)
 
 
 def _loss_explains(e: Evidence, share: float = 0.15) -> bool:
@@ -285,45 +196,24 @@ def _busy(e: Evidence) -> Limiter | None:
     sender, receiver = e.sender_busy or 0.0, e.receiver_busy or 0.0
     signs = []
     if e.zero_windows >= SOME_STALLS:
-        signs.append(f"the receiver closed its window {e.zero_windows} times")
+        signs.append(say.stalls(e.zero_windows))
     if e.receiver_drops > DROPS * max(1, e.receiver_packets):
-        signs.append(f"its card dropped {e.receiver_drops} of {e.receiver_packets} packets")
+        signs.append(say.card_drops(e.receiver_drops, e.receiver_packets))
     if receiver >= BUSY and (signs or receiver > sender + 2 or sender < BUSY):
-        kind, end, busy = LimiterKind.RECEIVER, e.receiver, receiver
+        kind, end = LimiterKind.RECEIVER, e.receiver
     elif sender >= BUSY:
-        kind, end, busy, signs = LimiterKind.SENDER, e.sender, sender, []
+        kind, end, signs = LimiterKind.SENDER, e.sender, []
     elif signs:
-        kind, end, busy = LimiterKind.RECEIVER, e.receiver, receiver
+        kind, end = LimiterKind.RECEIVER, e.receiver
     else:
         return None
-    both = sender >= BUSY and receiver >= BUSY and abs(sender - receiver) <= 2 and not signs
-    candidates = (LimiterKind.SENDER, LimiterKind.RECEIVER) if both else (kind,)
-    core = f"its busiest core is {busy:.0f} % busy" if busy >= BUSY else f"its busiest core is only {busy:.0f} % busy"
-    also = "; " + ", ".join(signs) if signs else ""
-    text = f"The {kind} ({end} end): {core} at {units.rate(e.goodput)}{also}."
-    if both:
-        text = f"Sender or receiver: a core of each is saturated ({sender:.0f} % and {receiver:.0f} % busy)."
-    return Limiter(
-        kind,
-        text,
-        candidates,
-        (f"busiest core {sender:.0f} % busy at the sender, {receiver:.0f} % busy at the receiver", *signs),
-        "More streams or vCPUs at one end, then at the other." if both else "",
-    )
+    if sender >= BUSY and receiver >= BUSY and abs(sender - receiver) <= 2 and not signs:
+        both = say.both_busy(sender, receiver)
+        return Limiter(kind, both.sentence, (LimiterKind.SENDER, LimiterKind.RECEIVER), both.evidence, both.experiment)
+    return _limiter(kind, say.busy(kind, end, sender, receiver, BUSY, e.goodput, signs))
 
 
 def _unknown(e: Evidence) -> Limiter:
-    known = []
-    if e.sender_busy is not None and e.receiver_busy is not None:
-        known.append(f"busiest cores {e.sender_busy:.0f} % and {e.receiver_busy:.0f} % busy")
-    if e.loss is not None:
-        known.append(f"{e.loss:.3%} of the segments sent again")
-    if e.idle_ms is not None and e.loaded_ms is not None:
-        known.append(f"round trip {units.milliseconds(e.idle_ms)} idle, {units.milliseconds(e.loaded_ms)} under load")
-    seen = f" ({'; '.join(known)})" if known else " (neither CPU nor TCP counters nor round trips were recorded)"
-    return Limiter(
-        LimiterKind.UNKNOWN,
-        f"What limits {units.rate(e.goodput)} is not known{seen}.",
-        evidence=tuple(known),
-        experiment="More streams, then a larger window: more of either shows whether one flow was the limit.",
-    )
+    cores = None if e.sender_busy is None or e.receiver_busy is None else (e.sender_busy, e.receiver_busy)
+    trips = None if e.idle_ms is None or e.loaded_ms is None else (e.idle_ms, e.loaded_ms)
+    return _no_limit(LimiterKind.UNKNOWN, say.unknown(e.goodput, cores, e.loss, trips))

@@ -1,4 +1,4 @@
-"""What tells random loss, a policer and a shallow buffer apart: signs, each in words with its figures.
+"""What tells random loss, a policer and a shallow buffer apart: signs; `phrases.loss_signs` words them from figures.
 
 Needs paced UDP beside the TCP trial, other numbers of streams, or the round trips under load; a sign that needs what
 was not measured is not there.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from linkladder import units
 from linkladder.judge.evidence import Evidence, Paced
+from linkladder.phrases import loss_signs as say
 
 RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less means a queue that comes and goes
 REAL_LOSS = 1e-4
@@ -41,25 +41,19 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
         low, high = offers[0], offers[-1]
         flat = [p.delivered_bps for p in offers if p.loss > 0.01]
         if low.loss < 0.2 * high.loss and not _lost_alike(e, low, high):
-            signs.append(
-                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.1%} of "
-                f"{units.rate(high.offered_bps)}"
-            )
+            signs.append(say.loses_above(low.loss, low.offered_bps, high.loss, high.offered_bps))
         elif len(flat) > 1 and max(flat) < 1.25 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:
-            signs.append(f"paced UDP delivers {units.rate(flat[0])} however much is offered")
+            signs.append(say.delivers_no_more(flat[0]))
     if e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.05:
-        signs.append(f"the first second ran {e.burst:.1f} times faster than the even rest")
+        signs.append(say.first_second(e.burst, even=True))
     elif e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.2 and rising(e) and bursts(e):
-        signs.append(f"the first second ran {e.burst:.1f} times faster, and the queue comes and goes with bursts")
+        signs.append(say.first_second(e.burst, even=False))
     calm = next((p for p in reversed(offers) if p.offered_bps <= 1.05 * e.goodput), None)
     if calm and e.loss and calm.datagrams * e.loss > 20 and calm.loss * 10 < e.loss:
-        signs.append(
-            f"paced UDP loses {calm.loss:.3%} of {units.rate(calm.offered_bps)} where TCP, which sends in bursts, "
-            f"loses {e.loss:.2%} of its segments"
-        )
+        signs.append(say.calm_loses_less(calm.loss, calm.offered_bps, e.loss))
     others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
     if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
-        signs.append("more streams carry no more")
+        signs.append(say.streams_add_nothing())
     return tuple(signs)
 
 
@@ -71,10 +65,7 @@ def burst_signs(e: Evidence) -> tuple[str, ...]:
     if not above or any(p.loss > max(CLEAN, 0.05 * e.loss) for p in above):
         return ()
     best = max(above, key=lambda p: p.offered_bps)
-    return (
-        f"paced UDP of {units.rate(best.offered_bps)} loses {best.loss:.3%}, so that the path carries more than the "
-        f"{units.rate(e.goodput)} of TCP, which sends in bursts",
-    )
+    return (say.carries_more(best.offered_bps, best.loss, e.goodput),)
 
 
 def loss_signs(e: Evidence) -> tuple[str, ...]:
@@ -88,15 +79,12 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
         alike = high.loss > 0 and 0.5 < low.loss / high.loss < 2
         alike = alike and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
         if low.loss > 1e-4 and alike and proportional:
-            signs.append(
-                f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)} and {high.loss:.2%} of "
-                f"{units.rate(high.offered_bps)} alike"
-            )
+            signs.append(say.loses_alike(low.loss, low.offered_bps, high.loss, high.offered_bps))
         elif _lost_alike(e, low, high):
-            signs.append(f"paced UDP loses {low.loss:.2%} of {units.rate(low.offered_bps)}, about as TCP does")
+            signs.append(say.loses_as_tcp(low.loss, low.offered_bps))
     for streams, bps in e.by_streams:
         if streams >= 2 * e.streams and bps > 1.4 * e.goodput:
-            signs.append(f"{streams} streams carry {units.rate(bps)} where {e.streams} carry {units.rate(e.goodput)}")
+            signs.append(say.streams_add(streams, bps, e.streams, e.goodput))
     return tuple(signs)
 
 

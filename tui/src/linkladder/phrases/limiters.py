@@ -1,0 +1,216 @@
+"""What limits, in words: a sentence from the figures of each rule of the judge, evidence, and what would tell more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from linkladder import units
+from linkladder.phrases.arms import streams
+from linkladder.verdicts import LimiterKind
+
+
+class Said(NamedTuple):
+    sentence: str
+    evidence: tuple[str, ...] = ()
+    experiment: str = ""  # what would tell two candidates apart
+
+
+_WITHOUT_TSO = "The same trial with TSO off: if it runs then, the large sends are what the card or its driver breaks."
+
+
+def black_hole(goodput: float, mtu: int | None, failed: Sequence[int]) -> Said:
+    works = f"; packets of {mtu} bytes pass" if mtu else ""
+    return Said(
+        f"Path MTU black hole: full-size packets vanish on the way without a word{works}, so a connection opens and "
+        f"then carries {units.rate(goodput)}.",
+        (f"DF probes of {', '.join(map(str, failed))} bytes got no answer",),
+    )
+
+
+def trickle(goodput: float, mtu: int) -> Said:
+    return Said(
+        f"Large sends that a card or a driver breaks: TCP trickles at {units.rate(goodput)}, though DF probes of {mtu} "
+        "bytes pass.",
+        (f"{units.rate(goodput)} arrived", f"packets of {mtu} bytes pass"),
+        _WITHOUT_TSO,
+    )
+
+
+def no_connection() -> Said:
+    return Said(
+        "Nothing arrived, and no connection is on record: the link or the far end was down, or a filter is on the way.",
+        ("no flow is on record",),
+    )
+
+
+def opened_only(arrived: int, mtu: int) -> Said:
+    return Said(
+        f"Large sends that a card or a driver breaks: the connection opened and then nothing arrived ({arrived} bytes "
+        f"in all), though DF probes of {mtu} bytes pass.",
+        (f"{arrived} bytes arrived", f"packets of {mtu} bytes pass"),
+        _WITHOUT_TSO,
+    )
+
+
+def opened_unprobed(arrived: int) -> Said:
+    return Said(
+        f"The connection opened and then nothing arrived ({arrived} bytes in all): a path MTU black hole, or large "
+        "sends that a card or a driver breaks.",
+        (f"{arrived} bytes arrived",),
+        "DF probes both ways tell a black hole; the same trial with TSO off tells broken large sends.",
+    )
+
+
+def went_silent(arrived: int) -> Said:
+    return Said(
+        f"The path went silent after {units.size(arrived)} had arrived: an interruption, not a limit.",
+        (f"{arrived} bytes arrived, then none",),
+    )
+
+
+def link(goodput: float, ceiling: float, level: float | None) -> Said:
+    """`level`: where most seconds run, of the ceiling, if single dips are what is short."""
+    ratio = goodput / ceiling
+    above = ", so the link is not what was entered" if ratio > 1.01 else ""
+    above = f"; most seconds run at {level:.1%} of it, the rest lose it in dips" if level is not None else above
+    return Said(
+        f"The link itself: {units.rate(goodput)} is {ratio:.1%} of the ceiling of {units.rate(ceiling)}{above}.",
+        (f"{ratio:.1%} of the ceiling",),
+    )
+
+
+def starved(kind: LimiterKind, end: str, withheld: float, goodput: float) -> Said:
+    return Said(
+        f"The {kind} ({end} end): a CPU quota or the hypervisor withheld {withheld:.0%} of its time, so "
+        f"{units.rate(goodput)} says little of the path.",
+        (f"{withheld:.0%} of the {end} end's CPU time withheld",),
+    )
+
+
+def window_held(share: float, window: float | None, round_trip: float) -> Said:
+    return _window(f"the receiver's window held the sender for {share:.0%} of the time", window, round_trip)
+
+
+def window_full(window: float, round_trip: float, count: int, allowed: float, goodput: float) -> Said:
+    said = (
+        f"{units.size(window)} per stream over a round trip of {units.milliseconds(round_trip)} allows "
+        f"{units.rate(allowed)} with {streams(count)}, and {units.rate(goodput)} was reached without loss"
+    )
+    return _window(said, window, round_trip)
+
+
+def _window(said: str, window: float | None, round_trip: float) -> Said:
+    return Said(
+        f"The window: {said}.", (f"window {units.size(window)}", f"round trip {units.milliseconds(round_trip)}")
+    )
+
+
+def own_queue(idle: float, loaded: float, goodput: float, loss: float | None, end: LimiterKind, busy: float) -> Said:
+    return Said(
+        f"A queue: under load the round trip rises from {units.milliseconds(idle)} to {units.milliseconds(loaded)} at "
+        f"{units.rate(goodput)}{_lost(loss)}; a core of the {end} is {busy:.0f} % busy, so that it may be its own.",
+        (_round_trips(idle, loaded),),
+        "Paced UDP just below this rate: if nothing of it is lost and pings stay quick, the queue is the path's.",
+    )
+
+
+def queue(idle: float, loaded: float, held: float, goodput: float, loss: float | None) -> Said:
+    """`held`: bytes that wait."""
+    return Said(
+        f"A shaper or queue: under load the round trip rises from {units.milliseconds(idle)} to "
+        f"{units.milliseconds(loaded)}, about {units.size(held)} waiting at {units.rate(goodput)}{_lost(loss)}.",
+        (_round_trips(idle, loaded),),
+    )
+
+
+def _lost(loss: float | None) -> str:
+    """`loss`: where there was any to speak of."""
+    return f", {loss:.2%} of the segments lost" if loss else ", hardly any loss"
+
+
+def _round_trips(idle: float, loaded: float) -> str:
+    return f"round trip {units.milliseconds(idle)} idle, {units.milliseconds(loaded)} under load"
+
+
+def shallow(loss: float, retransmits: int | None, signs: Sequence[str]) -> Said:
+    return Said(f"A shallow buffer or a small burst: {_again(loss)}; {signs[0]}.", (_count(loss, retransmits), *signs))
+
+
+def policer(loss: float, retransmits: int | None, goodput: float, flat: bool | None, signs: Sequence[str]) -> Said:
+    """`flat`: whether the round trip stayed so, where that is known."""
+    said = f"A policer at about {units.rate(goodput)} of goodput: {_again(loss, flat)}; {signs[0]}."
+    return Said(said, (_count(loss, retransmits), *signs))
+
+
+def random_loss(loss: float, retransmits: int | None, flat: bool | None, signs: Sequence[str]) -> Said:
+    return Said(f"Loss: {_again(loss, flat)}; {signs[0]}.", (_count(loss, retransmits), *signs))
+
+
+def loss_or_policer(loss: float, retransmits: int | None, flat: bool | None, signs: Sequence[str]) -> Said:
+    return Said(
+        f"Loss or a policer: {_again(loss, flat)}.",
+        (_count(loss, retransmits), *signs),
+        "Paced UDP below and above this rate: random loss takes the same share of each, a policer takes nothing below "
+        "its own.",
+    )
+
+
+def _again(loss: float, flat: bool | None = None) -> str:
+    rose = "" if flat is None else f" while the round trip {'stayed flat' if flat else 'rose only in bursts'}"
+    return f"{loss:.2%} of the segments had to be sent again{rose}"
+
+
+def _count(loss: float, retransmits: int | None) -> str:
+    return f"{retransmits} segments sent again, {loss:.3%} of all"
+
+
+def busy(kind: LimiterKind, end: str, sender: float, receiver: float, full: float, goodput: float,
+         signs: Sequence[str]) -> Said:  # fmt: skip
+    """`full`: percent of a core from which it is saturated."""
+    core = receiver if kind is LimiterKind.RECEIVER else sender
+    only = "" if core >= full else "only "
+    also = "; " + ", ".join(signs) if signs else ""
+    return Said(
+        f"The {kind} ({end} end): its busiest core is {only}{core:.0f} % busy at {units.rate(goodput)}{also}.",
+        (_cores(sender, receiver), *signs),
+    )
+
+
+def both_busy(sender: float, receiver: float) -> Said:
+    return Said(
+        f"Sender or receiver: a core of each is saturated ({sender:.0f} % and {receiver:.0f} % busy).",
+        (_cores(sender, receiver),),
+        "More streams or vCPUs at one end, then at the other.",
+    )
+
+
+def _cores(sender: float, receiver: float) -> str:
+    return f"busiest core {sender:.0f} % busy at the sender, {receiver:.0f} % busy at the receiver"
+
+
+def stalls(count: int) -> str:
+    return f"the receiver closed its window {count} times"
+
+
+def card_drops(dropped: int, packets: int) -> str:
+    return f"its card dropped {dropped} of {packets} packets"
+
+
+def unknown(
+    goodput: float, cores: tuple[float, float] | None, loss: float | None, round_trips: tuple[float, float] | None
+) -> Said:
+    """Of each figure what is known of it; `cores` are the busiest of sender and receiver."""
+    known = []
+    if cores is not None:
+        known.append(f"busiest cores {cores[0]:.0f} % and {cores[1]:.0f} % busy")
+    if loss is not None:
+        known.append(f"{loss:.3%} of the segments sent again")
+    if round_trips is not None:
+        known.append(_round_trips(*round_trips))
+    seen = f" ({'; '.join(known)})" if known else " (neither CPU nor TCP counters nor round trips were recorded)"
+    return Said(
+        f"What limits {units.rate(goodput)} is not known{seen}.",
+        tuple(known),
+        "More streams, then a larger window: more of either shows whether one flow was the limit.",
+    )
