@@ -1,0 +1,68 @@
+"""What the judge says: frozen records without I/O, stored inside a run's document beside what was measured.
+
+Rung, direction and protocol are the plain words of linkladder.model's enumerations, so that the model may hold these.
+"""
+
+from __future__ import annotations
+
+from linkladder.verdicts.codes import (
+    Answer,
+    Cause,
+    LimiterKind,
+    Measured,
+    Verdict,
+)
+from linkladder.verdicts.judgements import (
+    Bucket,
+    Ceiling,
+    Cell,
+    Change,
+    ChangedFigure,
+    CompanyJudgement,
+    Concern,
+    DocumentJudgement,
+    ExperimentJudgement,
+    FollowUp,
+    Judgement,
+    Landing,
+    Latency,
+    Limiter,
+    Rfc6349,
+    RungJudgement,
+    Sharing,
+    Spread,
+    TrialJudgement,
+)
+from linkladder.verdicts.two_runs import (
+    Comparison,
+    Difference,
+)
+
+__all__ = [
+    "Answer",
+    "Bucket",
+    "Cause",
+    "Ceiling",
+    "Cell",
+    "Change",
+    "ChangedFigure",
+    "CompanyJudgement",
+    "Comparison",
+    "Concern",
+    "Difference",
+    "DocumentJudgement",
+    "ExperimentJudgement",
+    "FollowUp",
+    "Judgement",
+    "Landing",
+    "Latency",
+    "Limiter",
+    "LimiterKind",
+    "Measured",
+    "Rfc6349",
+    "RungJudgement",
+    "Sharing",
+    "Spread",
+    "TrialJudgement",
+    "Verdict",
+]

@@ -1,0 +1,35 @@
+"""What two runs say of one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkladder.verdicts.codes import Answer
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One experiment in two runs."""
+
+    rung: str
+    experiment: str
+    direction: str
+    a_bps: float
+    b_bps: float
+    change_percent: float
+    beyond_noise: bool
+    detectable_percent: float | None  # the smallest change these repeats would have shown; None: one repeat each
+    sentence: str
+    answer: Answer = Answer.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side."""
+
+    a: str  # run ids
+    b: str
+    sentence: str
+    differences: tuple[Difference, ...] = ()
+    environment: tuple[str, ...] = ()  # what is not the same, in words
+    only_in_one: tuple[str, ...] = ()
