@@ -25,7 +25,7 @@ STARTS = {
                     (*NEVER, *OUTPUT, "asyncio", "linkladder.model", "psutil"), 118, 13),
     "undo": ("import linkladder.settings.undo", (*NEVER, *OUTPUT), 215, 38),
     "pair": ("import linkladder.cli as c; c._parser(['pair']); import linkladder.pairing.service",
-             (*NEVER, *OUTPUT), 232, 40),
+             (*NEVER, *OUTPUT), 232, 42),
     "priv": ("import linkladder.priv.program",
              (*NEVER, *OUTPUT, "asyncio", "dataclasses", "linkladder.model"), 75, 14),
 }  # fmt: skip
