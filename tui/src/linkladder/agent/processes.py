@@ -54,6 +54,7 @@ class Child:
         self.output: list[str] = []
         self.errors: list[str] = []
         self.hung = False
+        self.cut = 0
         self.started = time.monotonic()
         self.done = asyncio.create_task(self._follow())
 
@@ -70,9 +71,11 @@ class Child:
         size, rest = 0, ""
         while data := await stream.read(65536):
             text = data.decode("utf-8", "replace")
+            room = max(0, OUTPUT_LIMIT - size)
             size += len(text)
-            if size <= OUTPUT_LIMIT:
-                kept.append(text)
+            self.cut += max(0, len(text) - room)
+            if room:
+                kept.append(text[:room])
             if live:
                 *lines, rest = (rest + text)[-65536:].split("\n")
                 if lines:
@@ -80,7 +83,10 @@ class Child:
 
     async def finished(self) -> Finished:
         await self.done
-        return Finished(self.number, self.process.returncode, "".join(self.output), "".join(self.errors), self.hung)
+        return self._told(self.process.returncode, self.hung)
+
+    def _told(self, code: int | None, hung: bool) -> Finished:
+        return Finished(self.number, code, "".join(self.output), "".join(self.errors), hung, self.cut)
 
     async def stop(self, at_once: bool = False) -> Finished:
         """Ask it to end, then make it."""
@@ -102,7 +108,7 @@ class Child:
                     self.done.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
                         await self.done
-                    return Finished(self.number, None, "".join(self.output), "".join(self.errors), True)
+                    return self._told(None, True)
         self._signal(signal.SIGKILL)  # children it forked and left in its group
         return await self.finished()
 

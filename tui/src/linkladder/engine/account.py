@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from linkladder import host, tools
 from linkladder.engine.route import Route, Side
+from linkladder.engine.thinning import Samples
 from linkladder.model import (
     CpuUse,
     Direction,
     EndRecord,
     Experiment,
     Fault,
-    HostSample,
     MemoryUse,
     NicCounters,
     Outcome,
@@ -36,7 +36,7 @@ class Watched:
     """One end while a trial runs: its counters before and after, its seconds, its connections."""
 
     name: str
-    samples: list[HostSample] = field(default_factory=list)
+    samples: Samples = field(default_factory=Samples)
     sockets: SocketsSeen | None = None
     windows: list[WindowSeen] = field(default_factory=list)
     before: dict[str, CountersReply] = field(default_factory=dict)  # by the address of each path there

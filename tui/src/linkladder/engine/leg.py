@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linkladder import tools, wire
+from linkladder import tools, units, wire
 from linkladder.engine import knock as knocks
 from linkladder.engine.process import Process
 from linkladder.engine.route import Route, Side
@@ -181,7 +181,12 @@ class RunningLeg:
     # --- when it is over
 
     def outcome(self) -> Outcome:
-        """What the tool's words come to."""
+        """What the tool's words come to; of words that are not all here nothing is made, least of all a bad link."""
+        for process in self.processes:
+            if process is not self.ping and process.finished and process.finished.cut:
+                kept = units.size(len(process.finished.output))
+                what = f"the {process.role}'s output was longer than the {kept} that are kept of it"
+                return Outcome(False, Fault.TOOL, f"{what}: ask for a shorter trial, or for fewer streams")
         server = self.server.texts if self.server else ("", "")
         return tools.finish(self.exp, self.where, server, tuple(c.texts for c in self.clients), self._expectation())
 

@@ -47,4 +47,4 @@ class Process:
         done = self.finished
         if done is None:
             return Command(self.side.name, self.role, self.argv)
-        return Command(self.side.name, self.role, self.argv, done.exit_code, done.output, done.errors)
+        return Command(self.side.name, self.role, self.argv, done.exit_code, done.output, done.errors, done.cut)

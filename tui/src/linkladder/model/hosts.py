@@ -182,3 +182,4 @@ class Command:
     exit_code: int | None = None
     output: str = ""  # stdout; raw text also lies compressed beside the store
     errors: str = ""  # stderr
+    cut: int = 0  # characters that it printed beyond what was kept

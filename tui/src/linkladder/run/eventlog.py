@@ -10,6 +10,7 @@ import json
 import logging
 import time
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,6 +20,8 @@ from linkladder.events import Event
 
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in typing.get_args(events.Event)}
 Entry = tuple[float, Event]
+FLEETING = (events.IntervalSeen, events.RoundTripSeen, events.Sampled)
+DENSE, SPARSE = 3600, 64
 log = logging.getLogger("linkladder.eventlog")
 
 
@@ -53,12 +56,15 @@ class Recorder:
     """Writes events as they come, each line flushed so that a watcher and a crash see it.
 
     Beside the log lies a file of `spare` bytes that is given up when the disk is full, so that the log can say so.
+    What is seen each second (by whom, a kind each) is written in full for DENSE times of a trial, then every second
+    time for as many, then every fourth, down to one in SPARSE: a trial of a week leaves some ten thousand lines.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic, spare: int = 0) -> None:
         self._clock = clock
         self._began = clock()
         self._file = path.open("x", encoding="utf-8")
+        self._seen: Counter[tuple[str, str]] = Counter()  # of this trial
         self.full = False  # there is room for the last words, and for little else
         self._spare = path.with_suffix(".spare") if spare else None
         if self._spare:
@@ -66,6 +72,14 @@ class Recorder:
                 self._spare.write_bytes(bytes(spare))
 
     def write(self, event: Event) -> None:
+        if isinstance(event, events.TrialStarted):
+            self._seen.clear()
+        elif isinstance(event, FLEETING):
+            kind = type(event).__name__, event.end if isinstance(event, events.Sampled) else ""
+            before = self._seen[kind]
+            self._seen[kind] += 1
+            if before % min(SPARSE, 1 << min(before // DENSE, 10)):
+                return
         self._file.write(dump(event, self._clock() - self._began) + "\n")
         try:
             self._file.flush()

@@ -67,6 +67,7 @@ class Finished:
     output: str
     errors: str
     hung: bool = False  # it had to be ended
+    cut: int = 0  # characters that it printed beyond what is kept
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,51 @@
+"""Seconds of an end, kept at constant memory: the rule by which those of a long trial are thinned.
+
+The first two hours are kept as they come.  Whenever there are more than MOST, neighbours are joined two and two, so
+that each stands for 2, 4, 8 ... seconds: the load of the cores is the mean of what was joined, memory its largest;
+counters count on anyhow.  In a week that comes to 128 s each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder.model import CoreLoad, HostSample
+
+MOST = 7200
+
+
+class Samples(list[HostSample]):
+    """In their order of time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._span = 1  # seconds that each stands for
+        self._joined = 1  # seconds that the last one stands for yet
+
+    def append(self, sample: HostSample) -> None:
+        if self and self._joined < self._span:
+            self[-1] = _join(self[-1], self._joined, sample, 1)
+            self._joined += 1
+            return
+        super().append(sample)
+        self._joined = 1
+        if len(self) > MOST:
+            *full, begun = self
+            pairs = zip(full[::2], full[1::2], strict=True)
+            self[:] = [*(_join(one, 1, other, 1) for one, other in pairs), begun]
+            self._span *= 2
+
+
+def _join(one: HostSample, first: int, other: HostSample, second: int) -> HostSample:
+    """The later one, with what the earlier one adds to it; each weighs as many seconds as it stands for."""
+    if len(one.cores) != len(other.cores):  # a core came or went
+        return other
+
+    def mean(a: float, b: float) -> float:
+        return (a * first + b * second) / (first + second)
+
+    cores = tuple(
+        CoreLoad(mean(a.user, b.user), mean(a.system, b.system), mean(a.interrupt, b.interrupt), mean(a.idle, b.idle))
+        for a, b in zip(one.cores, other.cores, strict=True)
+    )
+    return replace(other, cores=cores, memory_used=max(one.memory_used, other.memory_used))
