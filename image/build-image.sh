@@ -33,7 +33,8 @@ usage() {
 		  --check             look at the inputs and stop
 
 		Release, ports branch and architecture are pinned in poudriere.conf; LL_RELEASE=14.5-RELEASE and the
-		like override them.
+		like override them.  LINKLADDER_SIGNING_KEY names the ssh key that signs upgrades and sums; without it a
+		development key is made here.
 	TEXT
 }
 
@@ -101,6 +102,7 @@ check_stage_names
 check_inputs
 [ "$check" = no ] || exit 0
 mkdir -p "$work"
+make_signers
 get_inputs
 
 if wants_builder; then

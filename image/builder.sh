@@ -218,6 +218,7 @@ build_there() {
 	builder_poudriere
 	say "builder: carrying the tree and the inputs in"
 	builder_tree
+	builder_run 'mkdir -p /build/work && cat >/build/work/upgrade_signers' <"$work/upgrade_signers"
 	options=$(builder_inputs)
 	for name in ${only:-jail kernel ports bulk image}; do
 		[ "$name" = pack ] || options="$options --stage $name"

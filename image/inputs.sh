@@ -58,7 +58,7 @@ check_tools() {
 	wanted=''
 	! wants_stages || wanted="$wanted $(build_programs)"
 	! downloads || wanted="$wanted $(downloader)"
-	[ "$inside" = yes ] || ! wants pack || wanted="$wanted xz:xz-utils qemu-img:qemu-utils python3:python3"
+	[ "$inside" = yes ] || ! wants pack || wanted="$wanted xz:xz-utils qemu-img:qemu-utils python3:python3 ssh-keygen:openssh-client"
 	need_programs "$wanted"
 }
 
@@ -172,6 +172,7 @@ check_sums() {
 # file STAND-IN beside it, and what differs from the release's own digests is found here.
 stand_ins() {
 	printf '%s' "$standins"
+	[ -n "${LINKLADDER_SIGNING_KEY-}" ] || echo "upgrades: signed by a development key, made on this machine"
 	if [ -n "$sets" ]; then
 		[ "$(sha256_of "$sets/MANIFEST")" = "${LL_MANIFEST_SHA256-}" ] ||
 			echo "sets: their MANIFEST is not the one that was published with $LL_RELEASE"

@@ -55,6 +55,14 @@ download() {
 	mv "$2.part" "$2"
 }
 
+# The line by which the image will know who signs its upgrades; in the builder it was carried in.
+make_signers() {
+	[ "$inside" = no ] || return 0
+	python3 "$here/upgrade.py" signers "${LINKLADDER_SIGNING_KEY:-$work}" >"$work/upgrade_signers.new" ||
+		die "there is no key to sign upgrades with; LINKLADDER_SIGNING_KEY names one that ssh-keygen made"
+	mv "$work/upgrade_signers.new" "$work/upgrade_signers"
+}
+
 # run_stage NAME FUNCTION - once; with its log, its time, and on failure the log's last lines.  What really ran and when is
 # kept for the build record, also for a stage that need not be run again.
 run_stage() {

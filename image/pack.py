@@ -21,6 +21,8 @@ from pathlib import Path
 from string import Template
 from xml.sax.saxutils import escape
 
+import upgrade
+
 HERE = Path(__file__).resolve().parent
 CAPACITY = 8 * 1024**3  # the disk that a virtual machine sees; state gets what the system leaves
 BLOCK = 1024 * 1024
@@ -119,6 +121,54 @@ def compress(raw: Path, target: Path) -> None:
             shutil.copyfileobj(source, out, BLOCK)
 
 
+def software_list(args: argparse.Namespace) -> str:
+    """Every package with its version and licence, in SPDX 2.3, for whoever must know what is on a machine."""
+    made = datetime.datetime.fromtimestamp(args.epoch, datetime.UTC).isoformat(timespec="seconds")
+    name = f"linkladder-{args.version}-{args.arch}"
+    system: list[list[str]] = [["linkladder-appliance", args.version, "BSD-2-Clause"]]
+    system += [["FreeBSD", args.release, "BSD-2-Clause"]] if args.release else []
+    packages = [
+        {
+            "SPDXID": f"SPDXRef-{number}",
+            "name": package,
+            "versionInfo": version,
+            "downloadLocation": "NOASSERTION",
+            "filesAnalyzed": False,
+            "licenseConcluded": "NOASSERTION",
+            # The ports' own words for licences are not all SPDX's.
+            "licenseComments": licence,
+        }
+        for number, (package, version, licence) in enumerate([*system, *rows(args.packages)])
+    ]
+    document = {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": name,
+        "documentNamespace": f"https://example.org/linkladder/{name}-{digest(args.packages)[:16]}",
+        "creationInfo": {"created": made.replace("+00:00", "Z"), "creators": ["Tool: linkladder-build"]},
+        "packages": packages,
+        "relationships": [
+            {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-0"},
+            *(
+                {"spdxElementId": "SPDXRef-0", "relationshipType": "CONTAINS", "relatedSpdxElement": one["SPDXID"]}
+                for one in packages[1:]
+            ),
+        ],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def upgrade_file(args: argparse.Namespace, raw: Path, target: Path) -> None:
+    """The system of the raw disk, for the second slot of a disk that has one already."""
+    system = target.with_name(f"{target.name}.system")
+    try:
+        upgrade.extract(raw, system)
+        upgrade.make(system, target, args.version, args.arch, args.epoch, args.sign_key)
+    finally:
+        system.unlink(missing_ok=True)
+
+
 def rows(file: Path | None) -> list[list[str]]:
     """The lines of a file of fields with tabs between; none when there is no file."""
     if file is None or not file.is_file():
@@ -164,8 +214,9 @@ def pack(args: argparse.Namespace) -> None:
     try:
         make(args, raw, room)
         # The sums of before must not be taken for those of what now comes.
-        (out / "SHA256SUMS").unlink(missing_ok=True)
-        for file in sorted(room.iterdir(), key=lambda path: path.name == "SHA256SUMS"):
+        for name in ("SHA256SUMS", "SHA256SUMS.sig"):
+            (out / name).unlink(missing_ok=True)
+        for file in sorted(room.iterdir(), key=lambda path: path.name.startswith("SHA256SUMS")):
             file.replace(out / file.name)
     finally:
         shutil.rmtree(room, ignore_errors=True)
@@ -195,9 +246,16 @@ def make(args: argparse.Namespace, raw: Path, room: Path) -> None:
         step(".iso", lambda target: shutil.copyfile(args.iso, target))
     if args.packages is not None:
         step("-packages.txt", lambda target: shutil.copyfile(args.packages, target))
+        step("-sbom.spdx.json", lambda target: target.write_text(software_list(args), encoding="utf-8"))
+    if args.sign_key is not None:
+        step(".upgrade", lambda target: upgrade_file(args, raw, target))
     step("-build.json", lambda target: target.write_text(record(args), encoding="utf-8"))
     lines = [f"{digest(path)}  {path.name}\n" for path in sorted(room.iterdir())]
     (room / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+    if args.sign_key is not None:
+        sums = (room / "SHA256SUMS").read_bytes()
+        (room / "SHA256SUMS.sig").write_bytes(upgrade.sign(sums, args.sign_key, upgrade.SUMS))
+        (room / "signers").write_text(upgrade.signers(args.sign_key), encoding="utf-8")
     for text in args.stand_in:
         print(f"pack: stand-in: {text}")
 
@@ -210,9 +268,11 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", required=True)
     parser.add_argument("--arch", default="amd64")
     parser.add_argument("--iso", type=Path, help="the installer ISO, if it was made")
+    parser.add_argument("--sign-key", type=Path, help="the ssh key for the upgrade file and the sums")
     parser.add_argument("--packages", type=Path, help="the package manifest")
     parser.add_argument("--stages", type=Path, help="stage, seconds, outcome and end, one line each, tabs between")
     parser.add_argument("--tools", type=Path, help="tool and version, one line each, tabs between")
+    parser.add_argument("--release", help="FreeBSD's, for the software list")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE", help="an input to record")
     parser.add_argument(
         "--stand-in", action="append", default=[], metavar="TEXT", help="what replaced an official input"
@@ -225,7 +285,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Exit 0 packed, 1 not, with the reason."""
     try:
         pack(parser().parse_args(argv))
-    except (PackError, OSError, subprocess.CalledProcessError) as error:
+    except (PackError, upgrade.UpgradeError, OSError, subprocess.CalledProcessError) as error:
         print(f"pack: {error}", file=sys.stderr)
         return 1
     return 0

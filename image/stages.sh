@@ -21,7 +21,7 @@ fingerprint() {
 		kernel) fingerprint jail && cat "$here/LINKLADDER" ;;
 		ports) if [ -n "$packages" ]; then packages_sum; else ports_sum && tree_sum ports; fi ;;
 		bulk) fingerprint jail && fingerprint ports && tree_sum LICENSE ports tui/pyproject.toml tui/src ;;
-		image) fingerprint kernel && fingerprint bulk && tree_sum overlay image/exclude image/post-build.sh ;;
+		image) fingerprint kernel && fingerprint bulk && tree_sum overlay image/exclude image/post-build.sh && cat "$work/upgrade_signers" ;;
 		pack) date ;; # cheap, and its inputs are large: always run
 		esac
 	) | cksum
@@ -225,6 +225,9 @@ bulk_build() {
 overlay_copy() {
 	cp -Rp "$top/overlay" "$work/overlay"
 	chown -R 0:0 "$work/overlay"
+	# Whose upgrades this system takes.
+	mkdir -p "$work/overlay/usr/local/etc/linkladder"
+	cp "$work/upgrade_signers" "$work/overlay/usr/local/etc/linkladder/upgrade_signers"
 	chmod -R u=rwX,go=rX "$work/overlay"
 }
 
@@ -268,7 +271,7 @@ stage_pack() {
 		set -- "$@" --input "ports=$work/ports.sum"
 	fi
 	[ ! -s "$work/packagesite" ] || set -- "$@" --input "bulk/packagesite=$work/packagesite"
-	[ ! -s "$work/tools" ] || set -- "$@" --tools "$work/tools"
+	[ ! -s "$work/tools" ] || set -- "$@" --tools "$work/tools" --release "$LL_RELEASE"
 	image=${builder:-$work/builder/$LL_BUILDER_NAME}
 	[ ! -f "$image" ] || set -- "$@" --input "builder=$image"
 	stand_ins >"$work/stand-ins"
@@ -276,6 +279,7 @@ stage_pack() {
 	while read -r text; do
 		[ -z "$text" ] || set -- "$@" --stand-in "$text"
 	done <"$work/stand-ins"
+	set -- "$@" --sign-key "${LINKLADDER_SIGNING_KEY:-$work/upgrade-key}"
 	epoch=$(git -C "$top" log -1 --format=%ct 2>/dev/null || echo 0)
 	python3 "$here/pack.py" "$@" --epoch "$epoch"
 }

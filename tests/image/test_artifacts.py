@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from linkladder.upgrade import read_head, verify, writing
+
 TOP = Path(__file__).resolve().parents[2]
 OUT = Path(os.environ.get("LINKLADDER_OUT", "/nonexistent"))
 OVERLAY = TOP / "overlay"
@@ -36,8 +38,8 @@ def sha256(path: Path) -> str:
 
 def test_every_artifact_is_there_and_has_its_sum() -> None:
     sums = dict(reversed(line.split("  ")) for line in (OUT / "SHA256SUMS").read_text().splitlines())
-    assert set(sums) == {path.name for path in OUT.iterdir()} - {"SHA256SUMS"}
-    for suffix in (".ova", ".img.xz", ".qcow2", ".iso", "-packages.txt", "-build.json"):
+    assert set(sums) == {path.name for path in OUT.iterdir()} - {"SHA256SUMS", "SHA256SUMS.sig", "signers"}
+    for suffix in (".ova", ".img.xz", ".qcow2", ".iso", ".upgrade", "-sbom.spdx.json", "-packages.txt", "-build.json"):
         path = artifact(suffix)
         assert sha256(path) == sums[path.name], path.name
 
@@ -72,6 +74,20 @@ def test_the_manifest_lists_what_was_asked_for_with_its_licence() -> None:
         assert any(name == port or name.endswith(f"-{wanted}") or name.startswith(f"{port}-") for name in names), origin
     heavy = ("rust", "numpy", "llvm", "perl", "xorg")
     assert not [name for name in names if any(word in name for word in heavy)]
+
+
+def test_the_upgrade_and_the_sums_are_signed_by_the_key_that_the_image_knows(tmp_path: Path) -> None:
+    signers = OUT / "signers"
+    with artifact(".upgrade").open("rb") as file:
+        manifest = verify(read_head(file), signers)
+        target = tmp_path / "slot"
+        target.write_bytes(b"")
+        writing.write(file, manifest, target, lambda done, total: None)
+    assert manifest.version in artifact(".upgrade").name and target.stat().st_size == manifest.image_size
+    argv = ["ssh-keygen", "-Y", "verify", "-f", signers, "-I", "linkladder", "-n", "linkladder-sums"]
+    with (OUT / "SHA256SUMS").open("rb") as sums:
+        done = subprocess.run([*argv, "-s", OUT / "SHA256SUMS.sig"], stdin=sums, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_ova_is_light_and_whole(tmp_path: Path) -> None:

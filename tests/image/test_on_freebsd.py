@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -98,6 +99,15 @@ def test_what_is_built_has_not_the_modes_of_the_checkout(
     done = freebsd.build(*stages, "--sets", sets, "--packages", packages, top=top)
     assert done.returncode == 0, done.stderr
     seen = [line.split(" ", 3) for line in (freebsd.work / "overlay.seen").read_text().splitlines()]
+    # What the build adds: whose upgrades the system takes.
+    added = [words for words in seen if words[3] == "usr/local/etc/linkladder/upgrade_signers"]
+    assert [words[0] for words in added] == ["644"]
+    seen.remove(added[0])
+    signers = (freebsd.work / "upgrade_signers").read_text()
+    assert re.fullmatch(
+        r'linkladder namespaces="linkladder-upgrade,linkladder-sums" ssh-ed25519 \S+ development\n', signers
+    )
+    assert (freebsd.work / "upgrade-key").stat().st_mode & 0o077 == 0
     assert {path for *_, path in seen} == {
         "" if path == TOP / "overlay" else str(path.relative_to(TOP / "overlay"))
         for path in [TOP / "overlay", *(TOP / "overlay").rglob("*")]

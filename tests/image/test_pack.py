@@ -7,13 +7,17 @@ import json
 import lzma
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
+import uuid
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+
+from linkladder.upgrade import read_head, verify, writing
 
 TOP = Path(__file__).resolve().parents[2]
 PACK = TOP / "image/pack.py"
@@ -212,3 +216,76 @@ def test_an_artifact_has_its_name_only_when_all_are_whole(
 def test_no_disk_or_a_missing_input_is_said(tmp_path: Path) -> None:
     done = pack(tmp_path / "nowhere", "--out", tmp_path / "out", "--version", "1")
     assert done.returncode == 1 and "there is no raw disk" in done.stderr and "Traceback" not in done.stderr
+
+
+SUPERBLOCK = 65536
+
+
+def disk_with_a_system(folder: Path, check: bytes = bytes(4)) -> tuple[Path, bytes]:
+    """A raw disk as poudriere lays it out: GPT, an EFI partition, and a UFS that is named; and the UFS's bytes."""
+    noise = random.Random(9)
+    system = bytearray(noise.randbytes(1 << 20) + bytes(3 << 20) + noise.randbytes(1 << 20))
+    system[SUPERBLOCK : SUPERBLOCK + 2048] = bytes(2048)
+    system[SUPERBLOCK + 680 : SUPERBLOCK + 690] = b"linkladder"
+    system[SUPERBLOCK + 1308 : SUPERBLOCK + 1312] = check
+    system[SUPERBLOCK + 1372 : SUPERBLOCK + 1376] = (0x19540119).to_bytes(4, "little")
+    first, sectors = 2048, len(system) // 512
+    kinds = ("c12a7328-f81f-11d2-ba4b-00a0c93ec93b", "516e7cb6-6ecf-11d6-8ff8-00022d09712b")
+    table = b""
+    for kind, start, end in zip(kinds, (64, first), (127, first + sectors - 1), strict=True):
+        table += uuid.UUID(kind).bytes_le + bytes(16) + struct.pack("<QQQ", start, end, 0) + bytes(72)
+    header = b"EFI PART" + bytes(64) + struct.pack("<QII", 2, 128, 128) + bytes(4)
+    raw = folder / "disk.raw"
+    with raw.open("wb") as file:
+        for place, data in ((512, header), (1024, table), (first * 512, bytes(system))):
+            file.seek(place)
+            file.write(data)
+        file.truncate((first + sectors + 64) * 512)
+    return raw, bytes(system)
+
+
+@needs_qemu_img
+def test_the_upgrade_is_the_disks_system_without_its_name_and_signed(tmp_path: Path) -> None:
+    raw, system = disk_with_a_system(tmp_path)
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "release", "-f", key], check=True)
+    out = tmp_path / "out"
+    packages = tmp_path / "packages.tsv"
+    packages.write_text("iperf\t2.2.1\tBSD2CLAUSE\n")
+    done = pack(raw, "--out", out, "--version", "9.8.7", "--sign-key", key, "--packages", packages, "--release", "15.1")
+    assert done.returncode == 0, done.stderr
+    slot = tmp_path / "slot"
+    slot.write_bytes(b"")
+    with (out / f"{NAME}.upgrade").open("rb") as file:
+        manifest = verify(read_head(file), out / "signers")
+        writing.write(file, manifest, slot, lambda done, total: None)
+    assert (manifest.version, manifest.arch, manifest.image_size) == ("9.8.7", "amd64", len(system))
+    named = SUPERBLOCK + 680
+    assert slot.read_bytes() == system[:named] + bytes(32) + system[named + 32 :]
+    check = ["ssh-keygen", "-Y", "verify", "-f", out / "signers", "-I", "linkladder", "-n", "linkladder-sums"]
+    for sums, good in (((out / "SHA256SUMS").read_bytes(), True), (b"0" * 64 + b"  x\n", False)):
+        done = subprocess.run([*check, "-s", out / "SHA256SUMS.sig"], input=sums, capture_output=True)
+        assert (done.returncode == 0) is good
+    listed = json.loads((out / f"{NAME}-sbom.spdx.json").read_text())
+    assert listed["spdxVersion"] == "SPDX-2.3" and len({one["SPDXID"] for one in listed["packages"]}) == 3
+    assert [(one["name"], one["versionInfo"]) for one in listed["packages"]] == [
+        ("linkladder-appliance", "9.8.7"),
+        ("FreeBSD", "15.1"),
+        ("iperf", "2.2.1"),
+    ]
+
+
+@needs_qemu_img
+@pytest.mark.parametrize(
+    ("spoilt", "words"), [("table", "has no GPT"), ("ufs", "holds no UFS2"), ("check", "has a check sum")]
+)
+def test_no_upgrade_is_made_of_what_is_no_system(tmp_path: Path, spoilt: str, words: str) -> None:
+    raw, _ = disk_with_a_system(tmp_path, bytes(4) if spoilt != "check" else b"\1\0\0\0")
+    with raw.open("r+b") as file:
+        file.seek({"table": 512, "ufs": 2048 * 512 + SUPERBLOCK + 1372, "check": raw.stat().st_size}[spoilt])
+        file.write(b"\0" * 8)
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "release", "-f", key], check=True)
+    done = pack(raw, "--out", tmp_path / "out", "--version", "9.8.7", "--sign-key", key)
+    assert done.returncode == 1 and words in done.stderr
+    assert not list((tmp_path / "out").iterdir())
