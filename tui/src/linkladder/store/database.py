@@ -34,9 +34,8 @@ from linkladder.model import (
     TrialResult,
     best_rate,
 )
-from linkladder.store import raw, recovery
-from linkladder.store.faults import StoreFault, explained, with_causes
-from linkladder.store.schema import migrate
+from linkladder.store import raw, recovery, versions
+from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
 from linkladder.store.summary import NONE, KeptVerdict, RunSummary
 
 TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
@@ -51,6 +50,11 @@ class Store:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not recovery.marked(folder):
                 try:
+                    self._open()
+                    return
+                except NewerDatabase:
+                    if not versions.step_back(folder):
+                        raise
                     self._open()
                     return
                 except sqlite3.DatabaseError as error:
@@ -87,9 +91,9 @@ class Store:
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA foreign_keys = ON")
         try:
-            migrate(self._db)
+            versions.bring_up(self._db, self.folder)
         except ValueError as error:
-            raise StoreFault("the stored runs are of a newer linkladder", str(error), "update linkladder") from None
+            raise NewerDatabase("the stored runs are of a newer linkladder", str(error), "update linkladder") from None
 
     def close(self) -> None:
         self._db.close()

@@ -26,6 +26,10 @@ class StoreFault(EnvironmentFault):
     """The store cannot be read or written."""
 
 
+class NewerDatabase(StoreFault):
+    """A later linkladder has changed the tables."""
+
+
 class InFolder(Protocol):
     folder: Path
 

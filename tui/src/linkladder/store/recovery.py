@@ -65,10 +65,10 @@ class InUse(Exception):
 
 def recover(folder: Path) -> None:
     """Put a sound database in the place of the damaged one; its old file is kept among what was set aside."""
-    with _held(folder, "recovery"):  # of consoles that start at once one recovers, and the others wait for it
+    with held(folder, "recovery"):  # of consoles that start at once one recovers, and the others wait for it
         if not marked(folder):
             return
-        with _held(folder, "use", PATIENCE):
+        with held(folder, "use", PATIENCE):
             _recover(folder)
 
 
@@ -92,7 +92,7 @@ def _lock_file(folder: Path, name: str) -> int:
 
 
 @contextmanager
-def _held(folder: Path, name: str, patience: float = math.inf) -> Iterator[None]:
+def held(folder: Path, name: str, patience: float = math.inf) -> Iterator[None]:
     """The lock of that name, ours alone; InUse where it is not given up in time."""
     file = _lock_file(folder, name)
     until = time.monotonic() + patience
