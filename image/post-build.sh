@@ -115,6 +115,19 @@ ll_installer() {
 	[ "$MEDIATYPE" != iso ] || echo 'root_rw_mount="NO"' >>"$ll_world/etc/rc.conf"
 }
 
+# Of the disk's two places for a system the firmware is to start the marked one: gptboot.efi does, as gptboot does under
+# BIOS, and runs that system's own loader.efi.  poudriere gives its own function the loader alone.
+ll_firmware() {
+	[ "$MEDIATYPE" = usb ] || return 0
+	make_esp_file() {
+		ll_stage=$(mktemp -d /tmp/esp.XXXXXX)
+		mkdir -p "$ll_stage/EFI/BOOT"
+		cp "$ll_world/boot/gptboot.efi" "$ll_stage/EFI/BOOT/BOOTX64.efi"
+		makefs -t msdos -o fat_type=16 -o sectors_per_cluster=1 -o volume_label=EFISYS -s "$2m" "$1" "$ll_stage"
+		rm -rf "$ll_stage"
+	}
+}
+
 # Name, version and licence of every package; and what its own manifest says it stands in for.
 ll_manifest() {
 	pkg -r "$ll_world" query '%n\t%v\t%L' | sort >"$ll_packages"
@@ -131,3 +144,4 @@ ll_kernels
 ll_clean
 ll_manifest
 ll_installer
+ll_firmware

@@ -91,13 +91,13 @@ def look_at_moments(machine: Machine, tmp_path: Path) -> None:
         subprocess.run(["qemu-img", "create", "-qf", "qcow2", "-b", str(frozen), "-F", "qcow2", str(copy)], check=True)
         machine.monitor(f"drive_add 0 file={copy},if=none,id=c{number},format=qcow2,file.locking=off")
         machine.monitor(f"device_add scsi-hd,drive=c{number},bus=scsi0.0,id=s{number},scsi-id={number % 15 + 1}")
-        status, said = shell.run("sh -c 'camcontrol rescan all >/dev/null; sleep 1; ls /dev/da1p4'", 120)
+        status, said = shell.run("sh -c 'camcontrol rescan all >/dev/null; sleep 1; ls /dev/da1p5'", 120)
         assert status == 0, said
-        for part in ("p3", "p4"):
+        for part in ("p3", "p5"):
             status, said = shell.run(f"fsck_ufs -p /dev/da1{part} || fsck_ufs -y /dev/da1{part}", 300)
             assert status == 0, said
         status, said = shell.run(
-            "mkdir -p /tmp/cut; mount /dev/da1p4 /tmp/cut && /usr/local/bin/python3 /tmp/look.py", 120
+            "mkdir -p /tmp/cut; mount /dev/da1p5 /tmp/cut && /usr/local/bin/python3 /tmp/look.py", 120
         )
         found = re.search(r"CUT database (\w+) references (\d+) trials (\d+)", said)
         assert found and found[1] == "ok" and found[2] == "0" and int(found[3]) >= told, (told, said)
