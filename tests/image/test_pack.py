@@ -264,8 +264,8 @@ def test_the_upgrade_is_the_disks_system_without_its_name_and_signed(tmp_path: P
     assert slot.read_bytes() == system[:named] + bytes(32) + system[named + 32 :]
     check = ["ssh-keygen", "-Y", "verify", "-f", out / "signers", "-I", "linkladder", "-n", "linkladder-sums"]
     for sums, good in (((out / "SHA256SUMS").read_bytes(), True), (b"0" * 64 + b"  x\n", False)):
-        done = subprocess.run([*check, "-s", out / "SHA256SUMS.sig"], input=sums, capture_output=True)
-        assert (done.returncode == 0) is good
+        checked = subprocess.run([*check, "-s", out / "SHA256SUMS.sig"], input=sums, capture_output=True)
+        assert (checked.returncode == 0) is good
     listed = json.loads((out / f"{NAME}-sbom.spdx.json").read_text())
     assert listed["spdxVersion"] == "SPDX-2.3" and len({one["SPDXID"] for one in listed["packages"]}) == 3
     assert [(one["name"], one["versionInfo"]) for one in listed["packages"]] == [

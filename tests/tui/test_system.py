@@ -6,7 +6,7 @@ import asyncio
 import base64
 import contextlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -24,6 +24,8 @@ from linkladder.app.screens.system import SystemScreen, ssh_words
 from linkladder.errors import EnvironmentFault
 from linkladder.host.disks import Disk, Part
 from linkladder.host.switches import Appliance
+from linkladder.upgrade import Manifest
+from linkladder.upgrading import Progress
 
 KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
 CONSOLE = (80, 25)
@@ -297,3 +299,76 @@ async def test_an_installation_under_way_is_not_left() -> None:
         await until(pilot, "Installing onto ada1, 40.0 GB")
         going.set()
         await until(pilot, "bsdinstall did not end well")
+
+
+UPDATE = ("down",) * 6
+Agreed = Callable[[Manifest], Awaitable[bool]]
+
+
+async def test_an_update_is_verified_asked_about_written_and_started() -> None:
+    backend = synth.settled()
+    async with system_screen(backend) as pilot:
+        for answers in (("enter",), ("left", "enter")):  # the safe answer first: nothing is written
+            await pilot.press("home", *UPDATE, "enter")
+            await until(pilot, "0.1.0 runs and is kept.")
+            await pilot.press("enter")
+            shown = " ".join((await until(pilot, "Write this system?")).replace("|", " ").split())
+            assert "Version 9.0.0, built 2026-11-22 12:00, in place of" in shown
+            await pilot.press(*answers)
+        await until(pilot, "Start it now?")
+        await pilot.press("left", "enter")
+        await until(pilot, "Done: reboot")
+        assert backend.system_calls == [("upgrade", "stick"), ("upgrade", "stick"), ("reboot",)]
+
+
+async def test_an_update_shows_how_far_it_is_and_cannot_be_left_half_way() -> None:
+    backend = synth.settled()
+    going = asyncio.Event()
+
+    async def slow(source: str, told: Progress, agreed: Agreed) -> str:
+        assert await agreed(backend.offered)
+        while not going.is_set():
+            told("writing", 42, 100, 58.0)
+            await asyncio.sleep(0.05)
+        raise EnvironmentFault("the upgrade was not written", "the disk does not give back what was written")
+
+    backend.upgrade = slow
+    async with system_screen(backend) as pilot:
+        await pilot.press(*UPDATE, "enter")
+        await until(pilot, 'Type "stick"')
+        await pilot.press("enter")
+        await until(pilot, "Write this system?")
+        await pilot.press("left", "enter")
+        await until(pilot, "writing 42 %, 1 min 20 s to go")
+        await pilot.press("escape")
+        await until(pilot, "It goes on: leave the machine on")
+        going.set()
+        await until(pilot, "does not give back what was written")
+
+
+async def test_an_update_that_is_refused_says_why_and_one_that_looks_can_be_left() -> None:
+    backend = synth.settled()
+    waiting = asyncio.Event()
+
+    async def looks(source: str, told: Progress, agreed: Agreed) -> str:
+        waiting.set()
+        await asyncio.Event().wait()
+        return ""
+
+    backend.upgrade = looks
+    async with system_screen(backend) as pilot:
+        await pilot.press(*UPDATE, "enter")
+        await until(pilot, 'Type "stick"')
+        await pilot.press("enter")
+        await waiting.wait()
+        await pilot.press("escape")
+        await until(pilot, "a new system by a signed file")
+
+        async def refuses(source: str, told: Progress, agreed: Agreed) -> str:
+            raise EnvironmentFault("the upgrade file is not signed for this system")
+
+        backend.upgrade = refuses
+        await pilot.press("enter")
+        await until(pilot, 'Type "stick"')
+        await pilot.press("enter")
+        await until(pilot, "The upgrade file is not signed for this system")

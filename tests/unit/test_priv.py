@@ -66,6 +66,7 @@ GOOD = {
     "frames": [IFACE, "9000"],
     "trial-open": [IFACE, "10.0.0.2"],
     "hostname": ["alpha.lab"],
+    "upgrade": ["/state/export/linkladder-1.2.3-amd64.upgrade", "downgrade"],
     "ssh": ["key", "ssh-ed25519", KEY, "me@desk"],
 }
 FAIR_NAMES = {"1e3", "0x10", "NaN", "inf"}

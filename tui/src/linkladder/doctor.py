@@ -38,6 +38,8 @@ from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts
 from linkladder.settings.tunables import InForce, settings_in_force
 from linkladder.tools import TOOLS, Need
+from linkladder.upgrade import status as upgrade_status
+from linkladder.upgrade.parcel import development
 
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
@@ -76,6 +78,7 @@ def examine() -> tuple[Finding, ...]:
         _space(),
         *_leftovers(),
         *_damaged(),
+        *_upgrade(facts),
         *_adapters(facts),
         *_tunables(),
     )
@@ -203,6 +206,20 @@ def _damaged() -> Iterator[Finding]:
         yield Finding(
             one.name, State.WARN, one.why, f"it is kept in {one.folder}; remove that folder when it is not needed"
         )
+
+
+def _upgrade(facts: HostFacts) -> Iterator[Finding]:
+    """Which of the two systems runs, and whose upgrades it takes; only an appliance has either."""
+    if facts.os != "FreeBSD":
+        return
+    now = upgrade_status.status()
+    yield Finding(
+        "system", State.WARN if now.trouble else State.OK, now.words, "linkladder system upgrade with another file"
+    )
+    own = development()
+    if own is not None:
+        remedy = "install an image of a release before this appliance is relied on"
+        yield Finding("upgrade key", State.WARN if own else State.OK, upgrade_status.key_words(), remedy)
 
 
 def _adapters(facts: HostFacts) -> Iterator[Finding]:

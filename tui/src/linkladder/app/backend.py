@@ -5,6 +5,7 @@ Plain methods may block (store, files, sysctl) and are called in threads only; c
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,8 @@ if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.plan import Link
     from linkladder.run.eventlog import Entry
     from linkladder.store import RunSummary
+    from linkladder.upgrade import Manifest
+    from linkladder.upgrade.status import Status
     from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
 
@@ -259,6 +262,13 @@ class Backend(Protocol):
 
     def disks(self) -> tuple[Disk, ...]:
         """What this medium could be installed onto; () where it carries nothing to install."""
+
+    def upgrade_status(self) -> Status: ...
+
+    async def upgrade(
+        self, source: str, told: Callable[[str, int, int, float], None], agreed: Callable[[Manifest], Awaitable[bool]]
+    ) -> str:
+        """A file, an https address or "stick" into the other slot, if a person agrees to what it holds; '' if not."""
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """A verb of the privileged helper; `said` goes to its standard input. What it said."""

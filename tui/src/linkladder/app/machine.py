@@ -6,14 +6,17 @@ import asyncio
 import getpass
 import os
 import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from linkladder import host, privilege, state
+from linkladder import host, privilege, state, upgrading
 from linkladder.app.backend import Reach, Setting
 from linkladder.errors import EnvironmentFault
 from linkladder.host import disks, switches
 from linkladder.host.disks import Disk
 from linkladder.host.switches import EXPORT, STICK, Appliance, Stick
+from linkladder.upgrade import Manifest
+from linkladder.upgrade.status import Status, status
 
 FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
 INSTALLATION = 3600.0  # seconds for a slow stick
@@ -79,6 +82,22 @@ class Machine:
         finally:
             await self.system("usb-unmount")
         return f"Written to the stick: {', '.join(names)}.\nIt is unmounted: pull it out."
+
+    def upgrade_status(self) -> Status:
+        return status()
+
+    async def upgrade(
+        self, source: str, told: upgrading.Progress, agreed: Callable[[Manifest], Awaitable[bool]]
+    ) -> str:
+        from linkladder import doctor  # late: it looks at everything
+
+        async with upgrading.obtained(source, told) as (file, manifest):
+            await asyncio.to_thread(upgrading.admitted, manifest, downgrade=False)
+            if not await agreed(manifest):
+                return ""
+            found = await asyncio.to_thread(doctor.examine)
+            upgrading.note_red(f.title for f in found if f.state == doctor.State.BAD)
+            return await upgrading.write(file, told)
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """One of the operator's verbs through the privileged helper; what it said."""

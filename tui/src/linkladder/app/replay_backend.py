@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from linkladder import events, plan
@@ -27,6 +27,8 @@ from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
 from linkladder.run.eventlog import Entry
 from linkladder.store import KeptVerdict, RunSummary
+from linkladder.upgrade import Manifest
+from linkladder.upgrade.status import Status
 from linkladder.verdicts import Ceiling, Comparison, DocumentJudgement
 
 THEIRS = "530284"  # what the other end's screen shows while this one pairs
@@ -112,6 +114,10 @@ class ReplayBackend:
     started: list[Plan] = field(default_factory=list)
     resumed: list[str] = field(default_factory=list)
     system_calls: list[tuple[str, ...]] = field(default_factory=list)
+    upgrades: Status = field(default_factory=lambda: Status("0.1.0 runs and is kept", "vtbd0p3", possible=True))
+    offered: Manifest = field(
+        default_factory=lambda: Manifest("9.0.0", "amd64", 8, "2026-11-22 12:00", 3 << 30, "0" * 64, 300 << 20)
+    )
     switches: Appliance = field(default_factory=lambda: Appliance(zone="Etc/UTC", ssh=False, kernel="kernel"))
     plugged: tuple[Stick, ...] = ()
     drives: tuple[Disk, ...] = ()
@@ -269,6 +275,17 @@ class ReplayBackend:
 
     def disks(self) -> tuple[Disk, ...]:
         return self.drives
+
+    def upgrade_status(self) -> Status:
+        return self.upgrades
+
+    async def upgrade(
+        self, source: str, told: Callable[[str, int, int, float], None], agreed: Callable[[Manifest], Awaitable[bool]]
+    ) -> str:
+        self.system_calls.append(("upgrade", source))
+        for done in (1, 50, 100):
+            told("writing", done, 100, done / 10)
+        return "9.0.0 is written" if await agreed(self.offered) else ""
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         self.system_calls.append((verb, *words, *([said] if said else [])))

@@ -1,4 +1,4 @@
-"""`linkladder system`: the appliance itself - its name, addresses, ssh, kernel, disk and power."""
+"""`linkladder system`: the appliance itself - its name, addresses, ssh, kernel, disk, upgrade and power."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from linkladder import privilege
+from linkladder.commands import upgrading
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import disks
 
@@ -34,8 +35,9 @@ NOTHING_TO_INSTALL = (
 
 
 def add_parsers(commands: Any) -> None:
-    parser = commands.add_parser("system", help="the appliance's name, addresses, ssh, kernel, disk and power")
-    kinds = parser.add_subparsers(required=True, metavar="|".join(v[0] for v in VERBS))
+    parser = commands.add_parser("system", help="the appliance's name, addresses, ssh, kernel, disk, upgrade and power")
+    kinds = parser.add_subparsers(required=True, metavar="|".join([*(v[0] for v in VERBS), "upgrade"]))
+    upgrading.add_parser(kinds, _ask)
     for verb, words, text, question in VERBS:
         one = kinds.add_parser(verb, help=text, usage=f"linkladder system {verb} {words}".rstrip())
         if words:

@@ -26,6 +26,7 @@ IDENTITY = "/usr/local/libexec/linkladder-machine"
 RC_CONF = f"{SYSTEM}/rc.conf"  # what belongs to this one machine; /etc/rc.conf reads it last
 MOUNT_POINT = "/media/usb"
 INSTALLER = "/usr/local/libexec/linkladder-install"
+UPGRADER = "/usr/local/libexec/linkladder-upgrade"
 ZONES = "/usr/share/zoneinfo"
 BOOT = "/boot"
 FRAMES = ("1500", "9000")
@@ -145,6 +146,18 @@ def install_steps(args: list[str]) -> list[Step]:
     """install DISK"""
     exactly(args, "disk")
     return [[INSTALLER, unused_disk(args[0])]]
+
+
+def upgrade_steps(args: list[str]) -> list[Step]:
+    """upgrade FILE [downgrade]: the program believes nothing but the file's signature"""
+    exactly(args[:1], "file")
+    if len(args) > 1:
+        exactly(args, "file", "downgrade")
+        one_of(args[1], "downgrade", ("downgrade",))
+    path = word(args[0], "file", LETTERS + DIGITS + "/._+-", 1024)
+    if not path.startswith("/") or ".." in path.split("/") or not path.endswith(".upgrade"):
+        raise Refused("file", "is named from the root, without .., and ends in .upgrade")
+    return [[UPGRADER, path, *args[1:]]]
 
 
 def reboot_steps(args: list[str]) -> list[Step]:

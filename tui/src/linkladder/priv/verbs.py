@@ -105,6 +105,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "kernel-next": _operator(appliance.kernel_steps),
     "install": _operator(appliance.install_steps),
     "reset-identity": _operator(appliance.reset_identity_steps),
+    "upgrade": _operator(appliance.upgrade_steps),
     "reboot": _operator(appliance.reboot_steps),
     "shutdown": _operator(appliance.shutdown_steps),
 }

@@ -18,6 +18,7 @@ from linkladder.app.form_dialog import Entry, Form, Values
 from linkladder.app.home_text import host_lines
 from linkladder.app.install_dialog import install
 from linkladder.app.page import Page
+from linkladder.app.upgrade_dialog import upgrade
 from linkladder.app.widgets.menu import Menu
 from linkladder.errors import LinkladderError
 
@@ -32,6 +33,7 @@ ACTIONS = [
     ("ssh", "ssh access", "off until you give a key or a password"),
     ("kernel", "Kernel", "boot another one, once"),
     ("mtu", "Frame size", "jumbo frames for a test adapter, or ordinary ones"),
+    ("update", "Update", "a new system by a signed file; kept if it is healthy"),
     ("reboot", "Reboot", "start anew"),
     ("shutdown", "Shut down", "power off"),
 ]
@@ -76,7 +78,7 @@ class SystemScreen(Page):
 The changes go through one helper that allows only these. ssh lets the user
 admin in, with a key or a password that you give, and is off until then.
 Another kernel is booted once: if it does not come up, the next power cycle
-brings the old one back.
+brings the old one back. So does an update that does not come up healthy.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "tunables", "Tunables"),
@@ -146,6 +148,7 @@ brings the old one back.
             "kernel": self._ask_kernel,
             "mtu": self._ask_frames,
             "install": self._install,
+            "update": self._update,
         }.get(verb)
         if asked:
             await asked(self.host, self.state)
@@ -284,6 +287,13 @@ brings the old one back.
             self.query_one("#said", Static).update("Installed: the disk starts by itself once the medium is out.")
             text = "Take the medium out while the machine starts anew."
             if await self.app.push_screen_wait(Question("Installed. Start anew now?", text, "Yes", "Later", safe=True)):
+                await self._do("reboot")
+
+    async def _update(self, _: HostFacts, state: Appliance) -> None:
+        if await upgrade(self.ladder_app):
+            said = "The new system is written, and starts once at the next boot."
+            self.query_one("#said", Static).update(said)
+            if await self.app.push_screen_wait(Question("Start it now?", ENDS, "Yes", "Later", safe=True)):
                 await self._do("reboot")
 
     async def _filled(self, form: Form) -> Values | None:

@@ -1,0 +1,7 @@
+"""python -I -m linkladder.upgrade FILE [downgrade], as root"""
+
+import sys
+
+from linkladder.upgrade.program import main
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""Which system runs, what became of the last upgrade, and what comes next: in words, from marks and records."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkladder import __version__
+from linkladder.upgrade import program
+from linkladder.upgrade.parcel import UpgradeFault, development
+from linkladder.upgrade.slots import Slots
+
+
+@dataclass(frozen=True)
+class Status:
+    """`trouble` if a person should hear of it without having asked."""
+
+    words: str
+    slot: str = ""
+    trouble: bool = False
+    possible: bool = False  # this system can be upgraded in its place
+
+
+def status() -> Status:
+    """As it is now; looks at the disk's table and two small files."""
+    try:
+        slots = program.here()
+    except (UpgradeFault, OSError):
+        slots = None
+    return told(slots, _record(program.RECORD), _why(program.WHY))
+
+
+def told(slots: Slots | None, record: dict[str, str], why: str, version: str = __version__) -> Status:
+    """Pure: the sentence for these marks."""
+    if slots is None or slots.other is None:
+        return Status(f"{version} runs; this system cannot be upgraded in its place")
+    slot, other, to = slots.running.device, slots.other, record.get("to", "a new system")
+    before = record.get("from", "the earlier system")
+    if slots.on_trial:
+        return Status(f"{version} is on trial: it is kept once it is healthy, else {before} comes back", slot)
+    if {"bootme", "bootonce"} <= other.marks:
+        return Status(f"{version} runs; {to} is written and starts at the next boot, once", slot, possible=True)
+    if slots.failed:
+        because = f": {why}" if why else ": it did not come up"
+        words = f"the upgrade to {to} did not start{because}; the earlier system ({version}) is back"
+        return Status(words, slot, trouble=True, possible=True)
+    return Status(f"{version} runs and is kept", slot, possible=True)
+
+
+def key_words(signers: Path | None = None) -> str:
+    """Whose upgrades this system takes."""
+    made = development(signers) if signers else development()
+    if made is None:
+        return "none: this system takes no upgrades"
+    return "a development key, made by whoever built this image" if made else "the key that this image was built with"
+
+
+def _record(file: Path) -> dict[str, str]:
+    try:
+        fields = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(k): str(v)[:40] for k, v in fields.items()} if isinstance(fields, dict) else {}
+
+
+def _why(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")[:300]
+    except OSError:
+        return ""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

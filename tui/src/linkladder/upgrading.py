@@ -1,0 +1,192 @@
+"""The console's part of an upgrade: where the file comes from, and watching while root writes it.
+
+The signature is verified here before anything is fetched or asked, and by root once more before anything is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from linkladder import __version__, privilege, state, units
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.host import switches
+from linkladder.upgrade import Head, Manifest, UpgradeFault, admit, program, read_head, verify
+from linkladder.upgrade.parcel import SIGNERS, order
+
+SUFFIX = ".upgrade"
+WORDS = 'a file, an https address, or "stick"'
+LIMIT = 7200.0  # seconds for a slow disk
+SPARE = 64 << 20
+BLOCK = 1 << 18
+RED = "upgrade-red.json"
+Progress = Callable[[str, int, int, float], None]  # what, bytes done, in all, seconds so far
+
+
+def line(what: str, done: int, total: int, seconds: float) -> str:
+    """'writing 42 %, 1 min 10 s to go'"""
+    share = done / total if total else 0.0
+    left = f", {units.duration(seconds * (1 - share) / share)} to go" if share > 0.02 and done < total else ""
+    return f"{what} {100 * share:.0f} %{left}"
+
+
+@asynccontextmanager
+async def obtained(source: str, told: Progress, signers: Path = SIGNERS) -> AsyncIterator[tuple[Path, Manifest]]:
+    """The file in reach of root, and what it says of itself, verified; what was fetched for it is gone afterwards."""
+    if source == "stick":
+        async with _on_stick() as folder:
+            file = await asyncio.to_thread(_best, folder, signers)
+            yield file, manifest_of(file, signers)
+    elif "://" in source:
+        folder = state.ensure(state.folder() / "upgrade")
+        try:
+            yield await _until_told(source, folder / f"new{SUFFIX}", told, signers)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    else:
+        file = Path(source).absolute()
+        yield file, manifest_of(file, signers)
+
+
+def manifest_of(file: Path, signers: Path = SIGNERS) -> Manifest:
+    try:
+        with file.open("rb") as source:
+            return verify(read_head(source), signers)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read", str(error), f"give {WORDS}") from None
+
+
+def admitted(manifest: Manifest, *, downgrade: bool) -> None:
+    """Before a person is asked: what root would refuse is refused now."""
+    slots = program.here()
+    admit(manifest, __version__, slots.other.size if slots and slots.other else 1 << 62, downgrade=downgrade)
+
+
+async def write(file: Path, told: Progress, *, downgrade: bool = False) -> str:
+    """Root verifies and writes; told of meanwhile. What it said."""
+    asked = asyncio.create_task(
+        privilege.run("upgrade", str(file), *(["downgrade"] if downgrade else []), timeout=LIMIT)
+    )
+    try:
+        while not (await asyncio.wait({asked}, timeout=0.5))[0]:
+            if now := program.progress():
+                told("writing", *now)
+    finally:
+        if not asked.done():
+            asked.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asked
+    done = asked.result()
+    if not done.ok:
+        raise EnvironmentFault(
+            "the upgrade was not written", done.reason, "what runs now starts the next time, as before"
+        )
+    return done.output.strip()
+
+
+def note_red(titles: Iterable[str]) -> None:
+    """What the doctor finds wrong now is not held against the new system."""
+    (state.ensure(state.folder()) / RED).write_text(json.dumps(sorted(titles)), encoding="utf-8")
+
+
+def noted_red() -> frozenset[str]:
+    try:
+        return frozenset(map(str, json.loads((state.folder() / RED).read_text(encoding="utf-8"))))
+    except (OSError, ValueError, TypeError):
+        return frozenset()
+
+
+@asynccontextmanager
+async def _on_stick() -> AsyncIterator[Path]:
+    mounted = await asyncio.to_thread(switches.mounted_stick)
+    if mounted:
+        yield Path(mounted)
+        return
+    sticks = await asyncio.to_thread(switches.sticks)
+    if not sticks:
+        raise EnvironmentFault("no USB stick was found", hint="put one in that has a FAT file system, wait, try again")
+    done = await privilege.run("usb-mount", sticks[0].device)
+    if not done.ok:
+        raise EnvironmentFault("the stick could not be mounted", done.reason, "try another stick")
+    try:
+        yield switches.STICK
+    finally:
+        await privilege.run("usb-unmount")
+
+
+def _best(folder: Path, signers: Path) -> Path:
+    """Of the files that are signed for this system the newest; where none is, the first one's fault is told."""
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    if not files:
+        raise UpgradeFault("no upgrade is on the stick", f"no file in its first folder ends in {SUFFIX}")
+    good: list[tuple[tuple[int, int, int, int], Path]] = []
+    faults: list[UpgradeFault] = []
+    for file in files:
+        try:
+            good.append((order(manifest_of(file, signers).version), file))
+        except UpgradeFault as fault:
+            faults.append(fault)
+    if not good:
+        raise faults[0]
+    return max(good)[1]
+
+
+async def _until_told(address: str, target: Path, told: Progress, signers: Path) -> tuple[Path, Manifest]:
+    """Fetched in a thread, which a cancelled caller does not leave behind reading for ever."""
+    given_up: list[bool] = []
+    try:
+        return target, await asyncio.to_thread(fetch, address, target, told, signers, given_up)
+    except asyncio.CancelledError:
+        given_up.append(True)
+        raise
+
+
+def fetch(address: str, target: Path, told: Progress, signers: Path, given_up: list[bool]) -> Manifest:
+    """Its head first: nothing more is taken of what nobody signed, nor of what has no room here."""
+    if not address.startswith("https://"):
+        raise UsageError(f"{address.split(':')[0]} is no way to fetch an upgrade", hint=f"give {WORDS}")
+    import urllib.error  # late: seldom needed, and slow to load
+    import urllib.request
+
+    began = time.monotonic()
+    try:
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            head = read_head(answer)
+            manifest = verify(head, signers)
+            if shutil.disk_usage(target.parent).free < manifest.packed_size + SPARE:
+                raise EnvironmentFault(
+                    "there is no room for the upgrade file",
+                    f"it takes {units.size(manifest.packed_size)}",
+                    "delete old runs, or bring it on a stick",
+                )
+            with target.open("wb") as out:
+                _copy(answer, out, head, manifest, lambda done, all_: _tell(told, done, all_, began, given_up))
+    except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise EnvironmentFault("the upgrade could not be fetched", str(reason), "try again, or use a stick") from None
+    return manifest
+
+
+def _tell(told: Progress, done: int, total: int, began: float, given_up: list[bool]) -> None:
+    if given_up:
+        raise TimeoutError("given up")
+    told("fetching", done, total, time.monotonic() - began)
+
+
+def _copy(answer: BinaryIO, out: BinaryIO, head: Head, manifest: Manifest, told: Callable[[int, int], None]) -> None:
+    out.write(head.lead() + head.manifest + head.signature)
+    done = 0
+    while done < manifest.packed_size:
+        block = answer.read(min(BLOCK, manifest.packed_size - done))
+        if not block:
+            raise ConnectionError(f"it ended after {done} of {manifest.packed_size} bytes")
+        out.write(block)
+        done += len(block)
+        told(done, manifest.packed_size)
