@@ -28,6 +28,7 @@ GENUINE: dict[str, dict[str, Any]] = {
     "hello": {"protocol": 1, "version": "1", "name": "a"},
     "reserve": {"holder": "alpha"},
     "known": {"address": HERE},
+    "route": {"local": HERE, "remote": HERE},
     "introduce": {"name": "gamma", "address": HERE},
     "listen": {"address": HERE, "port": 5301, "peer": HERE, "key": KEY, "udp": False},
     "probe": {"local": HERE, "remote": HERE, "port": 5301, "key": KEY, "udp": False},

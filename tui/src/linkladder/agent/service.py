@@ -132,6 +132,10 @@ class Service:
                 "say yes at its console: linkladder peers introductions NAME allow"
             )
 
+    async def do_route(self, request: wire.RouteTo) -> wire.RouteReply:
+        interface, gateway = await asyncio.to_thread(host.route, request.remote, request.local)
+        return wire.RouteReply(interface, gateway, await asyncio.to_thread(host.interface_of, request.local))
+
     async def do_listen(self, request: wire.Listen) -> None:
         self._own(request.address)
         self._held()
@@ -281,9 +285,9 @@ class Service:
     def _counters(self, request: wire.Counters) -> wire.CountersReply:
         name = request.interface or host.interface_of(request.address)
         total, _ = host.memory()
-        return wire.CountersReply(
-            name, host.nic_counters(detail=True).get(name), host.tcp_counters(), host.starvation(), total
-        )
+        seen, bundle = host.nic_counters(detail=True), host.bundle(name)
+        members = tuple(seen[m.name] for m in (bundle.members if bundle else ()) if m.name in seen)
+        return wire.CountersReply(name, seen.get(name), host.tcp_counters(), host.starvation(), total, members)
 
     async def do_sockets(self, request: wire.Sockets) -> wire.SocketsReply:
         tell = host.windows if request.windows else host.sockets

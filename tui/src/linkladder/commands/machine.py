@@ -101,6 +101,8 @@ def _print(facts: HostFacts) -> None:
         words = (phrases.card_state(nic), nic.driver, phrases.card_speed(nic), f"MTU {nic.mtu}", queues)
         flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on)
         print(f"  {nic.name}: " + ", ".join(word for word in words if word))
+        if nic.bundle:
+            print(f"    {phrases.bundle(nic.bundle)}")
         print(f"    {' '.join(nic.addresses) or 'no address'}   on: {flags or '-'}")
 
 

@@ -72,7 +72,7 @@ def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> Non
         told = versions or {}
         known = [{End.NEAR: told.get(p.origin, near), End.FAR: told.get(p.peer, near)} for p in paths]
         for path in paths:
-            print(f"  from {path.local}{at(path.origin)} to {path.remote}{at(path.peer)}")
+            print(f"  from {path.local}{at(path.origin)} to {path.remote}{at(path.peer)}{_way(path)}")
         for exp in rung.experiments:
             bound = f" to {exp.at_most}" if exp.at_most > exp.repeats else ""
             print(f"  {exp.id}  x{exp.repeats}{bound}  {units.duration(plans.trial_seconds(exp))} each")
@@ -95,6 +95,18 @@ def _steps(rung: Rung) -> list[str]:
         for stair in rung.stairs
         for step in stair.steps
     ]
+
+
+def _way(path: Path) -> str:
+    """By which card this machine's packets leave, where that is known and may be another one than is meant."""
+    if path.origin or not path.peer or path.local.startswith("NEAR") or path.remote.startswith("FAR"):
+        return ""
+    leaves, gateway = host.route(path.remote, path.local)
+    owner = path.local_interface or host.interface_of(path.local)
+    if not leaves or not owner:
+        return ""
+    via = f" to {gateway}" if gateway else ""
+    return f", by {leaves}{via}" + (f" and NOT by {owner}: give it a route of its own" if leaves != owner else "")
 
 
 def at(peer: str) -> str:

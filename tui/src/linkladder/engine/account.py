@@ -53,6 +53,13 @@ class Watched:
             return None
         return _difference(NicCounters(last.nic.name), first.nic, last.nic)
 
+    def members(self, address: str) -> tuple[NicCounters, ...]:
+        """Of a bundle with that address, what each of its cards counted in the trial."""
+        first, last = self.before.get(address), self.after.get(address)
+        known = {one.name: one for one in first.members} if first else {}
+        now = last.members if last else ()
+        return tuple(_difference(NicCounters(m.name), known[m.name], m) for m in now if m.name in known)
+
     def record(self, exp: Experiment, carried_bps: float, clock_offset: float) -> EndRecord:
         """The trial as this end saw it; `carried_bps` is the goodput of the legs that end here."""
         first, last = next(iter(self.before.values())), next(iter(self.after.values()))
@@ -61,7 +68,8 @@ class Watched:
         cpu, memory = self._use(exp, carried_bps or None, first, last)
         away = round(clock_offset * 1000, 3)
         cards, windows, samples = tuple(nics.values()), tuple(self.windows), tuple(self.samples)
-        return EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away)
+        members = tuple(one for address in self.before for one in self.members(address))
+        return EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away, members=members)
 
     def _use(
         self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply

@@ -49,6 +49,7 @@ class RunningLeg:
         self.round_trips: list[tuple[float, float]] = []  # of the ping beside it: when, and how long in ms
         self.watchdog = False
         self.broken: Outcome | None = None  # why it could not go on
+        self.ways: tuple[Command, ...] = ()  # by which cards its packets leave
 
     @property
     def began(self) -> float:
@@ -73,6 +74,22 @@ class RunningLeg:
             self.layout = tools.layout(self.exp, route.near.point.hello.versions, route.far.point.hello.versions)
         except tools.Unavailable as error:
             raise LegFault(str(error)) from None
+
+    async def check_ways(self) -> None:
+        """Does each side send by the card that the path names, or that its address is on?  Else nothing is sent."""
+        route = self.route
+        for side, other in () if route.local else ((route.near, route.far), (route.far, route.near)):
+            way = await side.point.ask(wire.RouteTo(side.address, other.address))
+            wanted = side.interface or way.owner
+            told = ("from", side.address, "to", other.address, "by", way.interface or "no card")
+            via = ("via", way.gateway) if way.gateway else ()
+            self.ways += (Command(side.name, "route", (*told, *via), 0),)
+            if way.interface and wanted and way.interface != wanted:
+                raise LegFault(
+                    f"from {side.address} to {other.address} packets of the {side.name} end leave by {way.interface}"
+                    f"{f' to {way.gateway}' if way.gateway else ''}, not by {wanted}: give each card a network of its "
+                    f"own, or that end a route to {other.address} by {wanted}"
+                )
 
     async def meet(self) -> None:
         """Open, refused and filtered are told apart before a tool can blur them."""
@@ -194,7 +211,7 @@ class RunningLeg:
         """For the result: the load, and the ping beside it; `first` is when the first leg began."""
         ends = {"path": self.number, "near": self.route.near.end, "far": self.route.far.end}
         began = max(0.0, round(self.began - first, 3)) if self.clients else 0.0
-        commands = (*more, *(p.command() for p in self.processes if p is not self.ping))
+        commands = (*more, *self.ways, *(p.command() for p in self.processes if p is not self.ping))
         load = Leg(outcome, Role.LOAD, **ends, began=began, commands=commands)
         if self.ping is None:
             return (load,)

@@ -111,6 +111,7 @@ class Trial:
         try:
             await self._every_leg(_laid_out)
             await self._every_leg(_introduced)
+            await self._every_leg(self._check_ways)
             await self._every_leg(self._meet)
             await self._every_end(self._synchronise)
             if loads:
@@ -188,6 +189,11 @@ class Trial:
             if self._lost:
                 raise self._lost
             raise NoLegLeft
+
+    async def _check_ways(self, leg: RunningLeg) -> None:
+        """Where there is more than one way to take, or a card is named."""
+        if len(self.legs) > 1 or self.exp.paths or any(side.interface for side in leg.route.sides):
+            await leg.check_ways()
 
     async def _meet(self, leg: RunningLeg) -> None:
         """An end listens for one knock at a time; ends that are not the leg's do not wait for it."""

@@ -19,7 +19,7 @@ from linkladder.host import addresses
 from linkladder.host.backends import backend, confined, hops_from_ttl, own_cores
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
-from linkladder.model import CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
+from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
 
 __all__ = [
     "Sampler",
@@ -27,6 +27,7 @@ __all__ = [
     "addresses_of",
     "arp_direct",
     "boot_id",
+    "bundle",
     "confined",
     "core_times",
     "die_with_parent",
@@ -38,6 +39,7 @@ __all__ = [
     "memory",
     "nic_counters",
     "own_cores",
+    "route",
     "route_interface",
     "same_subnet",
     "setting",
@@ -116,9 +118,19 @@ def addresses_of(interface: str) -> tuple[str, ...]:
     return addresses.by_interface().get(interface, ())
 
 
+def route(remote: str, local: str = "") -> tuple[str, str]:
+    """The interface by which packets to `remote` (from `local`) leave, and the gateway that they go to if any."""
+    return backend().route(remote, local)
+
+
 def route_interface(remote: str, local: str = "") -> str:
     """The interface by which packets to `remote` (from `local`) leave, '' where there is no route."""
     return backend().route(remote, local)[0]
+
+
+def bundle(interface: str) -> Bundle | None:
+    """The bundle that the interface is, None where it is one card."""
+    return backend().bundle(interface)
 
 
 def same_subnet(local: str, remote: str) -> bool:

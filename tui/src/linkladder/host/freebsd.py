@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -12,8 +13,9 @@ from linkladder.host import addresses
 from linkladder.host import freebsd_text as text
 from linkladder.host.backends import own_cores
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
+from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
-from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
+from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
 TUNABLES = (
     "kern.ipc.maxsockbuf",
@@ -77,6 +79,9 @@ class FreeBSD:
             tunables=text.sysctls(output(["sysctl", "-ie", *TUNABLES])) | flow_control,
             window_limit=ceiling * ASKABLE // OF if ceiling else None,
         )
+
+    def bundle(self, name: str) -> Bundle | None:
+        return lagg(output(["ifconfig", "-v", name])) if name.startswith("lagg") else None
 
     def core_times(self) -> tuple[CoreTimes, ...]:
         ticks, hertz = self._calls.core_ticks()
@@ -168,7 +173,8 @@ class FreeBSD:
         links = {link.name: link for link in self._calls.links()}
         values = {name: _driver(name) for name in shown}
         told = {f"{name} flow control": text.flow_control(values[name], found.media) for name, found in shown.items()}
-        nics = tuple(_nic(found, links.get(name), values[name]) for name, found in shown.items())
+        plain = (_nic(found, links.get(name), values[name]) for name, found in shown.items())
+        nics = tuple(replace(nic, bundle=self.bundle(nic.name)) for nic in plain)
         return nics, {name: said for name, said in told.items() if said}
 
     def _hypervisor(self) -> str:

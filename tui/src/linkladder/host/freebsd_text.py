@@ -140,6 +140,7 @@ def tcp_counters(found: Any) -> TcpCounters:
         out_of_order=_whole(values.get("received-out-of-order")),
         zero_window_sent=None,  # counted per socket only
         zero_window_probes=_whole(values.get("sent-window-probe-packets")),
+        dsacks=_whole(values.get("received-with-dsack-packets")),
     )
 
 

@@ -8,8 +8,9 @@ import socket
 from linkladder.host import addresses, linux_text
 from linkladder.host.backends import own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
+from linkladder.host.linux_bond import bond
 from linkladder.host.programs import document, output, read
-from linkladder.model import CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
+from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
 CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 CGROUP1 = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")
@@ -53,6 +54,9 @@ class Linux:
             tunables={n: v for n in TUNABLES if (v := self.setting("sysctl", n)) is not None},
             window_limit=_window_limit(),
         )
+
+    def bundle(self, name: str) -> Bundle | None:
+        return bond(name)
 
     def core_times(self) -> tuple[CoreTimes, ...]:
         times = [t for t, _ in linux_text.core_times(read("/proc/stat"), TICKS)]
@@ -162,6 +166,7 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         tx_queues=tx,
         loopback=bool(flags & IFF_LOOPBACK),
         carrier=bool(flags & IFF_RUNNING) if flags & IFF_UP else None,
+        bundle=bond(name),
     )
 
 

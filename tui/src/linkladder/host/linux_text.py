@@ -91,6 +91,7 @@ def tcp_counters(snmp: str, netstat: str) -> TcpCounters:
         out_of_order=ext.get("TCPOFOQueue"),
         zero_window_sent=ext.get("TCPToZeroWindowAdv"),
         zero_window_probes=ext.get("TCPWinProbe"),
+        dsacks=ext.get("TCPDSACKRecv"),
     )
 
 

@@ -10,13 +10,13 @@ from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
-from linkladder.judge.company import judge_company, several_pairs
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
 from linkladder.judge.limiters import host_bound
+from linkladder.judge.many import at_once, many
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.sold import own_cards
@@ -24,7 +24,6 @@ from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.udp import above_contract
 from linkladder.judge.weighing import GRAVITY, weigh
 from linkladder.model import (
-    Company,
     Contract,
     Direction,
     Document,
@@ -57,9 +56,8 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     """The rung's verdict in the light of the rungs below it; `contract` replaces the plan's."""
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
-    company = judge_company(rung, deal)
-    if company and deal.shared_bps:  # of all paths at once what they share is asked
-        deal = dataclasses.replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
+    several = many(rung, deal)
+    deal = several.deal(deal)
     whole = at_once(rung)
     rung = as_it_is(whole)
     judged = _experiments(rung, deal, bounded)
@@ -77,10 +75,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
     verdict = weigh(verdict, concerns(rung, chosen, deal, document))
-    if company and several_pairs(rung.paths):  # each pair has ends of its own, of which the rules above know two
-        verdict = company.whole
-    if company:
-        verdict = dataclasses.replace(verdict, findings=(*company.findings, *verdict.findings))
+    verdict = several.told(verdict, rung)
     changed = changes(whole)
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
     words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]
@@ -101,16 +96,11 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         rests_on=tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
         follow_up=follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
-        company=company,
         staircase=landings(whole),
         answers=answers,
+        company=several.company,
+        bundles=several.bundles,
     )
-
-
-def at_once(rung: RungResult) -> RungResult:
-    """Without what was measured on some of its paths alone: the rung is all of them."""
-    every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL)
-    return dataclasses.replace(rung, experiments=every) if every else rung
 
 
 def as_it_is(rung: RungResult) -> RungResult:

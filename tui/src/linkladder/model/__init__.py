@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from linkladder.model.asked import Contract, Experiment, Path, Plan, Rung, Stair
 from linkladder.model.hosts import (
+    Bundle,
     Command,
     CoreLoad,
     CoreTimes,
     CpuUse,
     HostFacts,
     HostSample,
+    Member,
     MemoryUse,
     Nic,
     NicCounters,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCHEMA",
+    "Bundle",
     "Command",
     "Company",
     "Contract",
@@ -69,6 +72,7 @@ __all__ = [
     "Interval",
     "Layer",
     "Leg",
+    "Member",
     "MemoryUse",
     "Nic",
     "NicCounters",

@@ -6,6 +6,32 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Member:
+    """A card in a bundle, as the system sees it."""
+
+    name: str
+    flags: tuple[str, ...] = ()  # MASTER ACTIVE COLLECTING DISTRIBUTING
+    state: tuple[str, ...] = ()  # of LACP: ACTIVITY TIMEOUT AGGREGATION SYNC ... DEFAULTED EXPIRED
+    partner: str = ""  # the MAC of who answers LACP at its other end; '' for nobody
+
+    @property
+    def active(self) -> bool:
+        return "ACTIVE" in self.flags
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Several cards as one: lagg, or bond."""
+
+    protocol: str  # roundrobin loadbalance lacp failover ...
+    hash: str = ""  # what flows are told apart by
+    members: tuple[Member, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    active: int | None = None  # members at work
+    flapping: int | None = None  # times that one came and went
+
+
+@dataclass(frozen=True)
 class Nic:
     """A network card as its system tells of it."""
 
@@ -22,6 +48,7 @@ class Nic:
     loopback: bool = False
     half_duplex: bool = False  # one way at a time, as an old switch or a failed negotiation leaves it
     carrier: bool | None = None  # whether something is at the other end of its cable; None where nobody tells
+    bundle: Bundle | None = None  # where it is several cards as one
 
 
 @dataclass(frozen=True)
@@ -95,6 +122,7 @@ class TcpCounters:
     out_of_order: int | None = None
     zero_window_sent: int | None = None  # this end, as receiver, closed its window
     zero_window_probes: int | None = None  # this end, as sender, met a closed window
+    dsacks: int | None = None  # this end, as sender, was told that a segment had come twice
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class EndRecord:
     windows: tuple[WindowSeen, ...] = ()  # once a second
     samples: tuple[HostSample, ...] = ()
     clock_offset_ms: float | None = None  # its monotonic clock minus the near end's
+    members: tuple[NicCounters, ...] = ()  # of bundles among those cards, each member's own counters
     wall_offset_s: float | None = None  # its time of day minus the near end's
 
     @property

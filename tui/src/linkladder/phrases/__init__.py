@@ -6,6 +6,7 @@
     settings(experiment)    'MTU 9000, TSO off at the near end'
     difference(arm, base)   '8 streams instead of 1': what sets an arm of a comparison apart; beside() what they share
     change(said, beside, c) what the change did, with every figure; briefly(...) in one sentence a change
+    bundle(bundle)          'lacp of ix0 (active) and ix1 (not active), hash l2,l3,l4'
     card_state(nic)         'up', 'no carrier', 'down'
     outcome(experiment, t)  one line for what a trial came to
     each_path(...)          what each path of it carried, where it had several
@@ -16,7 +17,7 @@ Numbers and their units are linkladder.units'.
 from __future__ import annotations
 
 from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, window
-from linkladder.phrases.cards import card_speed, card_state
+from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
@@ -29,6 +30,7 @@ __all__ = [
     "arms_apart",
     "beside",
     "briefly",
+    "bundle",
     "card_speed",
     "card_state",
     "change",

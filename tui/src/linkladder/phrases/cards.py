@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkladder import units
-from linkladder.model import Nic
+from linkladder.model import Bundle, Member, Nic
 
 
 def card_state(nic: Nic) -> str:
@@ -18,3 +18,19 @@ def card_speed(nic: Nic) -> str:
     if nic.speed_bps:
         return units.rate(nic.speed_bps)
     return "" if nic.loopback or nic.carrier is False else "speed unknown"
+
+
+def bundle(one: Bundle) -> str:
+    """'lacp of ix0 (active) and ix1 (nobody answers LACP), hash l2,l3,l4'."""
+    members = [f"{m.name} ({_member(m, one.protocol)})" for m in one.members]
+    listed = " and ".join(filter(None, [", ".join(members[:-1]), *members[-1:]])) or "no card"
+    told = f"{one.protocol} of {listed}" + (f", hash {one.hash}" if one.hash else "")
+    return told + (f", flapped {one.flapping} times" if one.flapping else "")
+
+
+def _member(one: Member, protocol: str) -> str:
+    if protocol in ("lacp", "802.3ad") and (not one.partner or "DEFAULTED" in one.state):
+        return "nobody answers LACP"
+    if not one.active:
+        return "not active"
+    return "active" + (f", with {one.partner}" if one.partner else "")

@@ -25,6 +25,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
     companies = values.pop("company", [Company.ALL])
+    blocks = values.pop("client_port", [None])
     confined = [n for asked in values.pop("cores", [None]) for n in (_doubling(cores) if asked == "auto" else [asked])]
     lent = values.pop("settings", [()])
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
@@ -45,10 +46,11 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     compared, control = values.pop("baseline", False), values.pop("control", False)
     instead: dict[str, Any] = {"settings": ()} if compared is True else compared or {}
     made: list[Experiment] = []
-    for stream, window, session, rate, core, change, way, company in product(
-        streams, windows, sessions, rates, confined, lent, ways, companies
+    for stream, window, session, rate, core, change, way, company, block in product(
+        streams, windows, sessions, rates, confined, lent, ways, companies, blocks
     ):
         load = {"streams": stream, "window": window, "sessions": session, "udp_rate_bps": rate, "cores": core}
+        load["client_port"] = block
         one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
         made += _arms(one, instead, control) if instead else [replace(one, id=name_of(one))]
     return made

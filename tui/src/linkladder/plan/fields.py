@@ -225,7 +225,7 @@ EXPERIMENT: dict[str, Check] = {
     "incompressible": flag,
     "cores": many(cores),
     "settings": variants,
-    "client_port": whole(10_000, 65_000),
+    "client_port": many(whole(10_000, 65_000)),
     "baseline": baseline,
     "control": flag,
     "steps": steps,

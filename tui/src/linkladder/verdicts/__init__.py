@@ -14,6 +14,7 @@ from linkladder.verdicts.codes import (
 )
 from linkladder.verdicts.judgements import (
     Bucket,
+    BundleJudgement,
     Ceiling,
     Cell,
     Change,
@@ -41,6 +42,7 @@ from linkladder.verdicts.two_runs import (
 __all__ = [
     "Answer",
     "Bucket",
+    "BundleJudgement",
     "Cause",
     "Ceiling",
     "Cell",

@@ -251,6 +251,22 @@ class Landing:
 
 
 @dataclass(frozen=True)
+class BundleJudgement:
+    """One way over what may be a bundle of links: one flow against many."""
+
+    direction: str
+    one_bps: float
+    most_flows: int
+    most_bps: float  # of the best block of ports
+    members: int  # the most likely number
+    chance: float  # of that number, 0..1
+    steps: dict[str, float] = field(default_factory=dict)  # flows -> bps
+    odds: float = 0.0  # that hashing puts 70 % of the flows or more on one member
+    unused: float = 0.0  # of what so many members carry
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class RungJudgement:
     """A rung's verdict, and all that it rests on."""
 
@@ -270,6 +286,7 @@ class RungJudgement:
     company: CompanyJudgement | None = None  # of a rung with several paths
     staircase: tuple[Landing, ...] = ()
     answers: tuple[str, ...] = ()  # of the experiments: what was gained and what it cost, a sentence each
+    bundles: tuple[BundleJudgement, ...] = ()  # where single flows and many were measured from named ports
 
     @property
     def verdict(self) -> Verdict:

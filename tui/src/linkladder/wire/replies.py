@@ -42,6 +42,15 @@ class KnownReply:
 
 
 @dataclass(frozen=True)
+class RouteReply:
+    """By which card packets leave, '' where there is no route, and which card the address that they come from is on."""
+
+    interface: str
+    gateway: str  # '' where the other address is on the card's own network
+    owner: str
+
+
+@dataclass(frozen=True)
 class ProbeReply:
     """What a knock at a port met."""
 
@@ -79,6 +88,7 @@ class CountersReply:
     tcp: TcpCounters
     starved: float | None
     memory_total: int
+    members: tuple[NicCounters, ...] = ()  # of a bundle
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from linkladder.wire.replies import (
     KnownReply,
     LeaseReply,
     ProbeReply,
+    RouteReply,
     SocketsReply,
     Started,
 )
@@ -180,6 +181,18 @@ class Listen(Request[None], verb="listen"):
         check_port(self.port)
         check_address(self.peer, "peer")
         check_key(self.key)
+
+
+@dataclass(frozen=True)
+class RouteTo(Request[RouteReply], verb="route"):
+    """Which way would packets from the one address to the other take?  None is sent."""
+
+    local: str
+    remote: str
+
+    def check(self) -> None:
+        check_address(self.local, "local")
+        check_address(self.remote, "remote")
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,8 @@ def machine_page(host: HostFacts) -> Table:
     for nic in sorted(host.nics, key=lambda n: (n.loopback, not n.up, not n.addresses, n.name)):
         out.add_row("")
         out.add_row(Text(nic.name, "bold"), Text(nic_words(nic)))
+        if nic.bundle:
+            out.add_row("", Text(phrases.bundle(nic.bundle)))
         out.add_row("", Text(", ".join(nic.addresses) or "no address"))
         if nic.offloads:
             flags = (f"{flag} {'on' if on else 'off'}" for flag, on in sorted(nic.offloads.items()))

@@ -1,0 +1,125 @@
+"""A bundle told from rates: how many members, how sure, the odds of hashing; reordering told from loss."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from linkladder import plan as plans
+from linkladder.judge.bundles import judge_bundles, likely, occupied, odds
+from linkladder.judge.disorder import told_apart
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    ExperimentResult,
+    Leg,
+    Outcome,
+    RungName,
+    RungResult,
+    TrialResult,
+)
+from linkladder.verdicts import BundleJudgement
+
+DEAL = Contract(port_bps=10e9)
+FLOWS, BLOCKS = (1, 2, 4, 8, 16), (20000, 30001)
+
+
+def measured(flows: int, block: int, bps: float) -> ExperimentResult:
+    name = f"tcp-{flows}-{block}"
+    leg = Leg(Outcome(True, goodput_bps=bps, by_direction={"forward": bps}))
+    return ExperimentResult(Experiment(name, streams=flows, client_port=block), (TrialResult(name, 0, (leg,)),))
+
+
+def judged(rates: dict[tuple[int, int], float]) -> BundleJudgement:
+    made = tuple(measured(flows, block, bps) for (flows, block), bps in rates.items())
+    (found,) = judge_bundles(RungResult(RungName.DC_LINK, experiments=made), DEAL)
+    return found
+
+
+def drawn(members: int, chance: random.Random, one: float = 941e6) -> dict[tuple[int, int], float]:
+    """Flows thrown on members; each used member carries what one flow gets alone."""
+    rates = {}
+    for block in BLOCKS:
+        for flows in FLOWS:
+            used = len({chance.randrange(members) for _ in range(flows)})
+            rates[flows, block] = used * one * chance.uniform(0.97, 1.0)
+    return rates
+
+
+def test_the_odds_of_hashing() -> None:
+    assert odds(16, 2, 0.7) == pytest.approx(2 * 2517 / 65536)  # 12 or more of 16 on either
+    assert odds(1, 2, 0.7) == 1 and odds(2, 2, 0.7) == pytest.approx(0.5)
+    assert occupied(2, 2, 1) == occupied(2, 2, 2) == 0.5 and occupied(16, 3, 3) > 0.99
+    assert sum(occupied(8, 5, used) for used in range(1, 6)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("members", [1, 2, 3, 4])
+def test_the_members_of_a_bundle_are_told_from_rates_alone(members: int) -> None:
+    chance = random.Random(members)
+    right = [judged(drawn(members, chance)) for _ in range(50)]
+    assert sum(one.members == members for one in right) >= 48
+    assert sum(one.chance > 0.8 for one in right) >= 45
+
+
+def test_two_members_in_words() -> None:
+    rates = {(n, block): (941e6 if n == 1 else 1.74e9) for n in FLOWS for block in BLOCKS}
+    seen = judged(rates)
+    assert (seen.members, seen.most_flows) == (2, 16) and seen.chance > 0.9
+    assert seen.sentences[0].startswith(
+        "Near to far: one flow gets 941 Mb/s; 16 get 1.74 Gb/s, 1.85 times as much: 2 members are likely"
+    )
+    assert "92 % of them used" in seen.sentences[0] and len(seen.sentences) == 1
+
+
+def test_a_hash_by_addresses_gives_one_pair_of_machines_one_member() -> None:
+    seen = judged({(n, block): 941e6 for n in FLOWS for block in BLOCKS})
+    assert seen.members == 1 and "hashes by addresses only" in seen.sentences[0]
+
+
+def test_uneven_is_said_only_of_two_blocks_and_with_the_odds() -> None:
+    short = {(1, 20000): 941e6, (2, 20000): 1.88e9, (8, 20000): 1.88e9, (16, 20000): 1.5e9}
+    one = judged(short)
+    assert "a second block of ports tells" in one.sentences[1]
+    both = judged({**short, (16, 30001): 1.52e9})
+    assert "in each of 2 blocks of ports" in both.sentences[1] and "8 of 100 draws" in both.sentences[1]
+    lucky = judged({**short, (16, 30001): 1.87e9})
+    assert len(lucky.sentences) == 1
+
+
+def test_nothing_is_said_where_ports_were_the_system_s_choice() -> None:
+    plain = ExperimentResult(Experiment("p", streams=8), (TrialResult("p", 0, (Leg(Outcome(True, goodput_bps=1e9)),)),))
+    assert judge_bundles(RungResult(RungName.DC_LINK, experiments=(plain,)), DEAL) == ()
+    assert likely([]) and likely([(2, 50.0)])
+
+
+@pytest.mark.parametrize("case", range(20))
+def test_reordering_is_told_from_loss_in_twenty_of_twenty_planted_cases(case: int) -> None:
+    chance = random.Random(case)
+    segments = chance.randrange(50_000, 2_000_000)
+    if case % 2:  # a bundle that takes turns: many overtake, some are sent again, nearly all of those for nothing
+        mixed = int(segments * chance.uniform(0.02, 0.4))
+        again = int(mixed * chance.uniform(0.01, 0.3))
+        seen = told_apart(mixed, segments, again, int(again * chance.uniform(0.6, 1.0)))
+        assert seen.kind == "reordering", seen
+    else:  # each lost segment leaves a train out of order behind it, and is missed
+        again = max(20, int(segments * chance.uniform(0.0005, 0.02)))
+        seen = told_apart(again * chance.randrange(5, 60), segments, again, int(again * chance.uniform(0, 0.1)))
+        assert seen.kind == "loss", seen
+
+
+def test_where_too_little_came_out_of_order_nothing_is_told() -> None:
+    assert told_apart(10, 1_000_000, 3, 0).kind == ""
+    assert told_apart(50_000, 1_000_000, 0, 0).kind == "reordering", "the sender saw through it"
+    assert told_apart(50_000, 1_000_000, 1000, None).kind == "", "nobody counted what came twice"
+    assert told_apart(50_000, 1_000_000, 900, 300).kind == "both"
+
+
+def test_the_plan_has_both_blocks_and_both_ways() -> None:
+    (rung,) = (r for r in plans.builtin("bundle", 2, DEAL).rungs if r.name is RungName.DC_LINK)
+    asked = [e for e in rung.experiments if e.client_port]
+    assert {(e.streams, e.client_port) for e in asked} == {(n, block) for n in FLOWS for block in BLOCKS}
+    assert {e.direction for e in asked} == {Direction.FORWARD, Direction.REVERSE} and len({e.id for e in asked}) == 20
+    ports = [range(block, block + 16) for block in BLOCKS]
+    assert not set(ports[0]) & set(ports[1])

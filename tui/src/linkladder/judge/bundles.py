@@ -1,0 +1,134 @@
+"""A bundle of links that may be somebody else's: how many members it has, from what one flow gets and what many get.
+
+Flows fall on members by a hash of their ports.  What n flows carry, counted in what one carries, is how many members
+they fell on; how likely that is for each number of members is a matter of throwing n balls into so many bins.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from linkladder.judge.ceilings import ceiling
+from linkladder.model import Contract, Direction, Protocol, RungResult
+from linkladder.phrases import bundles as say
+from linkladder.verdicts import BundleJudgement
+
+MOST = 8  # members that are thought of
+SLACK = 0.25  # how far a sum may lie from a whole number of members
+SHORT = 0.12  # of what the members carry, from which a sum is called short
+LOPSIDED = 0.7  # share of the flows on one member
+
+
+def judge_bundles(rung: RungResult, deal: Contract) -> tuple[BundleJudgement, ...]:
+    """Of each way in which single flows and many, from named ports, were measured."""
+    limit = ceiling(deal).bps
+    found = (_judge(rung, way, limit) for way in (Direction.FORWARD, Direction.REVERSE))
+    return tuple(one for one in found if one is not None)
+
+
+def _judge(rung: RungResult, way: Direction, limit: float) -> BundleJudgement | None:
+    blocks: dict[int, dict[int, float]] = {}  # by first port and number of flows
+    for e in rung.experiments:
+        p = e.parameters
+        good = [t.goodput_bps for t in e.trials if t.ok and t.goodput_bps > 0]
+        if p.protocol is Protocol.TCP and p.client_port and p.direction is way and good and not p.settings:
+            blocks.setdefault(p.client_port, {})[p.streams] = statistics.median(good)
+    singles = [rates[1] for rates in blocks.values() if 1 in rates]
+    many = [(flows, bps) for rates in blocks.values() for flows, bps in rates.items() if flows > 1]
+    if not singles or not many:
+        return None
+    one = statistics.median(singles)
+    chances = likely([(flows, bps / one) for flows, bps in many])
+    members = max(chances, key=lambda m: chances[m])
+    top = max(flows for flows, _ in many)
+    best = max(bps for flows, bps in many if flows == top)
+    worst = [rates[top] for rates in blocks.values() if top in rates]
+    unused = 1 - max(worst) / (members * one)
+    made = BundleJudgement(
+        direction=str(way),
+        one_bps=one,
+        most_flows=top,
+        most_bps=best,
+        members=members,
+        chance=chances[members],
+        steps={str(flows): max(bps for n, bps in many if n == flows) for flows in sorted({n for n, _ in many})},
+        odds=odds(top, members, LOPSIDED),
+        unused=max(0.0, unused),
+    )
+    sentences = [say.concluded(made, limit if best > 0.95 * limit else None)]
+    if members > 1 and unused > SHORT:
+        sentences.append(say.uneven(made, len(worst)) if len(worst) > 1 else say.one_block(made))
+    return BundleJudgement(**{**vars(made), "sentences": tuple(sentences)})
+
+
+def member_shares(rung: RungResult) -> list[str]:
+    """Of the trial with the most flows each way: what each card of a bundle sent or received, by its own counters."""
+    said = []
+    for way in (Direction.FORWARD, Direction.REVERSE):
+        loads = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and e.parameters.direction is way]
+        trials = [(e.parameters.streams, t) for e in loads for t in e.trials if t.ok]
+        if not trials:
+            continue
+        flows, trial = max(trials, key=lambda one: one[0])
+        for end, sends in ((trial.sender(way), True), (trial.receiver(way), False)):
+            counted = {m.name: m.tx_bytes if sends else m.rx_bytes for m in end.members}
+            total = sum(counted.values())
+            if len(counted) > 1 and total:
+                chance = odds(flows, len(counted), LOPSIDED)
+                said.append(say.shares(end.name, sends, flows, {n: b / total for n, b in counted.items()}, chance))
+    return said
+
+
+def likely(seen: Sequence[tuple[int, float]], most: int = MOST) -> dict[int, float]:
+    """How likely each number of members is, from (flows, what they carried in units of one flow)."""
+    weights = {}
+    for members in range(1, most + 1):
+        weight = 1.0
+        for flows, sum_of_them in seen:
+            weight *= sum(
+                occupied(flows, members, used) * _fits(sum_of_them, used) for used in range(1, min(flows, members) + 1)
+            )
+        weights[members] = weight
+    total = sum(weights.values())
+    if total <= 0:
+        return {1: 0.0}
+    return {members: weight / total for members, weight in weights.items()}
+
+
+def _fits(measured: float, used: int) -> float:
+    """A sum is short of the members it uses rather than above them."""
+    off = (measured - used) / (SLACK * max(1.0, used / 2))
+    return math.exp(-0.5 * off * off) + 1e-6
+
+
+@cache
+def occupied(flows: int, members: int, used: int) -> float:
+    """The chance that so many flows fall on just so many of the members."""
+    if used > min(flows, members) or used < 1:
+        return 0.0
+    ways = sum((-1) ** k * math.comb(used, k) * (used - k) ** flows for k in range(used + 1))
+    return float(math.comb(members, used) * ways / members**flows)
+
+
+def odds(flows: int, members: int, share: float) -> float:
+    """The chance that hashing puts that share of the flows, or more, on one member."""
+    if members < 2:
+        return 1.0
+    least = math.ceil(share * flows - 1e-9)
+    counted = _no_member_with(least, flows, members)
+    return float(1 - counted / members**flows)
+
+
+def _no_member_with(least: int, flows: int, members: int) -> int:
+    """The draws in which every member has fewer than `least` flows."""
+    ways: Mapping[int, int] = {0: 1}  # flows placed -> draws
+    for _ in range(members):
+        after: dict[int, int] = {}
+        for placed, count in ways.items():
+            for more in range(min(least - 1, flows - placed) + 1):
+                after[placed + more] = after.get(placed + more, 0) + count * math.comb(flows - placed, more)
+        ways = after
+    return ways.get(flows, 0)

@@ -1,0 +1,44 @@
+"""What several paths, and many flows over a bundle, add to a rung's verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from linkladder.judge import disorder
+from linkladder.judge.bundles import judge_bundles, member_shares
+from linkladder.judge.company import judge_company, several_pairs
+from linkladder.model import Company, Contract, RungResult
+from linkladder.verdicts import BundleJudgement, CompanyJudgement, Judgement
+
+
+@dataclass(frozen=True)
+class Many:
+    company: CompanyJudgement | None
+    bundles: tuple[BundleJudgement, ...]
+    findings: tuple[str, ...]
+
+    def deal(self, deal: Contract) -> Contract:
+        """Of all paths at once what they share is asked."""
+        if self.company is None or deal.shared_bps is None:
+            return deal
+        return dataclasses.replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
+
+    def told(self, verdict: Judgement, rung: RungResult) -> Judgement:
+        """The verdict with all this said; of several pairs it is the whole's, since each has ends of its own."""
+        if self.company and several_pairs(rung.paths):
+            verdict = self.company.whole
+        return dataclasses.replace(verdict, findings=(*self.findings, *verdict.findings))
+
+
+def many(rung: RungResult, deal: Contract) -> Many:
+    company, bundles = judge_company(rung, deal), judge_bundles(rung, deal)
+    said = [*(text for one in bundles for text in one.sentences), *member_shares(rung)]
+    said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
+    return Many(company, bundles, tuple(said))
+
+
+def at_once(rung: RungResult) -> RungResult:
+    """Without what was measured on some of its paths alone: the rung is all of them."""
+    every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL)
+    return dataclasses.replace(rung, experiments=every) if every else rung

@@ -1,0 +1,60 @@
+"""A bundle of links in words: one flow against many, the odds of hashing, reordering against loss."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.phrases.ways import way
+from linkladder.verdicts import BundleJudgement
+
+
+def concluded(seen: BundleJudgement, ceiling: float | None) -> str:
+    """'Near to far: one flow gets 941 Mb/s; 16 get 1.74 Gb/s, 1.85 times as much: 2 members are likely (98 %).'"""
+    where = way(seen.direction)
+    start = f"{where[:1].upper()}{where[1:]}: one flow gets {units.rate(seen.one_bps)}; {seen.most_flows} get "
+    gain = seen.most_bps / seen.one_bps
+    if seen.members == 1:
+        return (
+            f"{start}{units.rate(seen.most_bps)}: no more than one, so this is a single link, or a bundle that "
+            "hashes by addresses only, in which one pair of machines never gets more."
+        )
+    used = 100 * seen.most_bps / (seen.members * seen.one_bps)
+    told = f"{start}{units.rate(seen.most_bps)}, {gain:.2f} times as much: "
+    if ceiling is not None and seen.most_bps > 0.95 * ceiling:
+        told += f"that is all the link can carry, so at least {seen.members} members are at work"
+    else:
+        told += f"{seen.members} members are likely ({100 * seen.chance:.0f} %), {used:.0f} % of them used"
+    return f"{told}; one flow gets one member."
+
+
+def uneven(seen: BundleJudgement, blocks: int) -> str:
+    """Only of what fell uneven in every block of ports."""
+    return (
+        f"With {seen.most_flows} flows the sum is {100 * seen.unused:.0f} % short of what {seen.members} members "
+        f"carry, in each of {blocks} blocks of ports; by chance the fuller member gets 70 % of them or more in "
+        f"{100 * seen.odds:.0f} of 100 draws."
+    )
+
+
+def one_block(seen: BundleJudgement) -> str:
+    return (
+        f"With {seen.most_flows} flows the sum is {100 * seen.unused:.0f} % short of what {seen.members} members "
+        "carry; that may be these ports' luck: a second block of ports tells."
+    )
+
+
+def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: float) -> str:
+    """'near sent 16 flows 52 % by ix0, 48 % by ix1; ...'."""
+    told = ", ".join(f"{100 * share:.0f} % by {name}" for name, share in found.items())
+    luck = f"; hashing puts 70 % of them or more on one member in {100 * chance:.0f} of 100 draws" if flows > 1 else ""
+    return f"{end} {'sent' if sends else 'received'} {flows} flow{'s' if flows > 1 else ''} {told}{luck}."
+
+
+def disorder(kind: str, out_of_order: float, again: float, needless: float | None) -> str:
+    told = f"{100 * out_of_order:.2g} % of the segments came out of order, {100 * again:.2g} % were sent again"
+    told += f", {100 * needless:.0f} % of those for nothing" if needless is not None else ""
+    end = {
+        "reordering": "packets overtake each other: one flow goes over several ways at once",
+        "loss": "packets are lost, not overtaken",
+        "both": "packets are lost and overtaken",
+    }[kind]
+    return f"{told}: {end}."
