@@ -22,13 +22,32 @@ REAL_CONSOLES = (
     pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed"),
 )
 LINKLADDER = [sys.executable, "-m", "linkladder"]
+BRIEF = """
+name = "brief"
+title = "Seconds instead of minutes"
+[[experiment]]
+tool = "ping"
+protocol = "echo"
+rungs = ["same-host", "same-vlan", "dc-link"]
+count = 5
+[[experiment]]
+rungs = ["localhost", "same-host", "same-vlan"]
+duration = 1
+warmup = 0
+[[experiment]]
+rungs = ["dc-link"]
+direction = "both"
+duration = 2
+warmup = 1
+{more}
+"""
 SOON = 1.2  # seconds: keys that come sooner than a person can read are not taken
 
 
 def choose(console: Console, plan: str) -> None:
     """On the Link screen: one key, then the change that it makes: keys ahead of a slow screen would overshoot."""
     console.until("[ Climb the ladder ]")
-    console.until(" trials >")
+    console.until(" trials")
     console.keys("BTab")
     for _ in range(8):
         now = _chosen(console)

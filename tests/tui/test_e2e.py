@@ -17,32 +17,14 @@ from typing import Any
 import pytest
 
 from console import Console, OpenConsole, kill_tui
-from journey import LINKLADDER, REAL_CONSOLES, SOON, choose, climb, code, fill, go_on, kill, running, yes
+from journey import BRIEF, LINKLADDER, REAL_CONSOLES, SOON, choose, climb, code, fill, go_on, kill, running, yes
 from network import GENTLE, SITES
 from world import Lab
 
 pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(900)]
 PLAN = "quick" if os.environ.get("LINKLADDER_FULL") else "brief"
 PLANS = {
-    "brief": """
-        name = "brief"
-        title = "Seconds instead of minutes"
-        [[experiment]]
-        tool = "ping"
-        protocol = "echo"
-        rungs = ["same-host", "same-vlan", "dc-link"]
-        count = 5
-        [[experiment]]
-        rungs = ["localhost", "same-host", "same-vlan"]
-        duration = 1
-        warmup = 0
-        [[experiment]]
-        rungs = ["dc-link"]
-        direction = "both"
-        duration = 2
-        warmup = 1
-        ping_under_load = true
-        """,
+    "brief": BRIEF.format(more="ping_under_load = true"),
     "long": """
         name = "long"
         title = "A trial long enough for something to happen to it"

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from console import Console
-from journey import LINKLADDER, REAL_CONSOLES, code
+from journey import BRIEF, LINKLADDER, REAL_CONSOLES, code
 from network import GENTLE, SITES, Link
 from world import Lab
 
@@ -26,23 +26,6 @@ pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(900)]
 FULL = bool(os.environ.get("LINKLADDER_FULL"))
 ASKED = "What does the other screen show?"
 EVERY = 1.3  # seconds between two Enters
-BRIEF = """
-name = "brief"
-[[experiment]]
-tool = "ping"
-protocol = "echo"
-rungs = ["same-host", "same-vlan", "dc-link"]
-count = 5
-[[experiment]]
-rungs = ["localhost", "same-host", "same-vlan"]
-duration = 1
-warmup = 0
-[[experiment]]
-rungs = ["dc-link"]
-direction = "both"
-duration = 2
-warmup = 1
-"""
 BOUGHT = Link(rate=1e8, burst=1 << 20)  # which a machine that is busy with other tests can show too
 VETH = 10e9 * 1448 / 1538  # of TCP over what a veth says of itself
 PATIENCE = 600.0 if FULL else 180.0
@@ -55,7 +38,7 @@ def unpaired() -> Iterator[Lab]:
         if not FULL:
             plans = made.state("alpha") / "plans"
             plans.mkdir(exist_ok=True)
-            (plans / "brief.toml").write_text(BRIEF)
+            (plans / "brief.toml").write_text(BRIEF.format(more=""))
             made.describe_link()
             described = made.state("alpha") / "link.toml"
             described.write_text(f'plan = "brief"\n{described.read_text()}')
