@@ -51,7 +51,7 @@ case "$*" in
 *) exec {python} "$@" ;;
 esac
 """
-LANES = ["alone", "lab", "other", "screens"]
+LANES = ["alone", "limits", "other", "paths", "people", "screens", "troubles"]
 
 
 @pytest.mark.parametrize("fails", LANES)
