@@ -32,7 +32,7 @@ async def test_runs_filter_mark_compare_delete() -> None:
         await pilot.press("slash", *["backspace"] * 4, "enter")
         await until(pilot, "2 runs")
         await pilot.press("space", "j", "space", "c")
-        await until(pilot, "One repeat each")
+        await until(pilot, "No difference beyond the noise")
         await pilot.press("escape")
         await pilot.press("d")
         await until(pilot, "Delete this run?")

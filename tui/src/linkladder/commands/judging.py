@@ -189,6 +189,8 @@ def _print_comparison(compared: Comparison) -> None:
     _say(f"{compared.a} / {compared.b}: {compared.sentence}", gap=True)
     for d in compared.differences:
         _say(f"  {d.sentence}")
+    for f in compared.figures:
+        _say(f"  {phrases.compared(f)}")
     for text in compared.environment:
         _say(f"  environment: {text}")
     for text in compared.only_in_one:

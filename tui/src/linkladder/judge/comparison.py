@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkladder import phrases, units
+from linkladder.judge.compared_figures import compared_figures
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Document, HostFacts, Protocol, Rung
@@ -39,7 +40,11 @@ def compare(a: Document, b: Document) -> Comparison:
     causes = [_told(f) for f in _facts(a, b) if f.left != f.right and f.suspect]
     alone = [_label(left[k], "first") for k in left if k not in right]
     alone += [_label(right[k], "second") for k in right if k not in left]
-    return Comparison(a.run.id, b.run.id, _said(differences, causes), differences, environment(a, b), tuple(alone))
+    figures = compared_figures(a, b)
+    said = _said(differences, causes)
+    if moved := [phrases.compared(f) for f in figures if f.answer is Answer.DIFFERS]:
+        said = " ".join([said, "Besides:", *phrases.short_list(moved, SHOWN, "figures differ")])
+    return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone), figures)
 
 
 def _said(differences: tuple[Difference, ...], causes: list[str]) -> str:

@@ -7,6 +7,7 @@
     difference(arm, base)   '8 streams instead of 1': what sets an arm of a comparison apart; beside() what they share
     change(said, beside, c) what the change did, with every figure; briefly(...) in one sentence a change
     bundle(bundle)          'lacp of ix0 (active) and ix1 (not active), hash l2,l3,l4'
+    compared(figure)        one figure beside the throughput in two runs
     card_state(nic)         'up', 'no carrier', 'down'
     outcome(experiment, t)  one line for what a trial came to
     each_path(...)          what each path of it carried, where it had several
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, window
 from linkladder.phrases.cards import bundle, card_speed, card_state
-from linkladder.phrases.changes import briefly, change
+from linkladder.phrases.changes import briefly, change, compared
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
 from linkladder.phrases.stairs import staircase, to_set
@@ -35,6 +36,7 @@ __all__ = [
     "card_state",
     "change",
     "checked",
+    "compared",
     "difference",
     "each_path",
     "headed",

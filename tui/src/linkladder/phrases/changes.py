@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from linkladder import units
 from linkladder.phrases.ways import way
-from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
+from linkladder.verdicts import Answer, Change, ChangedFigure, ComparedFigure, Measured
 
 NAMES = {
     Measured.GOODPUT: "throughput",
@@ -15,6 +15,8 @@ NAMES = {
     Measured.RECEIVER_CORES: "cores at the receiver",
     Measured.PER_CORE: "throughput of one core",
     Measured.LOADED_RTT: "round trip under load",
+    Measured.IDLE_RTT: "idle round trip",
+    Measured.LOSS: "loss",
 }
 LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADED_RTT)
 
@@ -91,12 +93,24 @@ def _better(f: ChangedFigure) -> bool:
     return (f.ratio < 1) == (f.measured in LESS_IS_BETTER)
 
 
+ANSWERS = {Answer.DIFFERS: "differs", Answer.SAME: "the same for all purposes", Answer.UNDECIDED: "cannot tell"}
+
+
+def compared(f: ComparedFigure) -> str:
+    """One figure of two runs: 'dc-link, TCP, near to far: round trip under load 2.1 ms to 9.4 ms, differs.'"""
+    noise = "one repeat each" if f.noise is None else f"noise ±{_value(f.measured, f.noise)}"
+    figures = f"{NAMES[f.measured]} {_value(f.measured, f.a)} to {_value(f.measured, f.b)}"
+    return f"{f.rung}, {f.experiment}, {way(f.direction)}: {figures}, {ANSWERS[f.answer]} ({noise})."
+
+
 def _value(measured: Measured, value: float) -> str:
     if measured in (Measured.GOODPUT, Measured.PER_CORE):
         return units.rate(value)
     if measured == Measured.TRANSACTIONS:
         return f"{units.three(value)}/s"
-    if measured == Measured.LOADED_RTT:
+    if measured == Measured.LOSS:
+        return f"{value:.3g} %"
+    if measured in (Measured.LOADED_RTT, Measured.IDLE_RTT):
         return units.milliseconds(value)
     return f"{value:.2f}"
 

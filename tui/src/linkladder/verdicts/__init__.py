@@ -35,6 +35,7 @@ from linkladder.verdicts.judgements import (
     TrialJudgement,
 )
 from linkladder.verdicts.two_runs import (
+    ComparedFigure,
     Comparison,
     Difference,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Change",
     "ChangedFigure",
     "CompanyJudgement",
+    "ComparedFigure",
     "Comparison",
     "Concern",
     "Difference",

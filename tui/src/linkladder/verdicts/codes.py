@@ -83,3 +83,5 @@ class Measured(StrEnum):
     RECEIVER_CORES = "receiver cores"
     PER_CORE = "goodput per core"
     LOADED_RTT = "loaded round trip"
+    IDLE_RTT = "idle round trip"
+    LOSS = "loss"  # percent of the datagrams

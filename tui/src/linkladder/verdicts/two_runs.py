@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkladder.verdicts.codes import Answer
+from linkladder.verdicts.codes import Answer, Measured
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,20 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class ComparedFigure:
+    """One figure beside the throughput in two runs, each the mean of its repeats, in the unit of its kind."""
+
+    rung: str
+    experiment: str
+    direction: str
+    measured: Measured
+    answer: Answer
+    a: float
+    b: float
+    noise: float | None = None  # half the interval of the change; None: one repeat each
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two runs side by side."""
 
@@ -33,3 +47,4 @@ class Comparison:
     differences: tuple[Difference, ...] = ()
     environment: tuple[str, ...] = ()  # what is not the same, in words
     only_in_one: tuple[str, ...] = ()
+    figures: tuple[ComparedFigure, ...] = ()  # what else was measured in both

@@ -43,6 +43,11 @@ def comparison_page(found: Comparison, width: int) -> Text:
         out.append("\nThe change is given as a share of the first run's figure.\n", "dim")
     if any(d.answer is Answer.UNDECIDED for d in found.differences):
         out.append("Cannot tell: the noise of the repeats is larger, or with one repeat not known.\n", "dim")
+    moved = [f for f in found.figures if f.answer is not Answer.SAME]
+    if found.figures:
+        alike = len(found.figures) - len(moved)
+        out.append(f"\nBeside the throughput ({alike} of {len(found.figures)} figures are the same):\n", "bold")
+        out.append("".join(f"  {phrases.compared(f)}\n" for f in moved))
     for line in found.only_in_one:
         out.append(f"Only in one run: {line}\n")
     if found.environment:
