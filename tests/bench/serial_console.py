@@ -38,7 +38,7 @@ class Screen:
 
     def cpu(self) -> float:
         """Seconds that the program has taken so far."""
-        return sum(psutil.Process(self.pid).cpu_times()[:2])
+        return float(sum(psutil.Process(self.pid).cpu_times()[:2]))
 
     def waited(self) -> float:
         """Seconds for which it could have gone on, and the system let others run; unknown is none."""

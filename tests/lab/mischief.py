@@ -11,11 +11,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from linkladder import formats
 from linkladder.model import Document, TrialResult
 
+Found = TypeVar("Found")
 PLAN = """
 name = "trial"
 [[experiment]]
@@ -123,7 +124,7 @@ def agent(world: World, site: str = "beta") -> int:
     return until(find, 20.0, f"no agent on {site}")
 
 
-def until(found: Callable[[], Any], seconds: float, otherwise: str) -> Any:
+def until(found: Callable[[], Found | None], seconds: float, otherwise: str) -> Found:
     deadline = time.monotonic() + seconds * SLOW
     while (value := found()) is None:
         assert time.monotonic() < deadline, otherwise

@@ -45,7 +45,7 @@ def open_agent(argv: list[str]) -> subprocess.Popen[bytes]:
 
 def answers(one: subprocess.Popen[bytes]) -> bool:
     assert one.stdout
-    return json.loads(one.stdout.readline() or b"{}").get("id") == 1
+    return bool(json.loads(one.stdout.readline() or b"{}").get("id") == 1)
 
 
 def changed(argv: list[str], *options: str, words: tuple[str, ...] = ()) -> list[str]:

@@ -35,7 +35,7 @@ async def test_so_many_tools_and_no_more(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("field", [{"duration": 8 * 86400.0}, {"udp_rate_bps": 2e12}, {"streams": 129}])
 def test_a_trial_has_an_end_a_rate_and_a_number_of_streams(field: dict[str, float]) -> None:
     with pytest.raises(wire.Refused, match=next(iter(field))):
-        wire.Serve(Experiment("e", **field), "127.0.0.1", 5301, "127.0.0.1", "0" * 32).check()  # type: ignore[arg-type]
+        wire.Serve(Experiment("e", **field), "127.0.0.1", 5301, "127.0.0.1", "0" * 32).check()
 
 
 def test_ports_are_drawn_and_rest_after_use() -> None:

@@ -68,7 +68,7 @@ def port(patched: Path) -> Iterator[int]:
 def ask(port: int, *words: str) -> str:
     argv = [CLIENT, "-H", "127.0.0.1", "-p", str(port), "-l", "1", "-P", "0", *words]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
-    return done.stdout + done.stderr
+    return f"{done.stdout}{done.stderr}"
 
 
 def test_a_file_that_the_client_names_is_not_read(port: int, tmp_path: Path) -> None:

@@ -107,8 +107,9 @@ def pairing() -> tuple[PairingState, ...]:
 
 
 @cache
-def _alpha() -> dict:
-    return json.loads((FOLDER / "alpha.json").read_text(encoding="utf-8"))
+def _alpha() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((FOLDER / "alpha.json").read_text(encoding="utf-8"))
+    return found
 
 
 class Alpha(ReplayBackend):

@@ -65,7 +65,7 @@ class Terminal:
 
     def cpu(self) -> float:
         """Seconds that the program has taken so far."""
-        return sum(psutil.Process(self.process.pid).cpu_times()[:2])
+        return float(sum(psutil.Process(self.process.pid).cpu_times()[:2]))
 
     def waited(self) -> float:
         """Seconds for which it could have gone on, and the system let others run."""

@@ -30,7 +30,7 @@ def report(tmp_path: Path) -> Path:
 
 def get(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=5) as answer:
-        return answer.read()
+        return bytes(answer.read())
 
 
 def test_one_download_and_no_more(report: Path) -> None:

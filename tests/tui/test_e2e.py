@@ -63,7 +63,7 @@ def paired(lab: Lab) -> Lab:
 @pytest.fixture
 def keep(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Where the captures go: LINKLADDER_ARTIFACTS, for people to look at."""
-    folder = Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path)) / "tmux" / request.node.name
+    folder = Path(os.environ.get("LINKLADDER_ARTIFACTS", tmp_path)) / "tmux" / str(request.node.name)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

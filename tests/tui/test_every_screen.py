@@ -45,7 +45,7 @@ def places() -> list[tuple[str, Callable[[], Screen[Any]], str]]:
     ]
 
 
-async def footer(pilot: Pilot) -> list[str]:
+async def footer(pilot: Pilot[Any]) -> list[str]:
     """What the footer offers: six keys at most, and all of them to be read on the last line once it is drawn."""
     for _ in range(60):
         shown = [b.description for _, b, on, _ in pilot.app.screen.active_bindings.values() if b.show and on]

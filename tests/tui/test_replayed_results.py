@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -29,7 +30,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-async def scrolled(pilot: Pilot) -> str:
+async def scrolled(pilot: Pilot[Any]) -> str:
     """All of a page that is longer than the screen, line by line."""
     lines: list[str] = []
     for _ in range(12):

@@ -82,7 +82,7 @@ def trial(
         "tcp": {"near": TcpCounters(1_000_000, 0), "far": TcpCounters(1_000_000, 0)},
         "nics": cards(bps * 13 / 8),
     }
-    return trials.trial(**(values | more))  # type: ignore[arg-type]
+    return trials.trial(**(values | more))
 
 
 def cards(moved: float) -> dict[str, NicCounters]:
@@ -106,7 +106,7 @@ def tcp(
         direction=direction,
         streams=streams,
         repeats=len(trials),
-        **more,  # type: ignore[arg-type]
+        **more,
     )
     return _result(p, trials)
 
@@ -169,7 +169,7 @@ def both(name: RungName, bps: float, repeats: int = 3, **more: object) -> RungRe
     return rung(
         name,
         *(
-            tcp(d, tuple(trial(bps, d, n, **more) for n in range(repeats)))  # type: ignore[arg-type]
+            tcp(d, tuple(trial(bps, d, n, **more) for n in range(repeats)))
             for d in (Direction.FORWARD, Direction.REVERSE)
         ),
     )

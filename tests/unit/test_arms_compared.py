@@ -90,7 +90,7 @@ def test_the_cores_that_the_rate_needs_are_named_and_where_streams_cost() -> Non
     def arm(cores: int, streams: int, bps: float) -> object:
         return tcp(F, tuple(trial(bps * (1 + n / 1000), F, n) for n in range(4)), streams, cores=cores)
 
-    made = rung(RungName.SAME_VLAN, arm(1, 1, 700e6), arm(2, 1, 1200e6), arm(1, 8, 500e6), arm(2, 8, 600e6))  # type: ignore[arg-type]
+    made = rung(RungName.SAME_VLAN, arm(1, 1, 700e6), arm(2, 1, 1200e6), arm(1, 8, 500e6), arm(2, 8, 600e6))
     one, many, worse, _ = sizing(made, sold)
     assert one.startswith("Cores, 1 stream, near to far: 2 cores at each end carry the 92")
     assert "By cores: 1: 701 Mb/s" in one

@@ -52,11 +52,11 @@ def test_the_engine_is_told_of_those_that_come_close_and_of_a_lone_winner_once()
     def cell(streams: int, *rates: float) -> object:
         return tcp(F, tuple(trial(r, F, n) for n, r in enumerate(rates)), streams, at_most=4, contends=True)
 
-    close = rung(RungName.SAME_VLAN, cell(1, 5e9), cell(2, 9e9), cell(4, 9.2e9))  # type: ignore[arg-type]
+    close = rung(RungName.SAME_VLAN, cell(1, 5e9), cell(2, 9e9), cell(4, 9.2e9))
     assert judge.unsettled(close, document(close)) == ("tcp-2s-forward", "tcp-4s-forward")
-    lone = rung(RungName.SAME_VLAN, cell(1, 5e9), cell(2, 9e9))  # type: ignore[arg-type]
+    lone = rung(RungName.SAME_VLAN, cell(1, 5e9), cell(2, 9e9))
     assert judge.unsettled(lone, document(lone)) == ("tcp-2s-forward",), "one repeat alone makes no firm verdict"
-    done = rung(RungName.SAME_VLAN, cell(1, 5e9), cell(2, 9e9, 9.05e9))  # type: ignore[arg-type]
+    done = rung(RungName.SAME_VLAN, cell(1, 5e9), cell(2, 9e9, 9.05e9))
     assert judge.unsettled(done, document(done)) == ()
 
 

@@ -20,8 +20,8 @@ HOST = both(RungName.SAME_HOST, 4e9)
 
 
 def link(*more: object, rtt: float = 5.0, bps: float = 400e6, **said: object) -> RungResult:
-    ways = (tcp(d, tuple(trial(bps, d, n, **said) for n in range(3)), 2) for d in (F, R))  # type: ignore[arg-type]
-    return rung(RungName.DC_LINK, ping(rtt), *ways, *more)  # type: ignore[arg-type]
+    ways = (tcp(d, tuple(trial(bps, d, n, **said) for n in range(3)), 2) for d in (F, R))
+    return rung(RungName.DC_LINK, ping(rtt), *ways, *more)
 
 
 def asked(made: Document) -> tuple[Plan, str]:

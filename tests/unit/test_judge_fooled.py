@@ -47,8 +47,7 @@ def each(made: Document, **changes: object) -> Document:
     """Every trial of the link changed alike."""
     link = made.rungs[-1]
     experiments = tuple(
-        dataclasses.replace(e, trials=tuple(trials.changed(t, **changes) for t in e.trials))  # type: ignore[arg-type]
-        for e in link.experiments
+        dataclasses.replace(e, trials=tuple(trials.changed(t, **changes) for t in e.trials)) for e in link.experiments
     )
     return with_link(made, dataclasses.replace(link, experiments=experiments))
 
@@ -193,12 +192,12 @@ def broken() -> dict[str, Document]:
     one = link.experiments[0]
 
     def trial_of(**changes: object) -> Document:
-        bad: TrialResult = trials.changed(one.trials[0], **changes)  # type: ignore[arg-type]
+        bad: TrialResult = trials.changed(one.trials[0], **changes)
         e = dataclasses.replace(one, trials=(bad, *one.trials[1:]))
         return with_link(made, dataclasses.replace(link, experiments=(e, *link.experiments[1:])))
 
     def deal(**changes: object) -> Document:
-        contract = dataclasses.replace(made.run.plan.contract, **changes)  # type: ignore[arg-type]
+        contract = dataclasses.replace(made.run.plan.contract, **changes)
         plan = dataclasses.replace(made.run.plan, contract=contract)
         return dataclasses.replace(made, run=dataclasses.replace(made.run, plan=plan))
 

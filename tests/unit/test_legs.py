@@ -174,12 +174,12 @@ def test_every_end_is_one_however_many_paths_lead_to_it() -> None:
 
     near, beta, gamma = (Point(name) for name in ("alpha", "beta", "gamma"))
     paths = [RungPath(f"10.0.{n}.1", f"10.0.{n}.2") for n in range(3)]
-    two: Any = routes([(paths[0], near, beta), (paths[1], near, beta)], near)  # type: ignore[list-item, arg-type]
+    two: Any = routes([(paths[0], near, beta), (paths[1], near, beta)], near)
     assert [(side.end, side.name) for side in ends_of(two).values()] == [(0, "near"), (1, "far")]
-    three: Any = routes([(paths[0], near, beta), (paths[1], near, gamma), (paths[2], near, beta)], near)  # type: ignore[list-item, arg-type]
+    three: Any = routes([(paths[0], near, beta), (paths[1], near, gamma), (paths[2], near, beta)], near)
     assert [(side.end, side.name) for side in ends_of(three).values()] == [(0, "near"), (1, "beta"), (2, "gamma")]
     assert [route.far.end for route in three] == [1, 2, 1]
-    local: Any = routes([(paths[0], near, near)], near)  # type: ignore[list-item, arg-type]
+    local: Any = routes([(paths[0], near, near)], near)
     assert local[0].local and len(ends_of(local)) == 1
 
 

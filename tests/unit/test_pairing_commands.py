@@ -110,7 +110,7 @@ async def test_no_more_than_a_share_is_looked_at_each_second() -> None:
         nonlocal looked
         looked += 1
 
-    one._take = take  # type: ignore[method-assign]
+    one._take = take
     await one.open()
     began = time.monotonic()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as eve:
@@ -148,7 +148,7 @@ async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.Capture
     silent = Silent()
     args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
     args.forget_secret = False
-    one = pairing.Pairing(silent, args)  # type: ignore[arg-type]
+    one = pairing.Pairing(silent, args)
     key = keys.fingerprint(a_key())
     for number in range(1000):
         seen = Appliance(f"{number:032x}", f"x{number}", "1", ("192.0.2.1", "fd00::1"), "vmx0", key, 8623, 0.0, 0.3)

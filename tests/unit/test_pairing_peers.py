@@ -20,7 +20,7 @@ from pairing_ends import a_key
 
 
 def a_peer(name: str = "beta", **more: object) -> Peer:
-    return replace(Peer(name, ("10.0.0.2",), a_key(), a_key()), **more)  # type: ignore[arg-type]
+    return replace(Peer(name, ("10.0.0.2",), a_key(), a_key()), **more)
 
 
 def mode(path: Path) -> int:

@@ -65,14 +65,14 @@ def test_settings_that_differ_in_tool_label_or_duration_are_compared_each_with_i
             made.append(dataclasses.replace(e, parameters=dataclasses.replace(e.parameters, id=f"e{n}", **change)))
         return document(rung(RungName.DC_LINK, *made))
 
-    found = compare(run(9e8, 8e8, 7e8, 6e8, 5e8), run(9e8, 8e8, 7e8, 6e8, 4e8))  # type: ignore[arg-type]
+    found = compare(run(9e8, 8e8, 7e8, 6e8, 5e8), run(9e8, 8e8, 7e8, 6e8, 4e8))
     assert [round(d.a_bps / 1e8) for d in found.differences] == [9, 8, 7, 6, 5]
     assert [d.beyond_noise for d in found.differences] == [False, False, False, False, True]
     assert len({d.experiment for d in found.differences}) == 5
 
 
 def page_matrices(*experiments: object) -> tuple[view.Matrix, ...]:
-    made = document(rung(RungName.DC_LINK, *experiments))  # type: ignore[arg-type]
+    made = document(rung(RungName.DC_LINK, *experiments))
     return view.rungs(made, judge_document(made), made.run.plan.contract)[0].matrices
 
 

@@ -50,7 +50,7 @@ class Busy:
 async def test_where_the_appliance_is_busy_no_run_is_stored(own_state: Path) -> None:
     store, near = Store(own_state), Busy()
     with pytest.raises(EnvironmentFault, match="busy") as error:
-        async for _ in Engine(PLAN, store, near, None).run():  # type: ignore[arg-type]
+        async for _ in Engine(PLAN, store, near, None).run():
             pass
     assert "beta, run 1 is measuring" in error.value.cause and error.value.hint
     assert store.runs() == []
@@ -75,7 +75,7 @@ async def test_where_the_far_end_is_busy_no_run_is_stored(own_state: Path) -> No
         return far
 
     with pytest.raises(EnvironmentFault, match="beta is busy") as error:
-        async for _ in Engine(plan, store, Free(), connect).run():  # type: ignore[arg-type]
+        async for _ in Engine(plan, store, Free(), connect).run():
             pass
     assert "beta, run 1 is measuring" in error.value.cause and error.value.hint
     assert store.runs() == [] and far.closed
@@ -92,7 +92,7 @@ async def test_a_stored_run_stays_as_it_was_where_the_far_end_is_busy(own_state:
         return BusyFar()
 
     with pytest.raises(EnvironmentFault, match="beta is busy"):
-        async for _ in Engine(plan, store, Free(), connect, resume=run).run():  # type: ignore[arg-type]
+        async for _ in Engine(plan, store, Free(), connect, resume=run).run():
             pass
     assert store.runs() == before
 
@@ -105,7 +105,7 @@ async def test_a_far_end_that_keeps_one_waiting_can_be_left(own_state: Path) -> 
     async def connect(name: str, hello: Any) -> Any:
         await asyncio.sleep(3600)
 
-    engine = Engine(plan, store, Free(), connect)  # type: ignore[arg-type]
+    engine = Engine(plan, store, Free(), connect)
     told = []
     with pytest.raises(EnvironmentFault, match="ended before it began"):
         async for event in engine.run():
@@ -120,7 +120,7 @@ async def test_a_far_end_that_keeps_one_waiting_can_be_left(own_state: Path) -> 
 @pytest.mark.parametrize(("round_trip", "stored"), [(19.0, 3.0), (31.0, 5.0)])
 def test_the_stored_warm_up_is_the_one_that_was_cut(own_state: Path, round_trip: float, stored: float) -> None:
     store = Store(own_state)
-    engine = Engine(PLAN, store, None, None)  # type: ignore[arg-type]
+    engine = Engine(PLAN, store, None, None)
     engine.run_id = store.begin(PLAN, "beta")
     engine._keep(PLAN.rungs[1], ECHO, trials.trial("e", 0, rtt=Rtt(5, 5, p50_ms=round_trip)))
     assert engine._timed(PLAN.rungs[1], TCP).warmup == stored

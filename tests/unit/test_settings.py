@@ -47,7 +47,8 @@ class Kernel:
         self.writes = 0
 
     def all(self) -> dict[str, str]:
-        return json.loads(self.path.read_text())
+        found: dict[str, str] = json.loads(self.path.read_text())
+        return found
 
     def setting(self, kind: str, target: str) -> str | None:
         return self.all().get(f"{kind} {target}")
@@ -77,8 +78,8 @@ class Kernel:
         return privilege.Completed(0, "", "")
 
     def install(self) -> None:
-        host.setting = self.setting  # type: ignore[assignment]
-        host.boot_id = lambda: self.boot  # type: ignore[assignment]
+        host.setting = self.setting
+        host.boot_id = lambda: self.boot
         privilege.run = self.run  # type: ignore[assignment]
 
 

@@ -40,7 +40,7 @@ def climb() -> tuple[Plan, RungResult]:
     result = measured(plan, plan.rungs[0].experiments, RungResult(RungName.SAME_VLAN, PATHS))
     while True:
         made = document(result)
-        plan, more = grown(plan, RungName.SAME_VLAN, lambda made=made: made)  # type: ignore[misc]
+        plan, more = grown(plan, RungName.SAME_VLAN, lambda made=made: made)
         if not more:
             return plan, result
         result = measured(plan, dict.fromkeys(e for e, _ in more), result)

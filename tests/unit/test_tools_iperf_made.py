@@ -29,7 +29,7 @@ def row(start: float, end: float, count: int, tail: str = "1=1:0:0:0:0:0:0:0") -
 
 def verdict(server: str, client: str = CLIENT, exp: Experiment | None = None, **known: object) -> Outcome:
     exp = exp or Experiment("x", duration=4, warmup=1)
-    expect = replace(TWO_ENDS, **known)  # type: ignore[arg-type]
+    expect = replace(TWO_ENDS, **known)
     return tools.finish(exp, tools.layout(exp, MODERN, MODERN), (server, ""), ((client, ""),), expect)
 
 

@@ -22,7 +22,7 @@ def read(folder: Path, name: str) -> tuple[str, str]:
 
 
 def echo(out: str, err: str = "", **known: object) -> Outcome:
-    expect = replace(Expectation(), **known)  # type: ignore[arg-type]
+    expect = replace(Expectation(), **known)
     return tools.finish(ECHO, tools.layout(ECHO, HERE, HERE), ("", ""), ((out, err),), expect)
 
 

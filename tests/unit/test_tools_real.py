@@ -92,7 +92,7 @@ def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
         exit_codes=tuple(c.returncode for c in clients),
         watchdog=False,
     )
-    expect = replace(expect, **known)  # type: ignore[arg-type]
+    expect = replace(expect, **known)
     return tools.finish(exp, where, served, tuple(texts), expect)
 
 

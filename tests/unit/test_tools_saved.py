@@ -129,7 +129,7 @@ def test_saved_output_that_is_no_result(
     captures: Path, name: str, asked: dict[str, object], fault: Fault, words: str
 ) -> None:
     text = (captures / "freebsd-15.1" / name).read_text()
-    outcome = tools.parse_saved("iperf", text, Demands(**asked))  # type: ignore[arg-type]
+    outcome = tools.parse_saved("iperf", text, Demands(**asked))
     assert (outcome.ok, outcome.fault) == (False, fault), outcome.reason
     assert words in outcome.reason
 
