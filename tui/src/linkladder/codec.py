@@ -30,7 +30,11 @@ def to_json(value: Any) -> Any:
     if type(value) is float:
         return value if math.isfinite(value) else None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: to_json(getattr(value, name)) for name in _hints(type(value))}
+        told: dict[str, Any] = {}
+        for name in _hints(type(value)):
+            part = getattr(value, name)
+            told[name] = part if part is None or type(part) in _PLAIN else to_json(part)
+        return told
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
@@ -131,11 +135,17 @@ def _record(kind: type, extra: bool) -> _Decoder:
         if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
     ]
 
+    make = _maker(kind)
+    as_it_is = {name: kinds for name, hint in _hints(kind).items() if (kinds := _as_they_are(hint))}
+
     def decode(value: Any, place: _Place) -> Any:
         if not isinstance(value, dict):
             raise _wrong(place, f"expected an object, got {_name(value)}")
         given = {}
         for key, part in value.items():
+            if type(part) in as_it_is.get(key, ()):  # most of a document: no call and no place is made for it
+                given[key] = part
+                continue
             if key not in fields:
                 if extra:
                     continue
@@ -145,9 +155,36 @@ def _record(kind: type, extra: bool) -> _Decoder:
         for name in needed:
             if name not in given:
                 raise _wrong(place, f"{name} is missing")
-        return kind(**given)
+        return make(given)
 
     return decode
+
+
+def _maker(kind: type) -> Callable[[dict[str, Any]], Any]:
+    """Makes a record of fields that are checked already: a frozen one is otherwise set field by field, at twice the
+    cost of all the rest."""
+    fields = dataclasses.fields(kind)
+    if hasattr(kind, "__post_init__") or hasattr(kind, "__slots__") or not all(f.init for f in fields):
+        return lambda given: kind(**given)
+    plain = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
+    factories = [(f.name, f.default_factory) for f in fields if f.default_factory is not dataclasses.MISSING]
+
+    def make(given: dict[str, Any]) -> Any:
+        made: Any = object.__new__(kind)
+        made.__dict__.update(plain)
+        for name, factory in factories:
+            if name not in given:
+                made.__dict__[name] = factory()
+        made.__dict__.update(given)
+        return made
+
+    return make
+
+
+def _as_they_are(hint: Any) -> tuple[type, ...]:
+    """Types of JSON values that need no look at what they hold."""
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
+    return tuple(kind for kind in kinds if kind in (*_PLAIN, type(None)))
 
 
 def _enum(kind: type[Enum]) -> _Decoder:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from datetime import datetime
+from weakref import ref
 
 from linkladder import phrases, units
 from linkladder.judge.ceilings import counted_seconds, measurement_error
@@ -35,8 +36,24 @@ ALIKE = 4  # equal seconds in a row that no two trials have by chance
 _Said = tuple[Cause, str]
 
 
+_asked: list[tuple[ref[RungResult], ref[Document], dict[tuple[str, int], _Said]]] = []  # the last few answers
+
+
 def doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said]:
-    """Trials, by experiment and repeat, whose figures are not borne out: they prove nothing, good or bad."""
+    """Trials, by experiment and repeat, whose figures are not borne out: they prove nothing, good or bad.
+
+    Every rung of a run asks this of all the others, and reading output again takes its time.
+    """
+    for one, whole, answer in _asked:
+        if one() is rung and whole() is document:
+            return answer
+    answer = _doubted(rung, document)
+    _asked.append((ref(rung), ref(document), answer))
+    del _asked[:-16]
+    return answer
+
+
+def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said]:
     found: dict[tuple[str, int], _Said] = {}
     for e in rung.experiments:
         p = e.parameters
@@ -205,6 +222,7 @@ def _copies(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said
     """
     found: dict[tuple[str, int], _Said] = {}
     names: list[str] = []
+    carried: list[list[int]] = []
     had: dict[tuple[int, int], list[int]] = {}  # a second and its bytes -> the trials that had it
     for r, e in [(one, e) for one in document.rungs for e in one.experiments]:
         p = e.parameters
@@ -222,8 +240,11 @@ def _copies(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said
             if first is not None and r.name is rung.name:
                 said = f"{name}: equal to the byte in most seconds to {names[first]}: one was copied."
                 found[p.id, t.repeat] = Cause.COPIED, said
+            if first is not None and carried[first] == seconds:
+                continue  # a third that is like it is like the first: else a hundred copies are held against each other
             for second in enumerate(seconds):
                 had.setdefault(second, []).append(len(names))
+            carried.append(seconds)
             names.append(name if r.name is rung.name else f"{r.name}, {name}")
     return found
 

@@ -41,4 +41,4 @@ def many(rung: RungResult, deal: Contract) -> Many:
 def at_once(rung: RungResult) -> RungResult:
     """Without what was measured on some of its paths alone: the rung is all of them."""
     every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL)
-    return dataclasses.replace(rung, experiments=every) if every else rung
+    return dataclasses.replace(rung, experiments=every) if 0 < len(every) < len(rung.experiments) else rung

@@ -62,7 +62,8 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     rung = as_it_is(whole)
     judged = _experiments(rung, deal, bounded)
     if rung.name not in GENERATOR:
-        judged = tuple(_held_by_card(j, own_cards(rung, deal, document)) for j in judged)
+        cards = own_cards(rung, deal, document)
+        judged = tuple(_held_by_card(j, cards) for j in judged)
     chosen = _chosen(judged)
     judged = tuple(dataclasses.replace(j, counts=_counts(j, rung, deal, chosen)) for j in judged)
     best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
@@ -106,7 +107,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
 def as_it_is(rung: RungResult) -> RungResult:
     """Without what was measured under settings on loan: the verdict is of the machines as they are."""
     plain = tuple(e for e in rung.experiments if not e.parameters.settings)
-    return dataclasses.replace(rung, experiments=plain) if plain else rung
+    return dataclasses.replace(rung, experiments=plain) if 0 < len(plain) < len(rung.experiments) else rung
 
 
 def _on_loan(whole: RungResult, rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:
