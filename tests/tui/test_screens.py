@@ -137,6 +137,29 @@ async def test_pairing_refused_and_again(keys: tuple[str, ...]) -> None:
         assert backend.state.stage is PairStage.CLOSED
 
 
+async def test_another_enter_while_a_yes_is_signed_is_no_second_answer() -> None:
+    """On an emulated machine that takes some seconds, in which nothing else changes on the screen."""
+    backend = synth.fresh()
+    given = []
+
+    async def slowly(typed: str) -> None:
+        given.append(typed)
+
+    backend.answer_code = slowly  # type: ignore[method-assign]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Open pairing")
+        await pilot.press("enter")
+        await until(pilot, "nobody yet")
+        await pilot.press(*"10.7.0.2", "enter")
+        await until(pilot, "402 917")
+        await pilot.press(*THEIRS, "enter", "enter", "enter")
+        await until(pilot, "Answered. Telling the other end")
+        await pilot.press("escape")
+        await until(pilot, "> Go on pairing")
+        assert given == [THEIRS] and backend.state.stage is PairStage.COMPARE
+
+
 async def test_another_enter_does_not_begin_a_call_anew() -> None:
     """On a slow machine a call takes longer than a newcomer waits before the next Enter."""
     backend = synth.fresh()

@@ -72,6 +72,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         self._names: list[str] = []
         self._listed: tuple[Heard, ...] = ()
         self._calling = ""  # the address of a call that goes on
+        self._answered = False  # what the other screen shows was typed, and is on its way
 
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="body", can_focus=False):
@@ -142,6 +143,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             self.query_one("#code", Static).update(big(state.code))
             self.query_one("#words", Static).update(f"{state.code}   {' '.join(state.words)}")
         if comparing:
+            self._answered = False
             theirs = self.query_one("#theirs", Input)
             theirs.value = ""
             theirs.focus()
@@ -220,16 +222,20 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     @on(Input.Submitted, "#theirs")
     def read_off(self, event: Input.Submitted) -> None:
-        if typed := event.value.strip():
+        if not self._answered and (typed := event.value.strip()):
             self.answer(typed)
 
     @work(exclusive=True, group="answer")
     async def answer(self, typed: str) -> None:
-        """Nothing typed refuses."""
+        """Nothing typed refuses.  A slow machine takes seconds to sign a yes: another Enter meanwhile is no answer."""
         backend = self.ladder_app.backend
+        self._answered = True
         try:
             await (backend.answer_code(typed) if typed else backend.refuse_code())
+            if self._stage is PairStage.COMPARE:
+                self.query_one("#outcome", Static).update("Answered. Telling the other end ...")
         except Exception as error:
+            self._answered = False
             self.ladder_app.complain(error)
         self.on_tick()
 
@@ -246,7 +252,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         self.ladder_app.open("trusted")
 
     def action_back(self) -> None:
-        if self.ladder_app.backend.pairing().stage is PairStage.COMPARE:
+        if self.ladder_app.backend.pairing().stage is PairStage.COMPARE and not self._answered:
             self.answer("")
         else:
             self.leave()
