@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from linkladder import units
+from linkladder.app.backend import HomeView
 from linkladder.errors import UsageError
 from linkladder.model import Contract, HostFacts, Layer, Nic, Path
 from linkladder.plan import fields
@@ -30,7 +31,24 @@ def near_address(host: HostFacts, remote: str, way: str = "") -> str:
 
 def far_address(addresses: Sequence[str]) -> str:
     """The first that means something off its own link, which the address of a pairing may not."""
-    return next((a for a in addresses if not a.lower().startswith("fe80")), "")
+    return next(iter(usable(addresses)), "")
+
+
+def usable(addresses: Sequence[str]) -> tuple[str, ...]:
+    """Those that mean something off their own link."""
+    return tuple(a for a in addresses if not a.lower().startswith("fe80"))
+
+
+def proposed(view: HomeView, ways: dict[str, str], peer: str, used: Sequence[str]) -> Path:
+    """A further path: to an address that no path has yet, by a card that none uses; the same peer's first."""
+    taken = {nic.name for nic in view.host.nics if set(nic.addresses) & set(used)}
+    order = sorted(view.peers, key=lambda one: one.name != peer)
+    free = [(one.name, a) for one in order for a in usable(one.addresses) if a not in used]
+    found = [(name, a) for name, a in free if ways.get(a) and ways[a] not in taken] or free
+    if not found:
+        return Path(peer=peer)
+    name, remote = found[0]
+    return Path(near_address(view.host, remote, ways.get(remote, "")), remote, name)
 
 
 def carrier(host: HostFacts, local: str) -> Nic | None:

@@ -23,7 +23,9 @@ from linkladder.app.link_form import (
     first_contract_source,
     near_address,
     path_typed,
+    proposed,
     short_rate,
+    usable,
 )
 from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
@@ -34,7 +36,13 @@ from linkladder.model import Contract, Nic, Path, RungName
 from linkladder.plan import Link
 
 ROOM = 12  # characters of a peer's name beside two addresses on a console, and the words for both
+MOST_PATHS = 8  # of the link, on this page
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
+
+
+def further(number: int) -> str:
+    """The name of the fields of the link's second path, third path ..."""
+    return f"{RungName.DC_LINK}-{number}"
 
 
 def plan_words(plan: PlanChoice) -> str:
@@ -56,6 +64,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
   trip              the traffic did not cross the link
   Contracted rate   leave empty if the port rate is the contract
   counts            which bytes the contract counts; mostly frames (L2)
+  F4                one more path of the link: another card, another peer;
+                    the plan "cards" loads each alone and all at once
   Enter             on a choice or field goes on; on [ ... ] it does it
   left, right       change a choice; plans of your own are files such as
                     my.toml in the folder plans of the state folder
@@ -64,6 +74,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         Binding("enter", "app.focus_next", "Next", key_display="Enter"),
         Binding("f2", "climb", "Climb", key_display="F2"),
         Binding("f3", "save", "Save", key_display="F3"),
+        Binding("f4", "another", "Another path", key_display="F4"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
     DEFAULT_CSS = """
@@ -80,6 +91,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.choices: dict[str, PlanChoice] = {}
         self.ways: dict[str, str] = {}  # address -> own interface
         self._keeping = False
+        self.more = 0  # paths of the link beside the first
         self.carrier: Nic | None = None  # of the link's traffic; what it could carry is the first contract
 
     def body(self) -> ComposeResult:
@@ -108,7 +120,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     def _ways(self, view: HomeView) -> dict[str, str]:
         """The own interface on the way to each address that a peer may be measured at."""
-        there = {far_address(peer.addresses) for peer in view.peers} - {""}
+        there = {address for peer in view.peers for address in usable(peer.addresses)}
         return {address: self.ladder_app.backend.way(address) for address in there}
 
     def _near(self, view: HomeView, remote: str) -> str:
@@ -141,25 +153,11 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             ),
             Static("Rungs: which peer and addresses (empty there: not measured)", classes="heading"),
         ]
-        narrow = self.size.width < 110
-        wide = 15 if narrow else 26
-        most = DEFAULT if narrow else 40
-        tight = narrow and max((len(p.name) for p in view.peers), default=0) > ROOM
         for rung in RUNGS:
-            path = view.link.path(rung) or self._guess(view, rung)
-            names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
-            if path.peer not in [name for name, _ in names]:
-                names = [(path.peer, f"{path.peer or 'nobody'}, not paired"), *names]
-            names = [(name, fitted(shown, most)) for name, shown in names]
-            rows.append(
-                Horizontal(
-                    Static(rung.value, classes="rungname tight" if tight else "rungname"),
-                    Choice("" if tight else "by", names, path.peer, key=f"peer-{rung}"),
-                    Field("here", path.local, wide, key=f"local-{rung}"),
-                    Field("there", path.remote, wide, key=f"remote-{rung}"),
-                    classes="row",
-                )
-            )
+            rows.append(self._row(view, rung.value, view.link.path(rung) or self._guess(view, rung)))
+        self.more = len(view.link.paths.get(RungName.DC_LINK, ())[1:])
+        for number, path in enumerate(view.link.paths.get(RungName.DC_LINK, ())[1:], 2):
+            rows.append(self._row(view, further(number), path))
         rows += [
             Static("Plan", classes="heading"),
             Horizontal(Choice("Plan", [(first, first)], first, key="plan"), classes="row"),
@@ -167,6 +165,45 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             Horizontal(Action("Climb the ladder", key="climb"), Action("Save", key="save"), classes="buttons"),
         ]
         return rows
+
+    def _row(self, view: HomeView, key: str, path: Path) -> Horizontal:
+        """A path in a line: the far end's name, the addresses here and there."""
+        narrow = self.size.width < 110
+        wide, most = (15, DEFAULT) if narrow else (26, 40)
+        tight = narrow and max((len(p.name) for p in view.peers), default=0) > ROOM
+        names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
+        if path.peer not in [name for name, _ in names]:
+            names = [(path.peer, f"{path.peer or 'nobody'}, not paired"), *names]
+        names = [(name, fitted(shown, most)) for name, shown in names]
+        number = key.removeprefix(further(0)[:-1])
+        return Horizontal(
+            Static(f"  path {number}" if number != key else key, classes="rungname tight" if tight else "rungname"),
+            Choice("" if tight else "by", names, path.peer, key=f"peer-{key}"),
+            Field("here", path.local, wide, key=f"local-{key}"),
+            Field("there", path.remote, wide, key=f"remote-{key}"),
+            classes="row",
+        )
+
+    def action_another(self) -> None:
+        """One more path, proposed from what discovery saw: an address over a card that no path uses yet."""
+        view = self.view
+        if view is None or self.more >= MOST_PATHS - 1:
+            return
+        values = self.values()
+        last = further(self.more + 1) if self.more else RungName.DC_LINK.value
+        used = [value for key, value in values.items() if key.startswith(("remote-dc-link", "local-dc-link"))]
+        path = proposed(view, self.ways, values[f"peer-{RungName.DC_LINK}"], used)
+        self.more += 1
+        row = self._row(view, further(self.more + 1), path)
+        above = self.query_one(f"#remote-{last}").ancestors
+        before = next(one for one in above if isinstance(one, Horizontal) and one.has_class("row"))
+        self._add(row, before)
+
+    @work(group="another")
+    async def _add(self, row: Horizontal, after: Horizontal) -> None:
+        await self.query_one("#form").mount(row, after=after)
+        self.query_one(f"#remote-{further(self.more + 1)}").focus()
+        self.look()
 
     def _guess(self, view: HomeView, rung: RungName) -> Path:
         """The first peer at the address it was paired by: true for at least one rung."""
@@ -196,8 +233,22 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                     first = path_typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
                     raise UsageError(f"{rung}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
-                paths[rung] = (first, *more)
-        return Link(contract_of(values, known.contract or Contract()), paths, values["plan"])
+                paths[rung] = (first, *(self._further(values, known) if rung is RungName.DC_LINK else more))
+        return Link(contract_of(values, known.contract or Contract()), paths, values["plan"], known.ends)
+
+    def _further(self, values: dict[str, str], known: Link) -> tuple[Path, ...]:
+        """The link's other paths; one whose far address is emptied is gone."""
+        before = known.paths.get(RungName.DC_LINK, ())[1:]
+        found = []
+        for number in range(2, self.more + 2):
+            key = further(number)
+            old = before[number - 2] if number - 2 < len(before) else Path()
+            if remote := values.get(f"remote-{key}", "").strip():
+                try:
+                    found.append(path_typed(values[f"local-{key}"].strip(), remote, old, values[f"peer-{key}"]))
+                except ValueError as error:
+                    raise UsageError(f"path {number}: {error}, such as 10.0.0.1", hint=UNSAVED) from None
+        return tuple(found)
 
     @work(exclusive=True, group="look")
     async def look(self) -> None:
