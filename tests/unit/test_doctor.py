@@ -11,8 +11,10 @@ import pytest
 
 from linkladder import doctor, host
 from linkladder.doctor import State
+from linkladder.host import programs
 from linkladder.model import HostFacts, Nic
 from linkladder.settings import tunables
+from linkladder.upgrade import status as upgrade_status
 
 FACTS = HostFacts(
     name="alpha",
@@ -131,3 +133,34 @@ def test_this_machine_can_be_examined() -> None:
     titles = [f.title for f in found]
     assert {"iperf", "ping", "changing settings", "socket buffers", "cores", "storage"} <= set(titles)
     assert all(f.remedy or f.detail for f in found if f.state != State.OK)
+
+
+def test_patch_level_and_packages_are_told(machine: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {
+        "freebsd-version": "15.1-RELEASE-p4\n15.1-RELEASE-p3\n15.1-RELEASE-p4\n",
+        "pkg": "iperf-2.2.1\nca_root_nss-3.1\n",
+    }
+    monkeypatch.setattr(programs, "output", lambda argv, timeout=5.0: said.get(argv[0], ""))
+    found = {one.title: one for one in doctor.examine()}
+    told = found["patch level"].detail
+    assert "userland 15.1-RELEASE-p4, kernel 15.1-RELEASE-p3" in told and "runs after a reboot" in told
+    assert found["packages"].detail == "2: ca_root_nss-3.1 iperf-2.2.1"
+    said["freebsd-version"] = "15.1-RELEASE-p4\n" * 3
+    said["pkg"] = ""
+    found = {one.title: one for one in doctor.examine()}
+    assert found["patch level"].detail.endswith("kernel 15.1-RELEASE-p4") and "packages" not in found
+
+
+def test_a_development_key_and_an_upgrade_that_failed_are_told(
+    machine: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(upgrade_status, "status", lambda: upgrade_status.Status("0.1.0 runs and is kept", "da0p3"))
+    monkeypatch.setattr(doctor, "development", lambda: False)
+    found = {one.title: one for one in doctor.examine()}
+    assert (found["system"].state, found["upgrade key"].state) == (State.OK, State.OK)
+    failed = upgrade_status.Status("the upgrade to 0.2.0 did not start", "da0p3", trouble=True)
+    monkeypatch.setattr(upgrade_status, "status", lambda: failed)
+    monkeypatch.setattr(doctor, "development", lambda: True)
+    found = {one.title: one for one in doctor.examine()}
+    assert (found["system"].state, found["upgrade key"].state) == (State.WARN, State.WARN)
+    assert "did not start" in found["system"].detail

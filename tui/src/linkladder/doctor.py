@@ -79,6 +79,7 @@ def examine() -> tuple[Finding, ...]:
         *_leftovers(),
         *_damaged(),
         *_upgrade(facts),
+        *_patches(facts),
         *_adapters(facts),
         *_tunables(),
     )
@@ -220,6 +221,20 @@ def _upgrade(facts: HostFacts) -> Iterator[Finding]:
     if own is not None:
         remedy = "install an image of a release before this appliance is relied on"
         yield Finding("upgrade key", State.WARN if own else State.OK, upgrade_status.key_words(), remedy)
+
+
+def _patches(facts: HostFacts) -> Iterator[Finding]:
+    """Patch level and packages, for whoever compares them with what was published about either."""
+    if facts.os != "FreeBSD":
+        return
+    levels = programs.output(["freebsd-version", "-kru"]).split()
+    if len(levels) == 3:
+        installed, running, userland = levels
+        told = f"userland {userland}, kernel {running}"
+        odd = "" if installed == running else f"; the kernel on disk is {installed}: it runs after a reboot"
+        yield Finding("patch level", State.OK, told + odd)
+    if packages := programs.output(["pkg", "query", "%n-%v"], timeout=HELPER_WAIT).split():
+        yield Finding("packages", State.OK, f"{len(packages)}: {' '.join(sorted(packages))}")
 
 
 def _adapters(facts: HostFacts) -> Iterator[Finding]:
