@@ -73,10 +73,10 @@ python_is_new() {
 	"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 }
 
-# The virtual environment, made anew when the project's needs have changed.
+# The virtual environment, made anew when the project's needs have changed; nothing comes into it but what is locked.
 set_up_python() {
-	want=$(cksum <"$top/tui/pyproject.toml")
-	if [ -f "$venv/ready" ] && [ "$(cat "$venv/ready")" = "$want $1" ]; then
+	want=$(cat "$top/tui/pyproject.toml" "$top/tui/locked.txt" | cksum)
+	if [ -f "$venv/ready" ] && [ "$(cat "$venv/ready")" = "$want" ]; then
 		return 0
 	fi
 	python_is_new || die "Python 3.11 or newer is needed; PYTHON=/path/to/python3 names one"
@@ -86,11 +86,15 @@ set_up_python() {
 		tail -n 5 "$log" >&2
 		die "the environment could not be made; install python3-venv"
 	}
-	"$venv/bin/python" -m pip install -q --disable-pip-version-check -e "$top/tui$1" >>"$log" 2>&1 || {
+	{
+		"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$top/tui/locked.txt" &&
+			"$venv/bin/python" -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation \
+				-e "$top/tui"
+	} >>"$log" 2>&1 || {
 		tail -n 15 "$log" >&2
 		die "the Python packages could not be installed; the log is $log"
 	}
-	printf '%s %s' "$want" "$1" >"$venv/ready"
+	printf '%s' "$want" >"$venv/ready"
 }
 
 # netperf is in Debian's non-free: the one package is taken from there without touching the machine's sources.
@@ -132,7 +136,7 @@ lab() {
 		return
 	fi
 	lab_packages
-	set_up_python "$extras"
+	set_up_python
 	set_up_netperf
 	LINKLADDER_TOP=$top
 	export LINKLADDER_TOP
@@ -146,14 +150,14 @@ lab() {
 check() {
 	install_missing ip:iproute2 iperf:iperf iperf3:iperf3 sshd:openssh-server ping:iputils-ping tc:iproute2 nft:nftables \
 		tmux:tmux ethtool:ethtool doas:opendoas qemu-img:qemu-utils chromium:chromium pdftotext:poppler-utils xorriso:xorriso
-	set_up_python '[dev]'
+	set_up_python
 	set_up_netperf
 	exec sh "$top/tests/run.sh" "$top" "$@"
 }
 
 bench() {
 	lab_packages
-	set_up_python "$extras"
+	set_up_python
 	set_up_netperf
 	as_root sh "$top/tests/bench/run.sh" "$@"
 }
@@ -161,7 +165,6 @@ bench() {
 work=$top/.work
 mkdir -p "$work"
 log=$work/set-up.log
-extras='[dev]'
 
 case ${1-help} in
 lab) shift && lab "$@" ;;
