@@ -8,6 +8,8 @@ import pytest
 
 import recordings
 from linkladder.codec import CodecError
+from linkladder.errors import EnvironmentFault
+from linkladder.events import PeerBack
 from linkladder.model import RunState
 from linkladder.run import eventlog
 from linkladder.run.progress import Progress, Stage
@@ -26,6 +28,25 @@ def test_tail_sees_lines_as_they_are_finished(tmp_path: Path) -> None:
         file.write(lines[1][20:] + "\n" + lines[2][:-1])
     assert [at for at, _ in tail.poll()] == [LOG[1][0]]
     assert len(list(eventlog.read(path))) == 2  # the third line was cut short
+
+
+def test_a_log_says_its_form_and_another_one_is_refused_by_name(tmp_path: Path) -> None:
+    """Old logs, as the recorded ones are, have no such line; a later linkladder of the same form may add keys."""
+    path = tmp_path / "log.jsonl"
+    recorder = eventlog.Recorder(path)
+    recorder.write(PeerBack("beta"))
+    recorder.close()
+    first, line = path.read_text(encoding="utf-8").splitlines()
+    assert first == '{"form": "linkladder-events/1"}'
+    assert [event for _, event in eventlog.read(path)] == [PeerBack("beta")]
+    path.write_text(line + "\n", encoding="utf-8")
+    assert [event for _, event in eventlog.read(path)] == [PeerBack("beta")], "of before forms were told"
+    path.write_text(f"{first}\n" + line.replace('"beta"', '"beta","since":3') + "\n", encoding="utf-8")
+    assert [event for _, event in eventlog.read(path)] == [PeerBack("beta")]
+    path.write_text('{"form": "linkladder-events/2"}\n{"happened": "much"}\n', encoding="utf-8")
+    with pytest.raises(EnvironmentFault, match="another linkladder") as refused:
+        list(eventlog.read(path))
+    assert "linkladder-events/2" in refused.value.cause
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", '{"event": "Nothing"}', '{"event": "PeerBack", "data": {}, "at": 1}'])

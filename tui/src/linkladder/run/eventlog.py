@@ -1,6 +1,8 @@
 """A run's events as JSON lines: recorded while it goes on, tailed by whoever watches, replayed by tests.
 
-One line is {"event": "TrialStarted", "data": {...}, "at": seconds since the log began}.
+The first line is {"form": "linkladder-events/1"}, every other one {"event": "TrialStarted", "data": {...}, "at":
+seconds since the log began}.  Logs of before 0.2 have no first line of that kind and are read all the same; keys that a
+later linkladder of the same form has added are passed over, and another form is refused by its name.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from linkladder import codec, events
+from linkladder.errors import EnvironmentFault
 from linkladder.events import Event
 
+FORM = "linkladder-events/1"
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in typing.get_args(events.Event)}
 Entry = tuple[float, Event]
 FLEETING = (events.IntervalSeen, events.RoundTripSeen, events.Sampled)
@@ -39,7 +43,7 @@ def parse(line: str) -> Entry:
         raise codec.CodecError(f"not a JSON line: {error}") from None
     if not isinstance(record, dict) or record.get("event") not in KINDS:
         raise codec.CodecError(f"not an event of a run: {line[:60]!r}")
-    event = codec.from_json(KINDS[record["event"]], record.get("data"))
+    event = codec.from_json(KINDS[record["event"]], record.get("data"), extra=True)
     return codec.from_json(float, record.get("at"), "at"), event
 
 
@@ -64,6 +68,7 @@ class Recorder:
         self._clock = clock
         self._began = clock()
         self._file = path.open("x", encoding="utf-8")
+        self._file.write(json.dumps({"form": FORM}) + "\n")
         self._seen: Counter[tuple[str, str]] = Counter()  # of this trial
         self.full = False  # there is room for the last words, and for little else
         self._spare = path.with_suffix(".spare") if spare else None
@@ -109,6 +114,15 @@ def _readable(line: str) -> list[Entry]:
         return []
 
 
+def _form(line: str) -> str:
+    """What a first line says of the lines after it; '' where it is an event's."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return ""
+    return str(record["form"])[:60] if isinstance(record, dict) and "form" in record else ""
+
+
 class Tail:
     """What a log has gained since the last look; the file need not exist yet."""
 
@@ -116,8 +130,10 @@ class Tail:
         self._path = path
         self._file: TextIO | None = None
         self._rest = ""
+        self._first = True  # is the line that may tell the form still to come?
 
     def poll(self) -> list[Entry]:
+        """EnvironmentFault where it is of a form that this linkladder does not know."""
         if self._file is None:
             try:
                 self._file = self._path.open(encoding="utf-8", errors="replace")
@@ -125,6 +141,16 @@ class Tail:
                 return []
         text = self._rest + self._file.read()
         *lines, self._rest = text.split("\n")
+        if lines and self._first:
+            self._first = False
+            if form := _form(lines[0]):
+                del lines[0]
+                if form != FORM:
+                    raise EnvironmentFault(
+                        "the log of this run is of another linkladder",
+                        f"its form is {form}, this linkladder reads {FORM}",
+                        "watch it with the linkladder that measures",
+                    )
         return [entry for line in lines if line.strip() for entry in _readable(line)]
 
     def close(self) -> None:
