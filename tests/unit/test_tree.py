@@ -52,3 +52,33 @@ def test_no_two_parts_share_a_name() -> None:
     """wire.py beside wire/ would mean two things by one word."""
     both = {m.stem for m in TOP.glob("*.py")} & {m.name for m in TOP.iterdir() if m.is_dir()}
     assert not both
+
+
+SENTENCES = {"sentence", "reason", "reasons", "findings", "remedies"}  # attributes that are for people
+READING = {"startswith", "endswith", "removeprefix", "removesuffix", "split", "partition", "rpartition", "find",
+           "index", "replace", "match", "search", "fullmatch"}  # fmt: skip
+SET_ON_A_PAGE = {  # what stands on a page already is not printed there twice
+    ("app/screens/results.py", "f not in judged.sentence"),
+    ("app/screens/results.py", "said.replace(judged.limiter.sentence, '')"),
+    ("judge/rungs.py", "j.judgement.sentence.replace(j.limiter.sentence, held.sentence)"),
+}
+ENUMS = {("pairing/endings.py", "error.reason is Reason.REFUSED")}  # a reason that is a code
+
+
+def for_people(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in SENTENCES
+
+
+def test_no_logic_reads_a_sentence() -> None:
+    """What was said to people is neither compared nor taken apart: codes, causes and figures say it to programs."""
+    found = set()
+    for module in MODULES:
+        place = module.relative_to(TOP)
+        if place.parts[0] in ("phrases", "tools"):  # who words; who reads what programs print
+            continue
+        for node in ast.walk(ast.parse(module.read_text())):
+            compared = isinstance(node, ast.Compare) and any(map(for_people, (node.left, *node.comparators)))
+            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READING
+            if compared or (called and any(map(for_people, (node.func.value, *node.args)))):  # type: ignore[attr-defined]
+                found.add((str(place), ast.unparse(node)))
+    assert found <= SET_ON_A_PAGE | ENUMS, found - SET_ON_A_PAGE - ENUMS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder import units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
@@ -24,6 +23,7 @@ from linkladder.model import (
     RungResult,
     TrialResult,
 )
+from linkladder.phrases import one_setting as say
 from linkladder.verdicts import (
     Cause,
     ExperimentJudgement,
@@ -109,10 +109,7 @@ def _fell(trials: list[TrialResult], p: Experiment, direction: Direction) -> str
         lasting = plateau(counted(t.intervals, direction)) if p.protocol is Protocol.TCP else None
         if t.ok and lasting is not None and lasting < direction_bps(t, p, direction):
             first = max(counted(t.intervals, direction))
-            return (
-                f"The rate did not last: up to {units.rate(first)} at first, {units.rate(lasting)} from then on "
-                f"(repeat {t.repeat + 1}); the lasting one is judged."
-            )
+            return say.did_not_last(first, lasting, t.repeat)
     return ""
 
 
@@ -157,39 +154,34 @@ def _judge(
     provisional = len(values) < 2
     findings = []
     if broken and usable:
-        findings.append(f"{len(broken)} of {len(result.trials)} trials failed and are left out: {broken[0].reason}")
+        findings.append(say.left_out(len(broken), len(result.trials), broken[0].reason))
     fell = _fell(usable, p, direction) if bounded else ""
     if fell:
         findings.append(fell)
     if seen is None:
         why = broken[0].reason or "the tool failed" if broken else "it was not run"
-        said = f"Nothing was measured: {why}."
+        said = say.not_measured(why)
         return Judgement(Verdict.INCOMPLETE, True, said, findings=tuple(findings), cause=Cause.NOTHING_MEASURED)
     figures = {"median_bps": seen.median, "low_bps": seen.low, "high_bps": seen.high}
     if seen.cv is not None:
         figures["cv_percent"] = 100 * seen.cv
         if seen.cv > SCATTERED:
-            what = "seconds" if seen.basis == "intervals" else "repeats"
-            findings.append(f"Scattered: the {what} vary by {seen.cv:.0%} of their mean.")
+            findings.append(say.scattered(seen))
     silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
     if silent:
         known = limits is not None and limits.kind is not LimiterKind.UNKNOWN
         why = limits.sentence if limits and known else silent[0].reason or "nothing arrived"
-        said = f"{len(silent)} of {len(usable)} trials carried nothing or stalled: {why}"
+        said = say.stalled(len(silent), len(usable), why)
         return Judgement(
             Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures, cause=Cause.SILENCE
         )
     if not bounded:
-        return Judgement(Verdict.PASS, provisional, _carried(seen), findings=tuple(findings), figures=figures)
+        return Judgement(Verdict.PASS, provisional, say.carried(seen), findings=tuple(findings), figures=figures)
     figures |= {"ceiling_bps": best, "percent_of_ceiling": 100 * seen.median / best}
     error = measurement_error(usable[values.index(seen.maximum)], p)
     figures["error_percent"] = 100 * error
     if seen.maximum > best * (1 + error):
-        which = f"with {units.rate(seen.maximum)} " if seen.count > 1 else ""
-        said = (
-            f"{_carried(seen)}, {which}above the ceiling of {units.rate(best)} by more than "
-            f"the measurement error, {error:.2%} of the result: the link, its rate or its MTU is not what was entered."
-        )
+        said = say.above_ceiling(seen, best, error)
         ways_out = remedies.possible_assumptions(seen.maximum, contract, p.protocol, p.write_size)
         return Judgement(
             Verdict.IMPOSSIBLE, provisional, said, (said,), ways_out, tuple(findings), figures, Cause.ABOVE_CEILING
@@ -200,7 +192,7 @@ def _judge(
         best *= duplex_share(contract)
     judged = _judge_tcp(p, usable, seen, limits, contract, best, provisional, tuple(findings), figures)
     if judged.verdict is Verdict.PASS and 2 * len(broken) >= len(result.trials):
-        said = f"{judged.sentence} But only {len(usable)} of {len(result.trials)} trials were measured."
+        said = say.few_measured(judged.sentence, len(usable), len(result.trials))
         return replace(judged, verdict=Verdict.CANNOT_JUDGE, sentence=said, reasons=(said,), cause=Cause.TRIALS_FAILED)
     if broken and judged.verdict is Verdict.PASS:
         judged = replace(judged, provisional=True)
@@ -222,32 +214,31 @@ def _judge_tcp(
 ) -> Judgement:
     needed = contract.pass_ratio * best
     figures["needed_bps"] = needed
-    asked = f"{units.rate(needed)} ({100 * contract.pass_ratio:.4g}% of {units.rate(best)})"
+    bar = needed, contract.pass_ratio, best
     if seen.low >= needed and seen.minimum >= needed * (1 - 0.5 * SLIGHT):
-        said = f"{_carried(seen)}, and {asked} is needed."
-        return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+        return Judgement(Verdict.PASS, provisional, say.needed(seen, *bar), findings=findings, figures=figures)
     if seen.low >= needed:
-        said = f"{_carried(seen)}, and {asked} is needed: the worst of the repeats does not reach it."
+        said = say.worst_below(seen, *bar)
         figures["worst_bps"] = seen.minimum
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures,
             Cause.WORST_TRIAL,
         )  # fmt: skip
     if seen.high >= needed:
-        said = f"{_carried(seen)}: too scattered to say that it does or does not reach {asked}."
+        said = say.too_scattered(seen, *bar)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures,
             Cause.SCATTERED,
         )  # fmt: skip
-    short = f"{_carried(seen)}, and {asked} is needed."
+    short = say.needed(seen, *bar)
     if withheld := saturated(usable, p):
-        said = f"{short} But {withheld}, so the link may carry more than this generator showed."
+        said = say.held_back(short, withheld)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (withheld,), remedies.stronger(contract), findings, figures,
             Cause.BUSY_END,
         )  # fmt: skip
     if limits is not None and limits.kind is LimiterKind.WINDOW:
-        said = f"{short} But {limits.sentence[0].lower()}{limits.sentence[1:]}"
+        said = say.but(short, limits.sentence)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), (remedies.larger_window(p),), findings,
             figures, Cause.WINDOW,
@@ -256,13 +247,3 @@ def _judge_tcp(
     return Judgement(
         Verdict.FAIL, provisional, short + why, (short,), findings=findings, figures=figures, cause=Cause.SHORT
     )
-
-
-def _carried(seen: Spread) -> str:
-    if seen.basis == "repeats":
-        text = f"{seen.count} repeats carried {units.rate(seen.median)} (median; {units.rate(seen.minimum)} to "
-        sure = f", 95 % sure of at least {units.rate(seen.low)}" if seen.low > 0 else ""
-        return f"{text}{units.rate(seen.maximum)}{sure})"
-    if seen.basis == "intervals":
-        return f"One repeat carried {units.rate(seen.median)} (its seconds make at least {units.rate(seen.low)} likely)"
-    return f"One repeat carried {units.rate(seen.median)}"

@@ -1,0 +1,80 @@
+"""The verdict on one setting in one direction, in words: each rule of the judge, from its figures."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.verdicts import Spread
+
+
+def carried(seen: Spread) -> str:
+    """'3 repeats carried 941 Mb/s (median; ...)'; how a sentence about any of them begins."""
+    if seen.basis == "repeats":
+        text = f"{seen.count} repeats carried {units.rate(seen.median)} (median; {units.rate(seen.minimum)} to "
+        sure = f", 95 % sure of at least {units.rate(seen.low)}" if seen.low > 0 else ""
+        return f"{text}{units.rate(seen.maximum)}{sure})"
+    if seen.basis == "intervals":
+        return f"One repeat carried {units.rate(seen.median)} (its seconds make at least {units.rate(seen.low)} likely)"
+    return f"One repeat carried {units.rate(seen.median)}"
+
+
+def not_measured(why: str) -> str:
+    return f"Nothing was measured: {why}."
+
+
+def left_out(failed: int, trials: int, why: str) -> str:
+    return f"{failed} of {trials} trials failed and are left out: {why}"
+
+
+def few_measured(said: str, measured: int, trials: int) -> str:
+    return f"{said} But only {measured} of {trials} trials were measured."
+
+
+def stalled(silent: int, trials: int, why: str) -> str:
+    return f"{silent} of {trials} trials carried nothing or stalled: {why}"
+
+
+def did_not_last(first: float, lasting: float, repeat: int) -> str:
+    return (
+        f"The rate did not last: up to {units.rate(first)} at first, {units.rate(lasting)} from then on (repeat "
+        f"{repeat + 1}); the lasting one is judged."
+    )
+
+
+def scattered(seen: Spread) -> str:
+    what = "seconds" if seen.basis == "intervals" else "repeats"
+    return f"Scattered: the {what} vary by {seen.cv or 0.0:.0%} of their mean."
+
+
+def above_ceiling(seen: Spread, ceiling: float, error: float) -> str:
+    """`error`: of measuring, relative."""
+    which = f"with {units.rate(seen.maximum)} " if seen.count > 1 else ""
+    return (
+        f"{carried(seen)}, {which}above the ceiling of {units.rate(ceiling)} by more than the measurement error, "
+        f"{error:.2%} of the result: the link, its rate or its MTU is not what was entered."
+    )
+
+
+def needed(seen: Spread, rate: float, ratio: float, ceiling: float) -> str:
+    return f"{carried(seen)}, and {_asked(rate, ratio, ceiling)} is needed."
+
+
+def worst_below(seen: Spread, rate: float, ratio: float, ceiling: float) -> str:
+    asked = _asked(rate, ratio, ceiling)
+    return f"{carried(seen)}, and {asked} is needed: the worst of the repeats does not reach it."
+
+
+def too_scattered(seen: Spread, rate: float, ratio: float, ceiling: float) -> str:
+    return f"{carried(seen)}: too scattered to say that it does or does not reach {_asked(rate, ratio, ceiling)}."
+
+
+def _asked(rate: float, ratio: float, ceiling: float) -> str:
+    return f"{units.rate(rate)} ({100 * ratio:.4g}% of {units.rate(ceiling)})"
+
+
+def held_back(short: str, withheld: str) -> str:
+    return f"{short} But {withheld}, so the link may carry more than this generator showed."
+
+
+def but(short: str, limits: str) -> str:
+    """A shortfall, and a sentence that excuses it."""
+    return f"{short} But {limits[0].lower()}{limits[1:]}"
