@@ -36,21 +36,29 @@ class ManyEnds(Lab):
     def _network(self) -> None:
         self._in("net", "ip", "link", "add", "control", "type", "bridge")
         self._in("net", "ip", "link", "set", "control", "up")
-        for router, other in (("net", "far"), ("far", "net")):
+        for router in self.between:
             self._set(router, "net/ipv4/ip_forward", "1")
-            if router == "net":
-                peer = ["peer", "name", "uplink", "netns", self.space(other)]
-                ip("link", "add", "uplink", "netns", self.space(router), "type", "veth", *peer)
-            self._in(router, "ip", "addr", "add", f"10.98.255.{1 if router == 'net' else 2}/30", "dev", "uplink")
-            self._in(router, "ip", "link", "set", "uplink", "up")
-            if self.shared:
-                self._bucket(router, "uplink", self.shared)
+        self._uplink("uplink", 255, self.shared)
         for site in self.sites:
             self._veth(site, "mg0", f"c{site}")
             self._in("net", "ip", "link", "set", f"c{site}", "master", "control", "up")
             self._in(site, "ip", "addr", "add", f"{self.address(site, 'control')}/24", "dev", "mg0")
             self._in(site, "ip", "link", "set", "mg0", "up")
             self._card(site)
+
+    def _uplink(self, name: str, number: int, rate: float) -> None:
+        """Between the two routers: 10.98.NUMBER.1 here and .2 there, held to the rate if there is one."""
+        peer = ["peer", "name", name, "netns", self.space("far")]
+        ip("link", "add", name, "netns", self.space("net"), "type", "veth", *peer)
+        for last, router in enumerate(self.between, 1):
+            self._in(router, "ip", "addr", "add", f"10.98.{number}.{last}/30", "dev", name)
+            self._in(router, "ip", "link", "set", name, "up")
+            if rate:
+                self._bucket(router, name, rate)
+
+    def _across(self, router: str, net: str) -> None:
+        """How a router reaches a network behind the other one."""
+        self._in(router, "ip", "route", "add", net, "via", f"10.98.255.{2 if router == 'net' else 1}")
 
     def _card(self, site: str) -> None:
         router, other = self.router(site), "net" if self.router(site) == "far" else "far"
@@ -62,7 +70,7 @@ class ManyEnds(Lab):
         self._in(site, "ip", "route", "add", "10.98.0.0/16", "via", f"{net}.254")
         self._in(router, "ip", "addr", "add", f"{net}.254/24", "dev", f"d{site}")
         self._in(router, "ip", "link", "set", f"d{site}", "up")
-        self._in(other, "ip", "route", "add", f"{net}.0/24", "via", f"10.98.255.{2 if router == 'far' else 1}")
+        self._across(other, f"{net}.0/24")
         self._bucket(router, f"d{site}", self.link.rate)
         self._bucket(site, "up0", self.link.rate)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,3 +104,17 @@ def test_legs_over_one_card_are_held_against_it_together(exp: Experiment) -> Non
     routes = [route(), route("10.1.0.1", "10.1.0.2")]
     seen = ends(exp, {"10.0.0.1": (both, both), "10.1.0.1": (both, both)}, shared="em0")
     assert [one.ok for one in account.accounted([leg(exp), leg(exp)], routes, seen, exp)] == [True, True]
+
+
+def test_what_was_sent_twice_for_nothing_arrives_twice_and_is_no_other_traffic() -> None:
+    """A bundle that takes packets in turns: a fifth was overtaken, sent again, and came all the same."""
+    exp = next(e for e in STREAMS if e.protocol is Protocol.TCP and e.direction is Direction.FORWARD)
+    twice = round(GIGABYTE * 1.25)
+    assert "other traffic" in accounted(exp, twice, twice).reason
+    watched = ends(exp, {"10.0.0.1": (twice, twice)})
+    (sent,) = watched[0].after.values()
+    again = replace(sent, tcp=replace(sent.tcp, retransmits=round(0.2 * GIGABYTE / 1514)))
+    (before,) = watched[0].before.values()
+    watched[0].before = {"10.0.0.1": replace(before, tcp=replace(before.tcp, retransmits=0))}
+    watched[0].after = {"10.0.0.1": again}
+    assert account.accounted([leg(exp)], [route()], dict(enumerate(watched)), exp)[0].ok

@@ -111,6 +111,7 @@ def test_reordering_is_told_from_loss_in_twenty_of_twenty_planted_cases(case: in
 
 def test_where_too_little_came_out_of_order_nothing_is_told() -> None:
     assert told_apart(10, 1_000_000, 3, 0).kind == ""
+    assert told_apart(750, 1_000_000, 8000, 0).kind == "loss", "the receiver's card had merged what came late"
     assert told_apart(50_000, 1_000_000, 0, 0).kind == "reordering", "the sender saw through it"
     assert told_apart(50_000, 1_000_000, 1000, None).kind == "", "nobody counted what came twice"
     assert told_apart(50_000, 1_000_000, 900, 300).kind == "both"

@@ -28,6 +28,7 @@ from linkladder.wire import CountersReply
 
 Record = TypeVar("Record", TcpCounters, NicCounters)
 TOLERANCE = 0.05  # how far counters and tool may differ
+LARGEST = 1514  # bytes of a usual segment, which may arrive twice
 SMALL = 1 << 20  # bytes below which the counters' other traffic says nothing
 
 
@@ -52,6 +53,13 @@ class Watched:
         if not first or not last or not first.nic or not last.nic:
             return None
         return _difference(NicCounters(last.nic.name), first.nic, last.nic)
+
+    @property
+    def retransmits(self) -> int:
+        """Segments that it sent once more in the trial, as far as it tells."""
+        first, last = next(iter(self.before.values()), None), next(iter(self.after.values()), None)
+        told = (first.tcp.retransmits, last.tcp.retransmits) if first and last else (None, None)
+        return max(0, (told[1] or 0) - (told[0] or 0)) if None not in told else 0
 
     def members(self, address: str) -> tuple[NicCounters, ...]:
         """Of a bundle with that address, what each of its cards counted in the trial."""
@@ -117,6 +125,7 @@ class Card:
     sent: int = 0
     received: int = 0
     feeders: dict[tuple[int, str], NicCounters] = field(default_factory=dict)  # whose packets arrive at it
+    again: dict[int, int] = field(default_factory=dict)  # segments that the ends which feed it have sent once more
 
 
 def accounted(
@@ -149,6 +158,7 @@ def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, w
         card.sent, card.received = card.sent + sent, card.received + received
         if fed is not None and other.end != side.end:
             card.feeders[other.end, fed.name] = fed
+            card.again[other.end] = watched[other.end].retransmits
 
 
 def _nic(side: Side, route: Route, watched: Mapping[int, Watched]) -> NicCounters | None:
@@ -171,6 +181,7 @@ def _unaccounted(
                 return f"{said}the traffic takes another interface"
             fed = sum(feeder.tx_bytes for feeder in card.feeders.values())
             most = _most(exp, claimed, card.sent + card.received - claimed, fed)
+            most += LARGEST * sum(card.again.values()) if exp.protocol is Protocol.TCP else 0
             if claimed > SMALL and counted > most * (1 + TOLERANCE) and word == "received":
                 return f"{said}other traffic shares the interface"
     return ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from linkladder.model import Direction, Protocol, RungResult, TrialResult
 from linkladder.phrases import bundles as say
 
-SOME = 0.001  # of the segments, out of order: below it nothing is said
+SOME = 0.001  # of the segments, out of order or sent again: below it nothing is said
 NEEDLESS, NEEDED = 0.5, 0.2  # of what was sent again, reported as received twice
 
 
@@ -32,7 +32,7 @@ def disorder(trial: TrialResult, way: Direction) -> Disorder | None:
 def told_apart(out_of_order: int, segments: int, again: int, dsacks: int | None) -> Disorder:
     mixed, repeated = out_of_order / segments, again / segments
     needless = None if dsacks is None or again == 0 else min(1.0, dsacks / again)
-    if mixed < SOME:
+    if max(mixed, repeated) < SOME:
         kind = ""
     elif needless is None:
         kind = "" if again else "reordering"  # who sent nothing again has lost nothing

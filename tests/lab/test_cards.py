@@ -1,0 +1,84 @@
+"""Two cards to one appliance: each alone, then both at once, and a card that traffic would not leave by."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from linkladder import formats
+from linkladder.judge.company import judge_company
+from linkladder.judge.evidence import STARVED
+from linkladder.model import Document, RungResult
+from linkladder.verdicts import CompanyJudgement
+from network import SITES
+from world import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]
+RATES = {"sh0": 2e8, "sv0": 3e8}
+CARRIES = [rate * 1448 / 1514 for rate in RATES.values()]
+PLAN = """name = "two-cards"
+{paths}
+[[experiment]]
+rungs = "same-host"
+company = ["alone", "all"]
+streams = 2
+duration = 4
+warmup = 1
+"""
+
+
+def path(local: str, remote: str) -> str:
+    return f'[[path.same-host]]\nlocal = "{local}"\nremote = "{remote}"\npeer = "beta"\n'
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("llc").paired() as made:
+        for site in SITES:
+            for name, rate in RATES.items():
+                bucket = ["tbf", "rate", f"{rate:.0f}bit", "burst", "64kb", "latency", "50ms"]
+                made._in(site, "tc", "qdisc", "replace", "dev", name, "root", *bucket)
+        yield made
+
+
+def measured(lab: Lab, *paths: str) -> tuple[Document, RungResult, CompanyJudgement]:
+    plan = lab.folder / lab.prefix / "cards.toml"
+    plan.write_text(PLAN.format(paths="".join(paths)))
+    done = lab.linkladder("alpha", "run", "--plan", str(plan), "--json", "-", stdin=subprocess.DEVNULL)
+    assert done.stdout, done.stderr
+    document = formats.document(json.loads(done.stdout))
+    (rung,) = document.rungs
+    seen = judge_company(rung, document.run.plan.contract)
+    assert seen
+    return document, rung, seen
+
+
+def test_two_hundred_and_three_hundred_are_five_hundred_with_the_shares_right(lab: Lab) -> None:
+    _, rung, seen = measured(lab, path("10.98.1.1", "10.98.1.2"), path("10.98.2.1", "10.98.2.2"))
+    trials = [t for e in rung.experiments for t in e.trials]
+    assert [len(t.legs) for t in trials] == [1, 1, 2] and all(t.ok for t in trials), [t.reason for t in trials]
+    starved = max(end.cpu.starved or 0.0 for t in trials for end in t.ends if end.cpu) >= STARVED
+    for cell, carries in zip(seen.cells, CARRIES, strict=True):
+        assert cell.alone_bps and cell.together_bps and cell.together_bps < 1.03 * carries
+        if not starved:
+            assert (cell.alone_bps, cell.together_bps) == pytest.approx((carries, carries), rel=0.03)
+    if not starved:
+        assert seen.sum_bps["forward"] == pytest.approx(sum(CARRIES), rel=0.03)
+        assert seen.fairness["forward"] > 0.99 and not seen.sharing
+    routes = [c.argv for t in trials for leg in t.legs for c in leg.commands if c.role == "route" and c.end == "near"]
+    assert [argv[5].partition(".")[0] for argv in routes] == ["sh0", "sv0", "sh0", "sv0"]
+
+
+def test_what_would_leave_by_the_wrong_card_is_not_sent_and_what_to_do_is_told(lab: Lab) -> None:
+    """From the second card's address to the first one's network: the system would send it by the first."""
+    document, rung, _ = measured(lab, path("10.98.1.1", "10.98.1.2"), path("10.98.2.1", "10.98.1.2"))
+    together = next(e for e in rung.experiments if not e.parameters.paths).trials[0]
+    good, wrong = together.legs
+    assert good.outcome.ok and not wrong.outcome.ok and not together.ok
+    assert "leave by sh0, not by sv0" in wrong.outcome.reason and "a network of its own" in wrong.outcome.reason
+    assert [c.role for c in wrong.commands] == ["route"], "no tool was started"
+    shown = lab.linkladder("alpha", "plan", "check", str(lab.folder / lab.prefix / "cards.toml")).stdout
+    assert "by sh0 and NOT by sv0" in shown and document.run.state == "complete"
