@@ -17,6 +17,7 @@ from linkladder import formats
 from linkladder.model import Document, TrialResult
 
 Found = TypeVar("Found")
+PATIENCE = 60.0  # seconds for what has no limit of its own: the machine may be busy with other tests
 PLAN = """
 name = "trial"
 [[experiment]]
@@ -98,7 +99,7 @@ class Run:
         return [t for r in self.document().rungs for e in r.experiments for t in e.trials]
 
 
-def tool(world: World, site: str, *words: str, seconds: float = 20.0) -> int:
+def tool(world: World, site: str, *words: str, seconds: float = PATIENCE) -> int:
     """The pid of the iperf with these words in its command line, once it runs; pings also run before a trial."""
 
     def find() -> int | None:
@@ -121,7 +122,7 @@ def agent(world: World, site: str = "beta") -> int:
                 return pid
         return None
 
-    return until(find, 20.0, f"no agent on {site}")
+    return until(find, PATIENCE, f"no agent on {site}")
 
 
 def until(found: Callable[[], Found | None], seconds: float, otherwise: str) -> Found:
@@ -203,7 +204,7 @@ def channel_killed(world: World) -> None:
     run = Run(world, plan_text(world, repeats=2))
     tool(world, "alpha", "-c")
     time.sleep(1)
-    session = until(lambda: _sshd_session(world), 10.0, "no sshd session on beta")
+    session = until(lambda: _sshd_session(world), PATIENCE, "no sshd session on beta")
     world.run("beta", f"kill -9 {session}")
     assert run.wait() == 0
     assert [t.ok for t in run.trials()] == [True, True]
@@ -237,7 +238,7 @@ def run_killed(world: World) -> None:
     """The near process dies: both ends are clean, and the run can be taken up again."""
     run = Run(world, plan_text(world, repeats=2))
     tool(world, "alpha", "-c")
-    pid = until(lambda: _run_pid(world), 5.0, "no run on alpha")
+    pid = until(lambda: _run_pid(world), PATIENCE, "no run on alpha")
     world.run("alpha", f"kill -9 {pid}")
     run.process.communicate(timeout=20 * SLOW)
     no_tool_left(world, 10.0)
@@ -260,7 +261,7 @@ def cancelled(world: World) -> None:
     run = Run(world, plan_text(world, duration=60))
     tool(world, "alpha", "-c")
     time.sleep(1)
-    pid = until(lambda: _run_pid(world), 5.0, "no run on alpha")
+    pid = until(lambda: _run_pid(world), PATIENCE, "no run on alpha")
     world.run("alpha", f"kill -INT {pid}")
     no_tool_left(world, 20.0)
     assert run.wait(20) == 3

@@ -25,6 +25,7 @@ SITES = ("alpha", "beta")
 APPLIANCES = (*SITES, "third")
 SPACES = (*APPLIANCES, "router")
 UID = 4242
+PATIENCE = 60.0  # seconds for what has no limit of its own: the machine may be busy with other tests
 SEGMENT = {"alpha": "10.91.0.1", "beta": "10.91.0.2"}
 ROUTED = {"alpha": "10.91.1.1", "beta": "10.91.2.2", "third": "10.91.3.3"}
 ROUTED6 = {"alpha": "fd91:1::1", "beta": "fd91:2::2", "third": "fd91:3::3"}
@@ -229,7 +230,7 @@ class Talk:
         for line in self.process.stdout:
             self._queue.put(line.rstrip("\n"))
 
-    def until(self, mark: str, seconds: float = 25.0) -> str:
+    def until(self, mark: str, seconds: float = PATIENCE) -> str:
         """The first line with the mark, from where the last one was found."""
         deadline = time.monotonic() + seconds
         while True:
@@ -260,7 +261,7 @@ class Talk:
     def confirm(self) -> None:
         self.say(self.due)
 
-    def wait(self, seconds: float = 25.0) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         return self.process.wait(seconds)
 
     def die(self) -> None:

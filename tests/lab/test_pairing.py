@@ -119,7 +119,7 @@ def test_refused_at_one_end_and_agreed_at_the_second_try(world: World) -> None:
 
 
 def test_nobody_confirms_in_time(world: World) -> None:
-    beta = opened(world, "beta", "--open", "--minutes", "0.05")
+    beta = opened(world, "beta", "--open", "--minutes", "0.15")  # long enough for a busy machine to show the code
     alpha = world.pair("alpha", ROUTED["beta"])
     ready(alpha, beta)
     alpha.confirm()
