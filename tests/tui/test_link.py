@@ -214,3 +214,26 @@ async def test_a_start_that_fails_is_told_and_can_be_tried_again() -> None:
             await until(pilot, "The disk is full")
             assert len(tried) == times
             await pilot.press("enter")
+
+
+async def test_the_limits_of_the_contract_are_entered_and_kept(
+    own_state: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loss, delay, jitter and availability, all to be seen on a console."""
+    (own_state / "link.toml").write_text(WRITTEN)
+    backend = LiveBackend("this screen")
+    monkeypatch.setattr(backend, "findings", tuple)
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, "At most")
+        row = next(line for line in seen(app).splitlines() if "Limits: loss, %" in line)
+        assert all(word in row for word in ("delay, ms", "jitter, ms", "up, %", "0.1", "99.9"))
+        for key, value in (("loss", "0.05"), ("delay", "12"), ("jitter", "1.5"), ("up", "99.95")):
+            app.screen.query_one(f"#{key}", Input).value = value
+        await pilot.press("f3")
+        await until(pilot, "Next step")
+    deal = load_link(own_state).contract
+    assert deal is not None
+    assert (deal.loss_percent, deal.delay_ms, deal.jitter_ms, deal.availability_percent) == (0.05, 12, 1.5, 99.95)

@@ -101,7 +101,10 @@ def contract_of(values: dict[str, str], known: Contract) -> Contract:
     sold = checked("rate", "Contracted rate", fields.rate, values["rate"]) if values["rate"].strip() else None
     if sold and sold > port:
         raise UsageError("Contracted rate: expected at most the port's rate", hint=UNSAVED)
-    rtt = number("rtt", "Round trip, ms", fields.number(0.001, 10_000), float) if values["rtt"].strip() else None
+
+    def perhaps(key: str, label: str) -> Any:
+        return number(key, label, fields.number(0.001, 10_000), float) if values[key].strip() else None
+
     return replace(
         known,
         port_bps=port,
@@ -111,7 +114,11 @@ def contract_of(values: dict[str, str], known: Contract) -> Contract:
         vlan_tags=number("vlan", "VLAN tags", fields.whole(0, 2), int),
         ip_version=int(values["ip"]),
         circuit=checked("circuit", "Circuit", fields.text, values["circuit"].strip()),
-        expected_rtt_ms=rtt,
+        expected_rtt_ms=perhaps("rtt", "Round trip, ms"),
+        loss_percent=number("loss", "Loss, %", fields.number(0, 100), float),
+        delay_ms=perhaps("delay", "Delay, ms"),
+        jitter_ms=perhaps("jitter", "Jitter, ms"),
+        availability_percent=number("up", "Availability, %", fields.number(0, 100), float),
     )
 
 

@@ -62,6 +62,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
   Expected round    what the carrier promises; a much shorter one means that
   trip              the traffic did not cross the link
+  Limits            loss of datagrams at the contracted rate, idle round trip,
+                    jitter, and the share of seconds in which it must carry
   Contracted rate   leave empty if the port rate is the contract
   counts            which bytes the contract counts; mostly frames (L2)
   F4                one more path of the link: another card, another peer;
@@ -149,6 +151,13 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 Field("MTU", f"{c.mtu}", 8, key="mtu", label_width=15),
                 Field("VLAN tags", f"{c.vlan_tags}", 3, key="vlan"),
                 Choice("IP version", [("4", "4"), ("6", "6")], f"{c.ip_version}", key="ip"),
+                classes="row",
+            ),
+            Horizontal(
+                Field("Limits: loss, %", f"{c.loss_percent:g}", 6, key="loss", label_width=15),
+                Field("delay, ms", f"{c.delay_ms or ''}", 6, key="delay"),
+                Field("jitter, ms", f"{c.jitter_ms or ''}", 6, key="jitter"),
+                Field("up, %", f"{c.availability_percent:g}", 6, key="up"),
                 classes="row",
             ),
             Static("Rungs: which peer and addresses (empty there: not measured)", classes="heading"),
