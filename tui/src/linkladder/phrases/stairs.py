@@ -26,7 +26,8 @@ def staircase(direction: str, landings: Sequence[Landing]) -> str:
         elif tried:
             parts.append(f"nothing sure gained by {' or '.join(one.words for one in tried)}")
         last = won.bps if won else base.bps
-    times = f" From {units.rate(first)} to {units.rate(last)}, {last / first:.2f} times." if first > 0 else ""
+    gained = first > 0 and any(one.kept and one.ratio for one in landings)
+    times = f" From {units.rate(first)} to {units.rate(last)}, {last / first:.2f} times." if gained else ""
     return f"Staircase, {way(direction)}: {'; '.join(parts)}.{times}"
 
 

@@ -49,6 +49,12 @@ TRIAL_COLUMNS = (
     "limiter",
     "verdict",
     "provisional",
+    "write_size_bytes",
+    "cores",
+    "sessions",
+    "settings",
+    "baseline",
+    "step",
 )
 INTERVAL_COLUMNS = (
     "run",
@@ -93,6 +99,8 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     t.rtt_under_load.p50_ms if t.rtt_under_load else None,
                     t.transactions.rate if t.transactions else None, t.path_mtu.mtu if t.path_mtu else None,
                     said.limiter.kind if said and said.limiter else None, verdict.verdict, verdict.provisional,
+                    e.write_size, e.cores, e.sessions, " ".join(s.label for s in e.settings), e.baseline,
+                    e.step or None,
                 ]
             )  # fmt: skip
     return _csv(TRIAL_COLUMNS, rows)

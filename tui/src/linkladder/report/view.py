@@ -23,7 +23,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model.identity import Identity, family
-from linkladder.report import matrix, svg, words
+from linkladder.report import compared, matrix, svg, words
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
 
 WAYS = tuple(Direction)
@@ -78,6 +78,7 @@ class RungView:
     judged: RungJudgement
     css: str
     company: str = ""  # the matrix of several paths, a picture
+    compared: tuple[Markup, ...] = ()  # a staircase a way, and every change with its interval
     matrices: tuple[Matrix, ...] = ()
     rows: tuple[Row, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
@@ -91,6 +92,19 @@ class RungView:
 def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tuple[RungView, ...]:
     """Every rung, in the order it was climbed."""
     return tuple(_rung(r, j, deal) for r, j in zip(document.rungs, judged.rungs, strict=True))
+
+
+def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
+    asked = {e.parameters.id: e.parameters for e in result.experiments}
+    made = []
+    for way in dict.fromkeys(one.direction for one in judged.staircase):
+        made.append(compared.staircase([one for one in judged.staircase if one.direction == way], way))
+    told = []
+    for c in judged.changes:
+        p, base = asked[c.experiment], asked[c.baseline]
+        words = f"{phrases.difference(p, base)} ({phrases.beside(p, base)})"
+        told += [(words, f) for f in c.figures[:1]]
+    return tuple(Markup(drawn) for drawn in (*made, compared.intervals(told)) if drawn)
 
 
 def ladder(document: Document, judged: DocumentJudgement, deal: Contract) -> Markup:
@@ -120,6 +134,7 @@ def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView
         judged=judged,
         css=words.css(judged.verdict),
         company=Markup(matrix.matrix(judged.company, "Every path by itself and with all")) if judged.company else "",
+        compared=_compared(result, judged),
         matrices=_matrices(result),
         rows=tuple(_row(j, parameters[j.experiment]) for j in judged.experiments),
         others=tuple(

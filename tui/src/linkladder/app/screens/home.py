@@ -38,6 +38,7 @@ the link, climb the ladder, read the report.
 
   d   what the doctor found, in detail     p   pair        s   system
   m   this machine, every interface        e   link        r   earlier runs
+  t   try a change: what to set, what offloads cost, how many vCPUs
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "doctor", "Doctor"),
@@ -46,6 +47,7 @@ the link, climb the ladder, read the report.
         Binding("m", "open('machine')", "Machine", show=False),
         Binding("p", "open('pair')", "Pair", show=False),
         Binding("e", "open('link')", "Link", show=False),
+        Binding("t", "open('experiments')", "Try a change", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
         Binding("q", "app.leave", "Quit"),
         Binding("escape", "back", "Back", show=False),

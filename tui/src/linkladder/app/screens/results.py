@@ -139,6 +139,8 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
             out.append(f"  {rung.rung:<11}{best:>10}   ")
             out.append_text(verdict(str(rung.verdict), rung.provisional))
             out.append("\n")
+        for answer in (answer for rung in judged.rungs for answer in rung.answers):
+            out.append(f"\n{answer}", "bold")
         for line in judged.diagnosis:
             out.append(f"\n{line}")
         for f in judged.follow_up:

@@ -1,0 +1,81 @@
+"""The page Experiments at 80x25 by keys alone: chosen by what it answers, told of before it begins, its answer read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import synth
+from helpers import seen, until
+from linkladder.app.experiment_text import about, question
+from linkladder.app.main import LadderApp
+from linkladder.app.screens.experiments import ExperimentsScreen
+from linkladder.app.screens.results import summary_page
+from linkladder.judge import judge_document
+from linkladder.model import Plan
+from linkladder.plan import SHORT, builtin
+from linkladder.verdicts import Verdict
+
+CONSOLE = (80, 25)
+
+
+async def test_home_leads_there_and_every_question_is_offered() -> None:
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Try a change")
+        await pilot.press("t")
+        await until(pilot, "What do you want to know?")
+        await until(pilot, "Takes ")
+        text = seen(app)
+        for name in SHORT:
+            assert question(builtin(name).title) in text
+        assert "What should I set?" in text and "8 min 24 s" in text
+
+
+async def test_what_is_changed_and_undone_is_told_before_enter(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Try a change")
+        app.push_screen(ExperimentsScreen())
+        text = " ".join((await until(pilot, "Then tries")).split())
+        assert "Changes MTU 9000, at both ends' adapters" in text and "comes back whatever happens" in text
+        assert "8M window instead of default" in text and "kept only if it won" in text
+        await pilot.press("down")
+        text = " ".join((await until(pilot, "TSO off")).split())
+        assert "LRO on" in text and "small transactions" in text
+        begun: list[Plan] = []
+        monkeypatch.setattr(app, "climb", begun.append)
+        await pilot.press("up", "enter")
+        await until(pilot, "The run is being started")
+        assert [plan.name for plan in begun] == ["tune"]
+
+
+async def test_without_an_address_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = synth.settled()
+    monkeypatch.setattr(backend, "plan", lambda name, link: replace(builtin(name), rungs=()))
+    app = LadderApp(backend)
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "> Read the report")
+        app.push_screen(ExperimentsScreen())
+        await until(pilot, "Enter opens the description of the link")
+        begun: list[Plan] = []
+        monkeypatch.setattr(app, "climb", begun.append)
+        await pilot.press("enter")
+        await until(pilot, "[ Climb the ladder ]")
+        assert begun == []
+
+
+def test_a_plan_that_changes_nothing_says_so() -> None:
+    told = " ".join(about(builtin("rr")))
+    assert "Changes nothing on the machines." in told and "Measures small transactions" in told
+    assert "Confines the tools to 1, 2 of the cores" in " ".join(about(builtin("sizing", cores=2)))
+
+
+def test_the_answer_is_read_with_the_verdict() -> None:
+    document = synth.the_document()
+    judged = judge_document(document)
+    assert judged.verdict is not Verdict.INCOMPLETE
+    first = replace(judged.rungs[0], answers=("TSO off: 45 % less throughput (1 stream).",))
+    page = summary_page(document, replace(judged, rungs=(first, *judged.rungs[1:])))
+    assert "TSO off: 45 % less throughput (1 stream)." in page.plain

@@ -1,0 +1,53 @@
+"""A report of an experiment: the staircase and the intervals as pictures, every pair in the CSV and the JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+
+from judge_documents import document
+from linkladder import report
+from linkladder.judge import judge_document
+from linkladder.report import compared
+from test_staircase import climb
+
+PLAN, RESULT = climb()
+MADE = document(RESULT)
+
+
+def texts(picture: str) -> str:
+    return " ".join(ET.fromstring(picture).itertext())
+
+
+def test_the_staircase_shows_every_arm_and_what_was_kept() -> None:
+    (judged,) = judge_document(MADE).rungs
+    shown = texts(compared.staircase(judged.staircase, "forward"))
+    assert shown.count("not kept") == 3 and "1. MTU 9000" in shown and "6.02 Gb/s, kept" in shown
+    assert "7.82 Gb/s, kept" in shown
+
+
+def test_every_change_has_its_interval_and_its_word() -> None:
+    (judged,) = judge_document(MADE).rungs
+    shown = texts(compared.intervals([(c.experiment, c.figures[0]) for c in judged.changes]))
+    assert "+100.0 %, differs" in shown and "the same" in shown
+    assert compared.intervals([]) == ""
+
+
+def test_the_page_has_both_pictures() -> None:
+    page = report.html(MADE)
+    assert "each step beside the best so far" in page and "What each change did" in page
+
+
+def test_the_csv_has_both_sides_of_every_pair() -> None:
+    rows = list(csv.DictReader(io.StringIO(report.csv_trials(MADE))))
+    jumbo = [r for r in rows if r["step"] == "1" and r["settings"] == "mtu-9000"]
+    plain = [r for r in rows if r["experiment"] == jumbo[0]["baseline"]]
+    assert {r["repeat"] for r in jumbo} == {r["repeat"] for r in plain} == {"0", "1", "2", "3"}
+
+
+def test_the_json_carries_changes_and_staircase() -> None:
+    told = json.loads(report.json_text(MADE))
+    (rung,) = told["judgement"]["rungs"]
+    assert len(rung["changes"]) == 5 and [one["kept"] for one in rung["staircase"]].count(True) == 3

@@ -1,0 +1,56 @@
+"""What an experiment answers, changes and takes, before it is begun."""
+
+from __future__ import annotations
+
+from linkladder import phrases, units
+from linkladder import plan as plans
+from linkladder.model import Experiment, Plan, Protocol, Rung
+
+LOADS = {Protocol.RR: "small transactions", Protocol.TCP: "TCP throughput", Protocol.UDP: "paced UDP"}
+
+
+def question(plan_title: str) -> str:
+    """'What should I set?' of a title that says more."""
+    head, mark, _ = plan_title.partition("?")
+    return head + mark
+
+
+def about(plan: Plan) -> list[str]:
+    """Paragraphs: where and how long, what is changed and undone, what is tried and measured."""
+    if not plan.rungs:
+        return ["It has no address to measure over: Enter opens the description of the link."]
+    time = units.at_best(plans.seconds(plan), plans.longest(plan))
+    told = [f"Takes {time}, {plans.trials(plan)} trials.", *(_where(rung) for rung in plan.rungs)]
+    arms = [e for rung in plan.rungs for e in (*rung.experiments, *_to_come(rung))]
+    changed = dict.fromkeys(phrases.settings(e) for e in arms if e.settings)
+    if changed:
+        told.append(
+            f"Changes {'; '.join(changed)}, at both ends' adapters. Each change is on loan for one trial: what was "
+            "there is written down first, and comes back whatever happens. What an adapter lacks or has is left out."
+        )
+    else:
+        told.append("Changes nothing on the machines.")
+    tried = dict.fromkeys(
+        phrases.difference(e, stair.first)
+        for rung in plan.rungs
+        for stair in rung.stairs
+        for step in stair.steps
+        for e in step
+    )
+    if tried:
+        told.append(f"Then tries {', '.join(tried)}; each beside the best so far, and kept only if it won.")
+    if cores := sorted({e.cores for e in arms if e.cores}):
+        told.append(f"Confines the tools to {', '.join(map(str, cores))} of the cores.")
+    measured = dict.fromkeys(LOADS[e.protocol] for e in arms if e.protocol in LOADS)
+    told.append(f"Measures {' and '.join(measured)}, in pairs where something is compared; the answer is a sentence.")
+    return told
+
+
+def _where(rung: Rung) -> str:
+    path = rung.path
+    at = f" at {path.peer}" if path.peer else ""
+    return f"On {rung.name}: {path.local or 'here'} to {path.remote or 'the peer'}{at}."
+
+
+def _to_come(rung: Rung) -> list[Experiment]:
+    return [e for stair in rung.stairs for step in stair.steps for e in step]

@@ -1,0 +1,80 @@
+"""Pictures of experiments: a staircase with what was kept of each step, and every change with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkladder import phrases, units
+from linkladder.report.svg import WIDTH
+from linkladder.report.text import escape
+from linkladder.verdicts import Answer, ChangedFigure, Landing
+
+ROW, TOP, NAMES, RIGHT = 22, 30, 300, 110
+
+
+def staircase(landings: Sequence[Landing], direction: str) -> str:
+    """A bar for every arm of every step, with its 95 % interval; what was kept is dark and says so."""
+    title = f"Staircase, {phrases.way(direction)}: each step beside the best so far"
+    top = max(max(one.high, one.bps) for one in landings) or 1.0
+    scale = (WIDTH - NAMES - RIGHT) / top
+    parts, y, step = [], TOP, landings[0].step
+    for one in landings:
+        if one.step != step:
+            step, y = one.step, y + 10
+        base = one.answer is None and one.ratio is None
+        word = "best so far" if base else "kept" if one.kept else "not kept"
+        name = f"{one.step}. {one.words}"
+        shown = name if len(name) <= 44 else f"{name[:43]}."
+        shade = "0.9" if one.kept else "0.35"
+        middle = y + 7
+        parts.append(
+            f'<text class="s" x="6" y="{y + 12}">{escape(shown)}</text>'
+            f'<rect class="f0" x="{NAMES}" y="{y}" width="{max(2.0, one.bps * scale):.1f}" height="14" '
+            f'fill-opacity="{shade}"/>'
+            f'<line class="lv l0" x1="{NAMES + max(0.0, one.low) * scale:.1f}" x2="{NAMES + one.high * scale:.1f}" '
+            f'y1="{middle}" y2="{middle}"/>'
+            f'<text class="s" x="{WIDTH - RIGHT + 6}" y="{y + 12}">{escape(units.rate(one.bps))}, {word}</text>'
+        )
+        y += ROW
+    told = "; ".join(
+        f"step {one.step}, {one.words}: {units.rate(one.bps)}{', kept' if one.kept else ''}" for one in landings
+    )
+    return _picture(title, y + 6, told, parts)
+
+
+def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:
+    """Of each change the ratio to the machine as it is, with its interval; a line where nothing changes."""
+    known = [(name, f) for name, f in changed if f.ratio and f.low and f.high]
+    if not known:
+        return ""
+    low = min(0.9, *(f.low or 1.0 for _, f in known))
+    high = max(1.1, *(f.high or 1.0 for _, f in known))
+    low, high = max(low, 0.2), min(high, 5.0)
+
+    def x(ratio: float) -> float:
+        return NAMES + (WIDTH - NAMES - RIGHT) * (min(max(ratio, low), high) - low) / (high - low)
+
+    parts, y = [], TOP
+    bottom = TOP + ROW * len(known)
+    parts.append(f'<line class="lv l0" x1="{x(1.0):.1f}" x2="{x(1.0):.1f}" y1="{TOP - 6}" y2="{bottom}"/>')
+    for name, f in known:
+        shown = name if len(name) <= 44 else f"{name[:43]}."
+        word = {Answer.DIFFERS: "differs", Answer.SAME: "the same", Answer.UNDECIDED: "undecided"}[f.answer]
+        parts.append(
+            f'<text class="s" x="6" y="{y + 12}">{escape(shown)}</text>'
+            f'<rect class="f0" x="{x(f.low or 1):.1f}" y="{y + 5}" '
+            f'width="{max(2.0, x(f.high or 1) - x(f.low or 1)):.1f}" height="4" fill-opacity="0.5"/>'
+            f'<rect class="f0" x="{x(f.ratio or 1) - 2:.1f}" y="{y}" width="4" height="14"/>'
+            f'<text class="s" x="{WIDTH - RIGHT + 6}" y="{y + 12}">{100 * ((f.ratio or 1) - 1):+.1f} %, {word}</text>'
+        )
+        y += ROW
+    told = "; ".join(f"{name}: {100 * ((f.ratio or 1) - 1):+.1f} %" for name, f in known)
+    return _picture("What each change did, with its interval; the line is no change", bottom + 6, told, parts)
+
+
+def _picture(title: str, height: float, told: str, parts: Sequence[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}. {escape(told)}">'
+        f"<title>{escape(title)}</title><desc>{escape(told)}</desc>"
+        f'<text class="b" x="6" y="13">{escape(title)}</text>{"".join(parts)}</svg>'
+    )
