@@ -84,7 +84,7 @@ async def test_left_and_right(there: tuple[str, str]) -> None:
         await pilot.press("escape", "escape", "e")
         await until(pilot, "Plan < quick,")
         await pilot.press("up", forth)
-        await until(pilot, "Plan < circuit,")
+        await until(pilot, "Plan < mesh,")
         await pilot.press(back)
         await until(pilot, "Plan < quick,")
         await pilot.press("escape", "r")
