@@ -154,6 +154,12 @@ def test_cards_that_add_up_to_nothing_more_are_held_by_the_machine() -> None:
     assert better.sum_bps == {"forward": 5e8} and better.fairness["forward"] == pytest.approx(1.0)
 
 
+def test_where_all_at_once_was_not_measured_no_sum_is_told() -> None:
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE))
+    assert seen.whole.verdict is Verdict.INCOMPLETE and seen.sum_bps == {}
+    assert seen.whole.text == "what all paths carry at once was not measured."
+
+
 def test_a_single_path_has_no_company() -> None:
     assert judge_company(rung(PAIRS[:1], *alone(ALONE)), DEAL) is None
 

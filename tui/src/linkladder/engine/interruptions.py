@@ -36,7 +36,7 @@ def shares_a_card(path: Path, control: str, facts: HostFacts | None) -> bool:
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:
     """What is kept of a trial that never came to its end on any of its paths."""
     last = lost[-1]
-    reason = f"the far end was out of reach in {len(lost)} attempts: {last.reason}"
+    reason = f"the far end was out of reach in {len(lost)} attempt{'s' if len(lost) > 1 else ''}: {last.reason}"
     legs = tuple(Leg(Outcome(False, Fault.PEER, reason), path=number) for number in paths)
     return TrialResult(
         f"{exp.id}-{repeat + 1}", repeat, legs, started=last.started, seconds=last.seconds, interruptions=lost

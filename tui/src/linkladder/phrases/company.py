@@ -158,6 +158,8 @@ def plateau(direction: str, bps: float, paths: int) -> str:
 
 def whole(verdict: Verdict, sums: dict[str, float], needed: float | None, ceiling: float | None) -> str:
     """What all of them come to, against what they share where that is declared."""
+    if not sums:
+        return "what all paths carry at once was not measured."
     rates = " and ".join(f"{units.rate(bps)} {way(direction)}" for direction, bps in sums.items())
     if needed is None or ceiling is None:
         return f"all paths at once carry {rates}."
