@@ -18,13 +18,13 @@ TUI = Path(__file__).resolve().parents[2] / "tui"
 def locked() -> dict[str, tuple[str, str, int]]:
     """Version, marker and number of digests of each package."""
     text = (TUI / "locked.txt").read_text().replace("\\\n", " ")
-    found = {}
+    found: dict[str, tuple[str, str, int]] = {}
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         entry = re.fullmatch(r"([\w.-]+)==(\S+)(?:\s*;\s*(.*?))?((?:\s+--hash=sha256:[0-9a-f]{64})+)\s*", line)
         assert entry, line[:80]
-        found[canonicalize_name(entry[1])] = (entry[2], entry[3] or "", entry[4].count("--hash"))
+        found[str(canonicalize_name(entry[1]))] = (entry[2], entry[3] or "", entry[4].count("--hash"))
     return found
 
 

@@ -94,7 +94,7 @@ async def test_the_real_window_keeps_its_code_while_it_is_shown() -> None:
     adapter = PairingAdapter(service=object())
     for stage in PairStage:
         adapter._shown = replace(adapter._shown, stage=stage)
-        assert adapter._shown.waits == (stage in (PairStage.COMPARE, PairStage.CONFIRMED))
+        assert adapter._shown.waits == (stage in (PairStage.COMPARE, PairStage.STORING, PairStage.CONFIRMED))
         if adapter._shown.waits:
             await adapter.pair_with("10.7.0.9")
             assert adapter._shown.stage is stage
