@@ -74,7 +74,7 @@ FLOWS: dict[str, list[tuple[str, str]]] = {
     "find and compare earlier runs": [
         (ESC, "[dc-link]"), (ESC, "run is complete"), (ESC, "Next step"), ("r", "2 runs"),
         ("/", "words to look for"), ("cd34" + ENTER, "1 run"),
-        (ESC, "2 runs"), (" " + DOWN + " ", "2 of 2"), ("c", "One repeat each"), (ESC, "2 of 2"),
+        (ESC, "2 runs"), (" " + DOWN + " ", "2 of 2"), ("c", "No difference beyond the noise"), (ESC, "2 of 2"),
     ],
     "delete a run, or rather not": [("d", "Delete this run?"), (ENTER, "~Delete this run?"), (ESC, "Next step")],
     "change a switch of the appliance": [
