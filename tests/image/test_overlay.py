@@ -113,6 +113,23 @@ def test_consoles_start_the_ladder_and_keep_ordinary_logins() -> None:
         assert re.search(rf"^{re.escape(kind)}:\\\n\t:al=linkladder:tc=", entries, re.M), kind
 
 
+@pytest.mark.parametrize(("part", "why"), [("", "no room for a state partition"), ("/dev/da0p4", "cannot be mounted")])
+def test_state_that_is_in_memory_alone_says_why(tmp_path: Path, part: str, why: str) -> None:
+    """The real function, where the partition is not there, or gives errors."""
+    text = (OVERLAY / "etc/rc.d/llstate").read_text()
+    function = text[text.index("llstate_mount()") : text.index("# What only this machine has")]
+    stand_ins = f"""
+        state={tmp_path}/state label=llstate
+        llstate_make() {{ [ -n "{part}" ] && echo "{part}"; }}
+        fsck_ufs() {{ return 8; }}
+        tunefs() {{ return 1; }}
+        mount() {{ case "$*" in *tmpfs*) ;; -p) ;; *) return 1 ;; esac; }}
+    """
+    done = subprocess.run(["sh", "-c", f"{stand_ins}\n{function}\nllstate_mount"], capture_output=True, text=True)
+    assert done.returncode == 0 and "kept in memory only" in done.stdout, done
+    assert why in (tmp_path / "state/in-memory").read_text()
+
+
 def test_root_comes_from_the_screen_and_from_the_loaders_menu_alone() -> None:
     """As docs/security.md has it: no login on the serial line, and single user mode asks for no password."""
     lines = [line.split() for line in (OVERLAY / "etc/ttys").read_text().splitlines() if line[:1] not in ("", "#")]

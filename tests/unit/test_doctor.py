@@ -164,3 +164,12 @@ def test_a_development_key_and_an_upgrade_that_failed_are_told(
     found = {one.title: one for one in doctor.examine()}
     assert (found["system"].state, found["upgrade key"].state) == (State.WARN, State.WARN)
     assert "did not start" in found["system"].detail
+
+
+def test_state_in_memory_alone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.state, "IN_MEMORY", tmp_path / "in-memory")
+    assert not list(doctor._kept())
+    (tmp_path / "in-memory").write_text("the state partition /dev/da0p4 cannot be mounted, and is left as it is\n")
+    (found,) = doctor._kept()
+    assert found.state is doctor.State.WARN and "lost at power off" in found.detail and "da0p4" in found.detail
+    assert found.remedy

@@ -76,6 +76,7 @@ def examine() -> tuple[Finding, ...]:
         _window(facts),
         _cores(facts),
         _space(),
+        *_kept(),
         *_leftovers(),
         *_damaged(),
         *_upgrade(facts),
@@ -192,6 +193,14 @@ def _space() -> Finding:
     if free < LEAST_SPACE:
         return Finding("storage", State.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs")
     return Finding("storage", State.OK, f"{units.size(free)} free in {there}")
+
+
+def _kept() -> Iterator[Finding]:
+    """A medium that cannot be written, or a state partition that was damaged beyond repair."""
+    if why := state.lost_at_power_off():
+        detail = f"name, keys and results are in memory, and lost at power off: {why}"
+        remedy = "export what you need; install onto a disk, or have the partition repaired (docs/image.md, State)"
+        yield Finding("keeping results", State.WARN, detail, remedy)
 
 
 def _leftovers() -> Iterator[Finding]:

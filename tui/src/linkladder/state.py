@@ -10,6 +10,7 @@ from pathlib import Path
 APPLIANCE = Path("/var/db/linkladder")
 MEASURING = Path("/var/db/linkladder-measure")  # the measuring user's own, which all may look into
 TRUSTED = Path("/var/db/linkladder-trusted")  # what the measuring user may know of whom this end believes
+IN_MEMORY = Path("/state/in-memory")  # says why, where an appliance could not keep its state on a disk
 OPERATOR = "admin"  # who comes in by ssh; the appliance's own folder is not his to read
 DOAS, PROGRAM = "/usr/local/bin/doas", "/usr/local/bin/linkladder"
 
@@ -22,6 +23,14 @@ def folder() -> Path:
         return APPLIANCE
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(base) / "linkladder"
+
+
+def lost_at_power_off() -> str:
+    """Why the state of this appliance is in memory alone; '' where it is kept."""
+    try:
+        return IN_MEMORY.read_text(encoding="utf-8", errors="replace").strip()[:300] or "it is not known why"
+    except OSError:
+        return ""
 
 
 def measuring() -> Path:
