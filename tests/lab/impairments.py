@@ -74,9 +74,9 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             streams=streams,
         )
     if kind == "small-burst":
-        # nothing smooths what is sent: the rate itself would do
-        burst = rng.randrange(6000, 9000)
-        return Impaired(kind, sold, rate=20 * sold, police=1.15 * sold, burst=burst, delay_ms=2, streams=streams)
+        # nothing smooths what is sent; the rate itself would do, and one stream on a long way never gets there
+        burst, delay = rng.randrange(6000, 9000), rng.uniform(8, 15)
+        return Impaired(kind, sold, rate=20 * sold, police=1.02 * sold, burst=burst, delay_ms=delay, streams=1)
     if kind == "bucket":  # full rate until it is empty, some five seconds on
         rate = min(share, 0.7) * sold
         return Impaired(kind, sold, police=rate, burst=int((sold - rate) / 8 * 5), streams=streams, seconds=10)
