@@ -130,7 +130,9 @@ def gather(
     bounded: bool,
 ) -> Evidence:
     """Everything the limiter's rules look at."""
-    sender, receiver = trial.sender(direction), trial.receiver(direction)
+    # Of several paths' ends whoever is the busiest may be what holds all, as they begin and end together.
+    senders, receivers = trial.senders(direction), trial.receivers(direction)
+    sender, receiver = max(senders, key=_pressed), max(receivers, key=_pressed)
     best = ceiling(contract, experiment.protocol, experiment.write_size)
     sent, heard = sender.tcp or TcpCounters(), receiver.tcp or TcpCounters()
     retransmits, loss = _loss(trial, direction, sent, best.payload_bytes)
@@ -151,8 +153,8 @@ def gather(
         loss=loss,
         retransmits=retransmits,
         zero_windows=max(heard.zero_window_sent or 0, sent.zero_window_probes or 0),
-        receiver_drops=receiver.carried.rx_drops,
-        receiver_packets=receiver.carried.rx_packets,
+        receiver_drops=sum(one.carried.rx_drops for one in receivers),
+        receiver_packets=sum(one.carried.rx_packets for one in receivers),
         held=_held(sender),
         steady=_steady(trial, direction, sender),
         flows=sum(f.direction is direction for f in trial.flows),
@@ -169,6 +171,10 @@ def gather(
         paced=paced_trials(rung, direction),
         by_streams=by_streams(rung, experiment, direction),
     )
+
+
+def _pressed(end: EndRecord) -> tuple[float, float]:
+    return _starved(end.cpu), end.cpu.busiest if end.cpu else 0.0
 
 
 def _starved(cpu: CpuUse | None) -> float:

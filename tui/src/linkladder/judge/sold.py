@@ -50,7 +50,7 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     if same and not looped:
         said = f"Both sides of the path are {same}: that is inside one machine, and not {rung.name}."
         found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
-    near, far = (_macs(document, name) for name in ("near", rung.path.peer))
+    near, far = (_macs(document, name) for name in (rung.path.origin or "near", rung.path.peer))
     if near and near == far and not looped and not same:
         said = f"Both ends have the same cards ({sorted(near)[0]}): they are one machine, and this is not {rung.name}."
         found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
@@ -126,7 +126,7 @@ def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
     for name, interface, address in (
         side
         for p in rung.paths
-        for side in (("near", p.local_interface, p.local), (p.peer, p.remote_interface, p.remote))
+        for side in ((p.origin or "near", p.local_interface, p.local), (p.peer, p.remote_interface, p.remote))
     ):
         host = document.run.hosts.get(name)
         nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None

@@ -15,7 +15,7 @@ GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_
 def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     """The verdict that all this leaves; `base.sentence` is without the verdict's own word, the result's has it."""
     found = tuple({c.sentence: c for c in concerns}.values())
-    verdict, cause, text = base.verdict, base.cause, base.sentence
+    verdict, cause, text = base.verdict, base.cause, base.text or base.sentence
     grave = min((c for c in found if c.best), key=lambda c: GRAVITY.index(c.best or Verdict.PASS), default=None)
     excuse = next((c for c in found if c.excuses), None)
     if verdict is Verdict.FAIL and cause is Cause.SHORT and excuse is not None:

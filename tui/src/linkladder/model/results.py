@@ -202,6 +202,21 @@ class TrialResult:
         alone = side is End.FAR and leg.far == leg.near
         return EndRecord(side) if alone or index >= len(self.ends) else self.ends[index]
 
+    def every(self, side: End) -> tuple[EndRecord, ...]:
+        """Whoever is at this side of any of its loads' paths, each once."""
+        loads = [leg for leg in self.legs if leg.role is Role.LOAD]
+        if len(loads) < 2:
+            return (self.end(side),)
+        numbers = dict.fromkeys(leg.near if side is End.NEAR else leg.far for leg in loads)
+        return tuple(self.ends[n] for n in numbers if n < len(self.ends)) or (self.end(side),)
+
+    def senders(self, direction: Direction) -> tuple[EndRecord, ...]:
+        """All ends that send the payload of this way, over several paths mostly several."""
+        return self.every(End.FAR if direction is Direction.REVERSE else End.NEAR)
+
+    def receivers(self, direction: Direction) -> tuple[EndRecord, ...]:
+        return self.every(End.NEAR if direction is Direction.REVERSE else End.FAR)
+
     def sender(self, direction: Direction) -> EndRecord:
         """The end that sends the payload of this way."""
         return self.end(End.FAR if direction is Direction.REVERSE else End.NEAR)
