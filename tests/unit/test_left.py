@@ -11,7 +11,7 @@ import trials
 from linkladder import cli, state
 from linkladder import events as ev
 from linkladder import plan as plans
-from linkladder.commands.lines import Lines
+from linkladder.commands.run_lines import Lines
 from linkladder.model import RungName, RungResult, RunState
 from linkladder.store import Store
 

@@ -166,7 +166,7 @@ async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.Capture
 
 def test_what_is_known_of_each_is_said() -> None:
     one = Appliance("a", "beta", "1", ("192.0.2.1",), "vmx0", "SHA256:x", 8623, time.monotonic() - 5, None, "far", True)
-    first, second = pairing.described(2, one)
+    first, second = pairing.appliance_lines(2, one)
     assert first == "  2  beta  192.0.2.1  on vmx0, heard 5 s ago"
     assert second == "     SHA256:x, paired as far, not the only one of this name"
 

@@ -10,7 +10,7 @@ from judge_documents import GOOD, F, R, document, rung, tcp, trial
 from linkladder import phrases
 from linkladder.judge import compare, judge_document
 from linkladder.model import Command, CpuUse, Direction, End, Experiment, MemoryUse, Protocol, RungName
-from linkladder.model.identity import identity, setting
+from linkladder.model.same_setting import identity, setting
 from linkladder.report import view
 
 PLAIN = Experiment("a", streams=4)

@@ -8,7 +8,7 @@ from linkladder import host, phrases
 from linkladder import plan as plans
 from linkladder.engine.command_lines import planned
 from linkladder.model import End, Path, Plan, RungName, Setting, SettingKind
-from linkladder.model.identity import family, identity
+from linkladder.model.same_setting import family, identity
 from linkladder.tools import ToolVersions
 
 HEAD = 'name = "p"\n[[experiment]]\n'

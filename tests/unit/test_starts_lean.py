@@ -16,7 +16,7 @@ NEVER = ("textual", "rich", "jinja2", "sqlite3", "tomllib", "statistics", "linkl
          "linkladder.model.results", "linkladder.judge", "linkladder.plan", "linkladder.report", "linkladder.store",
          "linkladder.phrases", "linkladder.engine", "linkladder.app", "linkladder.run")  # fmt: skip
 OUTPUT = ("linkladder.tools.acceptance", "linkladder.tools.saved", "linkladder.tools.iperf2.lines",
-          "linkladder.tools.iperf3.events", "linkladder.tools.netperf.result", "linkladder.tools.ping.lines",
+          "linkladder.tools.iperf3.json_output", "linkladder.tools.netperf.result", "linkladder.tools.ping.lines",
           )  # fmt: skip
 STARTS = {
     "agent": ("import linkladder.cli as c; c._parser(['agent', '--near']); import linkladder.agent.stdio",

@@ -82,3 +82,18 @@ def test_no_logic_reads_a_sentence() -> None:
             if compared or (called and any(map(for_people, (node.func.value, *node.args)))):  # type: ignore[attr-defined]
                 found.add((str(place), ast.unparse(node)))
     assert found <= SET_ON_A_PAGE | ENUMS, found - SET_ON_A_PAGE - ENUMS
+
+
+SAME_THING = {  # of one thing different parts of the house: its rules and its words, its record and its screen
+    "appliance", "bundles", "changes", "company", "disks", "firewall", "judgements", "limiters", "link", "loss_signs",
+    "machine", "matrix", "results", "stairs", "upgrading",
+}  # fmt: skip
+A_TOOL_S = {"argv", "lines", "live", "output", "result", "saved"}  # in every room
+STILL_TWO = {"events", "program", "service", "words"}  # which a later change may part
+
+
+def test_a_module_s_name_means_one_thing() -> None:
+    """Each tool's room has the same few modules; other names that are there twice are of one thing, or listed."""
+    names = [m.stem for m in MODULES if not m.stem.startswith("__")]
+    twice = {name for name in names if names.count(name) > 1}
+    assert not twice - SAME_THING - A_TOOL_S - STILL_TWO

@@ -10,7 +10,7 @@ from typing import Any
 
 from linkladder import phrases, report, units
 from linkladder.codec import to_json
-from linkladder.commands.documents import is_file, read_document
+from linkladder.commands.read_documents import is_file, read_document
 from linkladder.errors import EnvironmentFault
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document
 from linkladder.judge.remedies import PORTS

@@ -12,8 +12,8 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import state
-from linkladder.commands.lines import Lines
 from linkladder.commands.planning import asked, describe, follow_up, load
+from linkladder.commands.run_lines import Lines
 from linkladder.commands.stored import write_json
 from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError

@@ -216,7 +216,7 @@ class Pairing:
         now = {one.id: one for one in self._service.heard()}
         for number, seen in enumerate(self._heard, 1):
             if seen.id in now and only in ("", seen.id):
-                for line in described(number, now[seen.id]):
+                for line in appliance_lines(number, now[seen.id]):
                     self._print(line)
 
     async def _compare(self, ready: say.CodeReady) -> None:
@@ -302,7 +302,7 @@ class Pairing:
             print(f"\r\x1b[K{text}" if self._tty else text, flush=True)
 
 
-def described(number: int, one: say.Appliance) -> tuple[str, ...]:
+def appliance_lines(number: int, one: say.Appliance) -> tuple[str, ...]:
     age = max(0.0, time.monotonic() - one.heard)
     trip = f", round trip {units.milliseconds(one.rtt_ms)}" if one.rtt_ms is not None else ""
     notes = [*one.addresses[1:], one.fingerprint]

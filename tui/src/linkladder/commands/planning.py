@@ -11,7 +11,7 @@ from typing import Any
 
 from linkladder import host, phrases, state, units
 from linkladder import plan as plans
-from linkladder.commands.documents import read_document
+from linkladder.commands.read_documents import read_document
 from linkladder.engine.command_lines import planned
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.ports import ports_for

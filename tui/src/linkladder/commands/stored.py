@@ -9,7 +9,7 @@ from typing import Any
 
 from linkladder import phrases, state, units
 from linkladder.codec import to_json
-from linkladder.commands.documents import read_document
+from linkladder.commands.read_documents import read_document
 from linkladder.judge import with_judgement
 from linkladder.model import Document, Experiment, TrialResult
 from linkladder.report.text import clean

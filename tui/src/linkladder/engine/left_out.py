@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder.model import End, Experiment, HostFacts, Path, Rung, Setting, SettingKind
-from linkladder.model.identity import once_more
+from linkladder.model.same_setting import once_more
 
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from linkladder import tools, units, wire
 from linkladder.engine import knock as knocks
-from linkladder.engine.process import Process
 from linkladder.engine.route import Route, Side
+from linkladder.engine.tool_process import Process
 from linkladder.model import Command, End, Experiment, Fault, Leg, Outcome, Protocol, Role
 from linkladder.peer import Refused
 

@@ -26,7 +26,7 @@ from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.resumption import admitted, keep_host, take_up
 from linkladder.engine.route import routes
 from linkladder.engine.trial import Trial
-from linkladder.engine.warmup import lengthened
+from linkladder.engine.warmup import with_longer_warmup
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import (
     Document,
@@ -305,7 +305,7 @@ class Engine:
         self._keep_notes()
 
     def _planned(self, rung: RungName) -> Rung:
-        """As the plan has it by now: see `lengthened` and `grown`."""
+        """As the plan has it by now: see `with_longer_warmup` and `grown`."""
         return next(r for r in self.plan.rungs if r.name is rung)
 
     def _timed(self, rung: Rung, exp: Experiment) -> Experiment:
@@ -361,7 +361,7 @@ class Engine:
         self._failed += not result.ok
         if result.rtt and result.rtt.p50_ms is not None:
             self._round_trip[rung.name] = result.rtt.p50_ms
-            before, self.plan = self.plan, lengthened(self.plan, rung.name, result.rtt.p50_ms)
+            before, self.plan = self.plan, with_longer_warmup(self.plan, rung.name, result.rtt.p50_ms)
             if self.plan != before:
                 self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))

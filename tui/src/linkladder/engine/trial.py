@@ -16,9 +16,9 @@ from linkladder.engine.account import Watched, accounted, of_trial
 from linkladder.engine.leases import Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts, share
 from linkladder.engine.live import LiveSeconds
-from linkladder.engine.process import Process
 from linkladder.engine.route import Route, ends_of
 from linkladder.engine.shared import counted_together
+from linkladder.engine.tool_process import Process
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
 from linkladder.model import (
     Direction,

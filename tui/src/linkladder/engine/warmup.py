@@ -10,7 +10,7 @@ LONG_WAY_MS = 20.0  # round trip above which the warm-up is 5 s
 LONG_WARMUP = 5.0
 
 
-def lengthened(plan: Plan, rung: RungName, round_trip_ms: float) -> Plan:
+def with_longer_warmup(plan: Plan, rung: RungName, round_trip_ms: float) -> Plan:
     """The plan as it is measured, which is how it is kept: with the warm-ups that this round trip asks for."""
     if round_trip_ms <= LONG_WAY_MS:
         return plan

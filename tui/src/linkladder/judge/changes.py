@@ -14,7 +14,7 @@ from collections.abc import Callable
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.pairs import judge_pairs
 from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult, TrialResult
-from linkladder.model.identity import once_more
+from linkladder.model.same_setting import once_more
 from linkladder.verdicts import Change, ChangedFigure, Measured
 
 PRIMARY = 2  # figures that are claimed side by side: what was carried, and the cores that it took

@@ -14,7 +14,7 @@ from linkladder import phrases
 from linkladder.judge.evidence import ways
 from linkladder.judge.stats import difference
 from linkladder.model import Direction, Document, Experiment, ExperimentResult, Protocol, TrialResult
-from linkladder.model.identity import Identity, identity
+from linkladder.model.same_setting import Identity, identity
 from linkladder.verdicts import Answer, ComparedFigure, Measured
 
 # What does not matter: this share of the first figure, or so much of its unit where that is more.
@@ -34,6 +34,8 @@ _Key = tuple[str, Identity, str, Measured]
 
 @dataclass(frozen=True)
 class _Figures:
+    """What one run has of a figure, in words and trial by trial."""
+
     words: str
     values: tuple[float, ...]
 

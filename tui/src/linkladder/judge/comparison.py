@@ -9,7 +9,7 @@ from linkladder.judge.compared_figures import compared_figures
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Document, HostFacts, Protocol, Rung
-from linkladder.model.identity import Identity, identity
+from linkladder.model.same_setting import Identity, identity
 from linkladder.verdicts import Answer, Comparison, Difference
 
 BAND = 0.02  # of the rate: what is within it is the same for all purposes

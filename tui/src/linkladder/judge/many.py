@@ -14,6 +14,8 @@ from linkladder.verdicts import BundleJudgement, CompanyJudgement, Judgement
 
 @dataclass(frozen=True)
 class Many:
+    """What is said of a rung of several paths besides its verdict."""
+
     company: CompanyJudgement | None
     bundles: tuple[BundleJudgement, ...]
     findings: tuple[str, ...]

@@ -14,7 +14,7 @@ import json
 from linkladder.codec import to_json
 from linkladder.judge import AS_PLANNED, Overrides, with_judgement
 from linkladder.model import Document
-from linkladder.report.page import html
+from linkladder.report.html_page import html
 from linkladder.report.tables import csv_intervals, csv_trials, openmetrics
 from linkladder.report.words import rfc6349_words
 

@@ -147,11 +147,11 @@ def _statement(digest: str) -> str:
 
 def _made_again(bare: str) -> bool | None:
     """Whether the same data give the same page; None where another version wrote it."""
-    from linkladder.report import page  # late: the page seals itself with this module
+    from linkladder.report import html_page  # late: the page seals itself with this module
 
     text = payload(bare)
-    if json.loads(text).get("renderer") != page.renderer():
+    if json.loads(text).get("renderer") != html_page.renderer():
         return None
-    again = page.made_again(text)
+    again = html_page.made_again(text)
     # Packed data may differ from one zlib to the next though they hold the same, so they are left out here.
     return again is not None and DATA.sub("", again) == DATA.sub("", bare)

@@ -22,7 +22,7 @@ from linkladder.model import (
     RungResult,
     TrialResult,
 )
-from linkladder.model.identity import Identity, family
+from linkladder.model.same_setting import Identity, family
 from linkladder.report import compared, matrix, svg, words
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from linkladder import phrases, units
 from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Outcome, Protocol
-from linkladder.tools import complaints, seconds, sums
-from linkladder.tools.addresses import family, same_address
+from linkladder.tools import complaints, flow_sums, seconds
+from linkladder.tools.address_family import family, same_address
 from linkladder.tools.contract import UDP_PAYLOAD
 from linkladder.tools.records import Expectation, Layout
 from linkladder.tools.streams import Output, Series, Stream
@@ -132,7 +132,7 @@ def _pairs(
         if stream.only == "tx":  # it carries the payload of the other way
             continue
         other = sending.get(port(stream, not to_server))
-        if other and (other.tx.conflict or sums.contradiction(other.tx)):
+        if other and (other.tx.conflict or flow_sums.contradiction(other.tx)):
             other = None  # what its sender says of it cannot be used
         pairs.append(Pair(stream, stream.rx, other.tx if other else None, other.sent if other else None))
     if len(pairs) > exp.streams:
@@ -219,7 +219,7 @@ def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], 
         at_server = _to_server(where, way)
         receiver_near = (where.server if at_server else where.client) == End.NEAR
         mine = [
-            sums.flow(exp, way, p.stream.connection, p.rx, p.tx, receiver_near)
+            flow_sums.flow(exp, way, p.stream.connection, p.rx, p.tx, receiver_near)
             for p in sorted(pairs, key=lambda p: p.stream.connection.remote_port)
         ]
         flows += mine
@@ -229,7 +229,7 @@ def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], 
     lost, datagrams, jitter = seconds.losses(flows)
     offered = None
     if exp.protocol == Protocol.UDP:
-        sent = [s for p in pairs_of(ways) if p.tx for s in [sums.offered(exp, p.tx)] if s is not None]
+        sent = [s for p in pairs_of(ways) if p.tx for s in [flow_sums.offered(exp, p.tx)] if s is not None]
         offered = sum(sent) if sent else None
     return replace(
         partial,
@@ -256,7 +256,7 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     for pair in pairs:
         if pair.rx.conflict:
             raise Broken(Fault.TOOL, f"flow {pair.stream.connection.flow}: {pair.rx.conflict}")
-    if not any(p.rx.seen and sums.total_bytes(p.rx) for p in pairs):
+    if not any(p.rx.seen and flow_sums.total_bytes(p.rx) for p in pairs):
         raise Broken(
             Fault.PATH,
             f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {phrases.way(way)})",
@@ -323,7 +323,7 @@ def _trickled(exp: Experiment, pairs: list[Pair], summed: list[Interval]) -> str
     """A client that cannot end as what it wrote is still on its way: at the rate that arrives it takes too long."""
     if exp.protocol != Protocol.TCP or not all(p.tx for p in pairs):
         return ""
-    waiting = sum(sums.total_bytes(p.tx) - sums.total_bytes(p.rx) for p in pairs if p.tx)
+    waiting = sum(flow_sums.total_bytes(p.tx) - flow_sums.total_bytes(p.rx) for p in pairs if p.tx)
     rate = seconds.rate(summed)
     if waiting <= 0 or waiting * 8 < rate * PATIENCE:
         return ""
@@ -339,7 +339,7 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
         return
     sender_done = pair.tx is not None and pair.tx.total is not None and pair.tx.end >= asked * COMPLETE
     flow = pair.stream.connection.flow
-    accounted = pair.rx.total is not None and pair.sent is not None and sums.missing(pair.rx, pair.sent) == 0
+    accounted = pair.rx.total is not None and pair.sent is not None and flow_sums.missing(pair.rx, pair.sent) == 0
     if exp.protocol == Protocol.UDP and accounted and ended >= asked * STALL_SHARE:
         return  # received or lost, every datagram to the last one is known: it came as early as that
     if sender_done and not ended >= asked * COMPLETE:
@@ -358,7 +358,7 @@ def _udp(exp: Experiment, pairs: list[Pair], outcome: Outcome) -> Outcome:
     lost, datagrams, warnings = outcome.lost, outcome.datagrams, list(outcome.warnings)
     if lost is None or datagrams is None:
         raise Broken(Fault.TOOL, "the receiver's lines tell nothing of lost datagrams")
-    unseen = sum(sums.missing(p.rx, p.sent) for p in pairs)
+    unseen = sum(flow_sums.missing(p.rx, p.sent) for p in pairs)
     if unseen:
         lost, datagrams = lost + unseen, datagrams + unseen
         warnings.append(f"{unseen} datagrams were sent after the last one that arrived: they count as lost")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkladder.model import Direction, Experiment, Fault, Flow, Outcome
-from linkladder.tools import acceptance, complaints, seconds, sums
-from linkladder.tools.addresses import same_address
+from linkladder.tools import acceptance, complaints, flow_sums, seconds
+from linkladder.tools.address_family import same_address
 from linkladder.tools.records import Demands
 from linkladder.tools.streams import Channel, Output, Series, Stream
 
@@ -115,7 +115,7 @@ def _way(outcome: Outcome, way: Direction, channel: Channel, streams: list[Strea
 
 
 def _reason(one: Series, asked: float | None, longest: float) -> str:
-    if one.conflict or (conflict := sums.contradiction(one)):
+    if one.conflict or (conflict := flow_sums.contradiction(one)):
         return one.conflict or conflict
     total = one.total
     if not one.seen or total is None:
@@ -130,7 +130,7 @@ def _reason(one: Series, asked: float | None, longest: float) -> str:
 
 
 def _flow(exp: Experiment, way: Direction, stream: Stream, one: Series) -> Flow:
-    flow = sums.flow(exp, way, stream.connection, one, one, True)
+    flow = flow_sums.flow(exp, way, stream.connection, one, one, True)
     total = one.total
     assert total is not None
     return replace(

@@ -5,13 +5,6 @@ Rung, direction and protocol are the plain words of linkladder.model's enumerati
 
 from __future__ import annotations
 
-from linkladder.verdicts.codes import (
-    Answer,
-    Cause,
-    LimiterKind,
-    Measured,
-    Verdict,
-)
 from linkladder.verdicts.judgements import (
     Bucket,
     BundleJudgement,
@@ -33,6 +26,13 @@ from linkladder.verdicts.judgements import (
     Sharing,
     Spread,
     TrialJudgement,
+)
+from linkladder.verdicts.kinds import (
+    Answer,
+    Cause,
+    LimiterKind,
+    Measured,
+    Verdict,
 )
 from linkladder.verdicts.two_runs import (
     ComparedFigure,

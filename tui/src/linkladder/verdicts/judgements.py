@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from linkladder.verdicts.codes import Answer, Cause, LimiterKind, Measured, Verdict
+from linkladder.verdicts.kinds import Answer, Cause, LimiterKind, Measured, Verdict
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linkladder.verdicts.codes import Answer, Measured
+from linkladder.verdicts.kinds import Answer, Measured
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from rich.text import Text
 from linkladder import phrases, units
 from linkladder.app.widgets.bars import bar
 from linkladder.model import Direction, End, Experiment, ExperimentResult, Protocol, RungResult
-from linkladder.model.identity import Identity, setting
+from linkladder.model.same_setting import Identity, setting
 from linkladder.phrases import WAYS
 from linkladder.verdicts import RungJudgement
 

@@ -62,6 +62,6 @@ class Iperf2(Tool):
         return exp.protocol.value, f"{exp.streams}s"
 
     def reading(self) -> Reading:
-        from linkladder.tools.iperf2.reading import Iperf2Output
+        from linkladder.tools.iperf2.output import Iperf2Output
 
         return Iperf2Output()

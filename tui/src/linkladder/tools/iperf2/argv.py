@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from linkladder.model import Direction, End, Experiment, Protocol
-from linkladder.tools.addresses import family, number
+from linkladder.tools.address_family import family, number
 from linkladder.tools.contract import UDP_PAYLOAD
 from linkladder.tools.records import Layout, ToolVersions, Unavailable
 

@@ -58,6 +58,6 @@ class Iperf3(Tool):
         return f"iperf3-{exp.protocol}", f"{exp.streams}s"
 
     def reading(self) -> Reading:
-        from linkladder.tools.iperf3.reading import Iperf3Output
+        from linkladder.tools.iperf3.output import Iperf3Output
 
         return Iperf3Output()

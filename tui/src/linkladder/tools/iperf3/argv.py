@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from linkladder.model import Direction, End, Experiment, Protocol
-from linkladder.tools.addresses import family
+from linkladder.tools.address_family import family
 from linkladder.tools.contract import UDP_PAYLOAD
 from linkladder.tools.records import Layout, ToolVersions, Unavailable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkladder.model import Direction, End, Experiment, Interval
 from linkladder.tools.contract import Live
-from linkladder.tools.iperf3.events import LATENESS, parse
+from linkladder.tools.iperf3.json_output import LATENESS, parse
 from linkladder.tools.records import Layout
 from linkladder.tools.seconds import counted, together
 from linkladder.tools.streams import Output

@@ -66,6 +66,6 @@ class Netperf(Tool):
         return f"netperf-{exp.protocol}", f"{exp.streams}s"
 
     def reading(self) -> Reading:
-        from linkladder.tools.netperf.reading import NetperfOutput
+        from linkladder.tools.netperf.output import NetperfOutput
 
         return NetperfOutput()

@@ -46,6 +46,6 @@ class Ping(Tool):
         return ("path-mtu" if exp.protocol == Protocol.DF else "round-trip",)
 
     def reading(self) -> Reading:
-        from linkladder.tools.ping.reading import PingOutput
+        from linkladder.tools.ping.output import PingOutput
 
         return PingOutput()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkladder.model import Direction, End, Experiment, Protocol
-from linkladder.tools.addresses import family, number
+from linkladder.tools.address_family import family, number
 from linkladder.tools.records import Layout, ToolVersions, Unavailable
 
 ICMP_OVERHEAD = {4: 28, 6: 48}  # IP and ICMP headers

@@ -8,7 +8,7 @@ from dataclasses import replace
 from linkladder.model import End, Experiment, Fault, Outcome
 from linkladder.tools import acceptance, complaints, saved
 from linkladder.tools.contract import Live, Reading
-from linkladder.tools.iperf3 import events
+from linkladder.tools.iperf3 import json_output
 from linkladder.tools.iperf3.live import Intervals
 from linkladder.tools.records import Demands, Expectation, Layout
 
@@ -29,27 +29,27 @@ class Iperf3Output(Reading):
         clients: tuple[tuple[str, str], ...],
         expect: Expectation,
     ) -> Outcome:
-        served = events.parse(server[0], "server")
-        asked = events.parse("".join(out for out, _ in clients), "client")
+        served = json_output.parse(server[0], "server")
+        asked = json_output.parse("".join(out for out, _ in clients), "client")
         said = complaints.listen(_stderr(server[1]), *(err for _, err in clients), _words(served, asked, expect))
         if any(MIDWAY.search(line) for line in said.lines):
             said.fault, said.plain = Fault.PATH, "the way to the other end was lost while it ran"
         if said.lines:  # its exit status says no more than its words do
             expect = replace(expect, exit_codes=())
-        if reason := events.disagreement(exp, asked):
+        if reason := json_output.disagreement(exp, asked):
             said.lines.append(reason)
             said.fault, said.plain = said.fault or Fault.TOOL, said.plain or "it did not do as it was told"
         return acceptance.finish(exp, where, served.output, asked.output, said, expect)
 
     def read_saved(self, text: str, demands: Demands) -> Outcome:
-        report = events.parse(text)
+        report = json_output.parse(text)
         if report.runs > 1:
             return saved.no_result(f"it holds {report.runs} runs: one at a time can be read")
         report.output.foreign += [e for e in report.errors if report.output.role != "server" or not ENDED.match(e)]
         return saved.read(report.output, demands, report.system)
 
 
-def _words(served: events.Report, asked: events.Report, expect: Expectation) -> list[str]:
+def _words(served: json_output.Report, asked: json_output.Report, expect: Expectation) -> list[str]:
     """What both ends complain of, but for what they say of being ended by us."""
     ours = {"server", "client"} if expect.watchdog else {"server"}
     return [e for e in (*served.errors, *asked.errors) if not ((by := ENDED.match(e)) and by[1] in ours)]
