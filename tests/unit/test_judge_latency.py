@@ -88,4 +88,6 @@ def test_one_repeat_that_wanders_across_the_bar_cannot_be_judged_and_says_what_i
     assert judged.verdict in (Verdict.CANNOT_JUDGE, Verdict.INCOMPLETE) and judged.provisional
     assert "as many as are independent" in judged.rests_on[0]
     three = judge_document(document(both(RungName.SAME_HOST, 4e9), both(RungName.DC_LINK, GOOD))).rungs[-1]
-    assert all("95 % t interval of the mean of 3 repeats" in said and "is needed" in said for said in three.rests_on)
+    assert all(
+        "t interval, 95 % sure, of the mean of 3 repeats" in said and "is needed" in said for said in three.rests_on
+    )

@@ -11,7 +11,7 @@ from collections import Counter
 from datetime import datetime
 from weakref import ref
 
-from linkladder import phrases, units
+from linkladder import phrases, tools, units
 from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.contradictions import contradiction, of_pings, of_probes
 from linkladder.judge.evidence import direction_bps, ways
@@ -81,7 +81,7 @@ def _half_told(rung: RungResult) -> list[Concern]:
         if t.ok and "client" in (roles := {c.role for c in t.commands if c.output.strip()})
         if "server" not in roles
         and e.parameters.protocol in (Protocol.TCP, Protocol.UDP)
-        and e.parameters.tool == "iperf"
+        and tools.named(e.parameters.tool).server_tells
     ]
     if not alone:
         return []

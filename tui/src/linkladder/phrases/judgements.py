@@ -30,9 +30,9 @@ def rests_on(j: ExperimentJudgement) -> str:
         return ""
     bar = f"; {units.rate(needed)} is needed of its lower end, and of the worst repeat" if needed else ""
     if seen.basis == "repeats":
-        what = f"the 95 % t interval of the mean of {seen.count} repeats"
+        what = f"the t interval, 95 % sure, of the mean of {seen.count} repeats"
     elif seen.basis == "intervals":
-        what = "one repeat, with the 95 % t interval of its counted seconds by as many as are independent"
+        what = "one repeat, with the t interval, 95 % sure, of its counted seconds by as many as are independent"
     else:
         return f"{way(j.direction).capitalize()}: one repeat, {units.rate(seen.median)}, without an interval{bar}."
     return f"{way(j.direction).capitalize()}: {what}, {units.rate(seen.low)} to {units.rate(seen.high)}{bar}."

@@ -85,6 +85,7 @@ class Tool(ABC):
 
     loads = True  # it fills the path, or tries to: both ends are watched, and a ping may go beside it
     every_second = False  # it prints each second, so that one that is silent hangs
+    server_tells = False  # only its server's output says what arrived
     afterthought = 0.05  # seconds in which a server may still tell its last figures after its clients have ended
 
     @abstractmethod

@@ -32,6 +32,7 @@ class Iperf2(Tool):
     protocols = (Protocol.TCP, Protocol.UDP)
     keys = {Protocol.TCP: STREAMS, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
     every_second = True
+    server_tells = True
     afterthought = 0.5
 
     def version(self, text: str) -> str:
