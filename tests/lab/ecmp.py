@@ -1,0 +1,42 @@
+"""A bundle that is not ours: parallel paths between two routers, on which flows fall by a hash of their ports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+
+from many import ManyEnds
+
+
+@dataclass
+class Bundle(ManyEnds):
+    ends: int = 2
+    shared: float = 1e9  # so that the two ends stand behind a router each
+    members: tuple[float, ...] = (1e8, 1e8)  # b/s of each
+
+    def _uplink(self, name: str, number: int, rate: float) -> None:
+        for n, each in enumerate(self.members):
+            super()._uplink(f"member{n}", 240 + n, each)
+        for router in self.between:
+            self._set(router, "net/ipv4/fib_multipath_hash_policy", "1")
+
+    def _across(self, router: str, net: str) -> None:
+        last = 2 if router == "net" else 1
+        ways = [("via", f"10.98.{240 + n}.{last}", "dev", f"member{n}") for n in range(len(self.members))]
+        self._in(router, "ip", "route", "add", net, *(word for way in ways for word in ("nexthop", *way)))
+
+    def sent(self, router: str = "net") -> list[int]:
+        """Bytes that the router has sent over each member."""
+        found = json.loads(self._in(router, "ip", "-s", "-j", "link", "show").stdout)
+        each = {one["ifname"]: one["stats64"]["tx"]["bytes"] for one in found}
+        return [each[f"member{n}"] for n in range(len(self.members))]
+
+    def lose(self, share: float) -> None:
+        """Of the packets that the router forwards, by chance."""
+        rules = (
+            "table inet loss { chain forward { type filter hook forward priority 0; "
+            f"numgen random mod 1000000 < {round(share * 1e6)} drop; }}; }}"
+        )
+        argv = ["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"]
+        subprocess.run(argv, input=rules, text=True, check=True)

@@ -1,0 +1,77 @@
+"""A bundle somebody else runs, its flows hashed by ports: its members are counted, and loss is called loss."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from ecmp import Bundle
+from linkladder import formats
+from linkladder.judge.bundles import judge_bundles
+from linkladder.judge.disorder import Disorder, disorder
+from linkladder.judge.evidence import STARVED
+from linkladder.model import Direction, Document
+from network import Link
+
+pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]
+EACH = 1e8
+CARRIES = EACH * 1448 / 1514
+PLAN = """name = "bundle"
+[[experiment]]
+rungs = "dc-link"
+streams = {streams}
+client_port = {ports}
+duration = 3
+warmup = 1
+"""
+
+
+def measured(lab: Bundle, streams: list[int], ports: list[int]) -> Document:
+    plan = lab.folder / lab.prefix / "bundle.toml"
+    path = f'[[path.dc-link]]\nlocal = "{lab.address("alpha", "dc-link")}"\n'
+    path += f'remote = "{lab.address("beta", "dc-link")}"\npeer = "beta"\n'
+    plan.write_text(PLAN.format(streams=streams, ports=ports) + path)
+    done = lab.linkladder("alpha", "run", "--plan", str(plan), "--json", "-", stdin=subprocess.DEVNULL)
+    assert done.stdout, done.stderr
+    return formats.document(json.loads(done.stdout))
+
+
+def starved(document: Document) -> bool:
+    ends = [end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends]
+    return max((end.cpu.starved or 0.0 for end in ends if end.cpu), default=0.0) >= STARVED
+
+
+def test_one_flow_takes_one_member_and_sixteen_take_both() -> None:
+    with Bundle("llb", Link(rate=1e9)).paired() as lab:
+        shares, documents = [], []
+        for streams, ports in (([1], [20000]), ([16], [20000]), ([1, 2, 16], [20000, 30001])):
+            before = lab.sent()
+            documents.append(measured(lab, streams, ports))
+            moved = [after - first for after, first in zip(lab.sent(), before, strict=True)]
+            shares.append(max(moved) / sum(moved))
+    one, many, both = documents
+    rates = [document.rungs[0].experiments[0].trials[0].goodput_bps for document in (one, many)]
+    assert shares[0] > 0.97, "one flow, one member"
+    assert shares[1] < 0.75, "the odds of worse are 4 in 100, and these ports are always the same"
+    assert rates[0] < 1.02 * CARRIES and rates[1] < 2.04 * CARRIES
+    (seen,) = judge_bundles(both.rungs[0], both.run.plan.contract)
+    if not any(map(starved, documents)):
+        assert rates == [pytest.approx(CARRIES, rel=0.05), pytest.approx(2 * CARRIES, rel=0.05)]
+        assert seen.members == 2 and seen.chance > 0.5 and "2 members are likely" in seen.sentences[0]
+
+
+def of_one_flow(lab: Bundle) -> Disorder:
+    trial = measured(lab, [1], [20000]).rungs[0].experiments[0].trials[0]
+    assert trial.ok, trial.reason
+    seen = disorder(trial, Direction.FORWARD)
+    assert seen is not None
+    return seen
+
+
+def test_packets_that_are_lost_are_not_called_reordered() -> None:
+    with Bundle("lbl", Link(rate=1e9)).paired() as lab:
+        lab.lose(0.003)
+        seen = [of_one_flow(lab) for _ in range(3)]
+    assert [one.kind for one in seen] == ["loss"] * 3, seen
