@@ -98,3 +98,8 @@ def test_a_module_s_name_means_one_thing() -> None:
     twice = {name for name in names if names.count(name) > 1}
     unlisted = twice - SAME_THING - A_TOOL_S - STILL_TWO
     assert not unlisted
+
+
+def test_the_changelog_says_what_a_user_notices_in_twenty_lines() -> None:
+    lines = [line for line in (TESTS.parent / "CHANGELOG.md").read_text().splitlines() if line and line[0] != "#"]
+    assert len(lines) <= 20, "say it in a line that is there"
