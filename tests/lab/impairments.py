@@ -25,7 +25,6 @@ class Impaired:
     buffer: int | None = None  # its queue in bytes; None: 20 ms
     police: float | None = None  # IP bits per second above which the middle drops
     burst: int = 0
-    row: int = 0  # packets in a row beyond the contract's rate above which the middle drops
     loss: float = 0.0
     drop_above: int | None = None  # packets longer than this vanish in the middle
     delay_ms: float = 0.0  # one way
@@ -74,10 +73,6 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             burst=int(rate / 8 * rng.uniform(0.005, 0.1)),
             streams=streams,
         )
-    if kind == "small-burst":
-        # nothing smooths what is sent, the rate itself would do, and a few packets in a row are too many
-        delay = rng.uniform(3, 10)
-        return Impaired(kind, sold, rate=20 * sold, row=rng.randrange(4, 9), delay_ms=delay, streams=streams)
     if kind == "bucket":  # full rate until it is empty, some five seconds on
         rate = min(share, 0.7) * sold
         return Impaired(kind, sold, police=rate, burst=int((sold - rate) / 8 * 5), streams=streams, seconds=10)
@@ -135,9 +130,6 @@ def put(lab: Lab, p: Impaired) -> None:
         # Every packet of the payload's way counts against one bucket; what is over it goes.
         over = f"limit rate over {int(p.police / 8)} bytes/second burst {max(p.burst, 6000)} bytes"
         rules.append(f"iifname dalpha {over} drop")
-    if p.row:  # a limit in bytes would have a second's worth of them in its bucket
-        each = int(1.05 * p.contract_bps / 8 / 1514)
-        rules.append(f"iifname dalpha limit rate over {each}/second burst {p.row} packets drop")
     if p.drop_above:
         rules.append(f"meta length > {p.drop_above} drop")
     if rules:

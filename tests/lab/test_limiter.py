@@ -38,7 +38,6 @@ RIGHT = {
     "rare-loss": LimiterKind.LOSS,
     "loss": LimiterKind.LOSS,
     "heavy-loss": LimiterKind.LOSS,
-    "small-burst": LimiterKind.BURST,
     "bucket": LimiterKind.POLICER,
     "one-way": LimiterKind.SHAPER,
     "outage": LimiterKind.OUTAGE,
@@ -48,7 +47,7 @@ RIGHT = {
     "starved-sender": LimiterKind.SENDER,
     "starved-receiver": LimiterKind.RECEIVER,
 }
-TOLD_BY_UDP = ("policer", "rare-loss", "loss", "heavy-loss", "small-burst")  # the others do without
+TOLD_BY_UDP = ("policer", "rare-loss", "loss", "heavy-loss")  # the others do without
 BY_CAUSE = {"bucket": Cause.LEVEL_FELL, "outage": Cause.OUTAGE, "own-card": Cause.OWN_CARD}  # says it as well
 PLAN = """
 name = "limits"
