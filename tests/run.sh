@@ -94,7 +94,8 @@ ended() {
 # tools; what goes wrong in a run and is put back; and all others: people, pairings, attackers. The last two lanes need the
 # cores, and are nice to those that measure: screens, and everything else with those flows of the screens that mostly wait.
 limits='tests/lab/test_limiter.py'
-paths='tests/lab/test_paths.py tests/lab/test_pairs.py tests/lab/test_every_tool.py tests/lab/test_panes.py
+paths='tests/lab/test_paths.py tests/lab/test_cards.py tests/lab/test_bundle.py tests/lab/test_pairs.py
+	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
 troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_planted_change.py
 	tests/lab/test_until_settled.py tests/lab/test_lab_command.py tests/lab/test_world.py'

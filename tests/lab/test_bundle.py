@@ -15,7 +15,7 @@ from linkladder.judge.evidence import STARVED
 from linkladder.model import Direction, Document
 from network import Link
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
 EACH = 1e8
 CARRIES = EACH * 1448 / 1514
 PLAN = """name = "bundle"

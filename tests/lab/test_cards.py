@@ -16,7 +16,7 @@ from linkladder.verdicts import CompanyJudgement
 from network import SITES
 from world import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
 RATES = {"sh0": 2e8, "sv0": 3e8}
 CARRIES = [rate * 1448 / 1514 for rate in RATES.values()]
 PLAN = """name = "two-cards"
