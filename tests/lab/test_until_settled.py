@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ import pytest
 
 import mischief
 from linkladder import judge
+from linkladder.model import Document, RungResult
 from network import GENTLE
 from test_failures import LabWorld
 from world import Lab
@@ -22,16 +24,29 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
         yield LabWorld(lab, tmp_path_factory.mktemp("settled"))
 
 
+MOST = 8
+
+
 def asked(world: LabWorld) -> str:
-    return mischief.plan_text(world, duration=2, repeats=2, more="at_most = 4")
+    return mischief.plan_text(world, duration=2, repeats=2, more=f"at_most = {MOST}")
 
 
-def test_a_clear_answer_ends_the_repeats(world: LabWorld) -> None:
+def with_repeats(document: Document, count: int) -> tuple[RungResult, Document]:
+    """As it stood after so many repeats."""
+    (rung,) = document.rungs
+    (only,) = rung.experiments
+    rung = dataclasses.replace(rung, experiments=(dataclasses.replace(only, trials=only.trials[:count]),))
+    return rung, dataclasses.replace(document, rungs=(rung,))
+
+
+def test_repeats_end_with_the_first_clear_answer(world: LabWorld) -> None:
     run = mischief.Run(world, asked(world))
     assert run.wait() == 0
     document = run.document()
     (experiment,) = (e for r in document.run.plan.rungs for e in r.experiments)
-    assert experiment.at_most == 4 and 2 <= experiment.repeats == len(run.trials()) <= 4
+    assert experiment.at_most == MOST and 2 <= experiment.repeats == len(run.trials()) < MOST
+    assert judge.unsettled(*with_repeats(document, experiment.repeats)) == ()
+    assert all(judge.unsettled(*with_repeats(document, n)) for n in range(2, experiment.repeats))
     (rung,) = judge.judge_document(document).rungs
     assert not rung.judgement.provisional and "were not run" not in " ".join(rung.judgement.findings)
 
@@ -46,5 +61,5 @@ def test_a_repeat_that_failed_is_made_up_for_and_the_plan_has_it(world: LabWorld
     (experiment,) = (e for r in document.run.plan.rungs for e in r.experiments)
     first, *others = run.trials()
     assert not first.ok and all(t.ok for t in others)
-    assert 2 <= len(others) <= 3 and experiment.repeats == 1 + len(others)
+    assert len(others) >= 2 and experiment.repeats == 1 + len(others) < MOST
     assert told.count("the verdict is not settled: one more trial") == experiment.repeats - 2
