@@ -120,7 +120,7 @@ def test_both_ends_were_watched(quick: Document) -> None:
         assert all(len(end.samples) >= trial.seconds - 2 for end in trial.ends)
         assert [c.role for c in trial.commands if c.output] == ["server", "client", "ping"]
         assert [leg.role for leg in trial.legs] == ["load", "ping"]
-        assert trial.rtt_under_load and trial.rtt_under_load.received > 20
+        assert trial.rtt_under_load and trial.rtt_under_load.received > 15  # five a second, of four seconds
         moved = sum(f.total_bytes for f in trial.flows)
         receiver = trial.receiver(Direction.FORWARD if "forward" in trial.by_direction else Direction.REVERSE)
         assert receiver.carried.rx_bytes == pytest.approx(moved, rel=0.07)
