@@ -72,6 +72,6 @@ def of_one_flow(lab: Bundle) -> Disorder:
 
 def test_packets_that_are_lost_are_not_called_reordered() -> None:
     with Bundle("lbl", Link(rate=1e9)).paired() as lab:
-        lab.lose(0.003)
+        lab.lose(0.01)
         seen = [of_one_flow(lab) for _ in range(3)]
     assert [one.kind for one in seen] == ["loss"] * 3, seen

@@ -66,7 +66,7 @@ def test_failure(world: LabWorld, failure: Callable[[mischief.World], None]) -> 
 
 
 def test_busy_names_who_holds_it(world: LabWorld) -> None:
-    first = mischief.Run(world, mischief.plan_text(world, duration=12))  # while two more start, on a busy machine
+    first = mischief.Run(world, mischief.plan_text(world, duration=30))  # while two more start, on a busy machine
     mischief.tool(world, "alpha", "-c")
     here = world.linkladder("run", "--plan", f"{world.folder}/trial.toml", "--peer", "beta")
     there = world.linkladder("run", "--plan", f"{world.folder}/trial.toml", "--peer", "alpha", site="beta")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from linkladder.pairing.service import DONE_TIME
 from pairing_world import ROUTED, ROUTED6, SEGMENT, SITES, World, agree, opened, ready
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(170)]
@@ -279,7 +280,7 @@ def test_a_pin_at_one_end_gives_nobody_anything(world: World) -> None:
     pid = alpha.process.pid  # `ip netns exec`, setpriv and env each replace themselves by what they run
     os.kill(pid, signal.SIGSTOP)
     beta.confirm()
-    beta.until("did not say that it has stored this")
+    beta.until("did not say that it has stored this", DONE_TIME + 30)
     assert beta.wait() == 0
     os.kill(pid, signal.SIGKILL)
     alpha.wait()

@@ -15,6 +15,7 @@ import pytest
 
 import spaces
 from console import Console
+from linkladder.plan import BUILTIN
 
 REAL_CONSOLES = (
     pytest.mark.lab,
@@ -49,7 +50,7 @@ def choose(console: Console, plan: str) -> None:
     console.until("[ Climb the ladder ]")
     console.until(" trials")
     console.keys("BTab")
-    for _ in range(8):
+    for _ in range(2 * len(BUILTIN)):
         now = _chosen(console)
         if now == plan:
             console.keys("Tab")

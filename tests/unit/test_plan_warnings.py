@@ -32,6 +32,7 @@ PATHS: Paths = {
 }
 GOOD = {
     "circuit": "C-1", "port": "10G", "rate": "1G", "layer": "L2", "mtu": "1500", "vlan": "0", "ip": "4", "rtt": "1.5",
+    "loss": "0.05", "delay": "20", "jitter": "", "up": "99.99",
 }  # fmt: skip
 
 

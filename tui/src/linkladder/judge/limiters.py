@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable
 
 from linkladder.judge.evidence import BUSY, STARVED, Evidence, gather
-from linkladder.judge.loss_signs import REAL_LOSS, burst_signs, bursts, loss_signs, policer_signs, rising
+from linkladder.judge.loss_signs import ABOVE, REAL_LOSS, burst_signs, bursts, loss_signs, policer_signs, rising
 from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
 from linkladder.phrases import limiters as say
 from linkladder.verdicts import Limiter, LimiterKind
@@ -142,6 +142,8 @@ def _queue(e: Evidence) -> Limiter | None:
         return None  # a saturated core makes pings wait a little as well
     if bursts(e) and policer_signs(e):
         return None  # what a policer lets through in bursts waits behind it, though nothing is shaped
+    if loss_signs(e) and any(p.delivered_bps > ABOVE * e.goodput for p in e.paced):
+        return None  # a path that carries more, and loses at any rate, is not shaped to what TCP gets
     held = e.rise_ms / 1000 * e.goodput / 8
     lost = e.loss if e.loss and e.loss > SOME_LOSS else None
     busiest = max(e.sender_busy or 0.0, e.receiver_busy or 0.0)
