@@ -37,7 +37,7 @@ ll_users() {
 ll_setuid() {
 	find "$ll_world" -xdev -type f \( -perm -4000 -o -perm -2000 \) | while read -r ll_path; do
 		case ${ll_path#"$ll_world/"} in
-		usr/local/bin/doas | sbin/ping) continue ;;
+		usr/local/bin/doas | sbin/ping | sbin/ping6) continue ;; # ping6 is ping by another name: one file, one mode
 		esac
 		chflags noschg "$ll_path" 2>/dev/null || true
 		chmod ug-s "$ll_path"
