@@ -182,7 +182,8 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
         return None  # one machine: its loopback counts both ways at once, and nothing can leave by a wrong card
     for way in ways(p):
         flows = sum(f.total_bytes for f in t.flows if f.direction is way)
-        moved = flows or direction_bps(t, p, way) * counted_seconds(t, p) / 8
+        seconds = sum(i.bytes for i in t.intervals if i.direction is way)  # the warm-up's, too
+        moved = flows or max(seconds, direction_bps(t, p, way) * counted_seconds(t, p) / 8)
         if moved < SMALL:
             continue
         back = sum(f.total_bytes for f in t.flows if f.direction is not way)

@@ -120,12 +120,9 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
             look = "its traffic went another way than the rung claims, see its evidence"
         said.append(f"The first rung below the {units.rate(needed)} that is needed is {culprit}: {look}.")
     elif len(climbed) > 1:
-        unsure = [str(n) for n in climbed if by_name[n][1].verdict is not Verdict.PASS]
-        if unsure:
-            why = f"its verdict says why {' and '.join(unsure)} did not pass"
-            said.append(f"Every rung's rate reaches the {units.rate(needed)} that is needed; {why}.")
-        else:
-            said.append(f"Every rung measured carries the {units.rate(needed)} that is needed.")
+        passed = all(by_name[n][1].verdict is Verdict.PASS for n in climbed)
+        every = "Every rung measured carries" if passed else "The rate alone of every rung reaches"
+        said.append(f"{every} the {units.rate(needed)} that is needed.")
     return tuple(said)
 
 

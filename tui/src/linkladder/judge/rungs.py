@@ -295,7 +295,8 @@ def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement
     held = host_bound(j.limiter) or (j.limiter is not None and j.limiter.kind is LimiterKind.WINDOW)
     scattered = j.spread.maximum >= needed
     verdict = Verdict.CANNOT_JUDGE if held or scattered else Verdict.FAIL
-    said = f"{units.rate(j.spread.median)} is less than the {units.rate(needed)} that the next rung needs."
+    short = "is too scattered to be sure of" if scattered else "is less than"
+    said = f"{units.rate(j.spread.median)} {short} the {units.rate(needed)} that the next rung needs."
     if j.limiter:
         said += f" {j.limiter.sentence}"
     changed = dataclasses.replace(

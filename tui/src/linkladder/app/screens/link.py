@@ -62,8 +62,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
   Expected round    what the carrier promises; a much shorter one means that
   trip              the traffic did not cross the link
-  Limits            loss of datagrams at the contracted rate, idle round trip,
-                    jitter, and the share of seconds in which it must carry
+  Limits            loss of datagrams at the contracted rate, idle round
+                    trip, jitter, and the share of seconds that must carry
   Contracted rate   leave empty if the port rate is the contract
   counts            which bytes the contract counts; mostly frames (L2)
   F4                one more path of the link: another card, another peer;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -29,10 +29,17 @@ class Field(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static(f"{self._label.ljust(self._label_width)} [", classes="label", markup=False)
-        box = Input(self._value, id=self._key)
+        box = typing(self._value, key=self._key)
         box.styles.width = self._width
         yield box
         yield Static("]", classes="edge")
+
+
+def typing(value: str = "", *, key: str, **more: Any) -> Input:
+    """A line to type in, whose cursor stands still: its blinking would be traffic on a serial line."""
+    box = Input(value, id=key, **more)
+    box.cursor_blink = False
+    return box
 
 
 class Choice(Static):
