@@ -88,12 +88,12 @@ ended() {
 
 # Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
 #
-# Tests of work per core and of rates that nothing but the machine limits have it to themselves. All others share it, in
-# lanes that take about as long as each other. Those with labs mostly wait for trials of a few seconds, whose rates lie far
-# below what a core carries, so four of them go side by side, each in namespaces of its own: what limits; several paths and
-# tools; what goes wrong in a run and is put back; and all others: people, pairings, attackers. The last two lanes need the
-# cores, and are nice to those that measure: screens, and everything else with those flows of the screens that mostly wait.
-limits='tests/lab/test_limiter.py'
+# Tests of work per core, of rates that nothing but the machine limits, and of what limits (a busy machine loses datagrams
+# of its own) have it to themselves. All others share it, in lanes that take about as long as each other. Those with labs
+# mostly wait for trials of a few seconds, whose rates lie far below what a core carries, so three of them go side by side,
+# each in namespaces of its own: several paths and tools; what goes wrong in a run and is put back; and all others: people,
+# pairings, attackers. The last two lanes need the cores, and are nice to those that measure: screens, and everything else
+# with those flows of the screens that mostly wait.
 paths='tests/lab/test_paths.py tests/lab/test_cards.py tests/lab/test_bundle.py tests/lab/test_pairs.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
@@ -114,13 +114,11 @@ tests() {
 	beside other --ignore-glob 'tests/tui/test_[!f]*' -m 'not alone and not lab'
 	calmly=''
 	# shellcheck disable=SC2086  # lists of files
-	beside limits $limits -m 'lab and not alone'
-	# shellcheck disable=SC2086
 	beside paths $paths -m 'lab and not alone'
 	# shellcheck disable=SC2086
 	beside troubles $troubles -m 'lab and not alone'
 	# shellcheck disable=SC2046,SC2086
-	pytest people $(printf ' --ignore %s' $limits $paths $troubles) -m 'lab and not alone' || good=1
+	pytest people $(printf ' --ignore %s' $paths $troubles) -m 'lab and not alone' || good=1
 	ended
 	return "$good"
 }

@@ -25,7 +25,7 @@ from linkladder.model import Document, Protocol
 from linkladder.verdicts import Cause, ExperimentJudgement, Judgement, Limiter, LimiterKind, Verdict
 from world import Lab
 
-pytestmark = [pytest.mark.lab]
+pytestmark = [pytest.mark.lab, pytest.mark.alone]  # what a busy machine loses is taken for the path's
 
 DRAWS = int(os.environ.get("LINKLADDER_DRAWS", "1"))
 FIRST = int(os.environ.get("LINKLADDER_DRAWS_FROM", "0"))
