@@ -122,9 +122,9 @@ KINDS = {
     "seven": Kind("/dev/ttyu0", {"TERM": "vt100", "NO_COLOR": "1"}, SEVEN_BITS, 0),
     "sixteen": Kind("/dev/ttyv0", {"COLORTERM": "truecolor"}, CODE_PAGE, 16, ("--glyphs", "cp437"), SOME),
     "vt": Kind("/dev/ttyv0", launched(), VT_FONT, 16),
-    "256": Kind("/dev/pts/7", {"TERM": "xterm-256color"}, None, 256, flows=SOME, mouse=True),
+    "256": Kind("/dev/pts/7", {"TERM": "xterm-256color"}, None, 256, mouse=True),
     "truecolor": Kind("/dev/pts/7", {"TERM": "xterm-256color", "COLORTERM": "truecolor"}, None, TRUECOLOUR,
-                      ("--no-mouse",), flows=SOME),
+                      ("--no-mouse",)),
 }  # fmt: skip
 
 
