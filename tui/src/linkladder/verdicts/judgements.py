@@ -266,8 +266,26 @@ class BundleJudgement:
     sentences: tuple[str, ...] = ()
 
 
+class Judged:
+    """What has a judgement has its verdict."""
+
+    judgement: Judgement
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict
+
+    @property
+    def provisional(self) -> bool:
+        return self.judgement.provisional
+
+    @property
+    def sentence(self) -> str:
+        return self.judgement.sentence
+
+
 @dataclass(frozen=True)
-class RungJudgement:
+class RungJudgement(Judged):
     """A rung's verdict, and all that it rests on."""
 
     rung: str
@@ -288,21 +306,9 @@ class RungJudgement:
     answers: tuple[str, ...] = ()  # of the experiments: what was gained and what it cost, a sentence each
     bundles: tuple[BundleJudgement, ...] = ()  # where single flows and many were measured from named ports
 
-    @property
-    def verdict(self) -> Verdict:
-        return self.judgement.verdict
-
-    @property
-    def provisional(self) -> bool:
-        return self.judgement.provisional
-
-    @property
-    def sentence(self) -> str:
-        return self.judgement.sentence
-
 
 @dataclass(frozen=True)
-class DocumentJudgement:
+class DocumentJudgement(Judged):
     """The whole run: its verdict is that of the highest rung measured, its diagnosis compares the rungs in words."""
 
     judgement: Judgement
@@ -315,15 +321,3 @@ class DocumentJudgement:
     @property
     def follow_up(self) -> tuple[FollowUp, ...]:
         return tuple(f for r in self.rungs for f in r.follow_up)
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.judgement.verdict
-
-    @property
-    def provisional(self) -> bool:
-        return self.judgement.provisional
-
-    @property
-    def sentence(self) -> str:
-        return self.judgement.sentence
