@@ -37,6 +37,7 @@ class Lab(Network):
     folder: Path = field(default_factory=lambda: safe_folder())
     patience: float = 900.0  # how long to wait for another lab of this name to go
     firewall: bool = False  # as on the appliance
+    control_by: tuple[str, ...] = ("control",)  # the rungs whose addresses the appliances' sshds listen at
     two_users: bool = False  # agents and tools run as a user of their own, as on the appliance
     _lock: int | None = None
 
@@ -191,7 +192,7 @@ class Lab(Network):
         from linkladder.trust import sshd  # late, as above
 
         base = {"LINKLADDER_CORES": self.cores(site), "LINKLADDER_TOOLS_PATH": str(TOP / ".work/netperf/usr/bin")}
-        listen = (self.address(site, "control"),)
+        listen = tuple(self.address(site, rung) for rung in self.control_by)
         base |= {"LINKLADDER_FIREWALL": "nft"} if self.firewall else {}
         before = {name: os.environ.get(name) for name in self._apart(site)} if self.two_users else {}
         os.environ.update(self._apart(site) if self.two_users else {})

@@ -20,11 +20,20 @@ FACTS = HostFacts("beta", nics=(Nic("vmx0", addresses=("10.9.0.2",)), Nic("vmx1"
 
 @pytest.mark.parametrize("control,shared", [("10.0.0.2", True), ("10.0.0.9", True), ("10.9.0.2", False)])
 def test_control_over_the_card_under_test_is_known(control: str, shared: bool) -> None:
-    assert shares_a_card(PATH, control, FACTS) is shared
+    assert shares_a_card(PATH, "beta", control, "", FACTS) is shared
+
+
+def test_control_over_this_end_s_card_under_test_is_known_too() -> None:
+    path = dataclasses.replace(PATH, local_interface="vmx1")
+    assert [shares_a_card(path, "beta", "10.9.0.2", card, FACTS) for card in ("vmx1", "vmx0", "")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_lost_attempt_has_its_time_and_its_reason() -> None:
-    lost = Watch(shares_a_card(PATH, "10.0.0.2", FACTS)).broke(ConnectionError("the connection broke"))
+    lost = Watch(shares_a_card(PATH, "beta", "10.0.0.2", "", FACTS)).broke(ConnectionError("the connection broke"))
     assert lost.started and lost.seconds >= 0 and lost.shared and "the connection broke" in lost.reason
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from linkladder import wire
 from linkladder.errors import EnvironmentFault
-from linkladder.peer import ends
+from linkladder.model import Path
+from linkladder.peer import connector, ends
 from linkladder.trust import peers
 
 SLOW = (
@@ -40,8 +41,38 @@ async def test_what_the_peer_said_wins_over_addresses_that_are_shut(
         return [sys.executable, "-c", f"import sys; sys.exit({said[address]!r})"]
 
     peer = peers.Peer("beta", order, "", "")
-    monkeypatch.setattr(ends.peers, "find", lambda name: peer)
-    monkeypatch.setattr(ends.peers, "ssh_command", command)
+    monkeypatch.setattr(connector.peers, "find", lambda name: peer)
+    monkeypatch.setattr(connector.peers, "ssh_command", command)
     near = wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)
     with pytest.raises(EnvironmentFault, match="does not know this appliance"):
-        await ends.connect("beta", near)
+        await connector.connect("beta", near)
+
+
+CARDS = {"10.9.0.2": "mgmt", "10.0.0.2": "test", "10.0.0.9": "test", "192.0.2.7": ""}
+
+
+@pytest.mark.parametrize(
+    "addresses,silent,first",
+    [
+        (("10.0.0.2", "10.9.0.2"), (), "10.9.0.2"),  # paired over the card that is tested
+        (("10.0.0.9", "10.9.0.2"), (), "10.9.0.2"),  # by this end's card it is the same one
+        (("10.9.0.2", "10.0.0.2"), (), "10.9.0.2"),
+        (("10.0.0.2", "10.9.0.2"), ("10.9.0.2",), "10.0.0.2"),  # nobody was met there
+        (("10.0.0.2", "10.9.0.2"), ("10.9.0.2", "10.0.0.2"), "10.9.0.2"),
+        (("10.0.0.2", "10.0.0.9"), (), "10.0.0.2"),  # there is none besides
+        ((), (), ""),
+    ],
+)
+def test_control_prefers_a_card_that_no_test_loads(
+    addresses: tuple[str, ...], silent: tuple[str, ...], first: str
+) -> None:
+    paths = (Path("10.0.0.1", "10.0.0.2", "beta", local_interface="test"),)
+    order = connector.in_order(addresses, "beta", paths, silent, lambda address: CARDS[address])
+    assert sorted(order) == sorted(addresses) and (order or ("",))[0] == first
+    assert connector.in_order(addresses, "beta", ()) == addresses, "nothing is tested, so the order is as it was"
+
+
+def test_the_near_side_of_a_pair_of_others_is_not_this_machine() -> None:
+    paths = (Path("10.0.0.2", "10.0.0.3", "gamma", origin="beta"),)
+    order = connector.in_order(("10.0.0.2", "10.9.0.2"), "beta", paths, (), lambda address: CARDS[address])
+    assert order == ("10.9.0.2", "10.0.0.2")

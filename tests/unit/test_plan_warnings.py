@@ -45,12 +45,13 @@ def said(
     paths: Paths | None = None,
     host: HostFacts = HOST,
     far: dict[str, HostFacts] | None = None,
+    known: dict[str, tuple[str, ...]] | None = None,
 ) -> str:
     link = Link(contract or Contract(), PATHS if paths is None else paths)
     own = plan.read_plan(ONCE, cores=host.cores, contract=link.contract) if name == "once" else None
     made = plan.with_link(own or plan.builtin(name, host.cores, link.contract), link)
     made = replace(made, rungs=tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote))
-    return " ".join(warnings(link, made, host, far))
+    return " ".join(warnings(link, made, host, far, known))
 
 
 def test_a_plan_that_can_prove_its_contract_is_left_alone() -> None:
@@ -72,6 +73,11 @@ def test_the_far_end_may_be_the_weak_one() -> None:
         host=replace(HOST, cores=1), far={"beta": replace(HOST, cores=2)}
     )
     assert said(far={"beta": HOST}) == ""
+
+
+def test_a_peer_of_which_every_address_is_tested_has_none_for_control_alone() -> None:
+    assert "an outage of its card cuts control as well" in said(known={"beta": ("10.2.0.2", "10.0.0.2")})
+    assert said(known={"beta": ("10.2.0.2", "10.9.0.2"), "gamma": ("10.2.0.2",), "delta": ()}) == ""
 
 
 def test_a_ceiling_below_the_contract() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.app.link_form import rated_speed
 from linkladder.judge import ceiling, rate_sold
 from linkladder.judge.remedies import VCPU_SIZING
@@ -13,8 +13,14 @@ from linkladder.model import Contract, HostFacts, Plan, Protocol, Rung, RungName
 from linkladder.plan import Link
 
 
-def warnings(link: Link, plan: Plan, host: HostFacts, far: Mapping[str, HostFacts] | None = None) -> list[str]:
-    """One short sentence each, the gravest first; `far` has what is known of peers, by their names."""
+def warnings(
+    link: Link,
+    plan: Plan,
+    host: HostFacts,
+    far: Mapping[str, HostFacts] | None = None,
+    known: Mapping[str, Sequence[str]] | None = None,
+) -> list[str]:
+    """One short sentence each, the gravest first; by peers' names `far` has their facts and `known` their addresses."""
     contract = link.contract or Contract()
     return [
         *_paths(link, host),
@@ -24,6 +30,7 @@ def warnings(link: Link, plan: Plan, host: HostFacts, far: Mapping[str, HostFact
         *_window(contract, plan, host),
         *_plan(plan),
         *_moves(link),
+        *_control(link, known or {}),
     ]
 
 
@@ -134,6 +141,16 @@ def _moves(link: Link) -> list[str]:
         f"{peer or 'The peer'} has one address for {', '.join(rungs)}: you are asked to move it before each."
         for (peer, _), rungs in shared.items()
         if len(rungs) > 1
+    ]
+
+
+def _control(link: Link, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """Peers that no address is left of for control alone."""
+    tested = {(path.peer, path.remote) for _, path in link.every_path()}
+    return [
+        phrases.one_address(peer, addresses[0])
+        for peer, addresses in known.items()
+        if addresses and all((peer, address) in tested for address in addresses)
     ]
 
 

@@ -234,6 +234,10 @@ class Pairing:
         self._print(f"paired with {event.peer.name}, {event.peer.fingerprint}")
         if event.renamed:
             self._print(f"another appliance has its name already, so it is called {event.peer.name} here")
+        if len(event.peer.addresses) == 1:
+            from linkladder import phrases  # late: a start must not wait for all words
+
+            self._print(phrases.one_address(event.peer.name, event.peer.addresses[0]))
         if not event.certain:
             self._print("the other end did not say that it has stored this; if it cannot be reached, pair again")
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import wire
+from linkladder.engine.interruptions import shares_a_card
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
-from linkladder.model import HostFacts
+from linkladder.model import HostFacts, Path
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
 
 Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
@@ -70,6 +71,14 @@ class FarEnds:
         """By which it was reached; None while it is not."""
         far = self._here.get(peer)
         return far.address if far else None
+
+    def beside(self, path: Path) -> str:
+        """The peer whose channel goes over a card that the path loads; '' where none does."""
+        here = {name: self._here[name] for name in path.peers if name in self._here}
+        shared = (
+            name for name, far in here.items() if shares_a_card(path, name, far.address, far.card, self.facts.get(name))
+        )
+        return next(shared, "")
 
     async def reserve(self, peers: Iterable[str]) -> None:
         """Before anything is stored: where the only one is busy, or all of several, there is no run.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from linkladder.errors import in_a_line
+from linkladder.host import interface_of
 from linkladder.model import Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
 
 TRIES = 3  # of one trial; who loses the far end so often will lose it again
@@ -25,12 +26,15 @@ class Watch:
         return Interruption(self._wall, seconds, in_a_line(error), self._shared)
 
 
-def shares_a_card(path: Path, control: str, facts: HostFacts | None) -> bool:
-    """Whether control reaches the far end over the card that the test runs over: then its loss may be the path's."""
-    if control == path.remote:
+def shares_a_card(path: Path, name: str, control: str, card: str, facts: HostFacts | None) -> bool:
+    """Whether control reaches that peer over a card that the test runs over, here or there: then its loss may be the
+    path's.  `card` is this end's on the way to `control`, `facts` are the peer's.
+    """
+    tested = path.remote if name == path.peer else path.local
+    if control == tested or (card and not path.origin and card == (path.local_interface or interface_of(path.local))):
         return True
     cards = facts.nics if facts else ()
-    return any(control in nic.addresses and path.remote in nic.addresses for nic in cards)
+    return any(control in nic.addresses and tested in nic.addresses for nic in cards)
 
 
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:

@@ -10,15 +10,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import events as ev
+from linkladder import phrases, wire
 from linkladder import plan as plans
-from linkladder import wire
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable
 from linkladder.engine.growth import grown
-from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
+from linkladder.engine.interruptions import TRIES, Watch, given_up
 from linkladder.engine.left_out import in_vain
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
@@ -214,6 +214,8 @@ class Engine:
             words = f"The facts speak against it: {against}. Put it right, or leave it so; then press Enter."
         self.store.rung(self.run_id, rung.name, found)
         self._emit(ev.EvidenceFound(rung.name, found))
+        for peer in dict.fromkeys(filter(None, map(self._ends.beside, paths))):
+            self._say(f"{rung.name}: {phrases.under_test(peer, self._ends.address(peer) or '')}")
         return paths
 
     async def _operator_moves(self, rung: Rung, words: str, before: str) -> str:
@@ -294,8 +296,7 @@ class Engine:
                 facts[name] = await end.ask(wire.Facts())
         found = in_vain(rung, paths, facts)
         for name, why in found.items():
-            self.store.note(self.run_id, f"{rung.name} {name}: left out: {why}")
-            self._emit(ev.Notice(f"{rung.name} {name}: left out: {why}"))
+            self._say(f"{rung.name} {name}: left out: {why}")
         return found
 
     async def _pause(self, rung: Rung) -> None:
@@ -333,7 +334,7 @@ class Engine:
 
     async def _attempt(self, trial: Trial) -> TrialResult | Interruption:
         """What came of it, or how it was lost with a peer.  The operator may end it."""
-        watch = Watch(any(self._shares_a_card(route.path) for route in trial.routes))
+        watch = Watch(any(self._ends.beside(route.path) for route in trial.routes))
         work = asyncio.create_task(trial.run())
         self.controls.guard(work.cancel)
         try:
@@ -351,10 +352,6 @@ class Engine:
         finally:
             self.controls.guard(None)
 
-    def _shares_a_card(self, path: Path) -> bool:
-        control = self._ends.address(path.peer)
-        return control is not None and shares_a_card(path, control, self._ends.facts.get(path.peer))
-
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
         result = replace(result, id=f"{rung.name}-{result.id}")
         self.store.trial(self.run_id, rung.name, exp.id, result)
@@ -366,8 +363,12 @@ class Engine:
                 self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
         for said in self._times.news(result):
-            self.store.note(self.run_id, said)
-            self._emit(ev.Notice(said))
+            self._say(said)
+
+    def _say(self, text: str) -> None:
+        """To whoever watches, and to be read later."""
+        self.store.note(self.run_id, text)
+        self._emit(ev.Notice(text))
 
     def _keep_host(self, name: str, facts: HostFacts) -> None:
         if self._begun:

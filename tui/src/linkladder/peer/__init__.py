@@ -6,7 +6,8 @@ end says unasked.  `Refused` is the end's own no, `PeerLost` a channel that brok
 
 from __future__ import annotations
 
-from linkladder.peer.ends import EndPoint, FarEnd, NearEnd, PeerLost, connect, near_end
+from linkladder.peer.connector import Connector, connect
+from linkladder.peer.ends import EndPoint, FarEnd, NearEnd, PeerLost, near_end
 from linkladder.wire import Refused
 
-__all__ = ["EndPoint", "FarEnd", "NearEnd", "PeerLost", "Refused", "connect", "near_end"]
+__all__ = ["Connector", "EndPoint", "FarEnd", "NearEnd", "PeerLost", "Refused", "connect", "near_end"]

@@ -11,9 +11,7 @@ from typing import Protocol, TypeVar
 from linkladder import __version__, host, measurer, wire
 from linkladder.agent import Service
 from linkladder.codec import CodecError
-from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.trust import peers
-from linkladder.trust.channel import UNREACHED, explain_ssh_failure
+from linkladder.errors import EnvironmentFault
 from linkladder.wire import PROTOCOL, Refused
 
 HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
@@ -80,6 +78,7 @@ class FarEnd:
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
         self.address = ""  # that it was reached by
+        self.card = ""  # of this end, on the way there
         self.events: asyncio.Queue[wire.Event] = asyncio.Queue(MOST_EVENTS)
         self._process = process
         self._waiting: dict[int, asyncio.Future[wire.Answer]] = {}
@@ -228,19 +227,3 @@ async def near_end() -> EndPoint:
     end = await OwnAgent.open("near", argv)
     end.name = end.hello.name
     return end
-
-
-async def connect(name: str, near: wire.HelloReply) -> FarEnd:
-    """The paired appliance `name`; a LinkladderError that a person can act on, or PeerLost."""
-    peer = peers.find(name)
-    failures: list[LinkladderError] = []
-    for address in peer.addresses or ("",):
-        argv = peers.ssh_command(peer, address or None)
-        try:
-            far = await FarEnd.open(name, argv, near.name)
-            far.address = address
-            return far
-        except PeerLost as error:
-            failures.append(explain_ssh_failure(str(error), 255))
-    # what the peer itself said tells more than that its other addresses are shut
-    raise next((f for f in failures if f.title not in UNREACHED), failures[0])

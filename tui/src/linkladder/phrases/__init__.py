@@ -10,6 +10,7 @@
     compared(figure)        one figure beside the throughput in two runs
     card_state(nic)         'up', 'no carrier', 'down'
     outcome(experiment, t)  one line for what a trial came to
+    under_test(peer, a)     that control goes over the card that a test loads
     each_path(...)          what each path of it carried, where it had several
 
 Numbers and their units are linkladder.units'.
@@ -20,6 +21,7 @@ from __future__ import annotations
 from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, window
 from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change, compared
+from linkladder.phrases.control_channel import one_address, under_test
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
 from linkladder.phrases.stairs import staircase, to_set
@@ -41,6 +43,7 @@ __all__ = [
     "each_path",
     "headed",
     "latency",
+    "one_address",
     "opening",
     "outcome",
     "reached",
@@ -51,6 +54,7 @@ __all__ = [
     "staircase",
     "streams",
     "to_set",
+    "under_test",
     "verdict_word",
     "way",
     "window",

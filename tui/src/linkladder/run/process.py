@@ -24,7 +24,7 @@ from linkladder.engine import Controls, Engine
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
-from linkladder.peer import connect, near_end
+from linkladder.peer import Connector, near_end
 from linkladder.run import eventlog, orders
 from linkladder.run.lock import RunLock, locked
 from linkladder.store import Store
@@ -80,7 +80,8 @@ async def measure(
     try:
         near = await near_end()
         try:
-            engine = Engine(plan, store, near, connect, operator=operator, resume=resume)
+            to_peers = Connector([path for rung in plan.rungs for path in rung.paths])
+            engine = Engine(plan, store, near, to_peers, operator=operator, resume=resume)
             controls = engine.controls
             if note:
                 controls.note(note)

@@ -282,7 +282,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         if choice and choice.trials:
             try:
                 plan = await app.run_blocking(app.backend.plan, box.value, link)
-                lines += [f"! {text}" for text in warnings(link, plan, view.host, view.hosts)]
+                known = {peer.name: usable(peer.addresses) for peer in view.peers}
+                lines += [f"! {text}" for text in warnings(link, plan, view.host, view.hosts, known)]
             except UsageError as error:
                 lines.append(f"! {error.title}")
         note.update("\n".join(line for line in lines if line))

@@ -1,0 +1,86 @@
+"""An outage of the path under test: timed where control has a card of its own, else kept as a lost attempt."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import spaces
+from linkladder import formats
+from linkladder.judge import judge_document
+from linkladder.model import Document
+from linkladder.verdicts import Cause, Verdict
+from network import GENTLE, Link
+from world import Lab, wait_for
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
+PLAN = """name = "outage"
+[[experiment]]
+rungs = "dc-link"
+duration = {duration}
+warmup = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("llk", Link(rate=GENTLE), control_by=("control", "dc-link")).paired() as made:
+        yield made
+
+
+def known_by(lab: Lab, *rungs: str) -> None:
+    """As if beta had been paired over the first of them, and had no other addresses."""
+    path = lab.state("alpha") / "peers.json"
+    (peer,) = json.loads(path.read_text())
+    path.write_text(json.dumps([peer | {"addresses": [lab.address("beta", rung) for rung in rungs]}]))
+
+
+def measured(lab: Lab, duration: int, dead: float) -> Document:
+    """A trial in whose middle nothing passes for so many seconds."""
+    plan = lab.folder / lab.prefix / "outage.toml"
+    plan.write_text(PLAN.format(duration=duration))
+    argv = lab.command("alpha", [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--json", "-"])
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
+    wait_for(lambda: _sending(lab), 60, "no trial began")
+    time.sleep(3)
+    rules = "add table inet dead; add chain inet dead forward { type filter hook forward priority 0; policy drop; }"
+    lab._in("net", "nft", rules)
+    time.sleep(dead)
+    lab._in("net", "nft", "delete table inet dead")
+    out, errors = process.communicate(timeout=150)
+    assert out, errors
+    return formats.document(json.loads(out))
+
+
+def _sending(lab: Lab) -> bool:
+    return any("-c" in line.split() and "iperf" in line for line in spaces.processes(lab.space("alpha")).values())
+
+
+def test_control_leaves_the_card_under_test_where_it_can_and_the_outage_is_timed(lab: Lab) -> None:
+    known_by(lab, "dc-link", "control")
+    document = measured(lab, duration=16, dead=4)
+    (rung,) = document.rungs
+    (trial,) = rung.experiments[0].trials
+    assert trial.ok and not trial.interruptions, trial.reason
+    found = judge_document(document).rungs[0].judgement
+    assert found and any("in a row" in text and "Outage" in text for text in (found.sentence, *found.findings))
+    assert not any("card under test" in note for note in document.run.notes)
+
+
+def test_where_it_cannot_that_is_said_and_the_lost_attempt_is_a_result(lab: Lab) -> None:
+    known_by(lab, "dc-link")
+    document = measured(lab, duration=6, dead=16)
+    (rung,) = document.rungs
+    (trial,) = rung.experiments[0].trials
+    assert trial.ok and trial.interruptions and all(one.shared for one in trial.interruptions)
+    assert any("control of beta goes over the card under test" in note for note in document.run.notes)
+    judged = judge_document(document).rungs[0]
+    assert judged.verdict is Verdict.CANNOT_JUDGE and judged.judgement and judged.judgement.cause is Cause.OUTAGE
+    shown = lab.linkladder("alpha", "show", "last").stdout
+    assert "the far end was lost in" in shown.lower() and "control of beta goes over the card under test" in shown

@@ -1,0 +1,76 @@
+"""By which of a peer's addresses its channel is opened: by one whose cards no test loads, so that an outage of the
+path does not cut control as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+
+from linkladder import host, wire
+from linkladder.errors import LinkladderError
+from linkladder.model import Path
+from linkladder.peer.ends import FarEnd, PeerLost
+from linkladder.trust import peers
+from linkladder.trust.channel import UNREACHED, explain_ssh_failure
+
+Card = Callable[[str], str]  # by which own card packets to an address leave; '' where there is no route
+
+
+class Connector:
+    """Opens channels to paired appliances; `paths` are those that tests will load."""
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        self._paths = tuple(paths)
+        self._silent: set[tuple[str, str]] = set()  # peers' addresses that nobody was met at lately
+
+    async def __call__(self, name: str, near: wire.HelloReply) -> FarEnd:
+        """The paired appliance `name`; a LinkladderError that a person can act on, or PeerLost."""
+        peer = peers.find(name)
+        silent = {address for one, address in self._silent if one == name}
+        order = await asyncio.to_thread(in_order, peer.addresses, name, self._paths, silent)
+        failures: list[LinkladderError] = []
+        for address in order or ("",):
+            argv = peers.ssh_command(peer, address or None)
+            try:
+                far = await FarEnd.open(name, argv, near.name)
+            except PeerLost as error:
+                failures.append(explain_ssh_failure(str(error), 255))
+                self._silent.add((name, address))
+                continue
+            self._silent.discard((name, address))
+            far.address, far.card = address, await asyncio.to_thread(host.route_interface, address)
+            return far
+        # what the peer itself said tells more than that its other addresses are shut
+        raise next((f for f in failures if f.title not in UNREACHED), failures[0])
+
+
+async def connect(name: str, near: wire.HelloReply) -> FarEnd:
+    """The paired appliance `name`, where nothing is to be tested."""
+    return await Connector()(name, near)
+
+
+def in_order(
+    addresses: Sequence[str],
+    name: str,
+    paths: Sequence[Path],
+    silent: Collection[str] = (),
+    card: Card = host.route_interface,
+) -> tuple[str, ...]:
+    """Those that answered last first, and of them those that no path loads at either end."""
+    tested = {one for path in paths for one in _theirs(path, name)}
+    cards = {_own_card(path, card) for path in paths if path.remote and not path.origin} - {""}
+
+    def rank(address: str) -> tuple[bool, bool]:
+        return address in silent, address in tested or card(address) in cards
+
+    return tuple(sorted(addresses, key=rank)) if paths else tuple(addresses)
+
+
+def _theirs(path: Path, name: str) -> tuple[str, ...]:
+    """The addresses of that peer that the path uses."""
+    return tuple(a for who, a in ((path.peer, path.remote), (path.origin, path.local)) if who == name and a)
+
+
+def _own_card(path: Path, card: Card) -> str:
+    return path.local_interface or (host.interface_of(path.local) if path.local else card(path.remote))
