@@ -34,7 +34,7 @@ class Form(Dialog):
     """The values by key, or None when it is declined; `check` says what is wrong with them, '' where nothing is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "app.focus_next", "Next", key_display="Enter"),
+        Binding("enter", "onward", "Next", key_display="Enter"),
     ]
 
     def __init__(
@@ -72,9 +72,12 @@ class Form(Dialog):
         return found
 
     @on(Input.Submitted)
-    def onward(self) -> None:
-        """The last field takes the form, as most forms have one."""
-        self.focus_next()
+    def action_onward(self) -> None:
+        """From a line to the next; an Enter typed ahead, before the one before it had led to a button, presses that."""
+        if isinstance(self.focused, Action):
+            self.focused.action_press()
+        else:
+            self.focus_next()
 
     @on(Action.Pressed)
     def answered(self, event: Action.Pressed) -> None:
