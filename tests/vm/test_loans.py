@@ -1,0 +1,238 @@
+"""Settings on loan between two appliances: in force while a trial runs, and put back whatever is killed meanwhile.
+
+What tests/lab/test_leases.py tries on Linux, on the adapters, the helper and the processes of the image.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import mischief
+
+from .machine import SLOW
+from .pair import Pair
+from .test_failures import VmWorld, world
+
+__all__ = ["world"]
+
+LOAN = """settings = [
+  {kind = "mtu", value = 9000, ends = "both"},
+  {kind = "tso", value = false, ends = "both"},
+]"""
+SITES = ("alpha", "beta")
+BEFORE, INSIDE = ("1500", "on"), ("9000", "off")
+JOURNAL = "/var/db/linkladder-measure/settings.journal"
+UNDO = r"python.* -m linkladder\.settings "
+NEAR, FAR, RUN = r"linkladder agent --near", r"linkladder agent --peer", r"python.* linkladder.* run --plan"
+HELPER = r"linkladder\.priv measure (mtu|iface-flags)"
+LONG = 120  # seconds of a trial: what is killed is killed in the middle of it
+TIMES = range(2)
+# What the ends talk by, cut on the way between them; the tests' own way in goes on.
+CUT = """table bridge cut {
+  chain forward { type filter hook forward priority 0; tcp dport 8622 drop; tcp sport 8622 drop; }
+}"""
+
+
+def now(world: VmWorld, site: str) -> tuple[str, str]:
+    """MTU and TSO of the path's adapter, as the system's own program tells."""
+    said = world.run(site, f"ifconfig {world.path_interface(site)}")
+    found = re.search(r"mtu (\d+)", said)
+    assert found, said
+    flags = re.search(r"options=[0-9a-f]+<([^>]*)>", said)
+    return found[1], "on" if flags and "TSO4" in flags[1].split(",") else "off"
+
+
+def put_back(world: VmWorld, *sites: str, within: float) -> float:
+    """How long it took until these sites were as before; the limit is multiplied where machines are slow."""
+    began = time.monotonic()
+    as_before = lambda: True if all(now(world, site) == BEFORE for site in sites) else None  # noqa: E731
+    mischief.until(as_before, within, f"{sites} are not as before")
+    return time.monotonic() - began
+
+
+def nothing_is_left(world: VmWorld) -> None:
+    """Values read back, no undo process, no journal."""
+    put_back(world, *SITES, within=20)
+
+    def left() -> bool | None:
+        undoing = [line for site in SITES for line in world.processes(site).values() if re.search(UNDO, line)]
+        kept = [world.run(site, f"cat {JOURNAL} 2>/dev/null", check=False) for site in SITES]
+        return None if undoing or any(kept) else True
+
+    mischief.until(left, 10, "an undo process or a journal is left")
+
+
+def find(world: VmWorld, site: str, pattern: str) -> int | None:
+    """The process itself, not the doors it came through."""
+    lines = world.processes(site).items()
+    return next((pid for pid, line in lines if re.search(pattern, line) and re.match(r"\S*python", line)), None)
+
+
+def process(world: VmWorld, site: str, pattern: str) -> int:
+    return mischief.until(lambda: find(world, site, pattern), 30, f"no {pattern} on {site}")
+
+
+def kill(world: VmWorld, site: str, *patterns: str) -> None:
+    """All of them by one command, so that none sees the other go."""
+    pids = [process(world, site, pattern) for pattern in patterns]
+    world.run(site, f"kill -9 {' '.join(map(str, pids))}")
+
+
+def started(world: VmWorld) -> mischief.Run:
+    """A run whose settings are in force at both ends, and whose client runs."""
+    run = mischief.Run(world, mischief.plan_text(world, duration=LONG // mischief.LONGER, more=LOAN))
+
+    def inside() -> bool | None:
+        if run.process.poll() is not None:
+            raise AssertionError(f"it ended: {run.process.communicate()} {[t.reason for t in run.trials()]}")
+        return True if all(now(world, site) == INSIDE for site in SITES) else None
+
+    mischief.until(inside, 60, "the settings did not come into force")
+    mischief.tool(world, "alpha", "-c")
+    return run
+
+
+def stop(world: VmWorld, run: mischief.Run) -> None:
+    """A run that is still under way has shown what it had to."""
+    if (pid := find(world, "alpha", RUN)) is not None:
+        world.run("alpha", f"kill -INT {pid}", check=False)
+    run.process.communicate(timeout=120 * SLOW)
+
+
+@contextlib.contextmanager
+def no_control(pair: Pair) -> Iterator[None]:
+    nft = ["ip", "netns", "exec", pair.alpha.space, "nft"]
+    subprocess.run([*nft, CUT], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run([*nft, "delete table bridge cut"], check=True)
+
+
+def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: VmWorld) -> None:
+    nothing_is_left(world)
+    run = mischief.Run(world, mischief.plan_text(world, duration=10, more=LOAN))
+    mischief.until(
+        lambda: True if all(now(world, site) == INSIDE for site in SITES) else None, 60, "not both ends took it"
+    )
+    assert all(process(world, site, UNDO) for site in SITES)
+    assert all('"1500"' in world.run(site, f"cat {JOURNAL}") for site in SITES)
+    assert run.wait(180) == 0
+    nothing_is_left(world)
+    (trial,) = run.trials()
+    assert trial.ok, trial.reason
+    seen = trial.ends[0].sockets
+    assert seen and max(s.mss or 0 for s in seen.sockets) > 8000  # the frames were as large as was asked
+    changed = [(str(c.end), " ".join(c.argv)) for leg in trial.legs for c in leg.commands if c.role == "setting"]
+    assert changed == [
+        ("far", "mtu vmx1: 1500 -> 9000"), ("far", "flag vmx1:tso: on -> off"),
+        ("near", "mtu vmx1: 1500 -> 9000"), ("near", "flag vmx1:tso: on -> off"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_kill_9_of_the_run(world: VmWorld, time: int) -> None:
+    run = started(world)
+    kill(world, "alpha", RUN)
+    print(f"put back after {put_back(world, *SITES, within=20):.0f} s")
+    run.process.communicate(timeout=60 * SLOW)
+    nothing_is_left(world)
+    mischief.no_tool_left(world)
+
+
+@pytest.mark.parametrize("time", TIMES)
+@pytest.mark.parametrize(("site", "agent"), [("alpha", NEAR), ("beta", FAR)], ids=SITES)
+def test_kill_9_of_an_agent(world: VmWorld, pair: Pair, site: str, agent: str, time: int) -> None:
+    run = started(world)
+    with no_control(pair):  # so that no new agent does it
+        kill(world, site, agent)
+        print(f"put back after {put_back(world, site, within=20):.0f} s")
+    stop(world, run)
+    nothing_is_left(world)
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_kill_9_of_the_undo_processes(world: VmWorld, pair: Pair, time: int) -> None:
+    """Others take their places at once, so that a kill of their holders after it leaves nothing changed."""
+    run = started(world)
+    first = {site: process(world, site, UNDO) for site in SITES}
+    for site in SITES:
+        kill(world, site, UNDO)
+
+    def another(site: str) -> int | None:
+        pid = find(world, site, UNDO)
+        return None if pid in (None, first[site]) else pid
+
+    for site in SITES:
+        mischief.until(lambda site=site: another(site), 20, "nobody took its place")
+    with no_control(pair):
+        kill(world, "beta", FAR)
+        kill(world, "alpha", RUN, NEAR)
+        print(f"put back after {put_back(world, *SITES, within=20):.0f} s")
+    run.process.communicate(timeout=60 * SLOW)
+    nothing_is_left(world)
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_kill_9_of_an_agent_and_its_undo_at_once_is_put_back_by_the_next_channel(world: VmWorld, time: int) -> None:
+    run = started(world)
+    kill(world, "beta", UNDO, FAR)
+    print(f"put back after {put_back(world, 'beta', within=60):.0f} s")
+    stop(world, run)
+    nothing_is_left(world)
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_kill_9_of_the_helper_while_settings_are_taken(world: VmWorld, site: str) -> None:
+    """Where the first change is killed half way, none holds, and the trial says so."""
+    killed = f"i=0; until pkill -9 -f '{HELPER}'; do sleep 0.05; i=$((i + 1)); [ $i -lt 6000 ] || exit 1; done"
+    waiting = subprocess.Popen([*world.commands[site], killed], stdin=subprocess.DEVNULL)
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, more=LOAN))
+    assert waiting.wait(300 * SLOW) == 0, "no helper was seen"
+    assert run.wait(180) == 1
+    nothing_is_left(world)
+    (trial,) = run.trials()
+    assert not trial.ok and "could not be set" in trial.reason, trial.reason
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_kill_9_of_the_helper_while_settings_are_put_back(world: VmWorld, site: str) -> None:
+    run = started(world)
+    killed = f"i=0; until pkill -9 -f '{HELPER}'; do sleep 0.05; i=$((i + 1)); [ $i -lt 6000 ] || exit 1; done"
+    waiting = subprocess.Popen([*world.commands[site], killed], stdin=subprocess.DEVNULL)
+    stop(world, run)
+    assert waiting.wait(300 * SLOW) == 0, "no helper was seen"
+    nothing_is_left(world)
+
+
+def test_loss_of_the_peer(world: VmWorld, pair: Pair) -> None:
+    """Neither end hears the other: each puts back by itself, the far one when nobody has renewed for 15 s."""
+    run = started(world)
+    with no_control(pair):
+        print(f"beta put back after {put_back(world, 'beta', within=30):.0f} s")
+        stop(world, run)
+        put_back(world, "alpha", within=20)
+    nothing_is_left(world)
+
+
+def test_a_power_cut(world: VmWorld, pair: Pair) -> None:
+    """The other end puts back by itself; the one that was off is as it was configured, and lends again."""
+    run = started(world)
+    beta = pair.beta
+    beta.close()
+    beta.machine.cut()
+    print(f"alpha put back after {put_back(world, 'alpha', within=90):.0f} s")
+    stop(world, run)
+    beta.machine.start()
+    beta.machine.await_tui()
+    beta.open_way_in()
+    assert now(world, "beta") == BEFORE
+    again = mischief.Run(world, mischief.plan_text(world, duration=2, more=LOAN), name="again")
+    assert again.wait(180) == 0
+    nothing_is_left(world)
