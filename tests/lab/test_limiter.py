@@ -83,7 +83,7 @@ rungs = "dc-link"
 protocol = "udp"
 udp_percent = [50, 90]
 warmup = 1
-duration = 2
+duration = {seconds}
 """
 
 
@@ -103,7 +103,7 @@ def measured(lab: Lab, p: Impaired, plan: Path, udp: bool) -> Document:
         rate=int(p.contract_bps), port=port, near=near, far=far, streams=p.streams, window=window,
         direction=p.direction, seconds=p.seconds,
     )  # fmt: skip
-    plan.write_text(text + (PACED if udp else ""))
+    plan.write_text(text + (PACED.format(seconds=4 if p.name == "rare-loss" else 2) if udp else ""))
     told, document = plan.with_suffix(".log"), plan.with_suffix(".json")
     argv = [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--peer", "beta", "--json", str(document)]
     with told.open("w") as log:

@@ -15,6 +15,7 @@ RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less mea
 REAL_LOSS = 1e-4
 ABOVE = 1.15  # times TCP's rate: UDP that gets through there shows that the rate is not what limits
 CLEAN = 1e-4  # of the datagrams
+FEW = 2.5  # lost datagrams: fewer say nothing of a share
 
 
 def rising(e: Evidence) -> bool:
@@ -49,7 +50,7 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
     elif e.burst is not None and e.burst > 1.2 and (e.cv or 0.0) < 0.2 and rising(e) and bursts(e):
         signs.append(say.first_second(e.burst, even=False))
     calm = next((p for p in reversed(offers) if p.offered_bps <= 1.05 * e.goodput), None)
-    if calm and e.loss and calm.datagrams * e.loss > 20 and calm.loss * 10 < e.loss:
+    if calm and e.loss and calm.datagrams * e.loss > 20 and _at_most(calm) * 10 < e.loss:
         signs.append(say.calm_loses_less(calm.loss, calm.offered_bps, e.loss))
     others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
     if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
@@ -76,8 +77,7 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
     if len(below) > 1:
         low, high = below[0], below[-1]
         proportional = high.delivered_bps > 1.1 * low.delivered_bps or high.offered_bps < 1.2 * low.offered_bps
-        alike = high.loss > 0 and 0.5 < low.loss / high.loss < 2
-        alike = alike and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
+        alike = _alike(low, high) and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
         if low.loss > 1e-4 and alike and proportional:
             signs.append(say.loses_alike(low.loss, low.offered_bps, high.loss, high.offered_bps))
         elif _lost_alike(e, low, high):
@@ -93,3 +93,18 @@ def _lost_alike(e: Evidence, low: Paced, high: Paced) -> bool:
     if not e.loss or low.loss * low.datagrams <= 10 or high.delivered_bps < 1.6 * e.goodput:
         return False
     return 0.3 < low.loss / e.loss < 2.5 and high.delivered_bps > 1.1 * low.delivered_bps
+
+
+def _at_most(p: Paced) -> float:
+    """The largest share of loss that so few lost datagrams allow (95 %, of a Poisson count)."""
+    lost = p.loss * p.datagrams
+    return (lost + 1.65 * math.sqrt(lost) + 3) / p.datagrams if p.datagrams else p.loss
+
+
+def _alike(low: Paced, high: Paced) -> bool:
+    """Whether both rates lose the same share within a factor of two, and what the counts leave open."""
+    lost = [p.loss * p.datagrams for p in (low, high)]
+    if min(lost) < FEW:
+        return False
+    open_by = 2 * math.sqrt(sum(1 / count for count in lost))
+    return abs(math.log(low.loss / high.loss)) < math.log(2) + open_by

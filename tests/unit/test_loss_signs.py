@@ -1,0 +1,36 @@
+"""What tells random loss from a policer counts the datagrams: few lost ones leave open what they are a share of."""
+
+from __future__ import annotations
+
+from linkladder.judge.evidence import Evidence, Paced
+from linkladder.judge.loss_signs import loss_signs, policer_signs
+
+
+def paced(offered: float, lost: int, datagrams: int) -> Paced:
+    share = lost / datagrams
+    return Paced(offered, offered * (1 - share), share, datagrams)
+
+
+def seen(*trials: Paced, goodput: float = 59.8e6, loss: float = 0.0047) -> tuple[bool, bool]:
+    """Whether there are signs of a policer, and of random loss."""
+    evidence = Evidence(goodput, 95e6, 2, 1448, "near", "far", loss=loss, retransmits=180, paced=trials)
+    return bool(policer_signs(evidence)), bool(loss_signs(evidence))
+
+
+def test_three_lost_of_eight_thousand_do_not_tell_a_policer() -> None:
+    assert seen(paced(48.6e6, 3, 8300), paced(87.5e6, 12, 14_900)) == (False, True)
+
+
+def test_none_lost_below_and_many_above_is_a_policer() -> None:
+    assert seen(paced(48.6e6, 0, 8300), paced(87.5e6, 3300, 14_900)) == (True, False)
+    assert seen(paced(48.6e6, 3, 8300), paced(87.5e6, 3300, 14_900)) == (True, False)
+
+
+def test_none_lost_where_tcp_loses_much_is_a_policer() -> None:
+    assert seen(paced(48.6e6, 0, 8300)) == (True, False)
+    assert seen(paced(48.6e6, 0, 4000)) == (False, False)  # too few to tell a tenth of 0.47 %
+
+
+def test_the_same_share_at_both_rates_is_random_loss() -> None:
+    assert seen(paced(48.6e6, 80, 8300), paced(87.5e6, 150, 14_900), loss=0.01) == (False, True)
+    assert seen(paced(48.6e6, 20, 8300), paced(87.5e6, 600, 14_900), loss=0.01)[1] is False
