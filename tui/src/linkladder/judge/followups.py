@@ -73,6 +73,10 @@ def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Con
         told = "more throughput means that one core held it, and the core still saturated then names the end"
         question = "sender or receiver" if len(kinds) > 1 else f"whether more cores help the {limiter.kind}"
         yield question, told, _tcp(p, streams=p.streams * 2)
+    elif (
+        rung.name is RungName.LOCALHOST and p.streams * 2 <= MOST_STREAMS
+    ):  # no path lies between: only cores can hold it
+        yield "what limits", "more throughput means that one core held it", _tcp(p, streams=p.streams * 2)
 
 
 def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contract) -> Iterable[_Asked]:
