@@ -56,6 +56,7 @@ shell_lint() {
 
 instead=''
 calmly=''
+network=''
 lanes=''
 
 # pytest LANE ... - one run of pytest, with its own report and its own memory of what failed.
@@ -63,7 +64,7 @@ pytest() {
 	lane=$1
 	shift
 	# shellcheck disable=SC2086  # words, or none
-	$instead $calmly "$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q -o junit_family=xunit1 --junitxml=".work/tests-$lane.xml" \
+	$instead $calmly $network "$bin/python" -m pytest -c tui/pyproject.toml --rootdir . -q -o junit_family=xunit1 --junitxml=".work/tests-$lane.xml" \
 		-o cache_dir="$top/.work/cache-$lane" "$@"
 }
 
@@ -93,7 +94,7 @@ ended() {
 # mostly wait for trials of a few seconds, whose rates lie far below what a core carries, so three of them go side by side,
 # each in namespaces of its own: several paths and tools; what goes wrong in a run and is put back; and all others: people,
 # pairings, attackers. The last two lanes need the cores, and are nice to those that measure: screens, and everything else
-# with those flows of the screens that mostly wait.
+# with those flows of the screens that mostly wait; both measure over loopback, each over its own.
 paths='tests/lab/test_paths.py tests/lab/test_cards.py tests/lab/test_bundle.py tests/lab/test_pairs.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
@@ -110,9 +111,11 @@ tests() {
 	pytest alone -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
 	calmly='nice -n 5'
+	network=tests/own_network.sh
 	beside screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not alone and not lab'
 	beside other --ignore-glob 'tests/tui/test_[!f]*' -m 'not alone and not lab'
 	calmly=''
+	network=''
 	# shellcheck disable=SC2086  # lists of files
 	beside paths $paths -m 'lab and not alone'
 	# shellcheck disable=SC2086
