@@ -85,8 +85,9 @@ def test_no_logic_reads_a_sentence() -> None:
 
 
 SAME_THING = {  # of one thing different parts of the house: its rules and its words, its record and its screen
-    "appliance", "bundles", "changes", "company", "disks", "experiments", "firewall", "judgements", "limiters", "link",
-    "loss_signs", "machine", "matrix", "results", "stairs", "upgrading",
+    "accounts", "appliance", "bundles", "changes", "circumstances", "company", "contradictions", "disks", "experiments",
+    "firewall", "history", "judgements", "limiters", "link", "loss_signs", "machine", "matrix", "outages", "results",
+    "silent", "sold", "stairs", "upgrading",
 }  # fmt: skip
 A_TOOL_S = {"argv", "lines", "live", "output", "result", "saved"}  # in every room
 STILL_TWO = {"events", "program", "service", "words"}  # which a later change may part

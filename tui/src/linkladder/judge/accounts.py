@@ -11,13 +11,14 @@ from collections import Counter
 from datetime import datetime
 from weakref import ref
 
-from linkladder import phrases, tools, units
+from linkladder import phrases, tools
 from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.contradictions import contradiction, of_pings, of_probes
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.recount import recount
 from linkladder.judge.sold import cards
 from linkladder.model import Document, EndRecord, Experiment, Protocol, RungName, RungResult, TrialResult
+from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 AGREE = 0.02  # of a result: what its own seconds and flows may differ from it, beyond the error of measuring
@@ -59,7 +60,7 @@ def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Sai
         p = e.parameters
         for t in e.trials:
             if t.ok and (said := _doubt(t, p, rung, document)):
-                found[p.id, t.repeat] = said[0], f"{phrases.arm(p)}, repeat {t.repeat + 1}: {said[1]}."
+                found[p.id, t.repeat] = said[0], say.of_trial(p, t.repeat, said[1])
     return found | {name: said for name, said in _copies(rung, document).items() if name not in found}
 
 
@@ -68,7 +69,7 @@ def accounts(rung: RungResult, document: Document) -> list[Concern]:
     found = list(dict.fromkeys(doubted(rung, document).values()))
     concerns = [Concern(cause, text, Verdict.CANNOT_JUDGE, excuses=True) for cause, text in found[:SHOWN]]
     if len(found) > SHOWN:
-        concerns.append(Concern(found[SHOWN][0], f"{len(found) - SHOWN} more trials are like that."))
+        concerns.append(Concern(found[SHOWN][0], say.more_like_that(len(found) - SHOWN)))
     return [*concerns, *_half_told(rung), *_whole_run(rung, document)]
 
 
@@ -85,8 +86,7 @@ def _half_told(rung: RungResult) -> list[Concern]:
     ]
     if not alone:
         return []
-    said = f"Of {len(alone)} trials the client's output is there and the server's is not."
-    return [Concern(Cause.RAW_OUTPUT, said, provisional=True)]
+    return [Concern(Cause.RAW_OUTPUT, say.half_told(len(alone)), provisional=True)]
 
 
 def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
@@ -109,7 +109,7 @@ def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) 
 
 def _evidence(t: TrialResult, p: Experiment) -> _Said | None:
     if not t.intervals and not any(f.total_bytes or f.bytes for f in t.flows):
-        return Cause.UNACCOUNTED, "nothing but its figure is there, no seconds and no bytes"
+        return Cause.UNACCOUNTED, say.bare_figure()
     return None
 
 
@@ -120,7 +120,7 @@ def _seconds(t: TrialResult, p: Experiment) -> _Said | None:
     counted = [i for i in t.intervals if i.counted]
     seconds = counted_seconds(t, p)
     if not counted or seconds < WHOLE * p.duration:
-        return Cause.CONTRADICTION, f"only {seconds if counted else 0:.1f} of {p.duration:g} s were counted"
+        return Cause.CONTRADICTION, say.counted_too_short(seconds if counted else 0, p.duration)
     slack = AGREE + measurement_error(t, p)
     for way in ways(p):
         said = direction_bps(t, p, way)
@@ -129,8 +129,7 @@ def _seconds(t: TrialResult, p: Experiment) -> _Said | None:
             continue
         shown = 8 * sum(i.bytes for i in mine) / seconds
         if said > shown * (1 + slack) or shown > said * (1 + slack):
-            rate, told = units.rate(said), phrases.way(way)
-            return Cause.CONTRADICTION, f"{rate} {told} are claimed, but its seconds make {units.rate(shown)}"
+            return Cause.CONTRADICTION, say.seconds_make(said, way, shown)
     return None
 
 
@@ -141,14 +140,13 @@ def _flows(t: TrialResult, p: Experiment) -> _Said | None:
         said = direction_bps(t, p, way)
         asked = p.streams * max(1, len(t.loads))  # on each of its paths
         if mine and len(mine) != asked:
-            return Cause.CONTRADICTION, f"{len(mine)} flows {phrases.way(way)}, {asked} were asked for"
+            return Cause.CONTRADICTION, say.other_flows(len(mine), way, asked)
         made = sum(f.bps for f in mine)
         if made > 0 and said > made * (1 + 2 * AGREE + measurement_error(t, p)):
-            rate, told = units.rate(said), phrases.way(way)
-            return Cause.CONTRADICTION, f"{rate} {told} are claimed, but its flows make {units.rate(made)}"
+            return Cause.CONTRADICTION, say.flows_make(said, way, made)
         moved = sum(f.total_bytes for f in mine)
         if moved and said * p.duration / 8 > moved * (1 + 2 * AGREE):
-            return Cause.CONTRADICTION, f"its flows moved {units.size(moved)}, less than {units.rate(said)} take"
+            return Cause.CONTRADICTION, say.flows_moved(moved, said)
     return None
 
 
@@ -158,7 +156,7 @@ def _clock(t: TrialResult, p: Experiment) -> _Said | None:
     ends = [*(i.end for i in t.intervals), *(f.seconds for f in t.flows)]
     longest = max(ends, default=0.0)
     if longest > t.seconds + CLOCK:
-        return Cause.CONTRADICTION, f"its figures last {longest:.1f} s, the trial all in {t.seconds:.1f} s"
+        return Cause.CONTRADICTION, say.lasts_longer(longest, t.seconds)
     return None
 
 
@@ -170,14 +168,14 @@ def _datagrams(t: TrialResult, p: Experiment) -> _Said | None:
     arrived = (t.datagrams - t.lost) * size * 8 / max(0.1, counted_seconds(t, p))
     said = max(t.by_direction.values(), default=t.goodput_bps)
     if said > arrived * (1 + 0.05) or arrived > said * (1 + 0.25):
-        return Cause.CONTRADICTION, f"{units.rate(said)} are claimed, but its datagrams make {units.rate(arrived)}"
+        return Cause.CONTRADICTION, say.datagrams_make(said, arrived)
     return None
 
 
 def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
     """Whether the cards saw the bytes go out at one end and come in at the other, and not much more than that."""
     if not any(end.nics for end in t.ends):
-        return Cause.UNACCOUNTED, "no card's counters are there to account for it"
+        return Cause.UNACCOUNTED, say.no_counters()
     if rung.name is RungName.LOCALHOST:
         return None  # one machine: its loopback counts both ways at once, and nothing can leave by a wrong card
     for way in ways(p):
@@ -187,32 +185,29 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
         if moved < SMALL:
             continue
         back = sum(f.total_bytes for f in t.flows if f.direction is not way)
-        for what, ends in (("sent", t.senders(way)), ("took in", t.receivers(way))):
+        for inwards, ends in ((False, t.senders(way)), (True, t.receivers(way))):
             for end in ends:
                 if strange := _of_other_cards(end, rung, document):
                     return Cause.UNACCOUNTED, strange
                 if not end.nics:
-                    return Cause.UNACCOUNTED, f"no counters of a card at the {end.name} end account for it"
-            inwards = what == "took in"
+                    return Cause.UNACCOUNTED, say.end_without_counters(end.name)
             saw = sum(end.carried.rx_bytes if inwards else end.carried.tx_bytes for end in ends)
             more = inwards and p.protocol is Protocol.TCP and saw > SHARED * (moved + 0.1 * back) + SMALL
             if saw < COUNTED * moved or more:
-                named = " and ".join(card.name for end in ends for card in end.nics if card.name) or "the card"
-                whose = " and ".join(end.name for end in ends)
-                said = f"{named} of the {whose} end {what} {units.size(saw)}, the trial carried {units.size(moved)}"
-                return Cause.UNACCOUNTED, said
+                named = [card.name for end in ends for card in end.nics if card.name]
+                whose = [end.name for end in ends]
+                return Cause.UNACCOUNTED, say.counters_differ(named, whose, inwards, saw, moved)
     return None
 
 
 def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str:
     """Counters prove something of the cards that have the rung's addresses, as the hosts told of them."""
-    told = {card.name for card in end.nics if card.name}
-    whose = "the near end" if end.name == "near" else end.name
-    here = [(where, nic.name) for where, nic in cards(rung, document)]
-    known = {name for where, name in here if where == whose or (end.name == "far" and where != "the near end")}
-    if not told or not known or told & known or any(e.parameters.settings for e in rung.experiments):
+    counted = {card.name for card in end.nics if card.name}
+    here = [(name, nic.name) for name, nic in cards(rung, document)]
+    known = {card for name, card in here if name == end.name or (end.name == "far" and name != "near")}
+    if not counted or not known or counted & known or any(e.parameters.settings for e in rung.experiments):
         return ""
-    return f"the counters of the {end.name} end are those of {sorted(told)[0]}, its path goes over {sorted(known)[0]}"
+    return say.other_cards(end.name, sorted(counted)[0], sorted(known)[0])
 
 
 def _copies(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said]:
@@ -233,19 +228,18 @@ def _copies(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said
             paced = p.protocol is Protocol.UDP
             if not t.ok or len(seconds) < ALIKE or len(set(seconds)) < (ALIKE if paced else 2):
                 continue
-            name = f"{phrases.arm(p)}, repeat {t.repeat + 1}"
+            name = phrases.trial(p, t.repeat)
             same = Counter(n for second in enumerate(seconds) for n in had.get(second, ()))
             wanted = len(seconds) if paced or len(seconds) < 2 * ALIKE else MOSTLY * len(seconds)
             first = next((n for n, count in same.items() if count >= wanted), None)
             if first is not None and r.name is rung.name:
-                said = f"{name}: equal to the byte in most seconds to {names[first]}: one was copied."
-                found[p.id, t.repeat] = Cause.COPIED, said
+                found[p.id, t.repeat] = Cause.COPIED, say.copied(name, names[first])
             if first is not None and carried[first] == seconds:
                 continue  # a third that is like it is like the first: else a hundred copies are held against each other
             for second in enumerate(seconds):
                 had.setdefault(second, []).append(len(names))
             carried.append(seconds)
-            names.append(name if r.name is rung.name else f"{r.name}, {name}")
+            names.append(name if r.name is rung.name else say.of_rung(r.name, name))
     return found
 
 
@@ -253,22 +247,21 @@ def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
     """Whether all trials fit into the time between the run's beginning and its end, one after the other."""
     began, ended = _moment(document.run.started), _moment(document.run.ended)
     if all(r.name is not rung.name for r in document.run.plan.rungs):
-        return [Concern(Cause.CONTRADICTION, f"The plan does not name {rung.name}.", provisional=True)]
+        return [Concern(Cause.CONTRADICTION, say.not_planned(rung.name), provisional=True)]
     trials = [(r, t) for r in document.rungs for e in r.experiments for t in e.trials]
     said = ""
     if began is not None and ended is not None:
         took = sum(t.seconds for _, t in trials)
         if ended < began - ASIDE:
-            said = "The run ended before it began."
+            said = say.run_ended_before()
         elif took > 1.1 * (ended - began) + 10:
-            lasted = units.duration(max(0.0, ended - began))
-            said = f"The trials last {units.duration(took)} together, the whole run {lasted}."
+            said = say.trials_last_longer(took, max(0.0, ended - began))
     spans = sorted(
         (at, at + t.seconds, r.name is rung.name) for r, t in trials if (at := _moment(t.started)) is not None
     )
     both = itertools.pairwise(spans)
     if not said and any((a[2] or b[2]) and a[0] < b[0] < a[1] - BESIDE for a, b in both):
-        said = "Trials overlap in time, and an end runs one at a time: a clock was set meanwhile, or they are not its."
+        said = say.trials_overlap()
     if said:
         return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
     if any(
@@ -276,8 +269,7 @@ def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
         for first, last, mine in spans
         if mine
     ):
-        said = "Trials of this rung lie outside of the run's own time: a clock was set meanwhile, or they are not its."
-        return [Concern(Cause.CONTRADICTION, said, provisional=True)]
+        return [Concern(Cause.CONTRADICTION, say.trials_outside(), provisional=True)]
     return []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linkladder import phrases, units
 from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
@@ -13,6 +12,7 @@ from linkladder.judge.outages import lost_trials, outages, pings
 from linkladder.judge.silent import silent
 from linkladder.judge.sold import elsewhere, own_cards, sold
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
+from linkladder.phrases import circumstances as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
@@ -34,8 +34,7 @@ def concerns(
     mtu = _path_mtu(rung, deal, held)
     found = [*(cards if held else ()), *mtu, *found, *lost_trials(rung), *(() if held else cards)]
     if any(accounts(r, document) for r in document.rungs if r.name is not rung.name):
-        said = "Another rung of this run has figures that are not borne out: see its findings."
-        found.append(Concern(Cause.CONTRADICTION, said, provisional=True))
+        found.append(Concern(Cause.CONTRADICTION, say.other_rung_doubted(), provisional=True))
     if rung.name is RungName.DC_LINK:
         found = [
             *elsewhere(rung, deal, document),
@@ -59,13 +58,12 @@ def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
         for t in e.trials:
             if t.path_mtu is None or not (t.path_mtu.passed or t.path_mtu.mtu):
                 continue
-            way, seen = phrases.way(e.parameters.direction), t.path_mtu
+            way, seen = e.parameters.direction, t.path_mtu
             within = not seen.failed or min(seen.failed) <= deal.mtu
             if seen.black_hole and within:
-                said = f"Path MTU black hole, {way}: packets larger than {seen.mtu} bytes vanish without a word."
-                holes.append(Concern(Cause.PATH_MTU, said, Verdict.FAIL))
+                holes.append(Concern(Cause.PATH_MTU, say.black_hole(way, seen.mtu), Verdict.FAIL))
             elif seen.mtu is not None and seen.mtu < deal.mtu and seen.failed:
-                said = f"The path carries packets of {seen.mtu}, not the {deal.mtu} that was entered ({way})."
+                said = say.small_path(way, seen.mtu, deal.mtu)
                 small.append(Concern(Cause.PATH_MTU, said, Verdict.CANNOT_JUDGE if held else _small(rung)))
     return [*holes, *small]
 
@@ -79,8 +77,8 @@ def _whereabouts(rung: RungResult) -> list[Concern]:
     """Whether the traffic went where it was claimed to go."""
     if rung.evidence is None or not rung.evidence.contradicts:
         return []
-    said = "; ".join(rung.evidence.against or rung.evidence.findings)
-    return [Concern(Cause.ELSEWHERE, f"The evidence contradicts the claim of this rung: {said}.", Verdict.CANNOT_JUDGE)]
+    said = say.contradicted(rung.evidence.against or rung.evidence.findings)
+    return [Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE)]
 
 
 def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
@@ -90,14 +88,11 @@ def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
     wanted = deal.expected_rtt_ms
     if idle is None or not wanted:
         return []
-    said = f"The round trip is {units.milliseconds(idle)} where {units.milliseconds(wanted)} was expected"
     figures = {"rtt_ms": idle, "expected_rtt_ms": wanted}
     if idle < TOO_NEAR * wanted:
-        text = f"{said}: the traffic may not have crossed the link."
-        return [Concern(Cause.ELSEWHERE, text, Verdict.CANNOT_JUDGE, figures=figures)]
+        return [Concern(Cause.ELSEWHERE, say.too_near(idle, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
     if idle > TOO_FAR * wanted + SLACK_MS:
-        text = f"{said}: this may not be the way that was sold."
-        return [Concern(Cause.NOT_AS_SOLD, text, Verdict.CANNOT_JUDGE, figures=figures)]
+        return [Concern(Cause.NOT_AS_SOLD, say.too_far(idle, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
     return []
 
 
@@ -114,24 +109,17 @@ def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:
     room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER
     if not segments or max(segments) <= room:
         return []
-    said = (
-        f"TCP sent segments of {max(segments)} bytes, which no MTU of {deal.mtu} carries: the ceiling was counted "
-        "for a smaller MTU than the path's."
-    )
-    return [Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE)]
+    return [Concern(Cause.NOT_AS_SOLD, say.large_segments(max(segments), deal.mtu), Verdict.CANNOT_JUDGE)]
 
 
 def _unprobed(rung: RungResult) -> list[Concern]:
     ways = {w for e in rung.experiments if e.parameters.protocol is Protocol.TCP for w in evidence.ways(e.parameters)}
-    told = {w: evidence.probed(rung, w) for w in ways}
-    missing = [phrases.way(w) for w, seen in told.items() if seen is None]
-    silent = [phrases.way(w) for w, seen in told.items() if seen is not None and not (seen.passed or seen.mtu)]
-    found = []
-    for whose, what in ((missing, "The path MTU was not probed"), (silent, "No probe of the path MTU was answered")):
-        if whose:
-            said = f"{what} ({' and '.join(sorted(whose, reverse=True))}): a black hole is not excluded."
-            found.append(Concern(Cause.SEEN, said))
-    return found
+    probes = {w: evidence.probed(rung, w) for w in ways}
+    missing = [w for w, seen in probes.items() if seen is None]
+    silent = [w for w, seen in probes.items() if seen is not None and not (seen.passed or seen.mtu)]
+    said = [say.unprobed(missing)] if missing else []
+    said += [say.unanswered(silent)] if silent else []
+    return [Concern(Cause.SEEN, one) for one in said]
 
 
 def once(texts: Iterable[str]) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 
-from linkladder import phrases, units
 from linkladder.judge.ceilings import counted_seconds
 from linkladder.judge.evidence import ways
 from linkladder.model import CpuUse, Experiment, NicCounters, PathMtu, Protocol, Rtt, TrialResult
+from linkladder.phrases import contradictions as say
 
 AGREE = 0.02  # of a sum of bytes
 EDGE = 1.5  # seconds by which the counted part may be longer than asked
@@ -33,41 +33,41 @@ def _ways(t: TrialResult, p: Experiment) -> Iterable[str]:
     asked = {str(way) for way in ways(p)}
     told = t.by_direction
     if strange := sorted(set(told) - asked):
-        yield f"it was measured {' and '.join(map(phrases.way, strange))}, which was not asked for"
+        yield say.other_way(strange)
     total = sum(told.values())
     if told and abs(total - t.goodput_bps) > AGREE * max(total, t.goodput_bps):
-        yield f"its directions make {units.rate(total)} together, it claims {units.rate(t.goodput_bps)}"
+        yield say.other_sum(total, t.goodput_bps)
 
 
 def _seconds(t: TrialResult, p: Experiment) -> Iterable[str]:
     if t.seconds < 0:
-        yield "it ended before it began"
+        yield say.ended_before()
     if any(i.start < -0.5 for i in t.intervals):
-        yield "seconds of before its beginning are in it"
+        yield say.seconds_before()
     counted = [i for i in t.intervals if i.counted]
     if not counted:
         return
     took = counted_seconds(t, p)
     if took > p.duration + EDGE:
-        yield f"{took:.1f} s were counted where {p.duration:g} s were asked for"
+        yield say.counted_too_long(took, p.duration)
     if min(i.start for i in counted) < p.warmup - 0.5:
-        yield f"seconds of the warm-up of {p.warmup:g} s were counted"
+        yield say.warmup_counted(p.warmup)
     for way in ways(p):
         spans = sorted((i.start, i.end) for i in counted if i.direction is way)
         if any(later[0] < first[1] - 0.5 for first, later in itertools.pairwise(spans)):
-            yield "its seconds overlap"
+            yield say.seconds_overlap()
 
 
 def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
     known = [f for f in t.flows if f.local_port or f.remote_port]
     seen = Counter((f.direction, f.local, f.local_port, f.remote, f.remote_port) for f in known)
     if any(count > 1 for count in seen.values()):
-        yield "two of its flows are one, by addresses and ports"
+        yield say.one_flow_twice()
     for f in t.flows:
         if len(t.flows) > 1 and not f.total_bytes and any(one.total_bytes for one in t.flows):
-            yield "one of its flows carried nothing"
+            yield say.empty_flow()
         if 0 < f.seconds < WHOLE * p.duration:
-            yield f"one of its flows lasted {f.seconds:.1f} of {p.duration:g} s"
+            yield say.short_flow(f.seconds, p.duration)
 
 
 def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
@@ -75,9 +75,10 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
     if p.protocol is not Protocol.UDP:
         return
     arrived = t.goodput_bps
-    for what, offered in (("were asked for", p.udp_rate_bps), ("were sent", t.offered_bps)):
-        if offered and arrived > 1.05 * offered:
-            yield f"{units.rate(arrived)} arrived where {units.rate(offered)} {what}"
+    if p.udp_rate_bps and arrived > 1.05 * p.udp_rate_bps:
+        yield say.more_than_asked(arrived, p.udp_rate_bps)
+    if t.offered_bps and arrived > 1.05 * t.offered_bps:
+        yield say.more_than_sent(arrived, t.offered_bps)
     if not t.datagrams or t.lost is None:
         return
     share = t.lost / t.datagrams
@@ -85,36 +86,37 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
         lost = sum(one.lost or 0 for one in parts)
         sent = sum(one.datagrams or 0 for one in parts)
         if sent and lost > 20 and lost / sent > share + max(LOST, 0.2 * share):
-            yield f"{share:.2%} of its datagrams are said to be lost, its parts say {lost / sent:.2%}"
+            yield say.other_loss(share, lost / sent)
 
 
 def _negative(t: TrialResult) -> Iterable[str]:
     """Counters only grow: one that went backwards was reset or wrapped in mid-trial, and its difference is no count."""
     for end in t.ends:
         for card in end.nics:
-            if said := _backwards(card):
-                yield f"{said} of {card.name or 'the card'} of the {end.name} end went backwards"
+            if counters := _backwards(card):
+                yield say.card_backwards(counters, card.name, end.name)
         told = end.tcp
         if told is not None and any(
             v is not None and v < 0 for v in (told.segments_sent, told.retransmits, told.out_of_order)
         ):
-            yield f"the TCP counters of the {end.name} end went backwards"
+            yield say.tcp_backwards(end.name)
 
 
 def _backwards(card: NicCounters) -> str:
+    """Which kind of counter; '' where none did."""
     counts = {
         "bytes": (card.rx_bytes, card.tx_bytes),
         "packets": (card.rx_packets, card.tx_packets),
         "errors": (card.rx_errors, card.tx_errors, card.crc_errors or 0),
         "drops": (card.rx_drops, card.tx_drops),
     }
-    return next((f"the {what}" for what, values in counts.items() if min(values) < 0), "")
+    return next((name for name, values in counts.items() if min(values) < 0), "")
 
 
 def _ends(t: TrialResult) -> Iterable[str]:
     for end in t.ends:
         if end.cpu is not None and (busy := _no_share(end.cpu)) is not None:
-            yield f"a core of the {end.name} end is said to be {busy:.0f} % busy"
+            yield say.impossible_share(end.name, busy)
 
 
 def _no_share(cpu: CpuUse) -> float | None:
@@ -125,16 +127,16 @@ def _no_share(cpu: CpuUse) -> float | None:
 def of_pings(r: Rtt) -> str:
     """What a series of pings cannot be."""
     if not 0 <= r.received <= r.sent:
-        return f"{r.received} of {r.sent} pings were answered"
+        return say.pings_answered(r.received, r.sent)
     if any(v is not None and v < 0 for v in (r.min_ms, r.avg_ms, r.max_ms, r.p50_ms, r.p95_ms, *r.samples_ms)):
-        return "a round trip is shorter than nothing"
+        return say.negative_round_trip()
     return ""
 
 
 def of_probes(found: PathMtu) -> str:
     """What DF probes cannot be."""
     if set(found.passed) & set(found.failed):
-        return "a size of packets both passed and failed"
+        return say.passed_and_failed()
     if found.passed and found.mtu is not None and found.mtu != max(found.passed):
-        return f"packets of {found.mtu} are said to pass where {max(found.passed)} is the largest that did"
+        return say.not_the_largest(found.mtu, max(found.passed))
     return ""

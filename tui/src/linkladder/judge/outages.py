@@ -10,9 +10,9 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from linkladder import phrases, units
 from linkladder.judge.evidence import STARVED, ways
 from linkladder.model import Contract, Direction, Interval, Protocol, RungResult, TrialResult
+from linkladder.phrases import outages as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 DEAD = 0.05  # of the usual second: what is below carried nothing worth the name
@@ -36,7 +36,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
     """Interruptions of the path, against the availability that was sold."""
     found: list[Concern] = []
     for way in (Direction.FORWARD, Direction.REVERSE):
-        measured, lost, worst, words, excused = 0.0, 0.0, 0.0, "", False
+        measured, lost, worst, where, excused = 0.0, 0.0, 0.0, "", False
         for e in rung.experiments:
             if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP) or way not in ways(e.parameters):
                 continue
@@ -51,28 +51,21 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
                 lost += dead.seconds
                 if dead.longest > worst:
                     worst, excused = dead.longest, _starved(t)
-                    name = phrases.arm(e.parameters, direction=False)
-                    words = f"{name}, repeat {t.repeat + 1}, from {dead.at:.0f} s on"
+                    where = say.when(e.parameters, t.repeat, dead.at)
         if lost <= 0:
             continue
         share = 100 * (1 - lost / measured)
         figures = {"dead_seconds": lost, "availability_percent": share}
-        told = phrases.way(way)
         if worst < RUN and lost < 2 * RUN:
-            said = f"{lost:.1f} s carried nothing, {told} ({words})."
-            found.append(Concern(Cause.SEEN, said, figures=figures))
+            found.append(Concern(Cause.SEEN, say.brief(way, lost, where), figures=figures))
             continue
-        said = (
-            f"Outage, {told}: {units.duration(lost)} of {units.duration(measured)} carried nothing, "
-            f"{worst:.0f} s of it in a row ({words}); available for {share:.2f} % of that time"
-        )
+        seen = way, lost, measured, worst, where, share
         if share >= deal.availability_percent:
-            found.append(Concern(Cause.OUTAGE, f"{said}.", provisional=True, figures=figures))
+            found.append(Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures))
         elif excused:
-            said += ", but a quota or the hypervisor stopped an end meanwhile."
-            found.append(Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures))
+            found.append(Concern(Cause.OUTAGE, say.outage_excused(*seen), Verdict.CANNOT_JUDGE, figures=figures))
         else:
-            said += f" where {deal.availability_percent:g} % of it is needed."
+            said = say.outage_beyond(*seen, deal.availability_percent)
             found.append(Concern(Cause.OUTAGE, said, Verdict.FAIL, figures=figures))
     return found
 
@@ -114,21 +107,20 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
     idle = [t.rtt for e in rung.experiments if e.parameters.protocol is Protocol.ECHO for t in e.trials if t.rtt]
     sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
     if sent and not got:
-        said = f"None of {sent} pings was answered: they may be filtered, and say nothing of loss then."
-        found.append(Concern(Cause.PING_LOSS, said, figures={"pings_lost": float(sent), "pings_sent": float(sent)}))
+        figures = {"pings_lost": float(sent), "pings_sent": float(sent)}
+        found.append(Concern(Cause.PING_LOSS, say.no_ping(sent), figures=figures))
     elif sent > got:
         lost = sent - got
         figures = {"pings_lost": float(lost), "pings_sent": float(sent)}
-        said = f"{lost} of {sent} pings on the idle link were not answered"
         if by_chance(lost, sent, deal.loss_percent / 100) < FEW:
-            said += f", more than the {deal.loss_percent:g} % of loss that the contract allows."
+            said = say.pings_lost(lost, sent, deal.loss_percent)
             found.append(Concern(Cause.PING_LOSS, said, Verdict.FAIL, figures=figures))
         else:
-            found.append(Concern(Cause.PING_LOSS, f"{said}.", figures=figures))
+            found.append(Concern(Cause.PING_LOSS, say.pings_lost(lost, sent), figures=figures))
     under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
     sent, got = sum(r.sent for r in under), sum(r.received for r in under)
     if sent - got > 0.02 * sent:
-        said = f"{sent - got} of {sent} pings beside TCP were not answered."
+        said = say.pings_beside_lost(sent - got, sent)
         figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
         found.append(Concern(Cause.PING_LOSS, said, figures=figures))
     return found
@@ -181,10 +173,9 @@ def lost_trials(rung: RungResult) -> list[Concern]:
     if not lost:
         return []
     e, t, first = lost[0]
-    where = f"{phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {first.reason}"
-    said = f"The far end was lost in {len(lost)} attempt{'s' if len(lost) > 1 else ''}, at {first.started} ({where})"
+    shared = any(i.shared for _, _, i in lost)
+    said = say.peer_lost(len(lost), first.started, e.parameters, t.repeat, first.reason, shared)
     figures = {"attempts": float(len(lost)), "seconds": sum(i.seconds for _, _, i in lost)}
-    if any(i.shared for _, _, i in lost):
-        said += "; control goes over the card under test, so that the path itself may have been interrupted."
+    if shared:
         return [Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures)]
-    return [Concern(Cause.PEER_LOST, f"{said}.", provisional=True, figures=figures)]
+    return [Concern(Cause.PEER_LOST, said, provisional=True, figures=figures)]

@@ -9,12 +9,23 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from linkladder import phrases, tools, units
+from linkladder import tools
 from linkladder.judge.ceilings import measurement_error
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.model import Command, Document, Experiment, Leg, Outcome, Path, Protocol, RungResult, TrialResult
+from linkladder.model import (
+    SHORTENED,
+    Command,
+    Document,
+    Experiment,
+    Leg,
+    Outcome,
+    Path,
+    Protocol,
+    RungResult,
+    TrialResult,
+)
+from linkladder.phrases import accounts as say
 
-SHORTENED = "characters left out: the JSON document has them"  # what stands in place of them
 AGREE = 0.02  # of a rate: what reading once more may differ
 LOST = 0.001  # of the datagrams
 
@@ -51,7 +62,7 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
         tuple(c.exit_code or 0 for c in clients),
     )
     if not printed.ok:
-        return f"the tools' own output is that of no measurement: {printed.reason}"
+        return say.no_measurement(printed.reason)
     return _compared(printed, t, p)
 
 
@@ -65,7 +76,7 @@ def _addressed(leg: Leg, rung: RungResult) -> str:
             and path.remote
             and not any(a in x for x in c.argv for a in (path.local, path.remote))
         ):
-            return f"its command ran to another address: {' '.join(c.argv)[:120]}"
+            return say.other_address(c.argv)
     return ""
 
 
@@ -75,25 +86,20 @@ def _compared(said: Outcome, t: TrialResult, p: Experiment) -> str:
         claimed = direction_bps(t, p, way)
         printed = said.by_direction.get(str(way), said.goodput_bps if len(ways(p)) == 1 else 0.0)
         if abs(claimed - printed) > slack * max(claimed, printed):
-            return (
-                f"{units.rate(claimed)} {phrases.way(way)} are claimed, but the tools' own output makes "
-                f"{units.rate(printed)}"
-            )
+            return say.output_makes(claimed, way, printed)
     printed_flows = _flows(said)
     if printed_flows and (strange := sorted(_flows(t) - printed_flows)):
-        return f"a flow from {strange[0]} is claimed, of which the tools' own output knows nothing"
+        return say.unknown_flow(*strange[0])
     if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None and t.datagrams:
         printed, claimed = said.lost / said.datagrams, (t.lost or 0) / t.datagrams
         if abs(printed - claimed) > LOST:
-            return (
-                f"{claimed:.2%} of the datagrams are said to be lost, the tools' own output says {printed:.2%} of them"
-            )
+            return say.other_loss_printed(claimed, printed)
     return ""
 
 
-def _flows(t: TrialResult | Outcome) -> set[str]:
+def _flows(t: TrialResult | Outcome) -> set[tuple[str, int]]:
     """Whence the flows came, where the tool told it."""
-    return {f"{f.local} port {f.local_port}" for f in t.flows if f.local and f.local_port}
+    return {(f.local, f.local_port) for f in t.flows if f.local and f.local_port}
 
 
 def _whole(command: Command) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import statistics
 
-from linkladder import phrases, units
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Rtt, RungResult
+from linkladder.phrases import silent as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 AGAIN = 0.005  # of the segments sent again
@@ -40,23 +40,17 @@ def _limits(rung: RungResult, deal: Contract) -> list[Concern]:
         idle = _idle(rung)
         middle = None if idle is None else idle.p50_ms if idle.p50_ms is not None else idle.avg_ms
         if middle is None:
-            said = f"The round trip was not measured: whether it stays within {units.milliseconds(deal.delay_ms)}"
-            found.append(Concern(Cause.DELAY, f"{said} is not known.", Verdict.INCOMPLETE))
+            found.append(Concern(Cause.DELAY, say.delay_unknown(deal.delay_ms), Verdict.INCOMPLETE))
         elif middle > deal.delay_ms:
-            said = f"The idle round trip is {units.milliseconds(middle)} where the contract allows "
-            said += f"{units.milliseconds(deal.delay_ms)}."
+            said = say.delay_above(middle, deal.delay_ms)
             found.append(Concern(Cause.DELAY, said, Verdict.FAIL, figures={"rtt_ms": middle}))
     if deal.jitter_ms is not None:
         udp = [e for e in rung.experiments if e.parameters.protocol is Protocol.UDP]
         seen = [t.jitter_ms for e in udp for t in e.trials if t.ok and t.jitter_ms is not None]
         if not seen:
-            said = (
-                f"Jitter was not measured: whether it stays within {units.milliseconds(deal.jitter_ms)} is not known."
-            )
-            found.append(Concern(Cause.JITTER, said, Verdict.INCOMPLETE))
+            found.append(Concern(Cause.JITTER, say.jitter_unknown(deal.jitter_ms), Verdict.INCOMPLETE))
         elif max(seen) > deal.jitter_ms:
-            said = f"The jitter of paced UDP is {units.milliseconds(max(seen))} where the contract allows "
-            said += f"{units.milliseconds(deal.jitter_ms)}."
+            said = say.jitter_above(max(seen), deal.jitter_ms)
             found.append(Concern(Cause.JITTER, said, Verdict.FAIL, figures={"jitter_ms": max(seen)}))
     return found
 
@@ -77,13 +71,12 @@ def _again(e: ExperimentResult) -> list[Concern]:
                 shares.append(sent.retransmits / max(sent.segments_sent, sent.retransmits))
             if t.ok and heard and heard.out_of_order is not None and sent and sent.segments_sent:
                 mixed.append(heard.out_of_order / sent.segments_sent)
-        name = f"{phrases.arm(e.parameters, direction=False)}, {phrases.way(way)}"
-        if shares and statistics.median(shares) > AGAIN:
-            said = f"{name}: {statistics.median(shares):.2%} of the segments had to be sent again."
-            found.append(Concern(Cause.SEEN, said, figures={"retransmit_share": statistics.median(shares)}))
-        if mixed and statistics.median(mixed) > OUT_OF_ORDER:
-            said = f"{name}: {statistics.median(mixed):.1%} of the segments arrived out of order."
-            found.append(Concern(Cause.SEEN, said, figures={"out_of_order_share": statistics.median(mixed)}))
+        if shares and (share := statistics.median(shares)) > AGAIN:
+            said = say.sent_again(e.parameters, way, share)
+            found.append(Concern(Cause.SEEN, said, figures={"retransmit_share": share}))
+        if mixed and (share := statistics.median(mixed)) > OUT_OF_ORDER:
+            said = say.out_of_order(e.parameters, way, share)
+            found.append(Concern(Cause.SEEN, said, figures={"out_of_order_share": share}))
     return found
 
 
@@ -95,10 +88,7 @@ def _flows(e: ExperimentResult) -> list[Concern]:
                 continue
             usual = statistics.median(rates)
             if min(rates) < STARVED_FLOW * usual:
-                said = (
-                    f"{phrases.arm(e.parameters, direction=False)}, {phrases.way(way)}, repeat {t.repeat + 1}: one of "
-                    f"{len(rates)} flows got {units.rate(min(rates))} where {units.rate(usual)} is usual."
-                )
+                said = say.starved_flow(e.parameters, way, t.repeat, len(rates), min(rates), usual)
                 dead = min(rates) < 0.05 * usual
                 return [Concern(Cause.UNEVEN, said, provisional=dead, figures={"least_bps": min(rates)})]
     return []
@@ -115,10 +105,7 @@ def _bloat(rung: RungResult, tcp: list[ExperimentResult]) -> list[Concern]:
                 worst = max(worst or (0.0, 0.0), (r.p50_ms - base, r.p50_ms))
     if worst is None or base is None or worst[0] < BLOAT_MS:
         return []
-    said = (
-        f"Under load the round trip rises from {units.milliseconds(base)} to {units.milliseconds(worst[1])} (median): "
-        "a long queue, in which calls and transactions wait as well."
-    )
+    said = say.long_queue(base, worst[1])
     return [Concern(Cause.SEEN, said, figures={"loaded_ms": worst[1], "idle_ms": base})]
 
 
@@ -135,10 +122,7 @@ def _streams(tcp: list[ExperimentResult]) -> list[Concern]:
         counts = sorted(best)
         for few, many in itertools.pairwise(counts):
             if best[many] < LESS * best[few]:
-                said = (
-                    f"{phrases.way(way).capitalize()}: {phrases.streams(many)} carry {units.rate(best[many])}, "
-                    f"{phrases.streams(few)} {units.rate(best[few])}."
-                )
+                said = say.more_carry_less(way, many, best[many], few, best[few])
                 return [Concern(Cause.UNEVEN, said, figures={"share": best[many] / best[few]})]
     return []
 
@@ -147,4 +131,4 @@ def _one_way_only(tcp: list[ExperimentResult]) -> list[Concern]:
     both = {e.parameters.direction for e in tcp if e.trials}
     if not tcp or Direction.DUPLEX in both:
         return []
-    return [Concern(Cause.SEEN, "Both ways at once were not tried.")]
+    return [Concern(Cause.SEEN, say.duplex_untried())]

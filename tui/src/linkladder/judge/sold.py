@@ -9,9 +9,9 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from linkladder import units
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, rate_sold
 from linkladder.model import Contract, Document, Nic, Protocol, RungResult, TrialResult
+from linkladder.phrases import sold as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 TAGGED = re.compile(r"^vlan\d+$|\.\d+$")  # names of interfaces that put a VLAN tag on
@@ -28,8 +28,7 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
     asked = [e.parameters for e in loads if e.parameters.id in counting]
     classes = sorted({p.dscp for p in asked if p.dscp != deal.dscp})
     if classes:
-        said = f"Measured in class DSCP {', '.join(map(str, classes))}; the contract is for DSCP {deal.dscp}."
-        found.append(Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE))
+        found.append(Concern(Cause.NOT_AS_SOLD, say.other_class(classes, deal.dscp), Verdict.CANNOT_JUDGE))
     if small := _segments(trials, deal):
         found.append(small)
     return found
@@ -44,24 +43,20 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     found = []
     looped = [a for a in known if a.is_loopback]
     if looped:
-        said = f"Flows ran over {looped[0]}, inside one machine, and not over {rung.name}."
-        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+        found.append(Concern(Cause.ELSEWHERE, say.looped(looped[0], rung.name), Verdict.CANNOT_JUDGE))
     same = next((p.local for p in rung.paths if p.local and p.local == p.remote), "")
     if same and not looped:
-        said = f"Both sides of the path are {same}: that is inside one machine, and not {rung.name}."
-        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+        found.append(Concern(Cause.ELSEWHERE, say.one_address(same, rung.name), Verdict.CANNOT_JUDGE))
     near, far = (_macs(document, name) for name in (rung.path.origin or "near", rung.path.peer))
     if near and near == far and not looped and not same:
-        said = f"Both ends have the same cards ({sorted(near)[0]}): they are one machine, and this is not {rung.name}."
-        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+        found.append(Concern(Cause.ELSEWHERE, say.same_cards(sorted(near)[0], rung.name), Verdict.CANNOT_JUDGE))
     other = [a for a in known if a.version != deal.ip_version]
     if other:
-        said = f"Measured over IPv{other[0].version}; the contract is for IPv{deal.ip_version}."
+        said = say.other_ip_version(other[0].version, deal.ip_version)
         found.append(Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE))
     strange = sorted({a for t in trials for f in t.flows for a in (f.local, f.remote) if a} - own)
     if len(own) > 1 and strange and not looped:
-        said = f"Flows ran from or to {strange[0]}, which is not an address of this rung."
-        found.append(Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE))
+        found.append(Concern(Cause.ELSEWHERE, say.strange_address(strange[0]), Verdict.CANNOT_JUDGE))
     return found
 
 
@@ -88,7 +83,7 @@ def _segments(trials: list[TrialResult], deal: Contract) -> Concern | None:
     room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER - (TIMESTAMPS if deal.timestamps else 0)
     if not sizes or min(sizes) >= SMALLER * room:
         return None
-    said = f"TCP sent segments of {min(sizes)} bytes; the contract's MTU of {deal.mtu} has room for {room}."
+    said = say.small_segments(min(sizes), deal.mtu, room)
     return Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE, figures={"mss": float(min(sizes))})
 
 
@@ -96,32 +91,27 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     """The ends' own cards before the link is blamed: slower or smaller than the contract, or in trouble."""
     found = []
     needed = rate_sold(deal)
-    for where, nic in cards(rung, document):
+    for end, nic in cards(rung, document):
         if nic.speed_bps is not None and 0 < nic.speed_bps < needed:
-            said = (
-                f"{nic.name} of {where} runs at {units.rate(nic.speed_bps)}, less than the {units.rate(needed)} sold."
-            )
+            said = say.slow_card(nic.name, end, nic.speed_bps, needed)
             found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
         if nic.half_duplex:
-            said = f"{nic.name} of {where} runs half duplex: it cannot send while it receives, acknowledgements too."
+            said = say.half_duplex(nic.name, end)
             found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
         if nic.mtu and nic.mtu < deal.mtu:
-            said = f"{nic.name} of {where} is set to MTU {nic.mtu}, less than the {deal.mtu} entered."
+            said = say.small_mtu(nic.name, end, nic.mtu, deal.mtu)
             found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
     mtus = {nic.mtu for _, nic in cards(rung, document) if nic.mtu}
     if len(mtus) > 1 and not found:
-        said = f"The ends' interfaces have different MTUs ({' and '.join(map(str, sorted(mtus)))})."
-        found.append(Concern(Cause.OWN_CARD, said, provisional=True, excuses=True))
-    tagged = [(where, nic.name) for where, nic in cards(rung, document) if TAGGED.search(nic.name)]
+        found.append(Concern(Cause.OWN_CARD, say.unequal_mtus(mtus), provisional=True, excuses=True))
+    tagged = [(nic.name, end) for end, nic in cards(rung, document) if TAGGED.search(nic.name)]
     if tagged and not deal.vlan_tags:
-        where, name = tagged[0]
-        said = f"{name} of {where} tags its frames, which the contract as entered has no VLAN tag for: see the ceiling."
-        found.append(Concern(Cause.NOT_AS_SOLD, said, provisional=True))
+        found.append(Concern(Cause.NOT_AS_SOLD, say.tagged(*tagged[0]), provisional=True))
     return [*found, *_card_troubles(rung)]
 
 
 def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
-    """The interfaces of the rung's path, and whose they are."""
+    """The interfaces of the rung's path, each with its end's name."""
     found = []
     for name, interface, address in (
         side
@@ -131,7 +121,7 @@ def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
         host = document.run.hosts.get(name)
         nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None
         if nic is not None:
-            found.append((name if name != "near" else "the near end", nic))
+            found.append((name, nic))
     return found
 
 
@@ -143,22 +133,13 @@ def _card_troubles(rung: RungResult) -> list[Concern]:
         for t in e.trials:
             for end, c in ((one.name, card) for one in t.ends for card in one.nics):
                 packets[end, c.name] = packets.get((end, c.name), 0) + c.rx_packets + c.tx_packets
-                counts = (
-                    ("CRC errors", c.crc_errors or 0),
-                    ("receive errors", c.rx_errors),
-                    ("transmit errors", c.tx_errors),
-                    ("frames dropped on arrival", c.rx_drops),
-                    ("frames dropped before sending", c.tx_drops),
-                    ("pause frames received", c.rx_pause or 0),
-                    ("pause frames sent", c.tx_pause or 0),
-                )
-                for what, count in counts:
-                    if count:
-                        sums[end, c.name, what] = sums.get((end, c.name, what), 0) + count
+                for counter in say.TROUBLES:
+                    if count := getattr(c, counter) or 0:
+                        sums[end, c.name, counter] = sums.get((end, c.name, counter), 0) + count
     found = []
-    for (end, name, what), count in sums.items():
+    for (end, name, counter), count in sums.items():
         share = count / max(1, packets[end, name])
-        said = f"{name or 'The card'} of the {end} end: {count} {what}."
+        said = say.card_trouble(name, end, counter, count)
         figures = {"count": float(count), "share": share}
         many = share > 1e-3
         found.append(Concern(Cause.OWN_CARD, said, provisional=many, excuses=many, figures=figures))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from linkladder.model.asked import Contract, Experiment, Path, Plan, Rung, Stair
 from linkladder.model.hosts import (
+    SHORTENED,
     Bundle,
     Command,
     CoreLoad,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCHEMA",
+    "SHORTENED",
     "Bundle",
     "Command",
     "Company",

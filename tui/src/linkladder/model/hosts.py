@@ -200,6 +200,9 @@ class MemoryUse:
     peak: int
 
 
+SHORTENED = "characters left out: the JSON document has them"  # the mark in place of them in shortened output
+
+
 @dataclass(frozen=True)
 class Command:
     """A process exactly as it was started."""

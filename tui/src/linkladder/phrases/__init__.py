@@ -18,7 +18,7 @@ Numbers and their units are linkladder.units'.
 
 from __future__ import annotations
 
-from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, window
+from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, trial, window
 from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change, compared
 from linkladder.phrases.control_channel import one_address, under_test
@@ -54,6 +54,7 @@ __all__ = [
     "staircase",
     "streams",
     "to_set",
+    "trial",
     "under_test",
     "verdict_word",
     "way",

@@ -30,6 +30,17 @@ def arm(p: Experiment, direction: bool = True) -> str:
     return ", ".join([*_parts(p), *_more(p), *([way(p.direction)] if told and _directed(p) else [])])
 
 
+def trial(p: Experiment, repeat: int, direction: bool = True) -> str:
+    """'TCP, 4 streams, 800k window, near to far, repeat 2': records count repeats from 0, people from 1."""
+    return f"{arm(p, direction)}, repeat {repeat + 1}"
+
+
+def one_way(p: Experiment, direction: str, repeat: int | None = None) -> str:
+    """One direction of a setting that may have two, or of one of its trials."""
+    name = f"{arm(p, direction=False)}, {way(direction)}"
+    return name if repeat is None else f"{name}, repeat {repeat + 1}"
+
+
 def special(p: Experiment) -> str:
     """What a table of streams and windows does not show: 'by netperf, incompressible payload'; mostly empty."""
     return ", ".join(_more(p))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder.judge.recount import SHORTENED
-from linkladder.model import Command, Document, HostSample, Leg, TrialResult
+from linkladder.model import SHORTENED, Command, Document, HostSample, Leg, TrialResult
 
 RAW_BUDGET = 500_000  # characters of tool output in one page
 SAMPLE_BUDGET = 12_000  # seconds of hosts in one page

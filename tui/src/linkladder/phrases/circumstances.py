@@ -1,0 +1,56 @@
+"""What else was seen of a rung, in words: path MTU, round trip, where the machines stand, doubts of other rungs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkladder import units
+from linkladder.phrases.ways import way
+
+
+def other_rung_doubted() -> str:
+    return "Another rung of this run has figures that are not borne out: see its findings."
+
+
+def black_hole(direction: str, mtu: int | None) -> str:
+    return f"Path MTU black hole, {way(direction)}: packets larger than {mtu} bytes vanish without a word."
+
+
+def small_path(direction: str, mtu: int, entered: int) -> str:
+    return f"The path carries packets of {mtu}, not the {entered} that was entered ({way(direction)})."
+
+
+def contradicted(findings: Iterable[str]) -> str:
+    return f"The evidence contradicts the claim of this rung: {'; '.join(findings)}."
+
+
+def too_near(idle_ms: float, expected_ms: float) -> str:
+    return f"{_round_trip(idle_ms, expected_ms)}: the traffic may not have crossed the link."
+
+
+def too_far(idle_ms: float, expected_ms: float) -> str:
+    return f"{_round_trip(idle_ms, expected_ms)}: this may not be the way that was sold."
+
+
+def _round_trip(idle_ms: float, expected_ms: float) -> str:
+    return f"The round trip is {units.milliseconds(idle_ms)} where {units.milliseconds(expected_ms)} was expected"
+
+
+def large_segments(size: int, mtu: int) -> str:
+    return (
+        f"TCP sent segments of {size} bytes, which no MTU of {mtu} carries: the ceiling was counted for a smaller MTU "
+        "than the path's."
+    )
+
+
+def unprobed(directions: Iterable[str]) -> str:
+    return _hole_possible("The path MTU was not probed", directions)
+
+
+def unanswered(directions: Iterable[str]) -> str:
+    return _hole_possible("No probe of the path MTU was answered", directions)
+
+
+def _hole_possible(what: str, directions: Iterable[str]) -> str:
+    ways = " and ".join(sorted(map(way, directions), reverse=True))
+    return f"{what} ({ways}): a black hole is not excluded."

@@ -1,0 +1,37 @@
+"""What a mean hides, in words: slow seconds, long pauses between trials, and a contract that asks for little."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Experiment
+from linkladder.phrases.arms import one_way
+from linkladder.phrases.judgements import short_list
+
+
+def dip(p: Experiment, direction: str, repeat: int, seconds: int, least: float, at: float, usual: float) -> str:
+    what = "one second" if seconds == 1 else f"{seconds} seconds"
+    return (
+        f"{one_way(p, direction, repeat)}: {what} far below the rest, the least {units.rate(least)} at {at:.0f} s "
+        f"where {units.rate(usual)} is usual."
+    )
+
+
+def dips(said: list[str], most: int) -> list[str]:
+    """The first few of `dip`, and how many more there are."""
+    return short_list(said, most, "trials had such seconds")
+
+
+def low_bar(asked: float, usual: float) -> str:
+    return f"Only {100 * asked:.4g}% of the ceiling was asked for, where {usual:.0%} of it is usual."
+
+
+def loose_loss(allowed: float, usual: float) -> str:
+    return f"The contract lets {allowed:g} % be lost, where {usual:g} % is usual."
+
+
+def loose_availability(asked: float, usual: float) -> str:
+    return f"Only {asked:g} % of availability is asked for, where {usual:g} % is usual."
+
+
+def pause(seconds: float) -> str:
+    return f"Between two trials of this rung lie {units.duration(seconds)}: the link may not be the same as before."

@@ -1,0 +1,64 @@
+"""Interruptions in words: seconds without traffic, pings that nobody answered, a far end that was out of reach."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Experiment
+from linkladder.phrases.arms import trial
+from linkladder.phrases.ways import way
+
+
+def when(p: Experiment, repeat: int, second: float) -> str:
+    """'TCP, 4 streams, default window, repeat 2, from 7 s on'."""
+    return f"{trial(p, repeat, direction=False)}, from {second:.0f} s on"
+
+
+def brief(direction: str, dead: float, where: str) -> str:
+    """`where`: of `when`."""
+    return f"{dead:.1f} s carried nothing, {way(direction)} ({where})."
+
+
+def outage(direction: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
+    return f"{_outage(direction, dead, measured, longest, where, available)}."
+
+
+def outage_excused(direction: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
+    said = _outage(direction, dead, measured, longest, where, available)
+    return f"{said}, but a quota or the hypervisor stopped an end meanwhile."
+
+
+def outage_beyond(
+    direction: str, dead: float, measured: float, longest: float, where: str, available: float, needed: float
+) -> str:
+    said = _outage(direction, dead, measured, longest, where, available)
+    return f"{said} where {needed:g} % of it is needed."
+
+
+def _outage(direction: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
+    return (
+        f"Outage, {way(direction)}: {units.duration(dead)} of {units.duration(measured)} carried nothing, "
+        f"{longest:.0f} s of it in a row ({where}); available for {available:.2f} % of that time"
+    )
+
+
+def no_ping(sent: int) -> str:
+    return f"None of {sent} pings was answered: they may be filtered, and say nothing of loss then."
+
+
+def pings_lost(lost: int, sent: int, limit: float | None = None) -> str:
+    """`limit`: percent, where it is broken."""
+    beyond = "" if limit is None else f", more than the {limit:g} % of loss that the contract allows"
+    return f"{lost} of {sent} pings on the idle link were not answered{beyond}."
+
+
+def pings_beside_lost(lost: int, sent: int) -> str:
+    return f"{lost} of {sent} pings beside TCP were not answered."
+
+
+def peer_lost(attempts: int, started: str, p: Experiment, repeat: int, reason: str, shared: bool) -> str:
+    """`shared`: control goes over the card under test."""
+    card = "; control goes over the card under test, so that the path itself may have been interrupted"
+    return (
+        f"The far end was lost in {attempts} attempt{'s' if attempts > 1 else ''}, at {started} "
+        f"({trial(p, repeat)}: {reason}){card if shared else ''}."
+    )

@@ -1,0 +1,63 @@
+"""What a rate alone does not tell, in words: a contract's limits, repeated segments, starved flows, long queues."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Experiment
+from linkladder.phrases.arms import one_way, streams
+from linkladder.phrases.ways import way
+
+
+def delay_unknown(limit_ms: float) -> str:
+    return f"The round trip was not measured: whether it stays within {units.milliseconds(limit_ms)} is not known."
+
+
+def delay_above(idle_ms: float, limit_ms: float) -> str:
+    return (
+        f"The idle round trip is {units.milliseconds(idle_ms)} where the contract allows "
+        f"{units.milliseconds(limit_ms)}."
+    )
+
+
+def jitter_unknown(limit_ms: float) -> str:
+    return f"Jitter was not measured: whether it stays within {units.milliseconds(limit_ms)} is not known."
+
+
+def jitter_above(jitter_ms: float, limit_ms: float) -> str:
+    return (
+        f"The jitter of paced UDP is {units.milliseconds(jitter_ms)} where the contract allows "
+        f"{units.milliseconds(limit_ms)}."
+    )
+
+
+def sent_again(p: Experiment, direction: str, share: float) -> str:
+    return f"{one_way(p, direction)}: {share:.2%} of the segments had to be sent again."
+
+
+def out_of_order(p: Experiment, direction: str, share: float) -> str:
+    return f"{one_way(p, direction)}: {share:.1%} of the segments arrived out of order."
+
+
+def starved_flow(p: Experiment, direction: str, repeat: int, flows: int, least: float, usual: float) -> str:
+    return (
+        f"{one_way(p, direction, repeat)}: one of {flows} flows got {units.rate(least)} where {units.rate(usual)} is "
+        "usual."
+    )
+
+
+def long_queue(idle_ms: float, loaded_ms: float) -> str:
+    return (
+        f"Under load the round trip rises from {units.milliseconds(idle_ms)} to {units.milliseconds(loaded_ms)} "
+        "(median): a long queue, in which calls and transactions wait as well."
+    )
+
+
+def more_carry_less(direction: str, many: int, carried: float, few: int, before: float) -> str:
+    return (
+        f"{way(direction).capitalize()}: {streams(many)} carry {units.rate(carried)}, {streams(few)} "
+        f"{units.rate(before)}."
+    )
+
+
+def duplex_untried() -> str:
+    return "Both ways at once were not tried."

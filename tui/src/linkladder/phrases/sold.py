@@ -1,0 +1,76 @@
+"""What was measured is not what was sold, in words: another way, another class, other packets, the ends' own cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkladder import units
+
+TROUBLES = {  # counters of a card that should stay at nothing
+    "crc_errors": "CRC errors",
+    "rx_errors": "receive errors",
+    "tx_errors": "transmit errors",
+    "rx_drops": "frames dropped on arrival",
+    "tx_drops": "frames dropped before sending",
+    "rx_pause": "pause frames received",
+    "tx_pause": "pause frames sent",
+}
+
+
+def whose(end: str) -> str:
+    """An end's name in a sentence: the near one has none of its own."""
+    return "the near end" if end == "near" else end
+
+
+def other_class(measured: Iterable[int], wanted: int) -> str:
+    return f"Measured in class DSCP {', '.join(map(str, measured))}; the contract is for DSCP {wanted}."
+
+
+def looped(address: object, rung: str) -> str:
+    return f"Flows ran over {address}, inside one machine, and not over {rung}."
+
+
+def one_address(address: str, rung: str) -> str:
+    return f"Both sides of the path are {address}: that is inside one machine, and not {rung}."
+
+
+def same_cards(mac: str, rung: str) -> str:
+    return f"Both ends have the same cards ({mac}): they are one machine, and this is not {rung}."
+
+
+def other_ip_version(measured: int, wanted: int) -> str:
+    return f"Measured over IPv{measured}; the contract is for IPv{wanted}."
+
+
+def strange_address(address: str) -> str:
+    return f"Flows ran from or to {address}, which is not an address of this rung."
+
+
+def small_segments(size: int, mtu: int, room: int) -> str:
+    return f"TCP sent segments of {size} bytes; the contract's MTU of {mtu} has room for {room}."
+
+
+def slow_card(card: str, end: str, speed: float, sold: float) -> str:
+    return f"{card} of {whose(end)} runs at {units.rate(speed)}, less than the {units.rate(sold)} sold."
+
+
+def half_duplex(card: str, end: str) -> str:
+    return f"{card} of {whose(end)} runs half duplex: it cannot send while it receives, acknowledgements too."
+
+
+def small_mtu(card: str, end: str, mtu: int, entered: int) -> str:
+    return f"{card} of {whose(end)} is set to MTU {mtu}, less than the {entered} entered."
+
+
+def unequal_mtus(mtus: Iterable[int]) -> str:
+    return f"The ends' interfaces have different MTUs ({' and '.join(map(str, sorted(mtus)))})."
+
+
+def tagged(card: str, end: str) -> str:
+    return (
+        f"{card} of {whose(end)} tags its frames, which the contract as entered has no VLAN tag for: see the ceiling."
+    )
+
+
+def card_trouble(card: str, end: str, counter: str, count: int) -> str:
+    return f"{card or 'The card'} of the {end} end: {count} {TROUBLES[counter]}."
