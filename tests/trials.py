@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from linkladder import formats
-from linkladder.model import EndRecord, Leg, NicCounters, Outcome, Role, Rtt, TrialResult
+from linkladder.model import End, EndRecord, Leg, NicCounters, Outcome, Role, Rtt, TrialResult
 
 OF_AN_OUTCOME = {f.name for f in fields(Outcome)}
 OF_AN_END = ("cpu", "memory", "tcp", "nics", "sockets", "samples")  # each a dictionary: "near" and "far"
@@ -28,6 +28,7 @@ def changed(before: TrialResult, **asked: Any) -> TrialResult:
     """The same trial but for this."""
     of_ends = {name: asked.pop(name) for name in OF_AN_END if name in asked}
     pinged: Rtt | None = asked.pop("rtt_under_load", None)
+    pinged_back: Rtt | None = asked.pop("far_rtt_under_load", None)  # by the far end
     commands = asked.pop("commands", None)
     outcome = {name: asked.pop(name) for name in list(asked) if name in OF_AN_OUTCOME}
     load = before.legs[0]
@@ -35,6 +36,8 @@ def changed(before: TrialResult, **asked: Any) -> TrialResult:
     legs = (replace(load, commands=load.commands if commands is None else commands), *before.legs[1:])
     if pinged is not None:
         legs = (legs[0], Leg(Outcome(True, rtt=pinged), Role.PING))
+    if pinged_back is not None:
+        legs = (*legs, Leg(Outcome(True, rtt=pinged_back), Role.PING, pinged_by=End.FAR))
     ends = before.ends
     for name, values in of_ends.items():
         known = {end.name: end for end in ends}

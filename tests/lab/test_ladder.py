@@ -17,7 +17,7 @@ import pytest
 from linkladder.codec import from_json
 from linkladder.formats.published import document_schema
 from linkladder.judge.evidence import STARVED
-from linkladder.model import Direction, Document, TrialResult
+from linkladder.model import Direction, Document, End, TrialResult
 from linkladder.plan.read import builtin_text
 from network import Link
 from world import TOP, Lab
@@ -118,9 +118,10 @@ def test_both_ends_were_watched(quick: Document) -> None:
         assert [end.name for end in trial.ends] == ["near", "far"]
         assert all(end.cpu and end.memory and end.tcp and end.sockets for end in trial.ends)
         assert all(len(end.samples) >= trial.seconds - 2 for end in trial.ends)
-        assert [c.role for c in trial.commands if c.output] == ["server", "client", "ping"]
-        assert [leg.role for leg in trial.legs] == ["load", "ping"]
-        assert trial.rtt_under_load and trial.rtt_under_load.received > 15  # five a second, of four seconds
+        assert [c.role for c in trial.commands if c.output] == ["server", "client", "ping", "ping"]
+        assert [(leg.role, leg.pinged_by) for leg in trial.legs[1:]] == [("ping", "near"), ("ping", "far")]
+        for pinged in (trial.rtt_under_load, trial.pinged_under_load(End.FAR)):
+            assert pinged and pinged.received > 15  # five a second, of four seconds
         moved = sum(f.total_bytes for f in trial.flows)
         receiver = trial.receiver(Direction.FORWARD if "forward" in trial.by_direction else Direction.REVERSE)
         assert receiver.carried.rx_bytes == pytest.approx(moved, rel=0.07)

@@ -10,7 +10,7 @@ import pytest
 
 from linkladder import formats
 from linkladder.judge.evidence import STARVED
-from linkladder.model import Direction, Document, Leg, Role, TrialResult
+from linkladder.model import Direction, Document, End, Leg, Role, TrialResult
 from network import SITES
 from world import Lab
 
@@ -124,8 +124,9 @@ def test_each_end_is_recorded_once_with_both_cards(document: Document) -> None:
 
 def test_a_ping_runs_beside_each_load_and_the_slower_path_speaks(document: Document) -> None:
     for trial in trials(document, "tcp")[:2]:
-        pings = [leg for leg in trial.legs if leg.role is Role.PING]
-        assert [leg.path for leg in pings] == [0, 1]
+        every = [leg for leg in trial.legs if leg.role is Role.PING]
+        assert [(leg.path, leg.pinged_by) for leg in every] == [(n, end) for n in (0, 1) for end in End]
+        pings = [leg for leg in every if leg.pinged_by is End.NEAR]
         slowest = max((leg.outcome.rtt for leg in pings if leg.outcome.rtt), key=lambda rtt: rtt.p50_ms or 0)
         assert trial.rtt_under_load == slowest and slowest.received > 10
 

@@ -53,6 +53,7 @@ def dipping(way: Direction) -> tuple[Interval, ...]:
 
 
 SMALL = PathMtu((1280,), (1500,), 1280, black_hole=True)
+QUICK = Rtt(50, 50, 9.0, 9.1, 9.4, 9.1, 9.3, 0.1)
 SLOW = Rtt(50, 50, 20.0, 30.0, 60.0, 30.0, 50.0, 1.0)
 STARVED = {"near": CpuUse(50.0, 60.0, 2.0, starved=0.2), "far": CpuUse(30.0, 40.0, 1.0)}
 BOTH_WAYS = trial(GOOD * 2, by_direction={"forward": GOOD, "reverse": GOOD * 0.8})
@@ -76,6 +77,7 @@ DOCUMENTS = {
     "bursts": link(ping(10.0), *lossy(6e8, 9000), udp(F, 5e8, 5e8), udp(R, 5e8, 5e8)),
     "loss or policer": link(ping(10.0), *lossy(6e8, 9000)),
     "queue": link(ping(10.0), *lossy(6e8, 900, rtt_under_load=SLOW)),
+    "queue inside": link(ping(10.0), *lossy(6e8, 0, busy=(90.0, 20.0), rtt_under_load=SLOW, far_rtt_under_load=QUICK)),
     "udp": link(udp(F, 9e8, 8e8), udp(R, 9e8, 8e8, busy=(99, 99)), udp(F, 2e9, 9e8)),
     "path mtu": link(*tcp_both(GOOD), df(F, SMALL), df(R, dataclasses.replace(SMALL, black_hole=False))),
     "both ways": link(*tcp_both(GOOD), tcp(Direction.DUPLEX, (BOTH_WAYS,))),

@@ -60,9 +60,12 @@ def _of_leg(
         lines.append(f"{where.client}: {shlex.join(tools.named(exp.tool).guarded(argv, key))}")
     if exp.ping_under_load and tools.named(exp.tool).loads:
         with contextlib.suppress(tools.Unavailable):
-            beside, near = load_ping(exp), versions[End.NEAR]
-            argv = tools.client_argv(beside, near, tools.layout(beside, near, near), path.local, path.remote, 0)
-            lines.append(f"near: {shlex.join(argv)}")
+            for end in End if path.local != path.remote else (End.NEAR,):
+                beside, known, there = load_ping(exp), versions[end], End.FAR if end is End.NEAR else End.NEAR
+                argv = tools.client_argv(
+                    beside, known, tools.layout(beside, known, known), address[end], address[there], 0
+                )
+                lines.append(f"{end}: {shlex.join(argv)}")
     return tuple(lines)
 
 

@@ -45,8 +45,7 @@ class RunningLeg:
         self.processes: list[Process] = []
         self.clients: list[Process] = []
         self.server: Process | None = None
-        self.ping: Process | None = None
-        self.round_trips: list[tuple[float, float]] = []  # of the ping beside it: when, and how long in ms
+        self.pings: list[Process] = []  # beside it, the near side's first
         self.watchdog = False
         self.broken: Outcome | None = None  # why it could not go on
         self.ways: tuple[Command, ...] = ()  # by which cards its packets leave
@@ -128,14 +127,15 @@ class RunningLeg:
     # --- while it runs
 
     async def run(self, starts: Starts) -> None:
-        """The clients, and the ping beside them, to their end; DF probes go one after the other."""
+        """The clients, and the pings beside them, to their end; DF probes go one after the other."""
         beside = self.exp.ping_under_load and self.tool.loads
         where = self.where
         if where.together:
             every = [self._start(index, starts) for index in range(where.clients)]
             self.clients = list(await asyncio.gather(*every))
             if beside:
-                await self._start_ping()
+                for side in self.route.sides:
+                    await self._start_ping(side)
             await self._wait(self.clients, self.began + tools.expected_seconds(self.exp) + WATCHDOG)
             return
         for index in range(where.clients):
@@ -150,18 +150,18 @@ class RunningLeg:
         request = wire.RunClient(self.exp, self.where, side.address, target.address, port, index, self.key, at)
         return self._keep(side, self.where.client, "client", await side.point.ask(request))
 
-    async def _start_ping(self) -> None:
-        """From the near end; a trial is not failed for the want of it."""
-        exp, near, far = load_ping(self.exp), self.route.near, self.route.far
-        versions = near.point.hello.versions
+    async def _start_ping(self, side: Side) -> None:
+        """From both ends, as a busy one may be slow to see an answer; a trial is not failed for the want of it."""
+        exp, other = load_ping(self.exp), self._other(side)
+        versions = side.point.hello.versions
         try:
             where = tools.layout(exp, versions, versions)
-            started = await near.point.ask(wire.RunClient(exp, where, near.address, far.address, 0))
+            started = await side.point.ask(wire.RunClient(exp, where, side.address, other.address, 0))
         except (Refused, tools.Unavailable):
             return
         live = tools.live_parser(exp, where, End.NEAR)
-        self.ping = Process(near, "ping", started.process, started.argv, time.monotonic(), live)
-        self.processes.append(self.ping)
+        self.pings.append(Process(side, "ping", started.process, started.argv, time.monotonic(), live))
+        self.processes.append(self.pings[-1])
 
     def _keep(self, side: Side, of: End, role: str, started: wire.Started) -> Process:
         live = tools.live_parser(self.exp, self.where, of)
@@ -185,7 +185,7 @@ class RunningLeg:
                 await asyncio.wait_for(waiting[0].exited.wait(), min(1.0, max(0.01, limit - now)))
 
     async def end(self) -> None:
-        await asyncio.gather(*(c.stop() for c in self.clients), *([self.ping.stop()] if self.ping else []))
+        await asyncio.gather(*(c.stop() for c in self.clients), *(p.stop() for p in self.pings))
         server = self.server
         if server:
             until = time.monotonic() + self.tool.afterthought
@@ -200,7 +200,7 @@ class RunningLeg:
     def outcome(self) -> Outcome:
         """What the tool's words come to; of words that are not all here nothing is made, least of all a bad link."""
         for process in self.processes:
-            if process is not self.ping and process.finished and process.finished.cut:
+            if process not in self.pings and process.finished and process.finished.cut:
                 kept = units.size(len(process.finished.output))
                 what = f"the {process.role}'s output was longer than the {kept} that are kept of it"
                 return Outcome(False, Fault.TOOL, f"{what}: ask for a shorter trial, or for fewer streams")
@@ -208,19 +208,25 @@ class RunningLeg:
         return tools.finish(self.exp, self.where, server, tuple(c.texts for c in self.clients), self._expectation())
 
     def results(self, outcome: Outcome, first: float, more: tuple[Command, ...] = ()) -> tuple[Leg, ...]:
-        """For the result: the load, and the ping beside it; `first` is when the first leg began."""
-        ends = {"path": self.number, "near": self.route.near.end, "far": self.route.far.end}
+        """For the result: the load, and the pings beside it; `first` is when the first leg began."""
         began = max(0.0, round(self.began - first, 3)) if self.clients else 0.0
-        commands = (*more, *self.ways, *(p.command() for p in self.processes if p is not self.ping))
-        load = Leg(outcome, Role.LOAD, **ends, began=began, commands=commands)
-        if self.ping is None:
-            return (load,)
-        return load, Leg(self._pinged(), Role.PING, **ends, began=began, commands=(self.ping.command(),))
+        commands = (*more, *self.ways, *(p.command() for p in self.processes if p not in self.pings))
+        load = Leg(outcome, Role.LOAD, self.number, self.route.near.end, self.route.far.end, began, commands)
+        return load, *(
+            replace(
+                load,
+                outcome=self._pinged(ping),
+                role=Role.PING,
+                commands=(ping.command(),),
+                pinged_by=End.NEAR if ping.side is self.route.near else End.FAR,
+            )
+            for ping in self.pings
+        )
 
-    def _pinged(self) -> Outcome:
+    def _pinged(self, ping: Process) -> Outcome:
         """Round trips of the counted part, beside the load."""
         exp = self.exp
-        counted = tuple(ms for t, ms in self.round_trips if exp.warmup <= t <= exp.warmup + exp.duration)
+        counted = tuple(ms for t, ms in ping.round_trips if exp.warmup <= t <= exp.warmup + exp.duration)
         if not counted:
             return Outcome(False, Fault.TOOL, "no ping was answered in the counted seconds")
         return Outcome(True, rtt=tools.rtt_of(counted, round(exp.duration / PING_INTERVAL)))
@@ -248,7 +254,10 @@ class RunningLeg:
         return self._at(self.where.client)
 
     def _target(self) -> Side:
-        return self._at(End.FAR if self.where.client is End.NEAR else End.NEAR)
+        return self._other(self._client())
+
+    def _other(self, side: Side) -> Side:
+        return self.route.far if side is self.route.near else self.route.near
 
 
 def load_ping(exp: Experiment) -> Experiment:

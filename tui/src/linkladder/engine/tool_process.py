@@ -11,7 +11,7 @@ from linkladder.engine.route import Side
 from linkladder.model import Command
 
 
-@dataclass
+@dataclass(eq=False)
 class Process:
     """A tool of a trial, from its start to its last word."""
 
@@ -27,6 +27,7 @@ class Process:
     told: bool = False  # it was told to end
     exited_alone: bool = False  # it ended before that
     finished: wire.Finished | None = None
+    round_trips: list[tuple[float, float]] = field(default_factory=list)  # when, and how long in ms
 
     @property
     def complete(self) -> bool:

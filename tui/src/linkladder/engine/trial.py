@@ -312,8 +312,9 @@ class Trial:
             round_trip = process.live.round_trip(line)
             if round_trip is not None:
                 now = time.monotonic() - self.begun
-                leg.round_trips.append((now, round_trip))
-                self.emit(RoundTripSeen(round(now, 2), round_trip))
+                process.round_trips.append((now, round_trip))
+                if process not in leg.pings[1:]:  # one curve is drawn
+                    self.emit(RoundTripSeen(round(now, 2), round_trip))
 
 
 async def _laid_out(leg: RunningLeg) -> None:

@@ -17,7 +17,7 @@ from linkladder.judge.contradictions import contradiction, of_pings, of_probes
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.recount import recount
 from linkladder.judge.sold import cards
-from linkladder.model import Document, EndRecord, Experiment, Protocol, RungName, RungResult, TrialResult
+from linkladder.model import Document, End, EndRecord, Experiment, Protocol, RungName, RungResult, TrialResult
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -90,7 +90,7 @@ def _half_told(rung: RungResult) -> list[Concern]:
 
 
 def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
-    beside = [r for r in (t.rtt, t.rtt_under_load) if r is not None]
+    beside = [r for r in (t.rtt, *map(t.pinged_under_load, End)) if r is not None]
     if told := next((told for r in beside if (told := of_pings(r))), "") or (
         of_probes(t.path_mtu) if t.path_mtu else ""
     ):

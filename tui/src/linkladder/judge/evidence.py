@@ -11,6 +11,7 @@ from linkladder.model import (
     Contract,
     CpuUse,
     Direction,
+    End,
     EndRecord,
     Experiment,
     Fault,
@@ -25,6 +26,7 @@ from linkladder.model import (
 )
 
 BUSY = 95.0  # percent of one core
+CALM = 60.0  # percent of one core below which an end's own ping is not held up
 STARVED = 0.05  # share of time withheld
 
 
@@ -63,6 +65,7 @@ class Evidence:
     idle: Rtt | None = None
     idle_ms: float | None = None
     loaded_ms: float | None = None
+    calm_ms: float | None = None  # under load, as pinged by an end whose cores are idle beside one whose are not
     floor_ms: float | None = None  # under load, what a fifth of the round trips stay below
     window: float | None = None  # bytes of one stream
     window_fixed: bool = False
@@ -161,6 +164,7 @@ def gather(
         idle=idle,
         idle_ms=idle.p50_ms if idle and idle.p50_ms is not None else (idle.avg_ms if idle else None),
         loaded_ms=_loaded(trial, direction),
+        calm_ms=_calm(trial, direction, sender, receiver),
         floor_ms=_floor(trial.rtt_under_load),
         window=window,
         window_fixed=fixed,
@@ -211,6 +215,17 @@ def _loaded(trial: TrialResult, direction: Direction) -> float | None:
         return under.p50_ms if under.p50_ms is not None else under.avg_ms
     seen = [i.rtt_ms for i in trial.intervals if i.counted and i.direction is direction and i.rtt_ms is not None]
     return statistics.median(seen) if seen else None
+
+
+def _calm(trial: TrialResult, direction: Direction, sender: EndRecord, receiver: EndRecord) -> float | None:
+    """What waits in a busy machine for its processes is not seen from the other one: its kernel answers pings."""
+    if sender.cpu is None or receiver.cpu is None or len({leg.path for leg in trial.legs}) > 1:
+        return None
+    if min(sender.cpu.busiest, receiver.cpu.busiest) >= CALM:
+        return None
+    sends = sender.cpu.busiest < receiver.cpu.busiest
+    seen = trial.pinged_under_load(End.NEAR if sends is (direction is Direction.FORWARD) else End.FAR)
+    return seen.p50_ms if seen is not None and seen.received else None
 
 
 def _floor(loaded: Rtt | None) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 
 from linkladder.judge.evidence import BUSY, STARVED, Evidence, gather
 from linkladder.judge.loss_signs import ABOVE, REAL_LOSS, burst_signs, bursts, loss_signs, policer_signs, rising
@@ -25,6 +26,7 @@ HELD = 0.5  # of the time that a sender waited for the receiver's window
 ROOMY = 4.0  # times the rate: loss that would allow so much more does not limit it
 TRICKLE = 0.002  # of the ceiling: what crawls through where large sends vanish
 DROPS = 5e-4  # of the packets that a card must have dropped before it is named
+ALONE = 0.2  # of a busy end's rise: pings of an idle end that rise less waited in no queue of the path
 CLOSE = 85.0  # percent of a core from which a queue may be the end's own
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
 
@@ -150,9 +152,18 @@ def _queue(e: Evidence) -> Limiter | None:
     if busiest >= CLOSE and not _rate_shown(e):
         # In a machine whose cores are that busy a standing queue is its own until something shows otherwise.
         end = LimiterKind.SENDER if (e.sender_busy or 0.0) >= (e.receiver_busy or 0.0) else LimiterKind.RECEIVER
-        own = say.own_queue(e.idle_ms, e.loaded_ms, e.goodput, lost, end, busiest)
+        if _seen_by_busy_alone(e):
+            return _limiter(end, say.queue_inside(end, e.idle_ms, e.loaded_ms, e.calm_ms or 0.0, e.goodput, busiest))
+        own = say.own_queue(e.idle_ms, e.loaded_ms, e.goodput, lost, end, busiest, e.calm_ms)
         return _limiter(LimiterKind.SHAPER, own, end)
     return _limiter(LimiterKind.SHAPER, say.queue(e.idle_ms, e.loaded_ms, held, e.goodput, lost))
+
+
+def _seen_by_busy_alone(e: Evidence) -> bool:
+    """Whether the round trip rises for the pings of the busy end only: no packet waits on the path then."""
+    if e.calm_ms is None or e.idle_ms is None or e.rise_ms is None:
+        return False
+    return e.calm_ms - e.idle_ms < ALONE * e.rise_ms and not rising(replace(e, loaded_ms=e.calm_ms))
 
 
 def _rate_shown(e: Evidence) -> bool:

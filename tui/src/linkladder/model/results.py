@@ -59,6 +59,7 @@ class Leg:
     far: int = 1
     began: float = 0.0  # seconds after the trial's first leg
     commands: tuple[Command, ...] = ()
+    pinged_by: End = End.NEAR  # the side of the path at which a ping beside a load ran
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,11 @@ class TrialResult:
 
     @property
     def rtt_under_load(self) -> Rtt | None:
-        return sums.slowest([leg.outcome.rtt for leg in self.legs if leg.role is Role.PING])
+        return self.pinged_under_load(End.NEAR)
+
+    def pinged_under_load(self, by: End) -> Rtt | None:
+        """Round trips beside the load as that side of the path saw them, of the slowest path."""
+        return sums.slowest([g.outcome.rtt for g in self.legs if g.role is Role.PING and g.pinged_by is by])
 
     @property
     def path_mtu(self) -> PathMtu | None:

@@ -106,12 +106,25 @@ def _window(said: str, window: float | None, round_trip: float) -> Said:
     )
 
 
-def own_queue(idle: float, loaded: float, goodput: float, loss: float | None, end: LimiterKind, busy: float) -> Said:
+def own_queue(
+    idle: float, loaded: float, goodput: float, loss: float | None, end: LimiterKind, busy: float, calm: float | None
+) -> Said:
+    """`calm`: as in `queue_inside`, which is no more than part of the answer where it rises too."""
     return Said(
         f"A queue: under load the round trip rises from {units.milliseconds(idle)} to {units.milliseconds(loaded)} at "
         f"{units.rate(goodput)}{_lost(loss)}; a core of the {end} is {busy:.0f} % busy, so that it may be its own.",
-        (_round_trips(idle, loaded),),
+        (_round_trips(idle, loaded), *((_from_idle_end(calm),) if calm is not None else ())),
         "Paced UDP just below this rate: if nothing of it is lost and pings stay quick, the queue is the path's.",
+    )
+
+
+def queue_inside(end: LimiterKind, idle: float, loaded: float, calm: float, goodput: float, busy: float) -> Said:
+    """`calm`: the round trip under load as the end with idle cores sees it."""
+    return Said(
+        f"The {end}: a core of it is {busy:.0f} % busy at {units.rate(goodput)}, and what waits does so inside it: "
+        f"its own pings rise from {units.milliseconds(idle)} to {units.milliseconds(loaded)}, those of the other end, "
+        f"whose cores are idle, stay at {units.milliseconds(calm)}.",
+        (_round_trips(idle, loaded), _from_idle_end(calm)),
     )
 
 
@@ -122,6 +135,10 @@ def queue(idle: float, loaded: float, held: float, goodput: float, loss: float |
         f"{units.milliseconds(loaded)}, about {units.size(held)} waiting at {units.rate(goodput)}{_lost(loss)}.",
         (_round_trips(idle, loaded),),
     )
+
+
+def _from_idle_end(calm: float) -> str:
+    return f"round trip {units.milliseconds(calm)} under load by the pings of the end with idle cores"
 
 
 def _lost(loss: float | None) -> str:
