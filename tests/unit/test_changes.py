@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 import trials
+from linkladder import phrases
 from linkladder import plan as plans
 from linkladder.judge import judge_rung
 from linkladder.judge.changes import changes
 from linkladder.model import CpuUse, Document, Experiment, ExperimentResult, Plan, RungName, RungResult, RunInfo
-from linkladder.verdicts import Answer, Measured, Verdict
+from linkladder.verdicts import Answer, Change, ChangedFigure, Measured, Verdict
 
 TABLE = """name = "p"
 [[experiment]]
@@ -127,3 +128,18 @@ def test_the_verdict_is_of_the_machine_as_it_is() -> None:
     assert with_change.best_experiment == plain.experiments[0].parameters.id
     (lent,) = [e for e in with_change.experiments if e.experiment == document.rungs[0].experiments[1].parameters.id]
     assert not lent.counts and lent.judgement.verdict is not Verdict.IMPOSSIBLE
+
+
+def test_both_ways_of_one_load_are_told_once_or_apart() -> None:
+    same, more, less = (
+        Change("e", "b", way, 6, figures=(ChangedFigure(Measured.GOODPUT, answer, 1e9, 1e9 * r, 6, ratio=r),))
+        for way, r, answer in (
+            ("reverse", 1.0, Answer.SAME), ("forward", 1.4, Answer.DIFFERS), ("forward", 1.0, Answer.SAME),
+        )
+    )  # fmt: skip
+    assert phrases.briefly([("MTU 9000", "1 stream", less), ("MTU 9000", "1 stream", same)]) == (
+        "MTU 9000: no difference that matters in throughput, either way (1 stream).",
+    )
+    assert phrases.briefly([("MTU 9000", "1 stream", more), ("MTU 9000", "1 stream", same)]) == (
+        "MTU 9000: 40 % more throughput near to far, no difference that matters in throughput far to near (1 stream).",
+    )

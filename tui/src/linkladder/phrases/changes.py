@@ -41,11 +41,22 @@ def change(said: str, beside: str, one: Change) -> str:
 
 def briefly(changes: Iterable[tuple[str, str, Change]]) -> tuple[str, ...]:
     """One sentence a change: 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream); ...'."""
-    told: dict[str, list[str]] = {}
+    told: dict[str, dict[str, list[Change]]] = {}
     for said, beside, one in changes:
         if said != AGAIN and one.figures:
-            told.setdefault(said, []).append(_brief(one) + (f" ({beside})" if beside else ""))
-    return tuple(f"{said}: {'; '.join(parts)}." for said, parts in told.items())
+            told.setdefault(said, {}).setdefault(beside, []).append(one)
+    return tuple(f"{said}: {'; '.join(_beside(b, of) for b, of in loads.items())}." for said, loads in told.items())
+
+
+def _beside(beside: str, changes: list[Change]) -> str:
+    """What one load showed, each way of it named where they differ."""
+    each = [_brief(one) for one in changes]
+    load = f" ({beside})" if beside else ""
+    if len(changes) == 1:
+        return each[0] + load
+    if len(set(each)) == 1:
+        return f"{each[0]}, either way{load}"
+    return ", ".join(f"{said} {way(one.direction)}" for said, one in zip(each, changes, strict=True)) + load
 
 
 def _brief(one: Change) -> str:
