@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import synth
@@ -11,7 +13,18 @@ from linkladder.app.main import LadderApp
 from linkladder.app.terminal import Glyphs
 from linkladder.app.widgets import throughput
 from linkladder.app.widgets.chart import draw
-from linkladder.model import Contract, Direction, Experiment, Interval, Layer, Plan, Rung, RungName
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    Interval,
+    Layer,
+    Plan,
+    Rung,
+    RungName,
+    Setting,
+    SettingKind,
+)
 from linkladder.run.progress import Progress, TrialView
 
 ONE_WAY = Experiment("tcp-2s-default-forward", streams=2)
@@ -147,3 +160,11 @@ async def test_ladder_of_both_ways_stays_below_the_ceiling_of_one() -> None:
         text = await until(pilot, "└─ the slower way ─")
         assert "9.30 Gb/s to far  9.30 Gb/s to near" in text
         assert "10.0 Gb/s │" in text, "the chart is no higher than one way needs"
+
+
+def test_jumbo_frames_on_loan_have_the_ceiling_of_jumbo_frames() -> None:
+    lent = replace(ONE_WAY, settings=(Setting(SettingKind.MTU, "9000"),))
+    progress = measuring(PORT, lent)
+    assert progress.trial
+    ((_, jumbo),) = throughput.lines_of(progress, progress.trial)
+    assert round(jumbo / 1e9, 2) == 9.9  # 9.41 at 1500

@@ -1,6 +1,7 @@
 """What a run proves: ceilings, limiters, verdicts and comparisons, as pure functions over linkladder.model.
 
     ceiling(contract)                     the best possible goodput, and which of port and contract sets it
+    at_lent_mtu(contract, settings)       the contract at the MTU that both ends' adapters have on loan
     judge_document(document, overrides)   verdict per rung and for the run, with reasons, remedies and a diagnosis
     judge_rung(rung, document)            one rung of it, given what the rungs below showed
     limiter(trial, experiment, ...)       what kept one trial from more
@@ -12,7 +13,7 @@ The records are in linkladder.verdicts; `with_judgement` puts them into the docu
 
 from __future__ import annotations
 
-from linkladder.judge.ceilings import ceiling, measurement_error, rate_sold
+from linkladder.judge.ceilings import at_lent_mtu, ceiling, measurement_error, rate_sold
 from linkladder.judge.comparison import compare
 from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, with_judgement
 from linkladder.judge.experiments import judge_experiment, judge_trial
@@ -55,6 +56,7 @@ __all__ = [
     "Spread",
     "TrialJudgement",
     "Verdict",
+    "at_lent_mtu",
     "ceiling",
     "compare",
     "flaws",

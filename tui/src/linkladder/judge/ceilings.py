@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from linkladder import units
-from linkladder.model import Contract, Experiment, Layer, Protocol, TrialResult
+from linkladder.model import Contract, Experiment, Layer, Protocol, Setting, SettingKind, TrialResult
 from linkladder.verdicts import Ceiling
 
 ETHERNET_HEADER = 14
@@ -44,6 +47,12 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
         payload_bytes=payload,
         wire_bytes=wire,
     )
+
+
+def at_lent_mtu(contract: Contract, settings: Iterable[Setting]) -> Contract:
+    """The contract at the MTU that the adapters of both ends have on loan."""
+    lent = (int(s.value) for s in settings if s.kind is SettingKind.MTU and len(s.ends) == 2)
+    return replace(contract, mtu=next(lent, contract.mtu))
 
 
 def duplex_share(contract: Contract) -> float:

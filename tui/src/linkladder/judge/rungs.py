@@ -7,7 +7,7 @@ import dataclasses
 from linkladder import phrases, units
 from linkladder.judge import remedies
 from linkladder.judge.accounts import accounts
-from linkladder.judge.ceilings import ceiling, rate_sold
+from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
 from linkladder.judge.evidence import parameters, ways
@@ -31,7 +31,6 @@ from linkladder.model import (
     RungName,
     RungResult,
     RunState,
-    SettingKind,
 )
 from linkladder.verdicts import (
     Cause,
@@ -114,8 +113,7 @@ def _on_loan(whole: RungResult, rung: RungResult, deal: Contract, bounded: bool)
     lent = tuple(e for e in whole.experiments if e not in rung.experiments)
     found: list[ExperimentJudgement] = []
     for e in lent:
-        mtu = next((int(s.value) for s in e.parameters.settings if s.kind is SettingKind.MTU and len(s.ends) == 2), 0)
-        under = dataclasses.replace(deal, mtu=mtu) if mtu else deal
+        under = at_lent_mtu(deal, e.parameters.settings)
         found += _experiments(dataclasses.replace(whole, experiments=(e,)), under, bounded)
     return tuple(dataclasses.replace(j, counts=False) for j in found)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkladder import phrases, units
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge.ceilings import at_lent_mtu, ceiling
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference, spread
-from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Protocol, RungResult, SettingKind
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Protocol, RungResult
 
 
 def sizing(rung: RungResult, deal: Contract) -> tuple[str, ...]:
@@ -35,8 +35,7 @@ def _carried(e: ExperimentResult, way: Direction) -> list[float]:
 
 
 def _needed(load: Experiment, way: Direction, by: dict[int, list[float]], deal: Contract) -> str:
-    mtu = next((int(s.value) for s in load.settings if s.kind is SettingKind.MTU), deal.mtu)
-    wanted = deal.pass_ratio * ceiling(replace(deal, mtu=mtu)).bps
+    wanted = deal.pass_ratio * ceiling(at_lent_mtu(deal, load.settings)).bps
     seen = {cores: spread(values) for cores, values in sorted(by.items())}
     table = ", ".join(
         f"{cores}: {units.rate(s.median)} ({units.rate(s.low)} to {units.rate(s.high)})" for cores, s in seen.items()

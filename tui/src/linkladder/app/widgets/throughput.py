@@ -59,4 +59,5 @@ def _beyond(trial: TrialView, bps: float) -> bool:
 
 
 def _ceiling(progress: Progress, trial: TrialView) -> judge.Ceiling:
-    return judge.ceiling(progress.contract, trial.experiment.protocol, trial.experiment.write_size)
+    under = judge.at_lent_mtu(progress.contract, trial.experiment.settings)
+    return judge.ceiling(under, trial.experiment.protocol, trial.experiment.write_size)
