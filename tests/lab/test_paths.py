@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from linkladder import formats
 from linkladder.judge.evidence import STARVED
-from linkladder.model import Direction, Document, End, Leg, Role, TrialResult
+from linkladder.judge.recount import recount
+from linkladder.model import Direction, Document, End, Leg, Protocol, Role, TrialResult
 from network import SITES
 from world import Lab
 
@@ -146,3 +148,15 @@ def test_each_path_s_share_is_shown(lab: Lab, document: Document) -> None:
     for path, leg in zip(document.rungs[0].paths, loads(trial), strict=True):
         assert f"{path.local} to {path.remote}: {leg.outcome.goodput_bps / 1e6:.1f} Mb/s" in shown
         assert f"{path.local} to {path.remote}" in page and f"{leg.outcome.goodput_bps / 1e6:.1f} Mb/s" in page
+
+
+def test_the_output_of_each_path_bears_its_figures_out_and_no_other(document: Document) -> None:
+    (rung,) = document.rungs
+    for result in rung.experiments:
+        for trial in result.trials if result.parameters.protocol is Protocol.TCP else ():
+            assert recount(trial, result.parameters, rung, document) == ""
+            for leg in loads(trial):
+                more = {way: 1.2 * bps for way, bps in leg.outcome.by_direction.items()}
+                raised = replace(leg, outcome=replace(leg.outcome, by_direction=more))
+                forged = replace(trial, legs=tuple(raised if one is leg else one for one in trial.legs))
+                assert "own output makes" in recount(forged, result.parameters, rung, document)

@@ -12,11 +12,9 @@ import trials
 from linkladder import plan as plans
 from linkladder import tools
 from linkladder.engine.command_lines import planned
-from linkladder.engine.leg import share
 from linkladder.engine.live import LiveSeconds
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.route import ends_of, routes
-from linkladder.engine.shared import counted_together
 from linkladder.model import (
     Command,
     Direction,
@@ -38,6 +36,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model import Path as RungPath
+from linkladder.model.several_legs import counted_together, share
 from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS
 

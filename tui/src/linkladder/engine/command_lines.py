@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Sequence
 
 from linkladder import host, tools
-from linkladder.engine.leg import load_ping, share
+from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
 from linkladder.model import End, Experiment, Path, SettingKind
+from linkladder.model.several_legs import share
 
 
 def commands_of(exp: Experiment, routes: Sequence[Route], ports: Sequence[int], key: str) -> tuple[str, ...]:

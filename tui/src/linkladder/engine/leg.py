@@ -263,8 +263,3 @@ class RunningLeg:
 def load_ping(exp: Experiment) -> Experiment:
     """The ping that goes beside a load."""
     return replace(LOAD_PING, count=max(1, int(tools.expected_seconds(exp) / PING_INTERVAL)))
-
-
-def share(exp: Experiment, paths: int) -> Experiment:
-    """What one of so many paths is asked to carry: of a paced rate its part, of all else the same."""
-    return exp if exp.udp_rate_bps is None else replace(exp, udp_rate_bps=exp.udp_rate_bps / paths)

@@ -14,10 +14,9 @@ from datetime import UTC, datetime
 from linkladder import tools, wire
 from linkladder.engine.account import Watched, accounted, of_trial
 from linkladder.engine.leases import Loan
-from linkladder.engine.leg import LegFault, RunningLeg, Starts, share
+from linkladder.engine.leg import LegFault, RunningLeg, Starts
 from linkladder.engine.live import LiveSeconds
 from linkladder.engine.route import Route, ends_of
-from linkladder.engine.shared import counted_together
 from linkladder.engine.tool_process import Process
 from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
 from linkladder.model import (
@@ -31,6 +30,7 @@ from linkladder.model import (
     TrialResult,
     WindowSeen,
 )
+from linkladder.model.several_legs import counted_together, share
 from linkladder.peer import PeerLost, Refused
 
 LOOK = 0.5  # seconds before the end at which connections are looked at

@@ -17,6 +17,7 @@ from linkladder.model import (
     Fault,
     Interval,
     NicCounters,
+    Outcome,
     PathMtu,
     Protocol,
     Rtt,
@@ -93,7 +94,7 @@ class Evidence:
         return statistics.stdev(self.seconds) / statistics.fmean(self.seconds)
 
 
-def direction_bps(trial: TrialResult, experiment: Experiment, direction: Direction) -> float:
+def direction_bps(trial: TrialResult | Outcome, experiment: Experiment, direction: Direction) -> float:
     """Goodput of one way; a one-way trial without the split carries its sum."""
     if str(direction) in trial.by_direction:
         return trial.by_direction[str(direction)]

@@ -16,7 +16,9 @@ from linkladder.model import (
     SHORTENED,
     Command,
     Document,
+    End,
     Experiment,
+    Fault,
     Leg,
     Outcome,
     Path,
@@ -24,6 +26,7 @@ from linkladder.model import (
     RungResult,
     TrialResult,
 )
+from linkladder.model.several_legs import counted_together, share
 from linkladder.phrases import accounts as say
 
 AGREE = 0.02  # of a rate: what reading once more may differ
@@ -32,38 +35,60 @@ LOST = 0.001  # of the datagrams
 
 def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
     """Why the output does not bear out the figures; empty where it does, or is not there."""
-    loads = [leg for leg in t.legs if leg.role == "load"]
-    if len(loads) != 1:
-        return ""  # several paths at once: each leg would have to be asked by itself
-    leg = loads[0]
-    if said := _addressed(leg, rung):
+    loads = [leg for leg in t.legs if leg.role == "load" and leg.outcome.fault is not Fault.PEER]
+    if said := next(filter(None, (_addressed(leg, rung) for leg in loads)), ""):
         return said
+    asked = _asked(t, share(p, max(1, len(loads))))
+    printed = [_printed(leg, asked, t, rung, document) for leg in loads]
+    if broken := next((one for one in printed if one is not None and not one.ok), None):
+        return say.no_measurement(broken.reason)
+    # What of a leg counts depends on when all began; one that cannot be read is taken by its word for that alone.
+    together = [(leg.began, one or leg.outcome) for leg, one in zip(loads, printed, strict=True)]
+    counted = counted_together(together, asked) if len(loads) > 1 else tuple(one for _, one in together)
+    slack = AGREE + measurement_error(t, p)
+    found = (
+        _compared(again, leg.outcome, p, slack)
+        for leg, one, again in zip(loads, printed, counted, strict=True)
+        if one is not None and (leg.outcome.ok or len(loads) == 1)
+    )
+    return next(filter(None, found), "")
+
+
+def _asked(t: TrialResult, p: Experiment) -> Experiment:
+    """A long way takes a longer warm-up than was asked for."""
+    seconds = (leg.outcome.intervals for leg in t.legs if leg.role == "load")
+    first = min((next((i.start for i in one if i.counted), p.warmup) for one in seconds), default=p.warmup)
+    return p if abs(first - p.warmup) < 1 else replace(p, warmup=float(round(first)))
+
+
+def _printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, document: Document) -> Outcome | None:
+    """The leg as its tools printed it; None where their output is not there, or cannot be read here."""
     servers = [c for c in leg.commands if c.role == "server"]
     clients = [c for c in leg.commands if c.role == "client"]
     if not servers or not clients or not all(_whole(c) for c in (*servers, *clients)):
-        return ""
+        return None
     known = _versions(rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path, document)
     if known is None:
-        return ""
-    first = next((i.start for i in t.intervals if i.counted), p.warmup)
-    # A long way takes a longer warm-up than was asked for.
-    asked = p if abs(first - p.warmup) < 1 else replace(p, warmup=float(round(first)))
+        return None
     try:
         where = tools.layout(asked, *known)
     except tools.Unavailable:
-        return ""
-    if where.client != clients[0].end:
-        return ""
-    printed = _read(
+        return None
+    if _name(t, leg, where.client) != clients[0].end:
+        return None
+    return _read(
         asked,
         where,
         (servers[0].output, ""),  # a server is ended by its end, which it may well complain about
         tuple((c.output, c.errors) for c in clients),
         tuple(c.exit_code or 0 for c in clients),
     )
-    if not printed.ok:
-        return say.no_measurement(printed.reason)
-    return _compared(printed, t, p)
+
+
+def _name(t: TrialResult, leg: Leg, side: End) -> str:
+    """The end at that side of the leg's path, as its commands call it."""
+    number = leg.near if side is End.NEAR else leg.far
+    return t.ends[number].name if number < len(t.ends) else str(side)
 
 
 def _addressed(leg: Leg, rung: RungResult) -> str:
@@ -80,24 +105,23 @@ def _addressed(leg: Leg, rung: RungResult) -> str:
     return ""
 
 
-def _compared(said: Outcome, t: TrialResult, p: Experiment) -> str:
-    slack = AGREE + measurement_error(t, p)
+def _compared(said: Outcome, told: Outcome, p: Experiment, slack: float) -> str:
     for way in ways(p):
-        claimed = direction_bps(t, p, way)
+        claimed = direction_bps(told, p, way)
         printed = said.by_direction.get(str(way), said.goodput_bps if len(ways(p)) == 1 else 0.0)
         if abs(claimed - printed) > slack * max(claimed, printed):
             return say.output_makes(claimed, way, printed)
     printed_flows = _flows(said)
-    if printed_flows and (strange := sorted(_flows(t) - printed_flows)):
+    if printed_flows and (strange := sorted(_flows(told) - printed_flows)):
         return say.unknown_flow(*strange[0])
-    if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None and t.datagrams:
-        printed, claimed = said.lost / said.datagrams, (t.lost or 0) / t.datagrams
+    if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None and told.datagrams:
+        printed, claimed = said.lost / said.datagrams, (told.lost or 0) / told.datagrams
         if abs(printed - claimed) > LOST:
             return say.other_loss_printed(claimed, printed)
     return ""
 
 
-def _flows(t: TrialResult | Outcome) -> set[tuple[str, int]]:
+def _flows(t: Outcome) -> set[tuple[str, int]]:
     """Whence the flows came, where the tool told it."""
     return {(f.local, f.local_port) for f in t.flows if f.local and f.local_port}
 
@@ -108,7 +132,7 @@ def _whole(command: Command) -> bool:
 
 def _versions(path: Path, document: Document) -> tuple[tools.ToolVersions, tools.ToolVersions] | None:
     hosts = document.run.hosts
-    near = hosts.get("near")
+    near = hosts.get(path.origin or "near")
     far = hosts.get(path.peer) if path.peer else near
     if near is None or far is None or not near.tools or not far.tools:
         return None

@@ -1,14 +1,23 @@
-"""Legs of one trial are counted over the seconds that all of them ran."""
+"""Several legs of one trial: what each is asked to carry, and the seconds over which all are counted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linkladder.model import Experiment, Fault, Flow, Interval, Outcome, sums
+from linkladder.model import sums
+from linkladder.model.asked import Experiment
+from linkladder.model.printed import Flow, Interval
+from linkladder.model.results import Outcome
+from linkladder.model.words import Fault
 
 CLOSE = 0.1  # seconds: legs that began so close together are counted as they are
 EDGE = 0.05  # an interval may begin or end so much outside of what is counted
+
+
+def share(exp: Experiment, paths: int) -> Experiment:
+    """What one of so many paths is asked to carry: of a paced rate its part, of all else the same."""
+    return exp if exp.udp_rate_bps is None else replace(exp, udp_rate_bps=exp.udp_rate_bps / paths)
 
 
 def counted_together(legs: Sequence[tuple[float, Outcome]], exp: Experiment) -> tuple[Outcome, ...]:
