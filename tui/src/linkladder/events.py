@@ -53,6 +53,15 @@ class PlanGrown:
 
 
 @dataclass(frozen=True)
+class GeneratorChosen:
+    """How the loads of a rung are made that leave it open; `plan` has them so, under their new names."""
+
+    rung: RungName
+    plan: Plan
+    said: str
+
+
+@dataclass(frozen=True)
 class WaitingForOperator:
     """The rung needs the machine moved; answer with Controls.proceed() or Controls.skip()."""
 
@@ -166,6 +175,7 @@ Event = (
     RunStarted
     | RungStarted
     | PlanGrown
+    | GeneratorChosen
     | WaitingForOperator
     | EvidenceFound
     | TrialStarted

@@ -12,17 +12,18 @@ from typing import Any
 from linkladder import host, phrases, state, units
 from linkladder import plan as plans
 from linkladder.commands.read_documents import read_document
+from linkladder.engine import generators
 from linkladder.engine.command_lines import planned
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.judge import judge_document
-from linkladder.model import Document, End, Path, Plan, Rung
+from linkladder.model import Document, End, HostFacts, Path, Plan, Rung
 from linkladder.peer import PeerLost, connect, near_end
 from linkladder.tools import ToolVersions
 from linkladder.trust import peers
-from linkladder.wire import PORTS, HelloReply
+from linkladder.wire import PORTS, Facts, HelloReply
 
 
 def add_parsers(commands: Any) -> None:
@@ -57,22 +58,26 @@ def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:
     return plans.follow_up(document.run.plan, judge_document(document), rungs, len(host.core_times()))
 
 
-def describe(plan: Plan, versions: dict[str, ToolVersions] | None = None) -> None:
+def describe(plan: Plan, told_of: dict[str, HostFacts] | None = None) -> None:
     """The expansion, every exact command at both ends and the time it takes.
 
-    `versions` has what each peer's tools are; a peer that was not asked counts as alike to this machine.
+    `told_of` has what each peer tells of its machine; one that was not asked counts as having this machine's tools.
     """
     near = local_versions()
+    facts = {"": replace(host.facts(), tools=dict(near.found)), **(told_of or {})}
+    versions = {name: ToolVersions(one.tools, one.os) for name, one in facts.items()}
+    plan, strength = generators.planned(plan, facts, state.folder())
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
     print(f"takes {_takes(plan)}, {plans.trials(plan)} trials{_and_more(plan)}")
     for rung in plan.rungs:
         print(f"\n{rung.name}  ({_takes(rung)})")
         colon = "::" if plan.contract.ip_version == 6 else ""  # so that the commands are those of IPv6
         paths = [replace(p, local=p.local or f"NEAR{colon}", remote=p.remote or f"FAR{colon}") for p in rung.paths]
-        told = versions or {}
-        known = [{End.NEAR: told.get(p.origin, near), End.FAR: told.get(p.peer, near)} for p in paths]
+        known = [{End.NEAR: versions.get(p.origin, near), End.FAR: versions.get(p.peer, near)} for p in paths]
         for path in paths:
             print(f"  from {path.local}{at(path.origin)} to {path.remote}{at(path.peer)}{_way(path)}")
+        if rung.name in strength:
+            print(f"  {strength[rung.name]}")
         for exp in rung.experiments:
             bound = f" to {exp.at_most}" if exp.at_most > exp.repeats else ""
             print(f"  {exp.id}  x{exp.repeats}{bound}  {units.duration(plans.trial_seconds(exp))} each")
@@ -119,7 +124,8 @@ def _takes(of: Plan | Rung) -> str:
 
 def _and_more(plan: Plan) -> str:
     """A plan that leaves repeats open says so beside the number that it begins with."""
-    return ", and more where the verdict is not settled" if plans.longest(plan) > plans.seconds(plan) else ""
+    left_open = any(e.at_most > e.repeats for r in plan.rungs for e in r.experiments)
+    return ", and more where the verdict is not settled" if left_open else ""
 
 
 def local_versions() -> ToolVersions:
@@ -127,10 +133,11 @@ def local_versions() -> ToolVersions:
     return ToolVersions(found, host.system())
 
 
-async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
-    """The plan over the addresses that the peers announce now, and what tools they have; who is away is said."""
+async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
+    """The plan over the addresses that the peers announce now, and what machines they are; who is away is said."""
     near = await near_end()
     found: dict[str, HelloReply] = {}
+    facts: dict[str, HostFacts] = {}
     try:
         for peer in dict.fromkeys(name for r in plan.rungs for name in r.peers):
             try:
@@ -139,7 +146,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
                 print(f"linkladder: {peer} cannot be asked, and is taken to have this machine's tools: "
                       f"{str(error).splitlines()[0]}", file=sys.stderr)  # fmt: skip
                 continue
-            found[peer] = far.hello
+            found[peer], facts[peer] = far.hello, await far.ask(Facts())
             await far.close()
     finally:
         await near.close()
@@ -150,7 +157,7 @@ async def asked(plan: Plan) -> tuple[Plan, dict[str, ToolVersions]]:
         return path
 
     rungs = tuple(replace(r, paths=tuple(over(path) for path in r.paths)) for r in plan.rungs)
-    return replace(plan, rungs=rungs), {name: hello.versions for name, hello in found.items()}
+    return replace(plan, rungs=rungs), facts
 
 
 def _check(args: argparse.Namespace) -> int:

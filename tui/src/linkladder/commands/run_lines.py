@@ -45,6 +45,8 @@ class Lines:
                     return f"  {event.rung}: the next step, beside the best so far"
                 again = "one more trial" if event.trials == 1 else f"{event.trials} more trials"
                 return f"  {event.rung}: the verdict is not settled: {again}"
+            case ev.GeneratorChosen():
+                return f"  {event.rung}: {event.said}"
             case ev.WaitingForOperator():
                 return f"  {event.instruction} (or type s to skip {event.rung})"
             case ev.EvidenceFound() if event.evidence.contradicts:

@@ -17,6 +17,7 @@ from linkladder.engine.command_lines import commands_of
 from linkladder.engine.conclusion import conclude
 from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable
+from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import grown
 from linkladder.engine.interruptions import TRIES, Watch, given_up
 from linkladder.engine.left_out import in_vain
@@ -24,7 +25,7 @@ from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.resumption import admitted, keep_host, take_up
-from linkladder.engine.route import routes
+from linkladder.engine.route import Route, routes
 from linkladder.engine.trial import Trial
 from linkladder.engine.warmup import with_longer_warmup
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
@@ -251,6 +252,8 @@ class Engine:
 
     async def _climb(self, rung: Rung, paths: Paths) -> None:
         done = self.store.done(self.run_id) if self._resumed else set()
+        if wanted(rung) and not any(name == rung.name for name, _, _ in done):
+            rung = await self._strengthened(replace(rung, paths=paths))
         vain = await self._left_out(rung, paths)
         todo = deque(
             (e, r) for e, r in plans.order(rung) if (rung.name.value, e.id, r) not in done and e.id not in vain
@@ -272,6 +275,20 @@ class Engine:
                 return
             await self._trial(rung, paths, self._timed(rung, last[0]), last[1])
             self._index += not again
+
+    async def _strengthened(self, rung: Rung) -> Rung:
+        """With the setting in which the generator is strongest, where its experiments leave that open."""
+        ends = {"": self.near, **await self._ends.at_hand(rung.peers)}
+
+        async def measure(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
+            return await self._attempt(Trial(over, exp, 0, (next(self._ports),), lambda _: None, self._ends.channels))
+
+        known = Generators(self.store.folder)
+        if found := await known.strengthened(self.plan, rung, ends, measure, self._emit):
+            self.plan = found.plan
+            self.store.replan(self.run_id, found.plan, f"{rung.name}: {found.said}")
+            self._emit(found)
+        return replace(rung, experiments=self._planned(rung.name).experiments)
 
     async def _grow(self, rung: Rung, paths: Paths, todo: deque[tuple[Experiment, int]]) -> bool:
         """What the results ask for next, which the plan then has, too; False where nothing is left to do."""

@@ -166,6 +166,9 @@ def _unprobed(rung: RungResult) -> Iterable[_Asked]:
 
 def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:
     values: dict[str, _Value] = {"protocol": "tcp", "direction": p.direction.value, "streams": p.streams}
+    if p.strongest:  # else what differs would be the tool
+        values |= {"tool": p.tool, "zero_copy": p.zero_copy} if p.zero_copy else {"tool": p.tool}
+        values |= {"write_size": p.write_size} if p.write_size else {}
     values |= {"window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "ping_under_load": True}
     return values | changes
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from linkladder.model.asked import Contract, Experiment, Path, Plan, Rung, Stair
+from linkladder.model.asked import Contract, Experiment, Generator, Looked, Path, Plan, Rung, Stair, Strength
 from linkladder.model.hosts import (
     SHORTENED,
     Bundle,
@@ -68,12 +68,14 @@ __all__ = [
     "ExperimentResult",
     "Fault",
     "Flow",
+    "Generator",
     "HostFacts",
     "HostSample",
     "Interruption",
     "Interval",
     "Layer",
     "Leg",
+    "Looked",
     "Member",
     "MemoryUse",
     "Nic",
@@ -95,6 +97,7 @@ __all__ = [
     "SocketStat",
     "SocketsSeen",
     "Stair",
+    "Strength",
     "TcpCounters",
     "Transactions",
     "TrialResult",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linkladder.model.settings import Setting
 from linkladder.model.words import Company, Direction, Layer, Protocol, RungName
@@ -77,6 +77,8 @@ class Experiment:
     label: str = ""
     client_port: int | None = None  # of the first stream, the others follow; None: the system's choice
     incompressible: bool = False  # netperf tcp: payload that no device on the way can make smaller
+    zero_copy: bool = False  # the tool hands the kernel a file, where it can
+    strongest: bool = False  # tool, streams and sizes are left open: as the generator is strongest, once that is known
     cores: int | None = None  # so many, and no more, has the tool at each end; None: all that the end has
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
     baseline: str = ""  # the id of the same experiment without what it changes, with which it runs in pairs
@@ -84,6 +86,40 @@ class Experiment:
     begins: bool = False  # of the arms of a comparison the coin chose this one to begin
     company: Company = Company.ALL  # which of the rung's paths are loaded at once
     paths: tuple[int, ...] = ()  # those paths by number; none: all of them
+
+
+@dataclass(frozen=True)
+class Generator:
+    """How a load is made where the plan asks what the link can do; some settings are stronger than others."""
+
+    tool: str = Experiment.tool
+    streams: int = 1
+    window: int | None = None
+    write_size: int | None = None
+    zero_copy: bool = False
+
+    def of(self, exp: Experiment) -> Experiment:
+        """The experiment with its load made in this way."""
+        made = replace(exp, tool=self.tool, streams=self.streams, window=self.window)
+        return replace(made, write_size=self.write_size, zero_copy=self.zero_copy)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What short looks at a setting came to, on the mean."""
+
+    generator: Generator
+    bps: float
+    looks: int = 1
+
+
+@dataclass(frozen=True)
+class Strength:
+    """All settings that were looked at, the strongest first; the default keeps its place where it is as strong."""
+
+    looked: tuple[Looked, ...] = ()
+    seconds: float = 0.0  # that it took to find out
+    when: str = ""  # ISO 8601, UTC
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@
     bundle(bundle)          'lacp of ix0 (active) and ix1 (not active), hash l2,l3,l4'
     compared(figure)        one figure beside the throughput in two runs
     card_state(nic)         'up', 'no carrier', 'down'
+    generator(setting)      'by iperf3, 2 streams, writes of 1M bytes'; found_strength(...) of a search
     outcome(experiment, t)  one line for what a trial came to
     under_test(peer, a)     that control goes over the card that a test loads
     each_path(...)          what each path of it carried, where it had several
@@ -25,6 +26,7 @@ from linkladder.phrases.control_channel import one_address, under_test
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
 from linkladder.phrases.stairs import staircase, to_set
+from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
 from linkladder.phrases.ways import WAYS, way
 
 __all__ = [
@@ -41,8 +43,13 @@ __all__ = [
     "compared",
     "difference",
     "each_path",
+    "found_strength",
+    "generator",
     "headed",
+    "known_strength",
     "latency",
+    "looking",
+    "not_yet_looked",
     "one_address",
     "opening",
     "outcome",

@@ -75,6 +75,8 @@ def _more(p: Experiment) -> list[str]:
         found.append(f"{window(p.window)} window")
     if p.write_size:
         found.append(f"{'datagrams' if p.protocol is Protocol.UDP else 'writes'} of {window(p.write_size)} bytes")
+    if p.zero_copy:
+        found.append("zero copy")
     if p.incompressible:
         found.append("incompressible payload")
     if p.cores:

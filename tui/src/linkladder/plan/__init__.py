@@ -2,13 +2,14 @@
 
 A plan file names a contract, the path of each rung and experiments.  An experiment's list values
 (streams, window, direction, sessions, udp_percent) multiply out, `both` becomes forward and reverse,
-and `streams = "auto"` becomes half the vCPUs.  What the plan leaves out (contract, paths) comes
-from the link description that the operator entered once, `link.toml` in the state folder.
+and `streams = "auto"` becomes half the vCPUs or, where nothing else of the load is pinned, what the
+generator is strongest with.  What the plan leaves out (contract, paths) comes from the link description that
+the operator entered once, `link.toml` in the state folder.
 """
 
 from __future__ import annotations
 
-from linkladder.plan.expand import longest, measured, order, seconds, trial_seconds, trials
+from linkladder.plan.expand import SEARCH, longest, measured, name_of, order, seconds, trial_seconds, trials
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, save_link, with_link
 from linkladder.plan.read import BUILTIN, SHORT, PlanError, builtin, builtin_text, read_plan, read_plan_file
@@ -16,6 +17,7 @@ from linkladder.plan.stairs import climbed, level_of
 
 __all__ = [
     "BUILTIN",
+    "SEARCH",
     "SHORT",
     "Link",
     "PlanError",
@@ -29,6 +31,7 @@ __all__ = [
     "load_link",
     "longest",
     "measured",
+    "name_of",
     "order",
     "read_plan",
     "read_plan_file",

@@ -13,7 +13,12 @@ from linkladder.judge import ceiling
 from linkladder.model import Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
+SEARCH, MOST_SEARCHES = 20.0, 2  # seconds in which the strongest setting of a generator is found, if it is not known
 OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
+
+
+# A plan that names one of these says itself how the load is made, or compares loads.
+PINNED = frozenset({"tool", "window", "write_size", "zero_copy", "cores", "client_port", "settings", "baseline"})
 
 
 def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungName) -> list[Experiment]:
@@ -21,6 +26,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     if values.get("settings") and rung == RungName.LOCALHOST:
         return []  # its settings are the whole machine's
     values = dict(values)
+    values["strongest"] = values.get("streams") == ["auto"] and PINNED.isdisjoint(values) and _asks_for_tcp(values)
     streams = [max(1, cores // 2) if s == "auto" else s for s in values.pop("streams", [1])]
     windows = values.pop("window", [None])
     sessions = values.pop("sessions", [1])
@@ -54,6 +60,10 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
         made += _arms(one, instead, control) if instead else [replace(one, id=name_of(one))]
     return made
+
+
+def _asks_for_tcp(values: dict[str, Any]) -> bool:
+    return bool(values.get("protocol", Protocol.TCP) == Protocol.TCP)
 
 
 def _doubling(cores: int) -> list[int]:
@@ -93,6 +103,8 @@ def name_of(exp: Experiment) -> str:
         parts.append(phrases.window(exp.window))
     if exp.write_size and exp.protocol == Protocol.TCP:
         parts.append(f"writes{phrases.window(exp.write_size)}")
+    if exp.zero_copy:
+        parts.append("zerocopy")
     if exp.cores:
         parts.append(f"{exp.cores}c")
     if exp.client_port:
@@ -128,8 +140,10 @@ def _all(plan: Plan | Rung) -> Iterator[Experiment]:
 
 
 def longest(plan: Plan | Rung) -> float:
-    """The same where no verdict is settled before its setting's last repeat."""
-    return sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
+    """The same where no verdict is settled before its setting's last repeat, and how to load is found out first."""
+    rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
+    searches = sum(any(e.strongest for e in r.experiments) for r in rungs)
+    return SEARCH * min(MOST_SEARCHES, searches) + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
 
 
 def trials(plan: Plan | Rung) -> int:

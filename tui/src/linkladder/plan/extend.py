@@ -41,7 +41,7 @@ def follow_up(plan: Plan, judged: DocumentJudgement, rungs: tuple[str, ...] = ()
 
 def _setting(e: Experiment) -> Experiment:
     """What is measured, however it is called and however often."""
-    return replace(e, id="", repeats=0, at_most=0)
+    return replace(e, id="", repeats=0, at_most=0, strongest=False)
 
 
 def extended(plan: Plan, more: Plan) -> Plan:

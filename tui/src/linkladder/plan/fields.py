@@ -223,6 +223,7 @@ EXPERIMENT: dict[str, Check] = {
     "ping_under_load": flag,
     "label": text,
     "incompressible": flag,
+    "zero_copy": flag,
     "cores": many(cores),
     "settings": variants,
     "client_port": many(whole(10_000, 65_000)),

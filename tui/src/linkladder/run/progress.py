@@ -164,6 +164,9 @@ class Progress:
                 for counted in (self, self.rung(event.rung)):
                     counted.trials += event.trials
                     counted.seconds += event.seconds
+            case events.GeneratorChosen():
+                self.plan = event.plan
+                self.notices.append(f"{event.rung}: {event.said}")
             case events.WaitingForOperator():
                 self.rung(event.rung).stage = Stage.WAITING
                 self.waiting, self.instruction = event.rung, event.instruction

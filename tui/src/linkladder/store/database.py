@@ -230,8 +230,10 @@ class Store:
         plan = _dump(_load(Plan, plan, schema))
         self._db.execute("UPDATE runs SET plan = ?, schema = ? WHERE id = ?", (plan, SCHEMA, run_id))
 
-    def replan(self, run_id: str, plan: Plan) -> None:
-        """Another plan for a run, of which nothing that was measured may be missing."""
+    def replan(self, run_id: str, plan: Plan, why: str = "") -> None:
+        """Another plan for a run, of which nothing that was measured may be missing, with a note of why."""
+        if why:
+            self.note(run_id, why)
         with self._transaction() as db:
             db.execute("UPDATE runs SET plan = ? WHERE id = ?", (_dump(plan), run_id))
             for rung in plan.rungs:

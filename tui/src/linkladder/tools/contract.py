@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
-from linkladder.model import End, Experiment, Protocol
+from linkladder.model import End, Experiment, Generator, Protocol
 from linkladder.tools.records import Demands, Expectation, Layout, ToolVersions
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class Tool(ABC):
 
     protocols: tuple[Protocol, ...]  # the first is meant where a plan names none
     keys: Mapping[Protocol, frozenset[str]]  # what an experiment may say besides what every one may
+
+    generators: tuple[Generator, ...] = ()  # with one stream: ways to send that may be the strongest, the default first
 
     loads = True  # it fills the path, or tries to: both ends are watched, and a ping may go beside it
     every_second = False  # it prints each second, so that one that is silent hangs

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from linkladder.model import Experiment, Protocol
+from linkladder.model import Experiment, Generator, Protocol
 from linkladder.tools.contract import Need, Reading, Tool
 from linkladder.tools.iperf2 import argv
 from linkladder.tools.records import Layout, ToolVersions
@@ -34,6 +34,11 @@ class Iperf2(Tool):
     every_second = True
     server_tells = True
     afterthought = 0.5
+    generators = (
+        Generator("iperf"),
+        Generator("iperf", write_size=1 << 20),
+        Generator("iperf", write_size=1 << 20, window=4 << 20),
+    )
 
     def version(self, text: str) -> str:
         match = VERSION.search(text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 
-from linkladder.model import Experiment, Protocol
+from linkladder.model import Experiment, Generator, Protocol
 from linkladder.tools.contract import Reading, Tool
 from linkladder.tools.iperf3 import argv
 from linkladder.tools.records import Layout, ToolVersions
@@ -27,8 +27,13 @@ class Iperf3(Tool):
     without = "plans that name it cannot be measured"
     version_argv = ("iperf3", "-v")
     protocols = (Protocol.TCP, Protocol.UDP)
-    keys = {Protocol.TCP: STREAMS, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
+    keys = {Protocol.TCP: STREAMS | {"zero_copy"}, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
     afterthought = 0.5
+    generators = (
+        Generator("iperf3"),
+        Generator("iperf3", write_size=1 << 20),
+        Generator("iperf3", write_size=1 << 20, zero_copy=True),
+    )
 
     def version(self, text: str) -> str:
         match = VERSION.search(text)

@@ -44,6 +44,8 @@ def client(
         argv += ["-u", "-l", str(exp.write_size or UDP_PAYLOAD[ip]), "-b", str(rate)]
     elif exp.write_size is not None:
         argv += ["-l", str(exp.write_size)]
+    if exp.zero_copy:
+        argv.append("-Z")
     if exp.window is not None:
         argv += ["-w", str(exp.window)]
     if exp.dscp:

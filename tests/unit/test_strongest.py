@@ -1,0 +1,307 @@
+"""The strongest setting of a generator: how it is found in time, where it is used, and when it is looked for again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from linkladder import phrases
+from linkladder import plan as plans
+from linkladder.engine import generators, strongest
+from linkladder.engine.generators import Generators, Pair
+from linkladder.engine.route import Route
+from linkladder.events import Event
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    Generator,
+    HostFacts,
+    Interruption,
+    Leg,
+    Looked,
+    Outcome,
+    Plan,
+    Rung,
+    RungName,
+    Strength,
+    TrialResult,
+)
+from linkladder.model import Path as Way
+from linkladder.tools import ToolVersions
+
+M = 1 << 20
+PLAIN, LONG, WIDE = Generator(), Generator(write_size=M), Generator(write_size=M, window=4 * M)
+THREE, LONG3, ZERO3 = (Generator("iperf3", write_size=size, zero_copy=zero) for size, zero in
+                       ((None, False), (M, False), (M, True)))  # fmt: skip
+WAYS = (PLAIN, LONG, WIDE, THREE, LONG3, ZERO3)
+# Gb/s of two looks at each on an unshaped path between two network namespaces, one core an end
+RECORDED = {
+    PLAIN: (10.6, 13.1), LONG: (17.3, 17.2), WIDE: (32.6, 16.0), THREE: (28.3, 23.1), LONG3: (32.0, 45.5),
+    ZERO3: (34.3, 41.8),
+}  # fmt: skip
+BOTH = ToolVersions({"iperf": "2.1.8", "iperf3": "3.17.1"})
+ALONE = ToolVersions({"iperf": "2.1.8"})
+HOST = HostFacts("alpha", "Linux", "12", "6.1", cpu="cpu", cores=4, memory=8 << 30, tools=dict(BOTH.found))
+BETA = replace(HOST, name="beta")
+OPEN = Experiment("open", streams=2, strongest=True)
+
+
+class World:
+    """A machine whose clock and rates are known beforehand."""
+
+    def __init__(self, rate: Callable[[Generator, int], float], seconds: float = 1.5) -> None:
+        self.rate, self.seconds, self.now = rate, seconds, 0.0
+        self.looks: list[Generator] = []
+
+    async def look(self, generator: Generator) -> float:
+        self.looks.append(generator)
+        self.now += self.seconds
+        return self.rate(generator, self.looks.count(generator) - 1)
+
+    def search(self, streams: tuple[int, ...] = (1,), ways: tuple[Generator, ...] = WAYS) -> Strength:
+        return asyncio.run(strongest.search(ways, streams, self.look, lambda: self.now))
+
+
+def recorded(generator: Generator, look: int) -> float:
+    return 1e9 * RECORDED[replace(generator, streams=1)][min(look, 1)]
+
+
+def test_of_recorded_figures_the_strongest_is_found_within_its_time() -> None:
+    world = World(recorded)
+    found = world.search()
+    assert found.looked[0].generator in (LONG3, ZERO3)
+    assert found.seconds == world.now <= strongest.LIMIT
+    assert world.looks[:6] == list(WAYS)
+    assert world.looks.count(found.looked[0].generator) == world.looks.count(PLAIN) == 2, "the final is against it"
+    assert found.looked[0].bps > 2 * next(one.bps for one in found.looked if one.generator == PLAIN)
+
+
+def test_one_lucky_look_is_not_enough() -> None:
+    lucky = {WIDE: (32.0, 8.0)}
+    found = World(lambda g, n: 1e9 * (lucky | {one: (20.0, 20.0) for one in WAYS if one != WIDE})[g][n]).search()
+    assert found.looked[0].generator != WIDE
+
+
+def test_the_better_ways_are_tried_with_other_numbers_of_streams() -> None:
+    many = {1: 1.0, 4: 0.7, 8: 1.4}
+    world = World(lambda g, n: recorded(g, n) * many[g.streams])
+    found = world.search((4, 8, 1))
+    assert found.looked[0].generator.streams == 8
+    assert world.now <= strongest.LIMIT and {g.streams for g in world.looks[:6]} == {4}
+    assert {g for g in world.looks if g.streams == 1} < {replace(g, streams=1) for g in WAYS}
+
+
+@pytest.mark.parametrize("seconds", [0.9, 2.5, 6.0, 15.0, 40.0])
+def test_slow_looks_are_fewer_and_the_limit_holds(seconds: float) -> None:
+    world = World(recorded, seconds)
+    found = world.search((4, 8, 1))
+    assert found.looked and (world.now <= strongest.LIMIT or len(world.looks) == 1)
+
+
+def test_what_is_ahead_by_chance_does_not_replace_the_default() -> None:
+    found = World(lambda g, _: 1e9 if g == PLAIN else 1.03e9).search()
+    assert found.looked[0].generator == PLAIN
+
+
+def test_a_setting_that_failed_once_is_not_chosen() -> None:
+    found = World(lambda g, n: 0.0 if g == ZERO3 and n else recorded(g, n)).search()
+    assert ZERO3 not in [one.generator for one in found.looked]
+
+
+def test_where_nothing_carried_anything_the_plan_keeps_its_own() -> None:
+    found = World(lambda g, n: 0.0).search()
+    assert found.looked == ()
+    assert strongest.chosen(found, OPEN, BOTH, BOTH, here=True) == OPEN
+    assert "plan's own" in phrases.known_strength(found)
+
+
+def test_only_what_both_ends_have_and_grant_is_looked_at() -> None:
+    assert strongest.candidates(BOTH, BOTH, None) == WAYS
+    assert strongest.candidates(BOTH, ALONE, None) == (PLAIN, LONG, WIDE)
+    assert strongest.candidates(BOTH, ALONE, M) == (PLAIN, LONG)
+
+
+def test_streams_against_cores() -> None:
+    assert strongest.numbers_of_streams(1) == (1,)
+    assert strongest.numbers_of_streams(2) == (1, 2)
+    assert strongest.numbers_of_streams(16) == (8, 16, 1)
+
+
+STRENGTH = Strength(tuple(Looked(replace(g, streams=n), bps) for g, n, bps in
+                          ((WIDE, 2, 5e9), (LONG3, 1, 4e9), (LONG, 4, 3e9), (PLAIN, 2, 1e9))))  # fmt: skip
+
+
+def test_on_another_path_no_fixed_buffer_and_no_fewer_streams() -> None:
+    here = strongest.chosen(STRENGTH, OPEN, BOTH, BOTH, here=True)
+    assert (here.window, here.write_size, here.streams) == (4 * M, M, 2)
+    there = strongest.chosen(STRENGTH, OPEN, BOTH, BOTH, here=False)
+    assert (there.tool, there.window, there.write_size, there.streams) == ("iperf", None, M, 4)
+
+
+def test_what_cannot_go_both_ways_at_once_is_passed_over() -> None:
+    duplex = replace(OPEN, direction=Direction.DUPLEX)
+    assert strongest.chosen(STRENGTH, duplex, BOTH, BOTH, here=True).tool == "iperf3"
+    assert strongest.chosen(STRENGTH, duplex, BOTH, ALONE, here=True).window is None
+
+
+# --- which plans
+
+
+@pytest.mark.parametrize("name", plans.BUILTIN)
+def test_seed_tables_and_comparisons_keep_their_own_load(name: str) -> None:
+    left = {r.name for r in plans.builtin(name, 4).rungs if any(strongest.left_open(e) for e in r.experiments)}
+    assert bool(left) == (name in ("quick", "circuit", "soak", "cards"))
+
+
+@pytest.mark.parametrize(
+    "pinned", ['tool = "iperf"', 'window = "8M"', 'write_size = "128k"', "streams = 4", "cores = 1", 'protocol = "udp"']
+)
+def test_a_plan_that_pins_the_load_keeps_it(pinned: str) -> None:
+    lines = ["streams = 'auto'", pinned] if "streams" not in pinned else [pinned]
+    lines += ["udp_percent = 50"] if "udp" in pinned else []
+    made = plans.read_plan("\n".join(['name = "p"', "[[experiment]]", *lines])).rungs[0].experiments
+    assert made and not any(strongest.left_open(e) for e in made)
+
+
+def test_the_longest_time_has_the_search_in_it() -> None:
+    asked = plans.builtin("quick", 4)
+    pinned = replace(
+        asked,
+        rungs=tuple(
+            replace(r, experiments=tuple(replace(e, strongest=False) for e in r.experiments)) for r in asked.rungs
+        ),
+    )
+    assert plans.longest(asked) - plans.longest(pinned) == 2 * strongest.LIMIT
+    assert plans.seconds(asked) == plans.seconds(pinned)
+
+
+# --- kept, and found again
+
+
+def rung(name: RungName = RungName.SAME_HOST, *experiments: Experiment) -> Rung:
+    peer = "" if name is RungName.LOCALHOST else "beta"
+    return Rung(name, (Way("192.0.2.1", "192.0.2.2", peer),), experiments or (OPEN,))
+
+
+class Machine:
+    """An end that tells what it is, and is asked nothing else."""
+
+    name, hello, address, lost = "", None, "192.0.2.1", False
+
+    def __init__(self, facts: HostFacts) -> None:
+        self.facts = facts
+
+    async def ask(self, request: Any) -> Any:
+        return self.facts
+
+
+class Ends:
+    """Two machines, of which the looks are counted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.generators, self.looks = Generators(folder), 0
+        self.events: list[Event] = []
+
+    async def measure(self, exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
+        self.looks += 1
+        bps = 2e9 if exp.write_size == M else 1e9
+        return TrialResult("look", 0, (Leg(Outcome(True, goodput_bps=bps)),))
+
+    def strengthened(self, on: Rung, pair: Pair) -> Any:
+        plan = Plan("p", contract=Contract(), rungs=(on,))
+        ends: Any = {"": Machine(pair.near), "beta": Machine(pair.far)}
+        found = asyncio.run(self.generators.strengthened(plan, on, ends, self.measure, self.events.append))
+        return found
+
+
+@pytest.fixture
+def ends(tmp_path: Path) -> Ends:
+    return Ends(tmp_path)
+
+
+def test_it_is_kept_with_the_facts_of_the_machines(ends: Ends) -> None:
+    first = ends.strengthened(rung(), Pair(HOST, BETA))
+    assert ends.looks and len(ends.events) == 1 and "strongest by iperf" in first.said
+    (made,) = first.plan.rungs[0].experiments
+    assert made.write_size == M and made.id == plans.name_of(made) and made.strongest
+    looks = ends.looks
+    again = Ends(ends.generators._path.parent)
+    assert again.strengthened(rung(), Pair(HOST, BETA)).plan == first.plan
+    assert again.looks == 0 and again.events == [] and looks
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"tools": {"iperf": "2.1.9"}}, {"cores": 8}, {"kernel": "6.2"}, {"memory": 4 << 30}, {"cpu": "other"},
+        {"release": "13"},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("at", ["near", "far"])
+def test_it_is_looked_for_again_when_a_machine_has_changed(ends: Ends, changed: dict[str, object], at: str) -> None:
+    pair = Pair(HOST, BETA)
+    ends.strengthened(rung(), pair)
+    ends.looks = 0
+    ends.strengthened(rung(), replace(pair, **{at: replace(getattr(pair, at), **changed)}))
+    assert ends.looks
+
+
+def test_a_little_more_memory_after_a_boot_is_no_change(ends: Ends) -> None:
+    ends.strengthened(rung(), Pair(HOST, BETA))
+    ends.looks = 0
+    ends.strengthened(rung(), Pair(replace(HOST, memory=HOST.memory + 4096), BETA))
+    assert ends.looks == 0
+
+
+def test_the_link_itself_takes_what_was_found_nearer_by(ends: Ends) -> None:
+    ends.strengthened(rung(RungName.SAME_HOST), Pair(HOST, BETA))
+    ends.looks = 0
+    for name in (RungName.SAME_VLAN, RungName.DC_LINK):
+        assert ends.strengthened(rung(name), Pair(HOST, BETA)).plan.rungs[0].experiments[0].write_size == M
+    assert ends.looks == 0
+
+
+def test_on_the_link_alone_it_is_looked_for_within_this_machine(ends: Ends) -> None:
+    link = rung(RungName.DC_LINK)
+    assert generators.searched_on(link) is RungName.LOCALHOST
+    near, far = cast("tuple[Any, Any]", (Machine(HOST), Machine(BETA)))
+    path, here, there = generators.way_to_look(link, near, far)
+    assert (path.local, path.remote) == ("127.0.0.1", "127.0.0.1") and {here, there} == {near}
+    ends.strengthened(link, Pair(HOST, BETA))
+    ends.looks = 0
+    ends.strengthened(rung(RungName.LOCALHOST), Pair(HOST, HOST))
+    assert ends.looks == 0, "what was found there is known on localhost"
+
+
+def test_a_file_that_cannot_be_read_is_as_good_as_none(ends: Ends) -> None:
+    for text in ("", "{", "[5]", '[{"near": 1}]', "{}"):
+        ends.generators._path.write_text(text)
+        ends.looks = 0
+        assert "strongest" in ends.strengthened(rung(), Pair(HOST, BETA)).said
+        assert ends.looks
+
+
+def test_where_an_end_goes_meanwhile_nothing_is_kept(ends: Ends) -> None:
+    async def lost(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
+        return Interruption("2026-01-01", 1.0, "gone")
+
+    ends.measure = lost  # type: ignore[method-assign]
+    assert ends.strengthened(rung(), Pair(HOST, BETA)) is None
+    assert ends.generators.known(rung(), Pair(HOST, BETA)) is None
+
+
+def test_a_plan_says_beforehand_what_is_known(ends: Ends) -> None:
+    plan = Plan("p", rungs=(rung(), rung(RungName.SAME_VLAN, Experiment("pinned"))))
+    folder, facts = ends.generators._path.parent, {"": HOST, "beta": BETA}
+    before, told = generators.planned(plan, facts, folder)
+    assert before == plan and list(told) == ["same-host"] and "found first" in told[RungName.SAME_HOST]
+    ends.strengthened(rung(), Pair(HOST, BETA))
+    after, told = generators.planned(plan, facts, folder)
+    assert after.rungs[0].experiments[0].write_size == M and "strongest by" in told[RungName.SAME_HOST]
+    assert after.rungs[1] == plan.rungs[1]

@@ -1,0 +1,184 @@
+"""The strongest setting of these machines' generators, found before a rung needs it and kept until they change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
+
+from linkladder import codec, drafts, phrases, wire
+from linkladder.engine.far_ends import Missing
+from linkladder.engine.route import Route, routes
+from linkladder.engine.strongest import LIMIT, candidates, chosen, left_open, look_at, numbers_of_streams, search
+from linkladder.events import Event, GeneratorChosen, Notice
+from linkladder.model import (
+    Experiment,
+    Generator,
+    HostFacts,
+    Interruption,
+    Path,
+    Plan,
+    Rung,
+    RungName,
+    Strength,
+    TrialResult,
+)
+from linkladder.peer import EndPoint
+from linkladder.plan import name_of
+from linkladder.tools import ToolVersions
+
+NAME = "generators.json"
+MOST = 32  # that are kept, the newest
+NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)  # where the link between is not the question
+GRAIN = 1 << 26  # bytes: the memory that a machine tells of varies a little from boot to boot
+
+End = EndPoint | Missing
+Measure = Callable[[Experiment, tuple[Route, ...]], Awaitable[TrialResult | Interruption]]
+Emit = Callable[[Event], None]
+
+
+class Lost(Exception):
+    """An end went away while it was looked at."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was found between two machines (`far` is '' within one), as they were then."""
+
+    near: str
+    far: str
+    rung: RungName
+    strength: Strength
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two sides of a rung's path."""
+
+    near: HostFacts
+    far: HostFacts
+
+    @property
+    def versions(self) -> tuple[ToolVersions, ToolVersions]:
+        return ToolVersions(self.near.tools, self.near.os), ToolVersions(self.far.tools, self.far.os)
+
+    @property
+    def cores(self) -> int:
+        return min(self.near.cores, self.far.cores)
+
+    @property
+    def window_limit(self) -> int | None:
+        return min((one.window_limit for one in (self.near, self.far) if one.window_limit is not None), default=None)
+
+
+class Generators:
+    """What is known, in a file of the state folder; one that cannot be read is as good as none."""
+
+    def __init__(self, folder: FilePath) -> None:
+        self._path = folder / NAME
+
+    async def strengthened(
+        self, plan: Plan, rung: Rung, ends: Mapping[str, End], measure: Measure, emit: Emit
+    ) -> GeneratorChosen | None:
+        """The plan with the rung's open experiments as the generator is strongest; None where an end is away."""
+        here, there = ends[rung.path.origin], ends[rung.path.peer]
+        if isinstance(here, Missing) or isinstance(there, Missing):
+            return None
+        pair = Pair(await here.ask(wire.Facts()), await there.ask(wire.Facts()))
+        if kept := self.known(rung, pair):
+            return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.known_strength(kept.strength))
+        emit(Notice(phrases.looking(LIMIT)))
+        over = routes([way_to_look(rung, here, there)], ends[""])
+
+        async def look(generator: Generator) -> float:
+            came = await measure(look_at(generator), over)
+            if isinstance(came, Interruption):
+                raise Lost
+            return came.goodput_bps if came.ok else 0.0
+
+        on = searched_on(rung)
+        within = on is RungName.LOCALHOST
+        sides = Pair(pair.near, pair.near) if within else pair
+        try:
+            strength = await search(
+                candidates(*sides.versions, sides.window_limit), numbers_of_streams(sides.cores), look
+            )
+        except Lost:
+            return None
+        kept = Kept(fingerprint(pair.near), "" if within else fingerprint(pair.far), on, strength)
+        if strength.looked:
+            self._keep(kept)
+        return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.found_strength(strength))
+
+    def known(self, rung: Rung, pair: Pair) -> Kept | None:
+        """Of these machines as they are; on the link of what was found nearer by, and at least within this machine."""
+        near, far = fingerprint(pair.near), fingerprint(pair.far)
+        order = [(far, name) for name in NEAR_BY] + [("", RungName.LOCALHOST)] * (rung.name is RungName.DC_LINK)
+        if rung.name is RungName.LOCALHOST:
+            order = [("", RungName.LOCALHOST)]
+        found = {(one.far, one.rung): one for one in self.kept() if one.near == near}
+        return next((found[where] for where in order if where in found), None)
+
+    def kept(self) -> tuple[Kept, ...]:
+        try:
+            return tuple(codec.from_json(Kept, one) for one in json.loads(self._path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return ()
+
+    def _keep(self, kept: Kept) -> None:
+        others = [one for one in self.kept() if (one.near, one.far, one.rung) != (kept.near, kept.far, kept.rung)]
+        drafts.replace(self._path, json.dumps(codec.to_json([*others, kept][-MOST:])))
+
+
+def wanted(rung: Rung) -> bool:
+    """Has it experiments that leave the generator open, over the one path that can be looked at?"""
+    return len(rung.paths) == 1 and any(left_open(e) for e in rung.experiments)
+
+
+def searched_on(rung: Rung) -> RungName:
+    """Where it is looked for while nothing is known: on a long link short looks tell little of who sends."""
+    return RungName.LOCALHOST if rung.name is RungName.DC_LINK else rung.name
+
+
+def way_to_look(rung: Rung, here: EndPoint, there: EndPoint) -> tuple[Path, EndPoint, EndPoint]:
+    if searched_on(rung) is rung.name:
+        return rung.path, here, there
+    own = "::1" if ":" in rung.path.remote else "127.0.0.1"
+    return Path(own, own), here, here
+
+
+def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
+    """The plan with the rung's open experiments as the generator is strongest, and under the names of those."""
+    here = kept.rung is rung.name
+    made = {}
+    for e in rung.experiments:
+        if left_open(e):
+            strong = chosen(kept.strength, e, *pair.versions, here)
+            made[e.id] = replace(strong, id=name_of(strong))
+    taken = {e.id for e in rung.experiments if e.id not in made}
+    made = {name: e for name, e in made.items() if e.id not in taken}
+    after = replace(rung, experiments=tuple(made.get(e.id, e) for e in rung.experiments))
+    return replace(plan, rungs=tuple(after if r.name is rung.name else r for r in plan.rungs))
+
+
+def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tuple[Plan, dict[RungName, str]]:
+    """As a run would begin with it, and for each rung that leaves the generator open what is known of it."""
+    generators, told = Generators(folder), dict[RungName, str]()
+    for rung in plan.rungs:
+        if not wanted(rung):
+            continue
+        told[rung.name] = phrases.not_yet_looked(LIMIT)
+        if rung.path.origin in facts and rung.path.peer in facts:
+            pair = Pair(facts[rung.path.origin], facts[rung.path.peer])
+            if kept := generators.known(rung, pair):
+                plan = applied(plan, rung, pair, kept)
+                told[rung.name] = phrases.known_strength(kept.strength)
+    return plan, told
+
+
+def fingerprint(facts: HostFacts) -> str:
+    """Of what makes a generator strong or weak: when it changes, what was found before no longer counts."""
+    tools = " ".join(f"{name} {version}" for name, version in sorted(facts.tools.items()))
+    kernel = f"{facts.os} {facts.release} {facts.kernel}".strip()
+    return "; ".join((facts.name, kernel, facts.cpu, f"{facts.cores} cores", f"{facts.memory // GRAIN} x 64M", tools))

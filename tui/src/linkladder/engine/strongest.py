@@ -1,0 +1,111 @@
+"""In which setting is this generator strongest?  Short looks, each round at fewer settings than the one before."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from linkladder import tools
+from linkladder.model import Experiment, Generator, Looked, Protocol, Strength
+from linkladder.plan import SEARCH
+from linkladder.tools import ToolVersions
+
+LIMIT = SEARCH  # seconds, all in
+LOOK = 1.0  # counted seconds of each
+FINALISTS = 2
+MARGIN = 1.05  # by which a setting must be ahead of the default: less may be chance, and the default is known best
+DEFAULT = Generator()
+
+
+def look_at(generator: Generator) -> Experiment:
+    """The trial that is a look."""
+    return replace(generator.of(Experiment("look")), duration=LOOK, warmup=0.0)
+
+
+def candidates(near: ToolVersions, far: ToolVersions, window_limit: int | None) -> tuple[Generator, ...]:
+    """Every way to send that both ends can, with one stream, the default first."""
+    return tuple(
+        one
+        for tool in tools.TOOLS.values()
+        for one in tool.generators
+        if can(one.of(Experiment("look")), near, far)
+        and not (one.window and window_limit is not None and one.window > window_limit)
+    )
+
+
+def can(exp: Experiment, near: ToolVersions, far: ToolVersions) -> bool:
+    try:
+        tools.layout(exp, near, far)
+    except tools.Unavailable:
+        return False
+    return True
+
+
+def numbers_of_streams(cores: int) -> tuple[int, ...]:
+    """The rule of thumb first: half the cores; then one for each, and one alone."""
+    return tuple(dict.fromkeys((max(1, cores // 2), cores, 1)))
+
+
+async def search(
+    ways: Sequence[Generator],
+    streams: Sequence[int],
+    look: Callable[[Generator], Awaitable[float]],
+    clock: Callable[[], float] = time.monotonic,
+    limit: float = LIMIT,
+) -> Strength:
+    """`look` says what a setting carried.  All ways, then the better ones with other numbers of streams, then a final.
+
+    A look that might not end in time is not begun; as many as the final takes are kept back for it.
+    """
+    seen: dict[Generator, list[float]] = {}
+    began, longest = clock(), 0.0
+
+    async def try_all(these: Iterable[Generator], kept_back: int) -> None:
+        nonlocal longest
+        for one in these:
+            at = clock()
+            if at - began + longest * (1 + kept_back) > limit:
+                return
+            seen.setdefault(one, []).append(await look(one))
+            longest = max(longest, clock() - at)
+
+    default = replace(DEFAULT, streams=streams[0])
+    await try_all((replace(one, streams=streams[0]) for one in ways), FINALISTS + 1)
+    better = _ranked(seen, default)[: math.ceil(len(ways) / 3)]
+    await try_all((replace(one.generator, streams=n) for one in better for n in streams[1:]), FINALISTS + 1)
+    final = [one.generator for one in _ranked(seen, default)[:FINALISTS]]
+    await try_all(dict.fromkeys((*final, default)) if default in seen else final, 0)
+    return Strength(
+        tuple(_ranked(seen, default)), round(clock() - began, 1), datetime.now(UTC).isoformat(timespec="seconds")
+    )
+
+
+def _ranked(seen: Mapping[Generator, Sequence[float]], default: Generator) -> list[Looked]:
+    """Those that carried anything, the strongest first; the default before what is ahead of it by chance."""
+    means = {one: statistics.fmean(rates) for one, rates in seen.items() if min(rates) > 0}
+    worth = {one: bps * (MARGIN if one == default else 1.0) for one, bps in means.items()}
+    return [Looked(one, means[one], len(seen[one])) for one in sorted(means, key=lambda one: -worth[one])]
+
+
+def chosen(strength: Strength, exp: Experiment, near: ToolVersions, far: ToolVersions, here: bool) -> Experiment:
+    """The experiment as the generator is strongest for it; as it is where nothing that was looked at can be used.
+
+    `here`: it was looked at on this very path.  On a longer one a fixed buffer would hold the rate, and fewer streams
+    suffer more from each loss, so that neither is taken there; and what cannot go both ways at once is passed over.
+    """
+    for looked in strength.looked:
+        one = looked.generator
+        if not here and (one.window is not None or one.streams < exp.streams):
+            continue
+        if can(made := one.of(exp), near, far):
+            return made
+    return exp
+
+
+def left_open(exp: Experiment) -> bool:
+    """May its load be made as the generator is strongest?  The steps of a staircase are compared with one another."""
+    return exp.strongest and exp.protocol is Protocol.TCP and not exp.step and not exp.baseline

@@ -1,0 +1,54 @@
+"""In which setting the generator is strongest, as people are told it."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Experiment, Generator, Strength
+from linkladder.phrases.arms import streams, window
+
+LOOKING = "Looking for the setting in which the generator is strongest, for {limit} s at most ..."
+
+
+def looking(limit: float) -> str:
+    return LOOKING.format(limit=f"{limit:g}")
+
+
+def not_yet_looked(limit: float) -> str:
+    """Of a plan whose machines have not been looked at, or cannot be asked now."""
+    return (
+        f"its generator's strongest setting is found first, by short looks of {limit:g} s at most, unless it is known"
+    )
+
+
+def known_strength(found: Strength) -> str:
+    """'the generator is strongest by iperf3, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings, 2026-11-22)'."""
+    if not found.looked:
+        return "no setting of the generator carried anything, so the plan's own is used"
+    best = found.looked[0]
+    day = f", found {found.when[:10]}" if found.when else ""
+    many = f"{len(found.looked)} setting{'' if len(found.looked) == 1 else 's'} looked at{day}"
+    return f"the generator is strongest {generator(best.generator)}: {units.rate(best.bps)} ({many})"
+
+
+def found_strength(found: Strength) -> str:
+    """The same of a search just over, with how long it took and what the default came to."""
+    said = known_strength(Strength(found.looked))
+    default = next((one for one in found.looked if one.generator.of(_PLAIN) == _plain(one.generator.streams)), None)
+    if default and default is not found.looked[0]:
+        said += f"; {generator(default.generator)} {units.rate(default.bps)}"
+    return f"{said}; it took {found.seconds:.0f} s"
+
+
+_PLAIN = Experiment("")
+
+
+def _plain(count: int) -> Experiment:
+    return Generator(streams=count).of(_PLAIN)
+
+
+def generator(one: Generator) -> str:
+    """'by iperf3, 2 streams, writes of 1M bytes, zero copy'."""
+    told = [f"by {one.tool}", streams(one.streams)]
+    told += [f"{window(one.window)} window"] if one.window else []
+    told += [f"writes of {window(one.write_size)} bytes"] if one.write_size else []
+    return ", ".join([*told, *(["zero copy"] if one.zero_copy else [])])
