@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from linkladder import units
 from linkladder.model import Contract, Experiment, Layer, Protocol, Setting, SettingKind, TrialResult
+from linkladder.phrases import ceilings as say
 from linkladder.verdicts import Ceiling
 
 ETHERNET_HEADER = 14
@@ -41,7 +41,7 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
         port_bps=port,
         contract_bps=sold,
         which=which,
-        sentence=_sentence(contract, protocol, best, which, payload, wire if which == "port" else counted),
+        sentence=say.ceiling(contract, protocol, best, which == "port", payload, wire if which == "port" else counted),
         protocol=str(protocol),
         mtu=contract.mtu,
         payload_bytes=payload,
@@ -107,31 +107,3 @@ def _packets(contract: Contract, protocol: Protocol, write_size: int | None) -> 
     room = max(8, (contract.mtu - header) // 8 * 8)  # all fragments but the last carry a multiple of eight bytes
     whole, rest = divmod(left, room)
     return payload, (*((room + header,) * whole), *((rest + header,) if rest else ()))
-
-
-def _sentence(contract: Contract, protocol: Protocol, best: float, which: str, payload: int, counted: int) -> str:
-    name = "UDP" if protocol is Protocol.UDP else "TCP"
-    layer = "L1 with preamble and gap" if which == "port" or contract.layer is Layer.L1 else (
-        f"L2 frames {'with' if contract.fcs else 'without'} FCS" if contract.layer is Layer.L2 else "L3 packets"
-    )  # fmt: skip
-    rate = contract.port_bps if which == "port" or contract.rate_bps is None else contract.rate_bps
-    what = "A port" if which == "port" else "A contract"
-    extras = f"IPv{contract.ip_version}"
-    if name == "TCP":
-        extras += ", timestamps" if contract.timestamps else ", no timestamps"
-    if contract.vlan_tags:
-        extras += f", {contract.vlan_tags} VLAN tag{'s' if contract.vlan_tags > 1 else ''}"
-    if contract.encap_bytes:
-        extras += f", {contract.encap_bytes} bytes of encapsulation"
-    return (
-        f"{what} of {units.rate(rate)} counted in {layer} carries at most {_four(best)} of {name} at MTU "
-        f"{contract.mtu} ({extras}): {payload} of every {counted} bytes are payload."
-    )
-
-
-def _four(bps: float) -> str:
-    """Four figures, since ceilings differ in the fourth."""
-    for unit, factor in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
-        if bps >= factor:
-            return f"{bps / factor:.3f} {unit}" if bps / factor < 10 else f"{bps / factor:.1f} {unit}"
-    return f"{bps:.0f} b/s"

@@ -122,9 +122,9 @@ def _busy(trial: TrialResult, leg: Leg) -> str:
     for index in dict.fromkeys((leg.near, leg.far)):
         cpu = trial.ends[index].cpu if index < len(trial.ends) else None
         if cpu and cpu.busiest >= BUSY:
-            return f"a core of {trial.ends[index].name} was {cpu.busiest:.0f} % busy"
+            return say.busy_core(trial.ends[index].name, cpu.busiest)
         if cpu and (cpu.starved or 0.0) >= STARVED:
-            return f"{100 * (cpu.starved or 0.0):.0f} % of the CPU was withheld from {trial.ends[index].name}"
+            return say.withheld(trial.ends[index].name, cpu.starved or 0.0)
     return ""
 
 

@@ -8,8 +8,9 @@ from linkladder import phrases, units
 from linkladder.judge.compared_figures import compared_figures
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
-from linkladder.model import Contract, Document, HostFacts, Protocol, Rung
+from linkladder.model import Document, HostFacts, Protocol, Rung
 from linkladder.model.same_setting import Identity, identity
+from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
 
 BAND = 0.02  # of the rate: what is within it is the same for all purposes
@@ -37,13 +38,13 @@ def compare(a: Document, b: Document) -> Comparison:
     both = [k for k in left if k in right]
     confidence = 1 - 0.05 / max(1, len(both))
     differences = tuple(_difference(left[k], right[k], confidence) for k in both)
-    causes = [_told(f) for f in _facts(a, b) if f.left != f.right and f.suspect]
-    alone = [_label(left[k], "first") for k in left if k not in right]
-    alone += [_label(right[k], "second") for k in right if k not in left]
+    causes = [_both(f) for f in _facts(a, b) if f.left != f.right and f.suspect]
+    alone = [say.only_in(_name(left[k]), "first") for k in left if k not in right]
+    alone += [say.only_in(_name(right[k]), "second") for k in right if k not in left]
     figures = compared_figures(a, b)
     said = _said(differences, causes)
     if moved := [phrases.compared(f) for f in figures if f.answer is Answer.DIFFERS]:
-        said = " ".join([said, "Besides:", *phrases.short_list(moved, SHOWN, "figures differ")])
+        said = say.besides(said, moved, SHOWN)
     return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone), figures)
 
 
@@ -51,21 +52,16 @@ def _said(differences: tuple[Difference, ...], causes: list[str]) -> str:
     changed = [d for d in differences if d.answer is Answer.DIFFERS]
     same = sum(d.answer is Answer.SAME for d in differences)
     if not differences:
-        return "The two runs have no setting in common, so nothing can be compared."
+        return say.nothing_in_common()
     if changed:
         worst = max(changed, key=lambda d: abs(d.change_percent))
-        said = f"{len(changed)} of {len(differences)} settings differ beyond the noise; the most: {worst.sentence}"
-        return f"{said} Not the same either: {'; '.join(causes[:SHOWN])}." if causes else said
+        return say.differ(len(changed), len(differences), worst.sentence, causes[:SHOWN])
     if all(d.detectable_percent is None for d in differences):
-        return "One repeat each: whether the runs differ beyond the noise cannot be told."
+        return say.one_repeat_each()
     if same == len(differences):
-        return f"All {same} settings are the same within {BAND:.0%} of the first."
+        return say.all_the_same(same, BAND)
     seen = max(d.detectable_percent or 0.0 for d in differences)
-    alike = f"{same} the same within {BAND:.0%} of the first"
-    return (
-        f"No difference beyond the noise in {len(differences)} settings ({alike}); {seen:.1f} % of the rate would have "
-        "been seen."
-    )
+    return say.no_difference(len(differences), same, BAND, seen)
 
 
 def _settings(document: Document) -> dict[_Key, _Side]:
@@ -92,21 +88,21 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
     percent = 100 * change / base if base else 0.0
     detectable = None if noise is None else 100 * noise / base if base else 0.0
     beyond = noise is not None and abs(change) > noise
-    text = f"{_name(left)}: {units.rate(base)} to {units.rate(base + change)} ({percent:+.1f} % of the first)"
+    seen = _name(left), base, base + change, percent
     answer = Answer.DIFFERS if beyond else Answer.UNDECIDED
     if detectable is None:
-        text += ", one repeat each: the noise is not known."
+        text = say.noise_unknown(*seen)
     elif abs(percent) + detectable <= 100 * BAND:
         answer = Answer.SAME
-        text += f", the same within {BAND:.0%} of the first."
+        text = say.same(*seen, BAND)
     else:
-        text += ", beyond the noise." if beyond else f", within the noise of ±{detectable:.1f} % of the first."
+        text = say.beyond_noise(*seen) if beyond else say.within_noise(*seen, detectable)
     beyond = answer is Answer.DIFFERS
     return Difference(left.rung, left.words, left.way, base, base + change, percent, beyond, detectable, text, answer)
 
 
 def _name(side: _Side) -> str:
-    return f"{side.rung}, {side.words}, {phrases.way(side.way)}"
+    return say.setting(side.rung, side.words, side.way)
 
 
 @dataclass(frozen=True)
@@ -121,38 +117,34 @@ class _Fact:
 
 def environment(a: Document, b: Document) -> tuple[str, ...]:
     """What differs besides the results: systems, tunables, interfaces, tools, the contract."""
-    return tuple(_told(f) for f in _facts(a, b) if f.left != f.right)
+    return tuple(_both(f) for f in _facts(a, b) if f.left != f.right)
 
 
-def _told(fact: _Fact) -> str:
-    return f"{fact.what}: {fact.left or 'none'} / {fact.right or 'none'}"
+def _both(fact: _Fact) -> str:
+    return say.both(fact.what, fact.left, fact.right)
 
 
 def _facts(a: Document, b: Document) -> list[_Fact]:
     rows = [_Fact("linkladder", a.run.version, b.run.version)]
     one, two = a.run.plan.contract, b.run.plan.contract
-    rows += [_Fact("contract: port", units.rate(one.port_bps), units.rate(two.port_bps))]
-    rows += [_Fact("contract: rate", _sold(one), _sold(two)), _Fact("contract: MTU", str(one.mtu), str(two.mtu))]
+    rows += [_Fact(say.PORT, units.rate(one.port_bps), units.rate(two.port_bps))]
+    rows += [_Fact(say.RATE, say.rate_sold(one), say.rate_sold(two)), _Fact(say.MTU, str(one.mtu), str(two.mtu))]
     for name in dict.fromkeys([*a.run.hosts, *b.run.hosts]):
         left, right = a.run.hosts.get(name), b.run.hosts.get(name)
         if left is None or right is None:
-            rows.append(_Fact(f"host {name}", "there" if left else "", "there" if right else ""))
+            rows.append(_Fact(say.host(name), "there" if left else "", "there" if right else ""))
             continue
         rows += _host(name, left, right)
     rows += [
-        _Fact(f"{r.name} path", _path(r), _path(next((o for o in b.run.plan.rungs if o.name is r.name), None)))
+        _Fact(say.rung_path(r.name), _path(r), _path(next((o for o in b.run.plan.rungs if o.name is r.name), None)))
         for r in a.run.plan.rungs
     ]
     return rows
 
 
-def _sold(deal: Contract) -> str:
-    return f"{units.rate(deal.rate_bps)} counted in {deal.layer}" if deal.rate_bps else ""
-
-
 def host_changes(name: str, left: HostFacts, right: HostFacts) -> tuple[str, ...]:
     """What is not the same about a host at two times, in words."""
-    return tuple(_told(f) for f in _host(name, left, right) if f.left != f.right)
+    return tuple(_both(f) for f in _host(name, left, right) if f.left != f.right)
 
 
 def _host(name: str, left: HostFacts, right: HostFacts) -> list[_Fact]:
@@ -178,8 +170,4 @@ def _text(value: object) -> str:
 
 
 def _path(rung: Rung | None) -> str:
-    return f"{rung.path.local or '?'} to {rung.path.remote or '?'}" if rung else ""
-
-
-def _label(side: _Side, which: str) -> str:
-    return f"{_name(side)}: only in the {which} run"
+    return say.path(rung.path) if rung else ""

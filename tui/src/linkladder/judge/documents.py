@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from dataclasses import dataclass
 
-from linkladder import phrases, units
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import direction_bps
 from linkladder.judge.rungs import ORDER, judge_rung
 from linkladder.judge.stats import difference
 from linkladder.model import Contract, Direction, Document, Layer, Protocol, RungName, RungResult, RunState
+from linkladder.phrases import documents as say
+from linkladder.phrases import headed
 from linkladder.verdicts import Cause, DocumentJudgement, Judgement, RungJudgement, Verdict
 
 NOTICEABLE = 0.10  # a drop from rung to rung below this is not worth a person's time
-SUSPECT = {
-    RungName.LOCALHOST: "the guest's own stack",
-    RungName.SAME_HOST: "the virtual cards and the virtual switch of the host",
-    RungName.SAME_VLAN: "the physical cards, cables and switches of the data centre",
-    RungName.DC_LINK: "the interconnect",
-}
 
 
 @dataclass(frozen=True)
@@ -52,14 +48,14 @@ def judge_document(document: Document, overrides: Overrides = AS_PLANNED) -> Doc
     planned = document.run.plan.contract
     deal = overrides.apply(planned)
     rungs = tuple(judge_rung(r, document, deal) for r in document.rungs)
-    assumed, changed = _assumptions(deal), _assumptions(planned)
+    assumed, before = say.assumptions(deal), say.assumptions(planned)
     return DocumentJudgement(
         judgement=_judge(document, rungs),
         rungs=rungs,
         diagnosis=_diagnosis(document, rungs, deal),
         ceilings={"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP)},
         assumptions=assumed,
-        overridden=tuple(k for k, v in assumed.items() if changed[k] != v),
+        overridden=tuple(k for k, v in assumed.items() if before[k] != v),
     )
 
 
@@ -72,32 +68,30 @@ def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
     """The run's verdict is that of the highest rung: it is what the others were climbed for."""
     wanted = [*(r.name for r in document.run.plan.rungs), *(RungName(r.rung) for r in rungs)]
     if not wanted or not rungs:
-        return _incomplete("no rung was measured.", Cause.NOTHING_MEASURED)
+        return _incomplete(say.no_rung(), Cause.NOTHING_MEASURED)
     top = max(wanted, key=ORDER.index)
     found = next((r for r in rungs if r.rung == top), None)
     if found is None:
-        return _incomplete(f"{top} was planned and not measured.", Cause.NOTHING_MEASURED)
+        return _incomplete(say.planned_only(top), Cause.NOTHING_MEASURED)
     judged = found.judgement
     if document.run.state is RunState.RUNNING and judged.verdict is Verdict.PASS:
-        said = phrases.headed(Verdict.PASS, True, judged.text)
+        said = headed(Verdict.PASS, True, judged.text)
         judged = dataclasses.replace(judged, provisional=True, sentence=said)
     if top is not RungName.DC_LINK and judged.verdict is Verdict.PASS:
-        what = "only the generator was measured, no link" if top in GENERATOR else "the link itself was not measured"
-        text = f"{what}. {judged.text[:1].upper()}{judged.text[1:]}"
+        text = say.no_link(top in GENERATOR, judged.text)
         return dataclasses.replace(
             judged, verdict=Verdict.INCOMPLETE, provisional=True, cause=Cause.NOTHING_MEASURED, text=text,
-            sentence=phrases.headed(Verdict.INCOMPLETE, False, text),
+            sentence=headed(Verdict.INCOMPLETE, False, text),
         )  # fmt: skip
     if top is not RungName.DC_LINK:
-        note = f"The link itself was not part of this run; its highest rung is {top}."
-        judged = dataclasses.replace(judged, findings=(*judged.findings, note))
+        judged = dataclasses.replace(judged, findings=(*judged.findings, say.link_not_part(top)))
     below = [r for r in rungs if r is not found and r.verdict in (Verdict.FAIL, Verdict.CANNOT_JUDGE)]
     notes = tuple(f"{r.rung}: {r.sentence}" for r in below)
     return dataclasses.replace(judged, findings=(*judged.findings, *notes))
 
 
 def _incomplete(text: str, cause: Cause) -> Judgement:
-    said = phrases.headed(Verdict.INCOMPLETE, False, text)
+    said = headed(Verdict.INCOMPLETE, False, text)
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=cause, text=text)
 
 
@@ -108,22 +102,23 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
     needed = deal.pass_ratio * ceiling(deal).bps
     said = []
     for low, high in itertools.pairwise(climbed):
-        said.append(_step(by_name[low], by_name[high], _suspect(by_name[high][0]), needed))
+        said.append(_step(by_name[low], by_name[high], needed))
     culprit = next((n for n in climbed if min(by_name[n][1].by_direction.values()) < needed), None)
     if culprit is not None:
-        weak = by_name[culprit][1]
-        held = weak.verdict is Verdict.CANNOT_JUDGE
-        look = "an end, not the path, may be what holds it: see its remedies" if held else f"look at {SUSPECT[culprit]}"
-        if held and weak.judgement.cause is Cause.SCATTERED:
-            look = "its repeats are too scattered to say more"
-        if _elsewhere(by_name[culprit][0]):
-            look = "its traffic went another way than the rung claims, see its evidence"
-        said.append(f"The first rung below the {units.rate(needed)} that is needed is {culprit}: {look}.")
+        said.append(say.first_below(needed, culprit, _where_to_look(*by_name[culprit])))
     elif len(climbed) > 1:
         passed = all(by_name[n][1].verdict is Verdict.PASS for n in climbed)
-        every = "Every rung measured carries" if passed else "The rate alone of every rung reaches"
-        said.append(f"{every} the {units.rate(needed)} that is needed.")
+        said.append(say.all_reach(needed, passed))
     return tuple(said)
+
+
+def _where_to_look(rung: RungResult, judged: RungJudgement) -> str:
+    """Of the lowest rung that carries too little."""
+    if _elsewhere(rung):
+        return say.went_elsewhere()
+    if judged.verdict is not Verdict.CANNOT_JUDGE:
+        return say.look_at(rung.name)
+    return say.too_scattered() if judged.judgement.cause is Cause.SCATTERED else say.end_may_hold_it()
 
 
 def _elsewhere(rung: RungResult) -> bool:
@@ -131,35 +126,23 @@ def _elsewhere(rung: RungResult) -> bool:
     return rung.evidence is not None and rung.evidence.contradicts
 
 
-def _suspect(rung: RungResult) -> str:
-    return "a way that the rung does not claim (see its evidence)" if _elsewhere(rung) else SUSPECT[rung.name]
-
-
-def _step(
-    low: tuple[RungResult, RungJudgement], high: tuple[RungResult, RungJudgement], suspect: str, needed: float
-) -> str:
+def _step(low: tuple[RungResult, RungJudgement], high: tuple[RungResult, RungJudgement], needed: float) -> str:
     a, b = min(low[1].by_direction.values()), min(high[1].by_direction.values())
     change, noise = difference(_values(*low), _values(*high))
-    names = f"From {low[1].rung} to {high[1].rung}"
-    figures = f"{units.rate(a)} to {units.rate(b)}"
-    if noise is None:
-        sure = "one repeat each, so the noise is not known"
-    elif abs(change) > noise:
-        sure = f"beyond the noise of ±{units.rate(noise)}"
-    else:
-        return f"{names}: {figures}, no difference beyond the noise of ±{units.rate(noise)}."
+    seen = low[1].rung, high[1].rung, a, b
+    if noise is not None and abs(change) <= noise:
+        return say.no_difference(*seen, noise)
     if b >= a:
-        return f"{names}: {figures}, nothing is lost ({sure})."
+        return say.nothing_lost(*seen, noise)
     if 1 - b / a < NOTICEABLE:
-        return f"{names}: {figures}, less by {1 - b / a:.0%} of it ({sure})."
-    if high[1].ceiling is not None and b >= 0.97 * high[1].ceiling.bps:
-        return f"{names}: {figures}, as much as the link's ceiling of {units.rate(high[1].ceiling.bps)} allows."
-    if high[1].ceiling is not None and a > high[1].ceiling.bps:
-        best = high[1].ceiling.bps
-        lost = f"{1 - b / best:.0%} of the {units.rate(best)} that the link can carry is lost"
-        return f"{names}: {figures}; {lost} to {suspect}."
-    enough = ", which still is enough" if b >= needed else ""
-    return f"{names}: {figures}, {1 - b / a:.0%} of it is lost to {suspect} ({sure}){enough}."
+        return say.little_lost(*seen, noise)
+    best = high[1].ceiling.bps if high[1].ceiling is not None else math.inf
+    if b >= 0.97 * best:
+        return say.ceiling_reached(*seen, best)
+    suspect = say.suspect(high[0].name, _elsewhere(high[0]))
+    if a > best:
+        return say.lost_of_ceiling(*seen, best, suspect)
+    return say.lost(*seen, noise, suspect, enough=b >= needed)
 
 
 def _values(rung: RungResult, judged: RungJudgement) -> list[float]:
@@ -172,18 +155,3 @@ def _values(rung: RungResult, judged: RungJudgement) -> list[float]:
     )
     e = next(e for e in rung.experiments if e.parameters.id == found)
     return [direction_bps(t, e.parameters, Direction(way)) for t in e.trials if t.ok] or [0.0]
-
-
-def _assumptions(deal: Contract) -> dict[str, str]:
-    layer = f"{deal.layer}{' with FCS' if deal.fcs and deal.layer is Layer.L2 else ''}"
-    rate = units.rate(deal.rate_bps) + f" counted in {layer}" if deal.rate_bps else "as the port"
-    return {
-        "port": units.rate(deal.port_bps),
-        "contracted rate": rate,
-        "MTU": str(deal.mtu),
-        "VLAN tags": str(deal.vlan_tags),
-        "encapsulation": f"{deal.encap_bytes} bytes",
-        "IP version": str(deal.ip_version),
-        "TCP timestamps": "on" if deal.timestamps else "off",
-        "needed to pass": f"{100 * deal.pass_ratio:.4g}% of the ceiling",
-    }

@@ -24,6 +24,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.phrases import one_setting as say
+from linkladder.phrases.remedies import MORE_REPEATS
 from linkladder.verdicts import (
     Cause,
     ExperimentJudgement,
@@ -159,7 +160,7 @@ def _judge(
     if fell:
         findings.append(fell)
     if seen is None:
-        why = broken[0].reason or "the tool failed" if broken else "it was not run"
+        why = broken[0].reason or say.TOOL_FAILED if broken else say.NOT_RUN
         said = say.not_measured(why)
         return Judgement(Verdict.INCOMPLETE, True, said, findings=tuple(findings), cause=Cause.NOTHING_MEASURED)
     figures = {"median_bps": seen.median, "low_bps": seen.low, "high_bps": seen.high}
@@ -170,7 +171,7 @@ def _judge(
     silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
     if silent:
         known = limits is not None and limits.kind is not LimiterKind.UNKNOWN
-        why = limits.sentence if limits and known else silent[0].reason or "nothing arrived"
+        why = limits.sentence if limits and known else silent[0].reason or say.NOTHING_ARRIVED
         said = say.stalled(len(silent), len(usable), why)
         return Judgement(
             Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures, cause=Cause.SILENCE
@@ -221,13 +222,13 @@ def _judge_tcp(
         said = say.worst_below(seen, *bar)
         figures["worst_bps"] = seen.minimum
         return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures,
+            Verdict.CANNOT_JUDGE, provisional, said, (said,), (MORE_REPEATS,), findings, figures,
             Cause.WORST_TRIAL,
         )  # fmt: skip
     if seen.high >= needed:
         said = say.too_scattered(seen, *bar)
         return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (said,), (remedies.MORE_REPEATS,), findings, figures,
+            Verdict.CANNOT_JUDGE, provisional, said, (said,), (MORE_REPEATS,), findings, figures,
             Cause.SCATTERED,
         )  # fmt: skip
     short = say.needed(seen, *bar)

@@ -12,6 +12,7 @@ from linkladder.judge.ceilings import ceiling
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
+from linkladder.phrases import followups as ask
 from linkladder.verdicts import Cause, ExperimentJudgement, FollowUp, Judgement, Limiter, LimiterKind, Verdict
 
 REPEATS = 5
@@ -20,7 +21,7 @@ PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
 LABEL = "follow-up"
 
 _Value = str | int | float | bool
-_Asked = tuple[str, str, dict[str, _Value]]  # question, what tells, keys of a plan's experiment
+_Asked = tuple[ask.Question, dict[str, _Value]]  # with the keys of a plan's experiment
 
 
 def follow_ups(
@@ -44,7 +45,7 @@ def follow_ups(
     if rung.name is RungName.DC_LINK:
         asked += _other_way(rung, chosen)
         asked += _unprobed(rung) if asked else ()
-    return tuple(_merged(rung.name, [a for a in asked if not _done(rung, a[2])]))
+    return tuple(_merged(rung.name, [a for a in asked if not _done(rung, a[1])]))
 
 
 def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[_Asked]:
@@ -54,49 +55,42 @@ def _about(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Con
         if rung.name is not RungName.LOCALHOST:
             yield from _paced(rung, j, p, deal)
         elif p.streams * 2 <= MOST_STREAMS:  # nothing lies between the ends that could police
-            yield "what limits", "more throughput means that one core held it", _tcp(p, streams=p.streams * 2)
+            yield ask.ONE_CORE, _tcp(p, streams=p.streams * 2)
     elif limiter.kind is LimiterKind.LARGE_SENDS:
-        question, told = "large sends", "if it runs with TSO off, the large sends are what a card or its driver breaks"
-        yield question, told, _tcp(p, settings='[{kind = "tso", value = "off", ends = "both"}]')
+        yield ask.LARGE_SENDS, _tcp(p, settings=_inline(kind="tso", value="off", ends="both"))
     elif LimiterKind.PATH_MTU in kinds and len(kinds) > 1:
         if probed(rung, Direction(j.direction)) is None:
             way: dict[str, _Value] = {"tool": "ping", "protocol": "df", "direction": j.direction}
-            yield "a path MTU black hole or broken large sends", "silence above a size tells a black hole", way
+            yield ask.HOLE_OR_SENDS, way
     elif limiter.kind is LimiterKind.UNKNOWN:
-        told = "more of either shows whether one flow was the limit"
         if p.streams * 4 <= MOST_STREAMS:
-            yield "what limits", told, _tcp(p, streams=p.streams * 4)
-        yield "what limits", told, _tcp(p, window="default" if p.window else "8M")
+            yield ask.ONE_FLOW, _tcp(p, streams=p.streams * 4)
+        yield ask.ONE_FLOW, _tcp(p, window="default" if p.window else "8M")
     elif limiter.kind is LimiterKind.WINDOW and p.streams * 4 <= MOST_STREAMS:
-        yield "what the path carries when the window does not hold it", "windows add up", _tcp(p, streams=p.streams * 4)
+        yield ask.WINDOW, _tcp(p, streams=p.streams * 4)
     elif kinds & {LimiterKind.SENDER, LimiterKind.RECEIVER} and p.streams * 2 <= MOST_STREAMS:
-        told = "more throughput means that one core held it, and the core still saturated then names the end"
-        question = "sender or receiver" if len(kinds) > 1 else f"whether more cores help the {limiter.kind}"
-        yield question, told, _tcp(p, streams=p.streams * 2)
+        yield ask.cores("" if len(kinds) > 1 else limiter.kind), _tcp(p, streams=p.streams * 2)
     elif (
         rung.name is RungName.LOCALHOST and p.streams * 2 <= MOST_STREAMS
     ):  # no path lies between: only cores can hold it
-        yield "what limits", "more throughput means that one core held it", _tcp(p, streams=p.streams * 2)
+        yield ask.ONE_CORE, _tcp(p, streams=p.streams * 2)
 
 
 def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contract) -> Iterable[_Asked]:
     """Below TCP's rate, and above it as far as the contract goes; then more streams, which random loss cannot hold."""
-    question = "loss or a policer"
     way = Direction(j.direction)
     reached = j.spread.median if j.spread else 0.0
     most = min(ceiling(deal, Protocol.UDP).bps, MOST_STREAMS * PER_STREAM * 0.99)
     rates = sorted({min(most, reached * share) for share in (0.5, 0.9, 1.5)} | {min(most, max(2 * reached, most / 2))})
     seen = paced_trials(rung, way)
     if not seen or max(s.offered_bps for s in seen) < 1.2 * min(reached, most / 1.2):
-        told = "random loss takes the same share of each rate, a policer takes nothing below its own"
         for bps in rates if reached > 0 else ():
-            yield question, told, {
+            yield ask.LOSS_BY_RATES, {
                 "protocol": "udp", "direction": j.direction, "udp_rate": round(bps), "duration": 5.0,
                 "warmup": 1.0, "streams": 1 + int(bps / PER_STREAM),
             }  # fmt: skip
     elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
-        told = "more streams carry more through random loss, and no more through a policer"
-        yield question, told, _tcp(p, streams=p.streams * 4)
+        yield ask.LOSS_BY_STREAMS, _tcp(p, streams=p.streams * 4)
 
 
 def _incompressible(rung: RungResult, j: ExperimentJudgement) -> Iterable[_Asked]:
@@ -104,8 +98,7 @@ def _incompressible(rung: RungResult, j: ExperimentJudgement) -> Iterable[_Asked
     done = any(e.parameters.incompressible and e.parameters.direction == j.direction for e in rung.experiments)
     if done or j.direction != p.direction:
         return
-    told = "if it stays within the ceiling, something on the way compresses; if not, the link is not what was entered"
-    yield "compression on the way", told, {
+    yield ask.COMPRESSION, {
         "tool": "netperf", "protocol": "tcp", "direction": j.direction, "streams": p.streams, "duration": p.duration,
         "repeats": max(2, p.repeats), "incompressible": True,
     }  # fmt: skip
@@ -130,7 +123,7 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
         }  # fmt: skip
         if p.write_size:
             values["write_size"] = p.write_size
-        yield "whether it holds over repeats", "the interval over the repeats replaces the provisional one", values
+        yield ask.REPEATS, values
 
 
 def _done(rung: RungResult, values: dict[str, _Value]) -> bool:
@@ -153,15 +146,14 @@ def _other_way(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Iter
     back = {"forward": "reverse", "reverse": "forward"}
     for way, j in chosen.items() if len(chosen) == 1 else ():
         p = parameters(rung, j.experiment)
-        told = "the verdict is of the weaker direction"
-        yield "the other direction", told, {**_tcp(p), "direction": back[way], "repeats": max(1, p.repeats)}
+        yield ask.OTHER_WAY, {**_tcp(p), "direction": back[way], "repeats": max(1, p.repeats)}
 
 
 def _unprobed(rung: RungResult) -> Iterable[_Asked]:
     for way in (Direction.FORWARD, Direction.REVERSE):
         if probed(rung, way) is None:
             values: dict[str, _Value] = {"tool": "ping", "protocol": "df", "direction": way.value}
-            yield "a path MTU black hole", "silence above a size tells one", values
+            yield ask.HOLE, values
 
 
 def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:
@@ -174,14 +166,19 @@ def _tcp(p: Experiment, **changes: _Value) -> dict[str, _Value]:
 
 
 def _merged(rung: RungName, asked: list[_Asked]) -> Iterable[FollowUp]:
-    by_question: dict[tuple[str, str], list[str]] = {}
-    for question, told, values in asked:
+    by_question: dict[ask.Question, list[str]] = {}
+    for question, values in asked:
         table = _table({"rungs": str(rung), **values, "label": values.get("label", LABEL)})
-        tables = by_question.setdefault((question, told), [])
+        tables = by_question.setdefault(question, [])
         if table not in tables:
             tables.append(table)
-    for (question, told), tables in by_question.items():
-        yield FollowUp(question, told, "\n".join(tables))
+    for question, tables in by_question.items():
+        yield FollowUp(question.text, question.tells, "\n".join(tables))
+
+
+def _inline(**values: str) -> str:
+    """A list of one table, as a plan's file writes it."""
+    return "[{" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in values.items()) + "}]"
 
 
 def _table(values: dict[str, _Value]) -> str:

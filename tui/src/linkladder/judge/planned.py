@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from linkladder.model import Direction, Document, Experiment, Rung, RungResult
+from linkladder.phrases import rungs as say
 
 
 def planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
@@ -23,4 +24,4 @@ def missing_trials(rung: RungResult, document: Document) -> str:
     done = {e.parameters.id: len(e.trials) for e in rung.experiments}
     known = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
     absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
-    return "" if not absent else f"{absent} of {sum(p.repeats for p in known)} planned trials were not run."
+    return say.missing_trials(absent, sum(p.repeats for p in known)) if absent else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from linkladder import phrases, units
+from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
@@ -32,6 +32,8 @@ from linkladder.model import (
     RungResult,
     RunState,
 )
+from linkladder.phrases import remedies as advise
+from linkladder.phrases import rungs as say
 from linkladder.verdicts import (
     Cause,
     Concern,
@@ -44,11 +46,6 @@ from linkladder.verdicts import (
 )
 
 ORDER = tuple(RungName)
-EXCLUDES = {
-    RungName.LOCALHOST: "the guest's own stack and CPU",
-    RungName.SAME_HOST: "the guests' virtual cards and the virtual switch",
-    RungName.SAME_VLAN: "the hosts' physical cards and the local switches",
-}
 
 
 def judge_rung(rung: RungResult, document: Document, contract: Contract | None = None) -> RungJudgement:
@@ -68,7 +65,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
     weakest = min(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
     if rung.unavailable:
-        said = f"{rung.name} was not measured: {rung.unavailable}"
+        said = say.not_measured(rung.name, rung.unavailable)
         verdict = Judgement(Verdict.INCOMPLETE, False, said, cause=Cause.NOTHING_MEASURED)
     elif rung.name in GENERATOR:
         verdict = _judge_generator(rung, judged, chosen, deal)
@@ -192,24 +189,22 @@ def _judge_generator(
     """Localhost and same-host judge the generator: can it send and receive more than was bought, with room to spare."""
     if incomplete := _nothing(rung, chosen):
         return incomplete
-    wanted = HEADROOM * rate_sold(deal)
+    bought = rate_sold(deal)
+    wanted = HEADROOM * bought
     shown = min(j.spread.median if j.spread else 0.0 for j in chosen.values())
     provisional = any(j.judgement.provisional for j in chosen.values())
     findings = tuple(f"{_name(j, rung)}: {f}" for j in chosen.values() for f in j.judgement.findings)
-    figures = {"best_bps": shown, "headroom": shown / rate_sold(deal), "needed_bps": wanted}
-    ratio = (
-        f"{units.rate(shown)}, {shown / rate_sold(deal):.2f} times the {units.rate(rate_sold(deal))} that was bought"
-    )
+    figures = {"best_bps": shown, "headroom": shown / bought, "needed_bps": wanted}
     dead = [j for j in chosen.values() if j.spread is None or j.spread.minimum <= 0]
     if dead:
-        said = f"{phrases.way(dead[0].direction).capitalize()}: {dead[0].judgement.sentence}"
+        said = say.dead_way(dead[0].direction, dead[0].judgement.sentence)
         return Judgement(
             Verdict.FAIL, False, said, (said,), findings=findings, figures=figures, cause=dead[0].judgement.cause
         )
     if shown >= wanted:
-        said = f"the generator is strong enough: it carries {ratio}."
+        said = say.strong_generator(shown, bought)
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    said = f"the generator is too weak: it carries {ratio}, and {HEADROOM} times is needed to judge the rungs above."
+    said = say.weak_generator(shown, bought, HEADROOM)
     return Judgement(
         Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(deal), findings, figures,
         Cause.WEAK_GENERATOR,
@@ -220,8 +215,8 @@ def _nothing(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Judgem
     measured = {d: j for d, j in chosen.items() if j.judgement.verdict is not Verdict.INCOMPLETE}
     if len(measured) == len(chosen) and chosen:
         return None
-    lost = [f"{phrases.way(d)}: {j.judgement.sentence}" for d, j in chosen.items() if d not in measured]
-    said = " ".join(lost) or f"No TCP throughput was measured on {rung.name}."
+    lost = [say.of_way(d, j.judgement.sentence) for d, j in chosen.items() if d not in measured]
+    said = " ".join(lost) or say.no_tcp(rung.name)
     return Judgement(Verdict.INCOMPLETE, True, said, (said,), cause=Cause.NOTHING_MEASURED)
 
 
@@ -263,15 +258,13 @@ def _judge_link(
         if len(asked) > 1 and worst is Verdict.PASS:
             worst, cause = Verdict.INCOMPLETE, Cause.ONE_DIRECTION
         provisional = True
-        findings.append(f"Only {phrases.way(only[0])} was measured: the verdict says nothing of the other direction.")
+        findings.append(say.one_way_only(only[0]))
     weak, why, exclusions = _headroom(rung, document, deal)
     findings += exclusions
     short = worst is Verdict.FAIL and cause is Cause.SHORT
     if weak and (worst is Verdict.PASS or short) and (short or why is Cause.WEAK_GENERATOR):
         worst, cause, reasons = Verdict.CANNOT_JUDGE, why, [weak, *reasons]
-        advice = (
-            [*remedies.stronger(deal), *advice] if why is Cause.WEAK_GENERATOR else [remedies.MEASURE_BELOW, *advice]
-        )
+        advice = [*remedies.stronger(deal), *advice] if why is Cause.WEAK_GENERATOR else [advise.MEASURE_BELOW, *advice]
     if missing := missing_trials(rung, document):
         findings.append(missing)
         provisional = True
@@ -293,10 +286,7 @@ def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement
     held = host_bound(j.limiter) or (j.limiter is not None and j.limiter.kind is LimiterKind.WINDOW)
     scattered = j.spread.maximum >= needed
     verdict = Verdict.CANNOT_JUDGE if held or scattered else Verdict.FAIL
-    short = "is too scattered to be sure of" if scattered else "is less than"
-    said = f"{units.rate(j.spread.median)} {short} the {units.rate(needed)} that the next rung needs."
-    if j.limiter:
-        said += f" {j.limiter.sentence}"
+    said = say.below_need(j.spread.median, needed, scattered, j.limiter.sentence if j.limiter else "")
     changed = dataclasses.replace(
         j.judgement, verdict=verdict, sentence=said, reasons=(said,), remedies=remedies.stronger(deal) if held else (),
         cause=Cause.SHORT if verdict is Verdict.FAIL else Cause.BUSY_END if held else Cause.SCATTERED,
@@ -318,24 +308,18 @@ def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str
             if known:
                 shown[name] = min(known)
     notes = [
-        f"{name} was not measured: the verdict does not exclude {words}."
-        for name, words in EXCLUDES.items()
-        if ORDER.index(name) < ORDER.index(rung.name) and (name not in run or (name in GENERATOR and name not in shown))
+        say.not_excluded(name)
+        for name in ORDER[: ORDER.index(rung.name)]
+        if say.excludes(name) and (name not in run or (name in GENERATOR and name not in shown))
     ]
     below = RungName.SAME_HOST if RungName.SAME_HOST in shown else RungName.LOCALHOST
     if below not in shown:
         if _carried_below(rung, run, deal):
             return "", Cause.REACHED, notes
-        said = "No lower rung was measured, so whether this generator can fill the link is not known."
-        return said, Cause.UNKNOWN_GENERATOR, notes
-    times = shown[below] / rate_sold(deal)
-    if times >= HEADROOM:
+        return say.no_lower_rung(), Cause.UNKNOWN_GENERATOR, notes
+    if shown[below] / rate_sold(deal) >= HEADROOM:
         return "", Cause.REACHED, notes
-    said = (
-        f"The generator has too little headroom: {below} carried {units.rate(shown[below])}, {times:.2f} times the "
-        f"{units.rate(rate_sold(deal))} that was bought, and {HEADROOM} times is needed."
-    )
-    return said, Cause.WEAK_GENERATOR, notes
+    return say.little_headroom(below, shown[below], rate_sold(deal), HEADROOM), Cause.WEAK_GENERATOR, notes
 
 
 def _carried_below(rung: RungResult, run: dict[RungName, RungResult], deal: Contract) -> bool:
@@ -350,11 +334,7 @@ def _carried_below(rung: RungResult, run: dict[RungName, RungResult], deal: Cont
 
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:
-    p = parameters(rung, j.experiment)
-    kind = "UDP" if j.protocol == Protocol.UDP else "TCP"
-    both = " of both at once" if p.direction is Direction.DUPLEX else ""
-    offered = f" at {units.rate(p.udp_rate_bps)}" if j.protocol == Protocol.UDP and p.udp_rate_bps else ""
-    return f"{kind} {phrases.way(j.direction)}{both}{offered}"
+    return say.setting(parameters(rung, j.experiment), j.protocol, j.direction)
 
 
 def _sentence(
@@ -365,17 +345,10 @@ def _sentence(
     reasons: list[str],
     missing: str,
 ) -> str:
-    best = ceiling(deal).bps
-    parts = [
-        f"{units.rate(j.spread.median)} {phrases.way(d)} ({100 * j.spread.median / best:.1f} % of the ceiling)"
-        if rung.name is RungName.DC_LINK
-        else f"{units.rate(j.spread.median)} {phrases.way(d)}"
-        for d, j in chosen.items()
-        if j.spread
-    ]
-    carried = " and ".join(parts) or "nothing measured"
+    known = {d: j.spread.median for d, j in chosen.items() if j.spread}
+    rates = say.rates(known, ceiling(deal).bps if rung.name is RungName.DC_LINK else None)
     if verdict is Verdict.PASS:
-        return f"{rung.name} carries {carried}."
-    if verdict is Verdict.INCOMPLETE and missing and parts:
-        return f"{rung.name} carried {carried}, but {missing}"
-    return f"{rung.name} carried {carried}. {reasons[0] if reasons else ''}".rstrip()
+        return say.carries(rung.name, rates)
+    if verdict is Verdict.INCOMPLETE and missing and known:
+        return say.carried_but(rung.name, rates, missing)
+    return say.carried(rung.name, rates, reasons[0] if reasons else "")

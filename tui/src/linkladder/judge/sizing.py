@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder import phrases, units
 from linkladder.judge.ceilings import at_lent_mtu, ceiling
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference, spread
 from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Protocol, RungResult
+from linkladder.phrases import sizing as say
 
 
 def sizing(rung: RungResult, deal: Contract) -> tuple[str, ...]:
@@ -21,8 +21,8 @@ def sizing(rung: RungResult, deal: Contract) -> tuple[str, ...]:
                 values = _carried(e, way)
                 if values:
                     groups.setdefault((_load(p), way), {}).setdefault(p.cores, []).extend(values)
-    told = [_needed(load, way, by, deal) for (load, way), by in groups.items()]
-    return (*told, *_worse_with_streams(groups))
+    answers = [_needed(load, way, by, deal) for (load, way), by in groups.items()]
+    return (*answers, *_worse_with_streams(groups))
 
 
 def _load(p: Experiment) -> Experiment:
@@ -37,23 +37,13 @@ def _carried(e: ExperimentResult, way: Direction) -> list[float]:
 def _needed(load: Experiment, way: Direction, by: dict[int, list[float]], deal: Contract) -> str:
     wanted = deal.pass_ratio * ceiling(at_lent_mtu(deal, load.settings)).bps
     seen = {cores: spread(values) for cores, values in sorted(by.items())}
-    table = ", ".join(
-        f"{cores}: {units.rate(s.median)} ({units.rate(s.low)} to {units.rate(s.high)})" for cores, s in seen.items()
-    )
     enough = next((cores for cores, s in seen.items() if s.low >= wanted), None)
-    answer = (
-        f"{enough} core{'' if enough == 1 else 's'} at each end carr{'ies' if enough == 1 else 'y'}"
-        if enough
-        else f"{max(seen)} at each end do not surely carry"
-    )
-    settings = f", {phrases.settings(load)}" if load.settings else ""
-    said = f"{phrases.streams(load.streams)}{settings}, {phrases.way(way)}"
-    return f"Cores, {said}: {answer} the {units.rate(wanted)} that are needed. By cores: {table}."
+    return say.needed(load, way, enough, seen, wanted)
 
 
 def _worse_with_streams(groups: dict[tuple[Experiment, Direction], dict[int, list[float]]]) -> list[str]:
     """Where the same cores carry surely less with more streams."""
-    told = []
+    said = []
     for (many, way), by in groups.items():
         for (few, other), fewer in groups.items():
             if way is not other or replace(many, streams=few.streams) != few or many.streams <= few.streams:
@@ -61,9 +51,5 @@ def _worse_with_streams(groups: dict[tuple[Experiment, Direction], dict[int, lis
             for cores in sorted(by.keys() & fewer.keys()):
                 change, noise = difference(fewer[cores], by[cores])
                 if noise is not None and change < -noise:
-                    told.append(
-                        f"{cores} core{'' if cores == 1 else 's'} carr{'ies' if cores == 1 else 'y'} "
-                        f"{units.rate(-change)} less with {phrases.streams(many.streams)} than with {few.streams}, "
-                        f"{phrases.way(way)}."
-                    )
-    return told
+                    said.append(say.worse_with_streams(cores, -change, many.streams, few.streams, way))
+    return said

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from linkladder import phrases, units
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import STARVED, Paced, counted_each, paced
 from linkladder.judge.outages import by_chance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import Contract, Direction, Experiment, ExperimentResult, TrialResult
+from linkladder.phrases import udp as say
+from linkladder.phrases.remedies import UDP_QUEUES
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
 
 DATAGRAM = 1470  # bytes, where a plan names none
@@ -35,25 +36,24 @@ def judge_udp(
     loss = trials[worst].loss
     offered = p.udp_rate_bps or 0.0
     figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
-    said = f"Of {units.rate(offered)} of paced UDP {units.rate(seen.median)} arrived, {loss:.2%} of it was lost."
+    said = say.arrived(offered, seen.median, loss)
     if above_contract(p, contract) and all(_sent_above(t, p, contract) for t in usable):
-        said += " More was offered than the contract carries, so loss is expected." if loss > 0 else ""
+        said = say.more_than_contract(said) if loss > 0 else said
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
     blame = [_blame(t, q, p, direction, contract) for t, q in zip(usable, trials, strict=True)]
     verdict = min((b[0] for b in blame), key=GRAVITY.index)
-    told = "; ".join(dict.fromkeys(b[1] for b in blame if b[1] and b[0] is verdict))
+    who = "; ".join(dict.fromkeys(b[1] for b in blame if b[1] and b[0] is verdict))
     if loss > 0:
-        though = f"; {told}" if told else ""
-        findings = (*findings, f"UDP loses {loss:.3%} of {units.rate(offered)}, at or below the contract{though}.")
+        findings = (*findings, say.loses(loss, offered, who))
     if verdict is Verdict.FAIL:
-        said += f" The contract allows {contract.loss_percent:g} % of it to be lost{f'; {told}' if told else ''}."
+        said = say.beyond_contract(said, contract.loss_percent, who)
         return Judgement(verdict, provisional, said, (said,), findings=findings, figures=figures, cause=Cause.UDP_LOSS)
     if verdict is Verdict.CANNOT_JUDGE:
-        said += f" Who lost it cannot be told: {told}."
-        return Judgement(verdict, provisional, said, (said,), (remedies.UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
+        said = say.unknown_loser(said, who)
+        return Judgement(verdict, provisional, said, (said,), (UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
     kept = min(offered or best, best) * (1 - loss)  # what the ends lost the path still carried
     if seen.median < contract.pass_ratio * kept:
-        said += " The sender did not keep the pace that was asked of it."
+        said = say.pace_not_kept(said)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(contract), findings, figures,
             Cause.UDP_PACE,
@@ -77,13 +77,13 @@ def _blame(t: TrialResult, q: Paced, p: Experiment, direction: Direction, contra
         lost = min(q.loss, on_path)
         if lost > limit and by_chance(round(lost * q.datagrams), q.datagrams, limit) <= UNLIKELY:
             if dropped >= 0.5 * lost:
-                return Verdict.CANNOT_JUDGE, f"the receiving card dropped {in_.rx_drops} packets"
-            return Verdict.FAIL, f"{lost:.2%} of what the sending card put out never reached the receiving one"
-        return Verdict.PASS, "the receiving card took in all that was sent, so the end lost them"
+                return Verdict.CANNOT_JUDGE, say.card_dropped(in_.rx_drops)
+            return Verdict.FAIL, say.path_lost(lost)
+        return Verdict.PASS, say.end_lost()
     held = saturated([t])
     drops = in_.rx_drops
     if drops and drops / max(1, q.datagrams) >= 0.5 * q.loss:
-        held = held or f"the receiving card dropped {drops} packets"
+        held = held or say.card_dropped(drops)
     return (Verdict.CANNOT_JUDGE, held) if held else (Verdict.FAIL, "")
 
 
@@ -112,14 +112,14 @@ def saturated(trials: list[TrialResult], p: Experiment | None = None) -> str:
             wanders = 0 < threads < len(cpu.per_core) and cpu.cores_used >= WANDERING * threads and cpu.busiest < CLOSE
             if (cpu.starved or 0.0) >= STARVED and 1000 + (cpu.starved or 0.0) > worst:
                 worst = 1000 + (cpu.starved or 0.0)
-                said = f"{cpu.starved:.0%} of the {end} end's CPU time was withheld by a quota or the hypervisor"
+                said = say.withheld(end, cpu.starved or 0.0)
             elif cpu.busiest >= CLOSE and cpu.busiest > worst:
                 worst = cpu.busiest
-                said = f"a core of the {end} end was {cpu.busiest:.0f} % busy"
+                said = say.busy_core(end, cpu.busiest)
             elif cpu.percent >= CLOSE and cpu.percent > worst:
                 worst = cpu.percent
-                said = f"the CPU of the {end} end was {cpu.percent:.0f} % busy"
+                said = say.busy_cpu(end, cpu.percent)
             elif wanders and worst < 1:
                 worst = 1.0
-                said = f"the {end} end used {cpu.cores_used:.2f} cores with {phrases.streams(threads)}, spread over all"
+                said = say.wandering(end, cpu.cores_used, threads)
     return said

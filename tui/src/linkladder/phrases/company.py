@@ -82,6 +82,14 @@ def path_name(sender: str, receiver: str, path: int, several: bool) -> str:
     return f"{sender} to {receiver}" + (f" by path {path + 1}" if several else "")
 
 
+def busy_core(end: str, busy: float) -> str:
+    return f"a core of {end} was {busy:.0f} % busy"
+
+
+def withheld(end: str, share: float) -> str:
+    return f"{100 * share:.0f} % of the CPU was withheld from {end}"
+
+
 def listed(names: Sequence[str]) -> str:
     shown = list(names[:FEW]) + ([f"{len(names) - FEW} more"] if len(names) > FEW else [])
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" and {shown[-1]}" if shown else "none"

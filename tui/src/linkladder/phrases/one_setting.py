@@ -5,6 +5,10 @@ from __future__ import annotations
 from linkladder import units
 from linkladder.verdicts import Spread
 
+NOT_RUN = "it was not run"  # clauses: why there is no figure, where nobody else says it
+TOOL_FAILED = "the tool failed"
+NOTHING_ARRIVED = "nothing arrived"
+
 
 def carried(seen: Spread) -> str:
     """'3 repeats carried 941 Mb/s (median; ...)'; how a sentence about any of them begins."""

@@ -1,0 +1,35 @@
+"""A ceiling in words: from what rate, counted in what, it comes."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Contract, Layer, Protocol
+
+
+def ceiling(contract: Contract, protocol: Protocol, best: float, port: bool, payload: int, counted: int) -> str:
+    """`port`: its line rate is what limits, and not the contracted one; of `counted` bytes `payload` are payload."""
+    name = "UDP" if protocol is Protocol.UDP else "TCP"
+    layer = "L1 with preamble and gap" if port or contract.layer is Layer.L1 else (
+        f"L2 frames {'with' if contract.fcs else 'without'} FCS" if contract.layer is Layer.L2 else "L3 packets"
+    )  # fmt: skip
+    rate = contract.port_bps if port or contract.rate_bps is None else contract.rate_bps
+    what = "A port" if port else "A contract"
+    extras = f"IPv{contract.ip_version}"
+    if name == "TCP":
+        extras += ", timestamps" if contract.timestamps else ", no timestamps"
+    if contract.vlan_tags:
+        extras += f", {contract.vlan_tags} VLAN tag{'s' if contract.vlan_tags > 1 else ''}"
+    if contract.encap_bytes:
+        extras += f", {contract.encap_bytes} bytes of encapsulation"
+    return (
+        f"{what} of {units.rate(rate)} counted in {layer} carries at most {_four(best)} of {name} at MTU "
+        f"{contract.mtu} ({extras}): {payload} of every {counted} bytes are payload."
+    )
+
+
+def _four(bps: float) -> str:
+    """Four figures, since ceilings differ in the fourth."""
+    for unit, factor in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if bps >= factor:
+            return f"{bps / factor:.3f} {unit}" if bps / factor < 10 else f"{bps / factor:.1f} {unit}"
+    return f"{bps:.0f} b/s"

@@ -1,0 +1,95 @@
+"""Two runs in words: how many settings differ and by how much, and what else is not the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linkladder import units
+from linkladder.model import Contract, Path
+from linkladder.phrases.judgements import short_list
+from linkladder.phrases.ways import way
+
+PORT, RATE, MTU = "contract: port", "contract: rate", "contract: MTU"  # what a line of the environment is about
+
+
+def setting(rung: str, words: str, direction: str) -> str:
+    """`words`: of `arms_apart`."""
+    return f"{rung}, {words}, {way(direction)}"
+
+
+def only_in(name: str, which: str) -> str:
+    """`which`: 'first' or 'second'."""
+    return f"{name}: only in the {which} run"
+
+
+def nothing_in_common() -> str:
+    return "The two runs have no setting in common, so nothing can be compared."
+
+
+def differ(count: int, settings: int, most: str, causes: Sequence[str]) -> str:
+    """`most`: the sentence of the setting that differs most."""
+    said = f"{count} of {settings} settings differ beyond the noise; the most: {most}"
+    return f"{said} Not the same either: {'; '.join(causes)}." if causes else said
+
+
+def one_repeat_each() -> str:
+    return "One repeat each: whether the runs differ beyond the noise cannot be told."
+
+
+def all_the_same(count: int, band: float) -> str:
+    return f"All {count} settings are the same within {band:.0%} of the first."
+
+
+def no_difference(settings: int, same: int, band: float, seen_percent: float) -> str:
+    """`seen_percent`: from how large a difference on it would have been seen."""
+    alike = f"{same} the same within {band:.0%} of the first"
+    return (
+        f"No difference beyond the noise in {settings} settings ({alike}); {seen_percent:.1f} % of the rate would have "
+        "been seen."
+    )
+
+
+def besides(said: str, moved: list[str], most: int) -> str:
+    """Other figures that differ, the first few of them."""
+    return " ".join([said, "Besides:", *short_list(moved, most, "figures differ")])
+
+
+def noise_unknown(name: str, before: float, after: float, percent: float) -> str:
+    return f"{_change(name, before, after, percent)}, one repeat each: the noise is not known."
+
+
+def same(name: str, before: float, after: float, percent: float, band: float) -> str:
+    return f"{_change(name, before, after, percent)}, the same within {band:.0%} of the first."
+
+
+def beyond_noise(name: str, before: float, after: float, percent: float) -> str:
+    return f"{_change(name, before, after, percent)}, beyond the noise."
+
+
+def within_noise(name: str, before: float, after: float, percent: float, noise_percent: float) -> str:
+    return f"{_change(name, before, after, percent)}, within the noise of ±{noise_percent:.1f} % of the first."
+
+
+def _change(name: str, before: float, after: float, percent: float) -> str:
+    return f"{name}: {units.rate(before)} to {units.rate(after)} ({percent:+.1f} % of the first)"
+
+
+def both(what: str, left: str, right: str) -> str:
+    """One fact of either run."""
+    return f"{what}: {left or 'none'} / {right or 'none'}"
+
+
+def host(name: str) -> str:
+    return f"host {name}"
+
+
+def rung_path(rung: str) -> str:
+    return f"{rung} path"
+
+
+def path(one: Path) -> str:
+    return f"{one.local or '?'} to {one.remote or '?'}"
+
+
+def rate_sold(deal: Contract) -> str:
+    return f"{units.rate(deal.rate_bps)} counted in {deal.layer}" if deal.rate_bps else ""

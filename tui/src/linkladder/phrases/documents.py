@@ -1,0 +1,116 @@
+"""A whole run in words: its verdict, where on the ladder the throughput went, and what was assumed of the link."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.model import Contract, Layer, RungName
+
+_SUSPECT = {  # what each rung adds to the one below it
+    RungName.LOCALHOST: "the guest's own stack",
+    RungName.SAME_HOST: "the virtual cards and the virtual switch of the host",
+    RungName.SAME_VLAN: "the physical cards, cables and switches of the data centre",
+    RungName.DC_LINK: "the interconnect",
+}
+
+
+def no_rung() -> str:
+    return "no rung was measured."
+
+
+def planned_only(rung: str) -> str:
+    return f"{rung} was planned and not measured."
+
+
+def no_link(generator: bool, text: str) -> str:
+    """`text`: the verdict of the highest rung; `generator`: of one inside a single host."""
+    what = "only the generator was measured, no link" if generator else "the link itself was not measured"
+    return f"{what}. {text[:1].upper()}{text[1:]}"
+
+
+def link_not_part(rung: str) -> str:
+    return f"The link itself was not part of this run; its highest rung is {rung}."
+
+
+def suspect(rung: RungName, elsewhere: bool) -> str:
+    """`elsewhere`: its traffic went another way than it claims, so that nothing that it names can be blamed."""
+    return "a way that the rung does not claim (see its evidence)" if elsewhere else _SUSPECT[rung]
+
+
+def look_at(rung: RungName) -> str:
+    return f"look at {_SUSPECT[rung]}"
+
+
+def end_may_hold_it() -> str:
+    return "an end, not the path, may be what holds it: see its remedies"
+
+
+def too_scattered() -> str:
+    return "its repeats are too scattered to say more"
+
+
+def went_elsewhere() -> str:
+    return "its traffic went another way than the rung claims, see its evidence"
+
+
+def first_below(needed: float, rung: str, where: str) -> str:
+    return f"The first rung below the {units.rate(needed)} that is needed is {rung}: {where}."
+
+
+def all_reach(needed: float, passed: bool) -> str:
+    every = "Every rung measured carries" if passed else "The rate alone of every rung reaches"
+    return f"{every} the {units.rate(needed)} that is needed."
+
+
+def no_difference(low: str, high: str, before: float, after: float, noise: float) -> str:
+    return f"{_step(low, high, before, after)}, no difference beyond the noise of ±{units.rate(noise)}."
+
+
+def nothing_lost(low: str, high: str, before: float, after: float, noise: float | None) -> str:
+    return f"{_step(low, high, before, after)}, nothing is lost ({_sure(noise)})."
+
+
+def little_lost(low: str, high: str, before: float, after: float, noise: float | None) -> str:
+    return f"{_step(low, high, before, after)}, less by {1 - after / before:.0%} of it ({_sure(noise)})."
+
+
+def ceiling_reached(low: str, high: str, before: float, after: float, ceiling: float) -> str:
+    return f"{_step(low, high, before, after)}, as much as the link's ceiling of {units.rate(ceiling)} allows."
+
+
+def lost_of_ceiling(low: str, high: str, before: float, after: float, ceiling: float, to: str) -> str:
+    """`to`: of `suspect`."""
+    share = f"{1 - after / ceiling:.0%} of the {units.rate(ceiling)} that the link can carry"
+    return f"{_step(low, high, before, after)}; {share} is lost to {to}."
+
+
+def lost(low: str, high: str, before: float, after: float, noise: float | None, to: str, enough: bool) -> str:
+    """`enough`: what is left is all that is needed."""
+    still = ", which still is enough" if enough else ""
+    share = f"{1 - after / before:.0%} of it is lost to {to}"
+    return f"{_step(low, high, before, after)}, {share} ({_sure(noise)}){still}."
+
+
+def _step(low: str, high: str, before: float, after: float) -> str:
+    return f"From {low} to {high}: {units.rate(before)} to {units.rate(after)}"
+
+
+def _sure(noise: float | None) -> str:
+    if noise is None:
+        return "one repeat each, so the noise is not known"
+    return f"beyond the noise of ±{units.rate(noise)}"
+
+
+def assumptions(deal: Contract) -> dict[str, str]:
+    """What was assumed of the link, as a table shows it."""
+    layer = f"{deal.layer}{' with FCS' if deal.fcs and deal.layer is Layer.L2 else ''}"
+    rate = units.rate(deal.rate_bps) + f" counted in {layer}" if deal.rate_bps else "as the port"
+    return {
+        "port": units.rate(deal.port_bps),
+        "contracted rate": rate,
+        "MTU": str(deal.mtu),
+        "VLAN tags": str(deal.vlan_tags),
+        "encapsulation": f"{deal.encap_bytes} bytes",
+        "IP version": str(deal.ip_version),
+        "TCP timestamps": "on" if deal.timestamps else "off",
+        "needed to pass": f"{100 * deal.pass_ratio:.4g}% of the ceiling",
+    }

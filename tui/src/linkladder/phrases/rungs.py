@@ -1,0 +1,112 @@
+"""One rung's verdict in words: what it carries, what of it is not known, and whether the generator could show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linkladder import units
+from linkladder.model import Direction, Experiment, Protocol, RungName
+from linkladder.phrases.ways import way
+
+_ADDS = {  # what a rung that was not measured leaves under suspicion
+    RungName.LOCALHOST: "the guest's own stack and CPU",
+    RungName.SAME_HOST: "the guests' virtual cards and the virtual switch",
+    RungName.SAME_VLAN: "the hosts' physical cards and the local switches",
+}
+
+
+def not_measured(rung: str, why: str) -> str:
+    return f"{rung} was not measured: {why}"
+
+
+def no_tcp(rung: str) -> str:
+    return f"No TCP throughput was measured on {rung}."
+
+
+def setting(p: Experiment, protocol: str, direction: str) -> str:
+    """'TCP near to far', 'UDP far to near at 500 Mb/s': what a sentence of one way is about."""
+    kind = "UDP" if protocol == Protocol.UDP else "TCP"
+    both = " of both at once" if p.direction is Direction.DUPLEX else ""
+    offered = f" at {units.rate(p.udp_rate_bps)}" if protocol == Protocol.UDP and p.udp_rate_bps else ""
+    return f"{kind} {way(direction)}{both}{offered}"
+
+
+def of_way(direction: str, sentence: str) -> str:
+    return f"{way(direction)}: {sentence}"
+
+
+def dead_way(direction: str, sentence: str) -> str:
+    return f"{way(direction).capitalize()}: {sentence}"
+
+
+def strong_generator(shown: float, sold: float) -> str:
+    return f"the generator is strong enough: it carries {_times(shown, sold)}."
+
+
+def weak_generator(shown: float, sold: float, needed: float) -> str:
+    """`needed`: times what was bought."""
+    return (
+        f"the generator is too weak: it carries {_times(shown, sold)}, and {needed} times is needed to judge the rungs "
+        "above."
+    )
+
+
+def _times(shown: float, sold: float) -> str:
+    return f"{units.rate(shown)}, {shown / sold:.2f} times the {units.rate(sold)} that was bought"
+
+
+def little_headroom(below: str, shown: float, sold: float, needed: float) -> str:
+    """`needed`: times what was bought."""
+    return (
+        f"The generator has too little headroom: {below} carried {units.rate(shown)}, {shown / sold:.2f} times the "
+        f"{units.rate(sold)} that was bought, and {needed} times is needed."
+    )
+
+
+def no_lower_rung() -> str:
+    return "No lower rung was measured, so whether this generator can fill the link is not known."
+
+
+def excludes(rung: RungName) -> bool:
+    """Whether the rung takes something off the list of suspects."""
+    return rung in _ADDS
+
+
+def not_excluded(rung: RungName) -> str:
+    return f"{rung} was not measured: the verdict does not exclude {_ADDS[rung]}."
+
+
+def one_way_only(direction: str) -> str:
+    return f"Only {way(direction)} was measured: the verdict says nothing of the other direction."
+
+
+def below_need(median: float, needed: float, scattered: bool, limits: str) -> str:
+    """`limits`: the sentence of what limits, where one is known."""
+    short = "is too scattered to be sure of" if scattered else "is less than"
+    said = f"{units.rate(median)} {short} the {units.rate(needed)} that the next rung needs."
+    return f"{said} {limits}" if limits else said
+
+
+def missing_trials(absent: int, planned: int) -> str:
+    return f"{absent} of {planned} planned trials were not run."
+
+
+def rates(by_direction: Mapping[str, float], ceiling: float | None) -> str:
+    """'941 Mb/s near to far (98.4 % of the ceiling) and ...'; without its share where no ceiling is given."""
+    parts = [
+        f"{units.rate(bps)} {way(direction)}" + (f" ({100 * bps / ceiling:.1f} % of the ceiling)" if ceiling else "")
+        for direction, bps in by_direction.items()
+    ]
+    return " and ".join(parts) or "nothing measured"
+
+
+def carries(rung: str, rates_of_it: str) -> str:
+    return f"{rung} carries {rates_of_it}."
+
+
+def carried_but(rung: str, rates_of_it: str, missing: str) -> str:
+    return f"{rung} carried {rates_of_it}, but {missing}"
+
+
+def carried(rung: str, rates_of_it: str, reason: str) -> str:
+    return f"{rung} carried {rates_of_it}. {reason}".rstrip()

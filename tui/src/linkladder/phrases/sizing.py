@@ -1,0 +1,34 @@
+"""How many cores a rate needs, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linkladder import units
+from linkladder.model import Experiment
+from linkladder.phrases.arms import settings, streams
+from linkladder.phrases.ways import way
+from linkladder.verdicts import Spread
+
+
+def needed(load: Experiment, direction: str, enough: int | None, by_cores: Mapping[int, Spread], wanted: float) -> str:
+    """`enough`: the fewest cores that surely carry what is wanted, if any did."""
+    table = ", ".join(
+        f"{cores}: {units.rate(s.median)} ({units.rate(s.low)} to {units.rate(s.high)})"
+        for cores, s in by_cores.items()
+    )
+    answer = (
+        f"{enough} core{'' if enough == 1 else 's'} at each end carr{'ies' if enough == 1 else 'y'}"
+        if enough
+        else f"{max(by_cores)} at each end do not surely carry"
+    )
+    lent = f", {settings(load)}" if load.settings else ""
+    said = f"{streams(load.streams)}{lent}, {way(direction)}"
+    return f"Cores, {said}: {answer} the {units.rate(wanted)} that are needed. By cores: {table}."
+
+
+def worse_with_streams(cores: int, less: float, many: int, few: int, direction: str) -> str:
+    return (
+        f"{cores} core{'' if cores == 1 else 's'} carr{'ies' if cores == 1 else 'y'} {units.rate(less)} less with "
+        f"{streams(many)} than with {few}, {way(direction)}."
+    )

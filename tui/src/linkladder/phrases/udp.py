@@ -1,0 +1,62 @@
+"""Paced UDP in words: what arrived, who lost the rest, and which end was at its limit."""
+
+from __future__ import annotations
+
+from linkladder import units
+from linkladder.phrases.arms import streams
+
+
+def arrived(offered: float, median: float, loss: float) -> str:
+    """How a sentence about it begins."""
+    return f"Of {units.rate(offered)} of paced UDP {units.rate(median)} arrived, {loss:.2%} of it was lost."
+
+
+def more_than_contract(said: str) -> str:
+    return f"{said} More was offered than the contract carries, so loss is expected."
+
+
+def loses(loss: float, offered: float, blame: str) -> str:
+    """`blame`: who lost it, where that is known."""
+    though = f"; {blame}" if blame else ""
+    return f"UDP loses {loss:.3%} of {units.rate(offered)}, at or below the contract{though}."
+
+
+def beyond_contract(said: str, allowed: float, blame: str) -> str:
+    """`allowed`: percent."""
+    return f"{said} The contract allows {allowed:g} % of it to be lost{f'; {blame}' if blame else ''}."
+
+
+def unknown_loser(said: str, blame: str) -> str:
+    return f"{said} Who lost it cannot be told: {blame}."
+
+
+def pace_not_kept(said: str) -> str:
+    return f"{said} The sender did not keep the pace that was asked of it."
+
+
+def card_dropped(packets: int) -> str:
+    return f"the receiving card dropped {packets} packets"
+
+
+def path_lost(share: float) -> str:
+    return f"{share:.2%} of what the sending card put out never reached the receiving one"
+
+
+def end_lost() -> str:
+    return "the receiving card took in all that was sent, so the end lost them"
+
+
+def withheld(end: str, share: float) -> str:
+    return f"{share:.0%} of the {end} end's CPU time was withheld by a quota or the hypervisor"
+
+
+def busy_core(end: str, busy: float) -> str:
+    return f"a core of the {end} end was {busy:.0f} % busy"
+
+
+def busy_cpu(end: str, busy: float) -> str:
+    return f"the CPU of the {end} end was {busy:.0f} % busy"
+
+
+def wandering(end: str, cores: float, threads: int) -> str:
+    return f"the {end} end used {cores:.2f} cores with {streams(threads)}, spread over all"
