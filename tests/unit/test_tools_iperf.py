@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Fault, Protocol
+from linkladder.model import Direction, End, Experiment, Fault, Protocol, SocketBuffers
 from linkladder.tools import Expectation
 from tools_cases import EXPERIMENTS, MODERN, SHORT, TWO_ENDS, trial
 
@@ -189,7 +189,7 @@ def test_udp_that_is_cut_off_counts_what_was_sent_into_the_void(captures: Path, 
 def test_granted_window(captures: Path) -> None:
     outcome = trial(captures / BOTH[0], "window")
     assert outcome.ok, outcome.reason
-    assert outcome.window_read_back == {"near": 1600000, "far": 1600000}
+    assert outcome.window_read_back == SocketBuffers(1600000, 1600000)
     capped = trial(captures / BOTH[0], "window", replace(EXPERIMENTS["window"], window=1600000))
     assert not capped.ok and "1600000 bytes were asked, 800000 granted" in capped.reason, "Linux reads back the double"
     expect = replace(TWO_ENDS, os_near="FreeBSD", os_far="FreeBSD", window_limit_near=700000)
@@ -285,7 +285,7 @@ def test_old_versions(captures: Path, folder: str, name: str, exp: Experiment) -
         assert outcome.goodput_bps == pytest.approx(20e6, rel=0.003)
         assert outcome.lost == 0 and outcome.datagrams == pytest.approx(5000, abs=4)
     else:
-        assert outcome.window_read_back == {"near": 600000, "far": 600000}
+        assert outcome.window_read_back == SocketBuffers(600000, 600000)
 
 
 def test_roles_swapped_the_far_end_sends(captures: Path) -> None:

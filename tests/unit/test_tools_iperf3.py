@@ -26,7 +26,7 @@ from iperf3_cases import (
     verdict,
 )
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
+from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol, SocketBuffers
 from linkladder.tools import Demands, ToolVersions, Unavailable
 
 
@@ -46,7 +46,7 @@ def test_what_arrived_in_the_counted_second(version: str, name: str) -> None:
 
 @EACH
 def test_a_window_is_read_back_at_both_ends(version: str) -> None:
-    assert trial(version, "window").window_read_back == {"near": 600000, "far": 600000}
+    assert trial(version, "window").window_read_back == SocketBuffers(600000, 600000)
     big = trial(version, "windowbig")
     assert (big.ok, big.fault) == (False, Fault.TOOL)
     assert "socket buffer was not granted" in big.reason

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
+from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol, SocketBuffers
 from linkladder.tools import Demands, Expectation, ToolVersions
 
 BOTH = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0"})
@@ -77,7 +77,7 @@ def test_captured_streams_and_their_window(captures: Path) -> None:
     outcome = verdict(STREAM, outs)
     assert outcome.ok, outcome.reason
     assert len(outcome.flows) == 2
-    assert outcome.window_read_back == {"far": 600000, "near": 600000}
+    assert outcome.window_read_back == SocketBuffers(600000, 600000)
     assert outcome.by_direction == {"forward": outcome.goodput_bps}
     assert outcome.goodput_bps == pytest.approx(sum(f.bps for f in outcome.flows))
     refused = verdict(replace(STREAM, window=8388608), outs)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Fault
+from linkladder.model import Fault, SocketBuffers
 from linkladder.tools import Demands
 
 
@@ -138,7 +138,7 @@ def test_saved_output_with_the_right_expectations(captures: Path) -> None:
     text = (captures / "freebsd-15.1" / "iperf-tcp-w800k.txt").read_text()
     outcome = tools.parse_saved("iperf", text, Demands(flows=2, seconds=5, local="10.99.0.1", window=800000))
     assert outcome.ok, outcome.reason
-    assert outcome.window_read_back == {"local": 800080}
+    assert outcome.window_read_back == SocketBuffers(near=800080)
     assert any("sender's figures" in w for w in outcome.warnings)
 
 

@@ -35,7 +35,7 @@ from linkladder.model.settings import Setting, SettingKind
 from linkladder.model.words import SCHEMA, Company, Direction, End, Fault, Layer, Protocol, Role, RungName, RunState
 
 if TYPE_CHECKING:
-    from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
+    from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, SocketBuffers, Transactions
     from linkladder.model.results import (
         Document,
         EndRecord,
@@ -94,6 +94,7 @@ __all__ = [
     "RungResult",
     "Setting",
     "SettingKind",
+    "SocketBuffers",
     "SocketStat",
     "SocketsSeen",
     "Stair",

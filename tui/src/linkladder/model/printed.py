@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from linkladder.model.words import Direction
+from linkladder.model.words import Direction, End
+
+
+@dataclass(frozen=True)
+class SocketBuffers:
+    """Bytes of a stream's socket buffers at the two sides of its path, as they were granted; 0 where nobody says."""
+
+    near: int = 0
+    far: int = 0
+
+    def granted(self, end: End, size: int) -> SocketBuffers:
+        """The same with that side's."""
+        return replace(self, near=size) if end is End.NEAR else replace(self, far=size)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from linkladder.model.hosts import (
     TcpCounters,
     WindowSeen,
 )
-from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, Transactions
+from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, SocketBuffers, Transactions
 from linkladder.model.words import SCHEMA, Direction, End, Fault, Role, RungName, RunState
 from linkladder.verdicts import DocumentJudgement
 
@@ -37,7 +37,7 @@ class Outcome:
     by_direction: dict[str, float] = field(default_factory=dict)  # "forward"/"reverse" -> bps
     flows: tuple[Flow, ...] = ()
     intervals: tuple[Interval, ...] = ()
-    window_read_back: dict[str, int] = field(default_factory=dict)  # at the path's "near" and "far" side
+    window_read_back: SocketBuffers = field(default_factory=SocketBuffers)
     rtt: Rtt | None = None
     path_mtu: PathMtu | None = None
     transactions: Transactions | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from linkladder import phrases, units
-from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Outcome, Protocol
+from linkladder.model import Direction, End, Experiment, Fault, Flow, Interval, Outcome, Protocol, SocketBuffers
 from linkladder.tools import complaints, flow_sums, seconds
 from linkladder.tools.address_family import family, same_address
 from linkladder.tools.contract import UDP_PAYLOAD
@@ -175,11 +175,11 @@ def _ports(exp: Experiment, client: Output) -> None:
         raise Broken(Fault.TOOL, f"the client used the ports {said} and not those from {exp.client_port} on")
 
 
-def _read_back(where: Layout, server: Output, client: Output) -> dict[str, int]:
-    found = {}
+def _read_back(where: Layout, server: Output, client: Output) -> SocketBuffers:
+    found = SocketBuffers()
     for output, end in ((client, where.client), (server, where.server)):
         if end is not None and output.window:
-            found[end.value] = output.window
+            found = found.granted(end, output.window)
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder.model import Direction, Experiment, Fault, Flow, Outcome
+from linkladder.model import Direction, Experiment, Fault, Flow, Outcome, SocketBuffers
 from linkladder.tools import acceptance, complaints, flow_sums, seconds
 from linkladder.tools.address_family import same_address
 from linkladder.tools.records import Demands
@@ -50,7 +50,7 @@ def read(output: Output, demands: Demands, system: str = "") -> Outcome:
     chosen = _channels(output)
     if isinstance(chosen, Outcome):
         return chosen
-    outcome = Outcome(True, window_read_back={"local": output.window} if output.window else {})
+    outcome = Outcome(True, window_read_back=SocketBuffers(near=output.window or 0))
     for way, channel in chosen:
         outcome = _way(outcome, way, channel, streams, demands.seconds)
         if not outcome.ok:

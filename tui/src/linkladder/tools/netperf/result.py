@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linkladder.model import End, Experiment, Fault, Flow, Interval, Outcome, Protocol, Transactions
+from linkladder.model import End, Experiment, Fault, Flow, Interval, Outcome, Protocol, SocketBuffers, Transactions
 from linkladder.tools import complaints
 from linkladder.tools.acceptance import COMPLETE, window_reason
 from linkladder.tools.netperf.argv import data_port
@@ -139,12 +139,10 @@ def _seconds(exp: Experiment, session: Session, base: float) -> list[float]:
     return seconds
 
 
-def _windows(
-    exp: Experiment, where: Layout, sessions: list[Session], expect: Expectation
-) -> tuple[dict[str, int], str]:
+def _windows(exp: Experiment, where: Layout, sessions: list[Session], expect: Expectation) -> tuple[SocketBuffers, str]:
     """The socket buffers at the end of the run: netperf sets both at both ends."""
     mine, other = where.client, End.FAR if where.client == End.NEAR else End.NEAR
-    found: dict[str, int] = {}
+    found = SocketBuffers()
     reason = ""
     for name, end in (("LSR_SIZE_END", mine), ("RSS_SIZE_END", other), ("LSS_SIZE_END", mine), ("RSR_SIZE_END", other)):
         os = expect.os_near if end == End.NEAR else expect.os_far
@@ -152,10 +150,11 @@ def _windows(
             size = session.number(name)
             if size is None:
                 continue
-            found.setdefault(end.value, int(size))
+            if not (found.near if end is End.NEAR else found.far):
+                found = found.granted(end, int(size))
             if exp.window is not None and not reason and (why := window_reason(exp.window, int(size), os)):
                 reason = f"the socket buffer at the {end} end is not the one asked for: {why}"
-    if exp.window is not None and len(found) < 2 and not reason:
+    if exp.window is not None and not (found.near and found.far) and not reason:
         reason = "netperf does not say which socket buffers it was granted"
     return found, reason
 
