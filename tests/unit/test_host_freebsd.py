@@ -152,14 +152,12 @@ def test_sockets_are_matched_by_both_ends(read: Any) -> None:
     assert text.sockets(counts, {}, {}, range(31210, 31211))[0].send_buffer is None
 
 
-def test_windows_of_connections() -> None:
-    """`netstat --libxo json -nCW`, by the names that its source gives the columns."""
-    ends = {"local": {"address": "10.99.0.1", "port": "31210"}, "remote": {"address": "10.99.0.2", "port": "5301"}}
-    told = {"tcp-state": "ESTABLISHED ", "stack": "freebsd ", "cc": "cubic ", "t-maxseg": 1448, "ecn": "off"}
-    entry = {"protocol": "tcp4", **ends, **told, "snd-cwnd": 289600, "snd-ssthresh": 217200}
-    found = {"statistics": {"socket": [entry, {**entry, "remote": {"address": "10.99.0.2", "port": "22"}}]}}
-    (one,) = text.sockets(found, {}, found, range(5301, 5302))
-    assert (one.cwnd_bytes, one.ssthresh_bytes, one.mss) == (289600, 217200, 1448)
+def test_windows_of_connections(read: Any) -> None:
+    (found,) = documents(read("netstat-ncCW-during"))
+    one, two = text.sockets(found, {}, found, range(5301, 5401))
+    assert (one.local_port, one.remote, one.remote_port) == (10220, "10.77.0.2", 5328)
+    assert (one.cwnd_bytes, one.ssthresh_bytes, one.mss) == (92728, 1073725440, 1460)
+    assert (two.local_port, two.cwnd_bytes) == (14119, 364064)
     assert (one.stack, one.congestion, one.state) == ("freebsd", "cubic", "ESTABLISHED")
     assert one.retransmits is None and one.send_buffer is None
 

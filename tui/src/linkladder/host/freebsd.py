@@ -118,8 +118,8 @@ class FreeBSD:
         return text.sockets(found, {}, found, range(first, last + 1))
 
     def _windows(self) -> Any:
-        """What its tools print nowhere: cwnd, ssthresh and stack of each connection."""
-        return document(output(["netstat", "--libxo", "json", "-nCW", "-p", "tcp"]))
+        """What its tools print nowhere: cwnd and ssthresh of each connection (-C), and its stack (-c)."""
+        return document(output(["netstat", "--libxo", "json", "-ncCW", "-p", "tcp"]))
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
         found = document(output(["netstat", "--libxo", "json", "-anW", "-p", "udp" if udp else "tcp"]))

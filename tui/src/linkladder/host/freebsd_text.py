@@ -145,7 +145,7 @@ def tcp_counters(found: Any) -> TcpCounters:
 
 
 def sockets(counts: Any, buffers: Any, windows: Any, ports: range) -> tuple[SocketStat, ...]:
-    """`netstat --libxo json -nT -p tcp`, -nx for buffers and -nC for windows, matched by addresses and ports."""
+    """`netstat --libxo json -nT -p tcp`, -nx for buffers and -ncC for windows, matched by addresses and ports."""
     sizes = {_ends(entry): entry for entry in _sockets(buffers)}
     sending = {_ends(entry): entry for entry in _sockets(windows)}
     found = []
