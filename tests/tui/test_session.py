@@ -242,6 +242,17 @@ async def test_the_next_run_waits_until_the_last_has_cleared_up(tmp_path: Path, 
     assert not measuring(tmp_path)
 
 
+async def test_a_start_that_fails_is_known_as_soon_as_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawn, argv = launch.spawn, [sys.executable, "-c", "raise SystemExit('no room')"]
+    monkeypatch.setattr(launch, "spawn", lambda folder, _: spawn(folder, argv))
+    with pytest.raises(EnvironmentFault, match="no room"):
+        await asyncio.wait_for(
+            launch.launch(tmp_path, synth.the_plan(), "", Seat(tmp_path, "here")), launch.START_WAIT / 2
+        )
+
+
 async def test_home_offers_to_go_on_with_what_broke_and_not_with_what_was_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

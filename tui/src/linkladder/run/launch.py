@@ -17,7 +17,7 @@ from linkladder.run import lock
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat
 
-START_WAIT = 45.0  # a small machine takes its time over a start; one that fails is known at once
+START_WAIT = 180.0  # seconds; one that fails has ended, which is known at once; 57 were seen on a busy emulated machine
 CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
 
 
