@@ -16,6 +16,7 @@ from linkladder.agent import reaper
 from linkladder.host.programs import search_path
 from linkladder.wire import Exited, Finished, Line
 
+HELD_START = os.path.join(os.path.dirname(__file__), "held_start.py")  # a program of its own, not for import
 OUTPUT_LIMIT = 32 << 20  # characters kept of one stream of one process
 GRACE = 1.0  # seconds between asking a process to end and killing it
 INSISTENCE = (0.01, 0.1)  # seconds to wait after asking it once, and twice
@@ -126,11 +127,28 @@ class Children:
         self._next = 1
         self._reaper = Reaper()
 
-    async def start(self, argv: Sequence[str], privileged: bool = False) -> Child:
-        """Start a tool; FileNotFoundError and PermissionError are the caller's to explain.
+    async def start(self, argv: Sequence[str], privileged: bool = False, at: float = 0.0) -> Child:
+        """Start a tool, at that moment if one is given; FileNotFoundError and PermissionError are the caller's.
 
         A privileged one runs as root: we may not signal it, so it watches its standard input and ends with it.
         """
+        told, tells = os.pipe() if at else (-1, -1)
+        try:
+            if at:  # the process is there before the moment, and is the tool from then on
+                argv = [sys.executable, "-I", "-S", HELD_START, repr(at), str(tells), *argv]
+            child = await self._spawn(argv, privileged, (tells,) if at else ())
+        except BaseException:
+            if at:
+                os.close(told)
+            raise
+        finally:
+            if at:
+                os.close(tells)
+        if at:
+            child.started = await _moment(told) or child.started
+        return child
+
+    async def _spawn(self, argv: Sequence[str], privileged: bool, inherited: tuple[int, ...]) -> Child:
         process = await asyncio.create_subprocess_exec(
             *argv,
             stdin=subprocess.PIPE if privileged else subprocess.DEVNULL,
@@ -140,6 +158,7 @@ class Children:
             cwd="/",
             start_new_session=True,
             preexec_fn=host.die_with_parent,
+            pass_fds=inherited,
             limit=1 << 20,
         )
         self._reaper.tell("+", process.pid)
@@ -174,6 +193,18 @@ class Children:
         child._signal(signal.SIGKILL)
         self._running.pop(child.number, None)
         self._reaper.tell("-", child.process.pid)
+
+
+async def _moment(told: int) -> float | None:
+    """When a held process became the tool; None if it was ended before."""
+    reader, pipe = asyncio.StreamReader(), os.fdopen(told, "rb", buffering=0)
+    loop = asyncio.get_running_loop()
+    made, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    try:
+        words = await reader.read(64)
+        return float(words) if words else None
+    finally:
+        made.close()
 
 
 def _environment() -> dict[str, str]:

@@ -203,16 +203,12 @@ class Service:
             raise wire.Refused(f"index: the experiment has no process {request.index}") from None
         argv = tools.named(request.experiment.tool).guarded(argv, request.key)
         privileged = request.layout.privileged
-        await self._until(request.at)
-        child = await self._start(privilege.wrap(argv) if privileged else argv, request.experiment, privileged)
-        return wire.Started(child.number, tuple(argv), child.started)
-
-    async def _until(self, moment: float) -> None:
-        """Where several clients start at one moment, each waits for it at its own end."""
-        wait = moment - time.monotonic()
+        wait = request.at - time.monotonic()
         if wait > LONGEST_WAIT:
             raise wire.Refused(f"at: expected a moment within {LONGEST_WAIT:g} s, got one in {wait:.0f} s")
-        await asyncio.sleep(max(0.0, wait))
+        held = privilege.wrap(argv) if privileged else argv
+        child = await self._start(held, request.experiment, privileged, request.at)
+        return wire.Started(child.number, tuple(argv), child.started)
 
     async def do_stop(self, request: wire.Stop) -> wire.Finished:
         self._known(request.process)
@@ -227,8 +223,8 @@ class Service:
         await self.children.stop_all()
         self.firewall.close_soon()
 
-    async def _start(self, argv: Iterable[str], exp: Experiment, privileged: bool = False) -> Child:
-        """A tool that ends after its time, whatever became of who asked for it."""
+    async def _start(self, argv: Iterable[str], exp: Experiment, privileged: bool = False, at: float = 0.0) -> Child:
+        """A tool that ends after its time, whatever became of who asked for it; with others' at that moment."""
         if len(self.children) >= MOST:
             raise wire.Refused(f"{MOST} tools run here already")
         try:
@@ -239,7 +235,7 @@ class Service:
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
         try:
-            child = await self.children.start([found, *command[1:]], privileged)
+            child = await self.children.start([found, *command[1:]], privileged, at)
         except OSError as error:
             raise wire.Refused(f"{command[0]}: {error.strerror}") from None
         limit = asyncio.create_task(self._end_after(child, tools.expected_seconds(exp) + OVERTIME))
