@@ -87,8 +87,16 @@ class ManyEnds(Lab):
         self._in(space, "tc", "qdisc", "replace", "dev", device, "root", *bucket)
 
     def describe_link(self) -> None:
-        """link.toml at alpha: the contract, what the pairs share, and by what each end takes part."""
-        lines = ["[contract]", 'port = "10G"', f"rate = {int(self.link.rate)}", 'layer = "L2"', 'circuit = "lab"']
+        """link.toml at alpha: a mesh, its contract, what the pairs share, and by what each end takes part."""
+        lines = [
+            'plan = "mesh"',
+            "",
+            "[contract]",
+            'port = "10G"',
+            f"rate = {int(self.link.rate)}",
+            'layer = "L2"',
+            'circuit = "lab"',
+        ]
         lines += [f"shared = {int(self.shared)}", ""] if self.shared else [""]
         for site in self.sites:
             name = "near" if site == "alpha" else site

@@ -19,6 +19,7 @@ from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Path, Plan, RungName, RunState
 from linkladder.plan import Link, load_link
+from linkladder.plan.link import Side
 from linkladder.store import KeptVerdict, Store
 
 pytestmark = pytest.mark.asyncio
@@ -237,3 +238,34 @@ async def test_the_limits_of_the_contract_are_entered_and_kept(
     deal = load_link(own_state).contract
     assert deal is not None
     assert (deal.loss_percent, deal.delay_ms, deal.jitter_ms, deal.availability_percent) == (0.05, 12, 1.5, 99.95)
+
+
+async def test_in_half_a_window_arrows_step_from_field_to_field(own_state: pathlib.Path) -> None:
+    (own_state / "link.toml").write_text(WRITTEN)
+    app = LadderApp(LiveBackend("this screen"))
+    async with app.run_test(size=(80, 12)) as pilot:
+        await until(pilot, "Next step")
+        await pilot.press("e")
+        await until(pilot, "same-host")
+        app.screen.query_one("#circuit").focus()
+        await pilot.press("down", "down", "down")
+        assert app.focused and app.focused.id == "rate"
+        await pilot.press("up")
+        assert app.focused and app.focused.id == "port"
+        app.screen.query_one("#up").focus()
+        await pilot.pause()
+        assert "up, % [99.9  ]" in seen(app), "the row of limits fits beside the scroll bar"
+
+
+async def test_a_mesh_gets_no_rungs_by_guess(newcomer: ReplayBackend) -> None:
+    """Its ends say by which address each takes part; the address of a pairing would be measured instead."""
+    newcomer.described = Link(synth.LINK.contract, {}, "mesh", {"near": Side("10.7.0.1"), "beta": Side("10.7.0.2")})
+    app = LadderApp(newcomer)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Climb the ladder")
+        await pilot.press("e")
+        await until(pilot, "[ Climb the ladder ]")
+        assert [app.screen.query_one(f"#remote-{rung}", Input).value for rung in ("same-host", "dc-link")] == ["", ""]
+        await pilot.press("f3")
+        await until(pilot, "Next step")
+    assert newcomer.described.paths == {} and set(newcomer.described.ends) == {"near", "beta"}

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
 from linkladder import units
@@ -30,7 +30,7 @@ from linkladder.app.link_form import (
 from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
 from linkladder.app.plan_warnings import warnings
-from linkladder.app.widgets.form import Action, Choice, Field
+from linkladder.app.widgets.form import Action, Choice, Field, Form
 from linkladder.errors import UsageError
 from linkladder.model import Contract, Nic, Path, RungName
 from linkladder.plan import Link
@@ -97,7 +97,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.carrier: Nic | None = None  # of the link's traffic; what it could carry is the first contract
 
     def body(self) -> ComposeResult:
-        yield VerticalScroll(Static("looking ..."), classes="body", id="form", can_focus=False)
+        yield Form(Static("looking ..."), classes="body", id="form")
 
     def on_mount(self) -> None:
         self.load()
@@ -154,9 +154,9 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 classes="row",
             ),
             Horizontal(
-                Field("Limits: loss, %", f"{c.loss_percent:g}", 6, key="loss", label_width=15),
-                Field("delay, ms", f"{c.delay_ms or ''}", 6, key="delay"),
-                Field("jitter, ms", f"{c.jitter_ms or ''}", 6, key="jitter"),
+                Field("Limits: loss, %", f"{c.loss_percent:g}", 5, key="loss", label_width=15),
+                Field("delay, ms", f"{c.delay_ms or ''}", 5, key="delay"),
+                Field("jitter, ms", f"{c.jitter_ms or ''}", 5, key="jitter"),
                 Field("up, %", f"{c.availability_percent:g}", 6, key="up"),
                 classes="row",
             ),
@@ -215,8 +215,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.look()
 
     def _guess(self, view: HomeView, rung: RungName) -> Path:
-        """The first peer at the address it was paired by: true for at least one rung."""
-        if not view.peers or (view.link.paths and rung not in view.link.paths):
+        """The first peer at the address it was paired by: true for at least one rung, where no mesh is described."""
+        if not view.peers or view.link.ends or (view.link.paths and rung not in view.link.paths):
             return Path()
         peer = view.peers[0]
         # A link-local address serves for pairing; nothing is measured over it.

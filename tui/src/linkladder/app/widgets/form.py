@@ -7,9 +7,19 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
 from textual.widgets import Input, Static
+
+
+class Form(VerticalScroll, inherit_bindings=False):
+    """Rows that scroll with the focus: where not all fit, arrows step from field to field all the same."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "page_up", "Up", show=False),
+        Binding("pagedown", "page_down", "Down", show=False),
+    ]
+    can_focus = False
 
 
 class Field(Horizontal):
