@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from linkladder.model import (
     Experiment,
     Interval,
     Layer,
+    Path,
     Plan,
     Rung,
     RungName,
@@ -160,6 +162,41 @@ async def test_ladder_of_both_ways_stays_below_the_ceiling_of_one() -> None:
         text = await until(pilot, "└─ the slower way ─")
         assert "9.30 Gb/s to far  9.30 Gb/s to near" in text
         assert "10.0 Gb/s │" in text, "the chart is no higher than one way needs"
+
+
+def several(count: int) -> list[tuple[float, events.Event]]:
+    """A trial over so many paths to beta, of which the last has gone silent."""
+    plan = Plan("circuit", contract=PORT, rungs=(Rung(RungName.DC_LINK, (Path(peer="beta"),) * count, (ONE_WAY,)),))
+    told = [(0.0, events.RunStarted("r", plan, 60.0, 1)), *entries(PORT, ONE_WAY)[1:]]
+    for number, paths in ((1, count), (2, count - 1)):
+        each = tuple(events.PathRate(n, (n + 1) * 100e6) for n in range(paths)) if count > 1 else ()
+        told.append((0.0, replace(second(number, 4.2, Direction.FORWARD), paths=each)))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("count", "rows"),
+    [
+        (1, 0), (2, 2), (4, 4), (7, 4), (20, 4),
+    ],
+)  # fmt: skip
+async def test_each_path_of_a_trial_has_its_rate_and_80_columns_hold_them(count: int, rows: int) -> None:
+    backend = synth.settled()
+    backend.entries = (
+        several(count) if count > 1 else [*entries(PORT, ONE_WAY), (0.0, second(1, 4.2, Direction.FORWARD))]
+    )
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        text = await until(pilot, "4.20 Gb/s to far" if count == 1 else "silent" if count < 8 else "more,")
+        shown = [line for line in text.splitlines() if "near to beta by path" in line or "more," in line]
+        assert len(shown) == rows
+        assert "whole" in text and "rung" in text, "and the bars are there as well"
+        if 1 < count < 8:
+            assert re.search(r"near to beta by path 1 +100 Mb/s", text)
+            assert re.search(rf"near to beta by path {count} +silent", text)
+        if count == 20:
+            assert "and 14 more, 0 b/s to 1.90 Gb/s each" in text
 
 
 def test_jumbo_frames_on_loan_have_the_ceiling_of_jumbo_frames() -> None:

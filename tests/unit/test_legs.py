@@ -15,6 +15,7 @@ from linkladder.engine.command_lines import planned
 from linkladder.engine.live import LiveSeconds
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.route import ends_of, routes
+from linkladder.events import IntervalSeen
 from linkladder.model import (
     Command,
     Direction,
@@ -145,11 +146,15 @@ def test_legs_that_share_no_second_are_no_measurement() -> None:
 
 def test_shown_is_the_second_that_every_leg_has_told() -> None:
     live = LiveSeconds(2)
-    assert live.add(Interval(0, 1, 5)) == [] and live.add(Interval(1, 2, 5)) == []
-    assert [(i.start, i.bytes) for i in live.add(Interval(0.02, 1.02, 7))] == [(0, 12)]
-    assert live.add(Interval(2, 3, 5)) == [] and live.add(Interval(3, 4, 5)) == []
-    assert [(i.start, i.bytes) for i in live.add(Interval(4, 5, 5))] == [(1, 5)], "a leg that is silent for long"
-    assert LiveSeconds(1).add(Interval(0, 1, 5)) == [Interval(0, 1, 5)]
+    assert live.add(0, Interval(0, 1, 5)) == [] and live.add(0, Interval(1, 2, 5)) == []
+    (both,) = live.add(2, Interval(0.02, 1.02, 7))
+    assert (both.interval.start, both.interval.bytes) == (0, 12)
+    assert [(one.path, round(one.bps)) for one in both.paths] == [(0, 40), (2, 56)]
+    assert live.add(0, Interval(2, 3, 5)) == [] and live.add(0, Interval(3, 4, 5)) == []
+    (alone,) = live.add(0, Interval(4, 5, 5))
+    assert (alone.interval.start, alone.interval.bytes) == (1, 5), "a leg that is silent for long"
+    assert [one.path for one in alone.paths] == [0]
+    assert LiveSeconds(1).add(0, Interval(0, 1, 5)) == [IntervalSeen(Interval(0, 1, 5))]
 
 
 def test_a_paced_rate_is_that_of_all_paths() -> None:

@@ -98,10 +98,19 @@ class Sampled:
 
 
 @dataclass(frozen=True)
+class PathRate:
+    """What one of several paths carried in a second."""
+
+    path: int  # of the rung's paths
+    bps: float
+
+
+@dataclass(frozen=True)
 class IntervalSeen:
     """All flows of a direction over one second, live and provisional (the receiver's where it is known in time)."""
 
     interval: Interval
+    paths: tuple[PathRate, ...] = ()  # where the trial has several, of those that told of this second
 
 
 @dataclass(frozen=True)

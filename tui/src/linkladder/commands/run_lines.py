@@ -10,6 +10,8 @@ from linkladder import units
 from linkladder.commands.stored import outcome
 from linkladder.run.progress import Progress
 
+MOST = 12  # paths that are shown
+
 
 class Lines:
     """Events as lines on standard error, with a live one below where that is a terminal."""
@@ -17,7 +19,7 @@ class Lines:
     def __init__(self, quiet: bool, terminal: bool) -> None:
         self.quiet, self.terminal = quiet, terminal
         self.progress = Progress()
-        self._now = ""  # what the trial that runs does
+        self._below = 0  # lines under the live one: of a trial's paths, where it has several
 
     def show(self, event: ev.Event, at: float) -> None:
         self.progress.apply(event, at)
@@ -72,13 +74,25 @@ class Lines:
         if not self.terminal or trial is None:
             return
         left = units.duration(self.progress.whole_left())
-        text = f"  {trial.rung} {trial.experiment.id}: {what}, {left} left in all"
+        lines = [f"  {trial.rung} {trial.experiment.id}: {what}, {left} left in all", *self._paths()]
+        self._below = len(lines) - 1
+        up = f"\x1b[{self._below}A" if self._below else ""
         with contextlib.suppress(OSError):
-            sys.stderr.write("\r" + text[:78].ljust(78))
+            sys.stderr.write("\r" + "\r\n".join(line[:78].ljust(78) for line in lines) + up)
             sys.stderr.flush()
 
+    def _paths(self) -> list[str]:
+        """A line a path, where the trial has several."""
+        rates = self.progress.path_rates()
+        shown = rates if len(rates) <= MOST else rates[: MOST - 1]
+        lines = [f"    {name}: {'silent' if bps is None else units.rate(bps)}" for name, bps in shown]
+        more = [f"    and {len(rates) - len(shown)} more"] if len(shown) < len(rates) else []
+        return [*lines, *more]
+
     def _line(self, text: str) -> None:
-        start = "\r" + " " * 78 + "\r" if self.terminal else ""
+        rest = "\x1b[J" if self._below else ""  # what the live lines below leave
+        start = "\r" + " " * 78 + "\r" + rest if self.terminal else ""
+        self._below = 0
         print(start + text, file=sys.stderr, flush=True)
 
 

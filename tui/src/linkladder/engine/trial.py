@@ -18,7 +18,7 @@ from linkladder.engine.leg import LegFault, RunningLeg, Starts
 from linkladder.engine.live import LiveSeconds
 from linkladder.engine.route import Route, ends_of
 from linkladder.engine.tool_process import Process
-from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
+from linkladder.events import Event, RoundTripSeen, Sampled
 from linkladder.model import (
     Direction,
     EndRecord,
@@ -307,8 +307,8 @@ class Trial:
         process.last_line = time.monotonic()
         for line in event.lines:
             for interval in process.live.feed(line):
-                for whole in self.seconds.add(interval):
-                    self.emit(IntervalSeen(whole))
+                for second in self.seconds.add(leg.number, interval):
+                    self.emit(second)
             round_trip = process.live.round_trip(line)
             if round_trip is not None:
                 now = time.monotonic() - self.begun

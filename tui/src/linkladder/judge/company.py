@@ -153,7 +153,7 @@ def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], d
     alone, busy = _rate(s for s in mine if s.beside == (number,))
     beside, _ = _rate(s for s in mine if 1 < len(s.beside) < len(every))
     together, _ = _rate(s for s in mine if s.beside == every)
-    sender, receiver = _ends(rung.paths[number], way)
+    sender, receiver = rung.paths[number].ends(way)
     limit = ceiling(deal).bps
     failed = [s.reason for s in mine if s.bps is None]
     judged = _judge_alone(alone, busy, failed, limit, deal.pass_ratio, sum(s.beside == (number,) for s in mine))
@@ -196,15 +196,8 @@ def _pings(rung: RungResult, number: int) -> tuple[float | None, float | None]:
     return 100 * (sent - came) / sent if sent else None, next((r.p50_ms for r in legs if r.p50_ms is not None), None)
 
 
-def _ends(path: Path, way: Direction) -> tuple[str, str]:
-    here, there = path.origin or NEAR, path.peer or "far"
-    return (here, there) if way is Direction.FORWARD else (there, here)
-
-
 def _name(rung: RungResult, number: int, way: Direction) -> str:
-    path = rung.paths[number]
-    alike = [p for p in rung.paths if (p.origin, p.peer) == (path.origin, path.peer)]
-    return say.path_name(*_ends(path, way), number, len(alike) > 1)
+    return say.path_name(rung.paths, number, way)
 
 
 def cell_name(rung: RungResult, cell: Cell) -> str:

@@ -48,6 +48,11 @@ class Path:
         """The paired appliances at its sides."""
         return tuple(dict.fromkeys(name for name in (self.origin, self.peer) if name))
 
+    def ends(self, way: Direction) -> tuple[str, str]:
+        """Who sends and who receives, by name, where traffic goes that way."""
+        here, there = self.origin or "near", self.peer or "far"
+        return (here, there) if way is Direction.FORWARD else (there, here)
+
 
 @dataclass(frozen=True)
 class Experiment:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkladder import units
+from linkladder.model import Direction, Path
 from linkladder.phrases.ways import way
 from linkladder.verdicts import Cell, Sharing, Verdict
 
@@ -77,9 +78,13 @@ def lines(cells: Sequence[Cell], view: str, wide: int = 8) -> list[str]:
     return made
 
 
-def path_name(sender: str, receiver: str, path: int, several: bool) -> str:
+def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
     """'beta to gamma'; with the path's number where several join the same two ends."""
-    return f"{sender} to {receiver}" + (f" by path {path + 1}" if several else "")
+    if number >= len(paths):
+        return f"path {number + 1}"
+    sender, receiver = paths[number].ends(way)
+    alike = [p for p in paths if (p.origin, p.peer) == (paths[number].origin, paths[number].peer)]
+    return f"{sender} to {receiver}" + (f" by path {number + 1}" if len(alike) > 1 else "")
 
 
 def busy_core(end: str, busy: float) -> str:

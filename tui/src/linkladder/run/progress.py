@@ -26,6 +26,7 @@ from linkladder.model import (
     best_rate,
 )
 from linkladder.phrases import arm, checked, outcome
+from linkladder.phrases.company import path_name
 
 REASON = 160  # characters of a tool's own words that fit beside the rest; the results have all of them
 
@@ -76,6 +77,14 @@ class TrialView:
     intervals: list[Interval] = field(default_factory=list)
     samples: dict[str, HostSample] = field(default_factory=dict)
     rtts: list[float] = field(default_factory=list)
+    paths: dict[tuple[Direction, int], float | None] = field(default_factory=dict)  # each one's last second, of several
+
+    def paths_seen(self, event: events.IntervalSeen) -> None:
+        """A path that told nothing of the newest second has nothing to show for it."""
+        way = event.interval.direction
+        if event.paths:
+            self.paths |= {key: None for key in self.paths if key[0] is way}
+            self.paths |= {(way, one.path): one.bps for one in event.paths}
 
     @property
     def retransmits(self) -> int | None:
@@ -257,10 +266,19 @@ class Progress:
                 trial.samples[event.end] = event.sample
             case events.IntervalSeen():
                 trial.intervals.append(event.interval)
+                trial.paths_seen(event)
                 if event.interval.rtt_ms is not None:
                     trial.rtts.append(event.interval.rtt_ms)
             case events.RoundTripSeen():
                 trial.rtts.append(event.rtt_ms)
+
+    def path_rates(self) -> list[tuple[str, float | None]]:
+        """Each path of the trial by name and what it carries now, where there are several; None: it tells nothing."""
+        trial = self.trial
+        if trial is None or not trial.paths:
+            return []
+        paths = next((r.paths for r in (self.plan.rungs if self.plan else ()) if r.name == trial.rung), ())
+        return [(path_name(paths, number, way), trial.paths[way, number]) for way, number in sorted(trial.paths)]
 
     # --- time ------------------------------------------------------------------------
 

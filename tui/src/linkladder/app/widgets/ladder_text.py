@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from rich.text import Text
 
@@ -22,6 +23,8 @@ WORDS = {
 }
 
 
+GAP = 4  # columns between paths side by side
+RATE = 9  # columns of a rate
 ROOMY = 110  # columns that all figures of a trial fit into
 
 
@@ -98,6 +101,20 @@ def figures(trial: TrialView, width: int) -> Text:
         more.append("  " if more else "")
         more.append(f"round trip {units.milliseconds(trial.rtts[-1])}, most {units.milliseconds(max(trial.rtts))}")
     return out.append("\n" if width < ROOMY else "  ").append_text(more)
+
+
+def each_path(rates: Sequence[tuple[str, float | None]], width: int, rows: int) -> list[str]:
+    """'near to beta by path 2   470 Mb/s': a path a cell, side by side where they fit and need it; of too many the rest
+    in a line."""
+    names = max((len(name) for name, _ in rates), default=0)
+    cells = [f"{name:<{names}}  {'silent' if bps is None else units.rate(bps):>{RATE}}" for name, bps in rates]
+    columns = max(1, min((width + GAP) // (names + 2 + RATE + GAP), -(-len(cells) // rows)))
+    more = []
+    if len(cells) > rows * columns:
+        cells = cells[: (rows - 1) * columns]
+        rest = sorted(bps or 0.0 for _, bps in rates[len(cells) :])
+        more = [f"and {len(rest)} more, {units.rate(rest[0])} to {units.rate(rest[-1])} each"]
+    return [*((" " * GAP).join(cells[n : n + columns]) for n in range(0, len(cells), columns)), *more]
 
 
 def to_do(progress: Progress, width: int) -> list[str]:
