@@ -23,7 +23,7 @@ def warnings(
     """One short sentence each, the gravest first; by peers' names `far` has their facts and `known` their addresses."""
     contract = link.contract or Contract()
     return [
-        *_paths(link, host),
+        *_paths(link, plan, host),
         *_cards(link, contract, host),
         *_contract(contract),
         *_cores(link, contract, host, far or {}),
@@ -42,11 +42,11 @@ def capacity(cores: int) -> float:
     return max(rate for cpus, rate in VCPU_SIZING if cpus <= max(1, cores))
 
 
-def _paths(link: Link, host: HostFacts) -> list[str]:
-    if not link.paths:
+def _paths(link: Link, plan: Plan, host: HostFacts) -> list[str]:
+    if not link.paths and not (plan.mesh and link.ends):
         return ["No rung has an address there: only this machine itself will be measured."]
     found = []
-    if RungName.DC_LINK not in link.paths:
+    if RungName.DC_LINK not in link.paths and link.paths:
         found.append("dc-link has no address there: the link itself will not be measured.")
     own = {address for nic in host.nics for address in nic.addresses}
     for rung, path in link.every_path():

@@ -181,8 +181,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         wide, most = (15, DEFAULT) if narrow else (26, 40)
         tight = narrow and max((len(p.name) for p in view.peers), default=0) > ROOM
         names = [(p.name, p.name) for p in view.peers] or [("", "nobody")]
-        if path.peer not in [name for name, _ in names]:
-            names = [(path.peer, f"{path.peer or 'nobody'}, not paired"), *names]
+        if path.peer and path.peer not in [name for name, _ in names]:
+            names = [(path.peer, f"{path.peer}, not paired"), *names]
         names = [(name, fitted(shown, most)) for name, shown in names]
         number = key.removeprefix(further(0)[:-1])
         return Horizontal(
