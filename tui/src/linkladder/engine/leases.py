@@ -33,24 +33,23 @@ class Loan:
         ]
         self._channels = tuple(channels)
         self._taken: list[Side] = []
+        self._held: list[Side] = []  # of these, the ones that have said so
         self._renewing: asyncio.Task[None] | None = None
         self._ended = ""
         self.commands: tuple[Command, ...] = ()
 
     async def __aenter__(self) -> Self:
+        if self._asked:  # from the first on: a slow end takes longer over its own than the others wait in silence
+            self._renewing = asyncio.create_task(self._renew())
         try:
             for sides, settings in self._asked:
                 await self._take(sides, settings)
         except BaseException:
             await self._give_back()
             raise
-        if self._taken:
-            self._renewing = asyncio.create_task(self._renew())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._renewing:
-            self._renewing.cancel()
         await self._give_back()
 
     def check(self) -> None:
@@ -66,12 +65,13 @@ class Loan:
         addresses = tuple(dict.fromkeys(one.address for one in sides))
         self._taken.append(side)  # first: whoever is interrupted here has it returned
         reply = await side.point.ask(wire.TakeLease(settings, addresses, SECONDS, control))
+        self._held.append(side)
         self.commands += tuple(Command(side.name, "setting", tuple(change.split()), 0) for change in reply.changes)
 
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL)
-            for side in self._taken:
+            for side in tuple(self._held):
                 try:
                     await side.point.ask(wire.RenewLease())
                 except Refused as error:
@@ -82,6 +82,8 @@ class Loan:
 
     async def _give_back(self) -> None:
         """EnvironmentFault where an end could not put its settings back: nothing more is measured on it then."""
+        if self._renewing:
+            self._renewing.cancel()
         await asyncio.shield(asyncio.ensure_future(self._return_all()))
 
     async def _return_all(self) -> None:

@@ -46,6 +46,7 @@ class Lease:
         try:
             for change in self.changes:
                 await make(change)
+                await self.renew()  # on a slow machine each takes seconds, and so long nobody else renews
             for change in self.changes:
                 await verify(change)
         except BaseException as error:
