@@ -39,6 +39,8 @@ class Figure:
 
 FIGURES = (
     Figure("ratio", "throughput, of that of iperf alone", "", 0.99, True),
+    Figure("strongest_localhost", "its strongest, of the best of iperf and iperf3: one machine", "", 0.95, True),
+    Figure("strongest_same-host", "  the same between two", "", 0.95, True),
     Figure("dead", "dead time of a trial", "s", 1.0),
     Figure("stop", "from a cancel by keys to the last tool's end", "s", 2.0),
     Figure("near", "own CPU at the near end while a console watches", "% of a core", 2.0),
@@ -55,7 +57,7 @@ FIGURES = (
     ),
     Figure("report", "report of 200 trials, with the program's start", "s", 1.0),
 )
-PROGRAMS = ("climb", "places")
+PROGRAMS = ("climb", "strongest", "places")
 
 
 def main() -> int:
@@ -64,7 +66,7 @@ def main() -> int:
         "--before", metavar="REVISION", type=Path, help="an earlier revision, measured in turn with this"
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="how often each program runs (default 3)")
-    parser.add_argument("programs", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}; default both")
+    parser.add_argument("programs", nargs="*", metavar="NAME", help=f"of {', '.join(PROGRAMS)}; default all")
     args = parser.parse_args()
     if wrong := set(args.programs) - set(PROGRAMS):
         parser.error(f"there is no {', '.join(wrong)}")
@@ -104,7 +106,7 @@ def table(found: list[dict[str, list[float]]]) -> list[str]:
         if not (values := found[0].get(figure.name)):
             continue
         now = statistics.median(values)
-        said = f"{figure.words:50} {now:8.3f} {figure.unit:11} "
+        said = f"{figure.words:58} {now:8.3f} {figure.unit:11} "
         said += (
             f"{'at least' if figure.more_is_better else 'at most'} {figure.target:g}, margin {figure.margin(now):+.0%}"
         )

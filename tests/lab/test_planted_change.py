@@ -8,6 +8,7 @@ import pytest
 
 import mischief
 from linkladder import judge
+from linkladder.model import Role
 from linkladder.verdicts import Answer, Measured
 from test_failures import LabWorld
 from test_leases import nothing_is_left
@@ -32,6 +33,10 @@ def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: La
     rung = next(r for r in document.rungs if len(r.experiments) == 2)
     (change,) = next(j for j in judge.judge_document(document).rungs if j.rung == rung.name).changes
     assert (change.pairs, change.void) == (4, 0)
+    for trial in (t for e in rung.experiments for t in e.trials):
+        (before,) = (leg for leg in trial.legs if leg.role is Role.DISCARDED)
+        assert before.outcome.ok and [c.role for c in before.commands] == ["discarded server", "discarded client"]
+        assert len(trial.loads) == 1 and trial.goodput_bps == trial.loads[0].goodput_bps
     per_core = next(f for f in change.figures if f.measured is Measured.PER_CORE)
     assert per_core.answer is Answer.DIFFERS
     assert per_core.ratio is not None and per_core.ratio < 0.8

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
-from linkladder.model import Setting, SettingKind
+from linkladder.model import Nic, Setting, SettingKind
 from linkladder.settings import Change, Lease, Undo, flag, mtu
 
 READY = 10.0  # seconds that an adapter may take to come up again
@@ -54,7 +54,9 @@ class Lending:
         if lease is None:
             return wire.LeaseReply(())
         with _refusing():
-            return wire.LeaseReply(await lease.release())
+            told = await lease.release()
+        await _still_down({change.target.partition(":")[0] for change in lease.changes})  # else the next trial meets it
+        return wire.LeaseReply(told)
 
 
 @contextlib.contextmanager
@@ -84,10 +86,14 @@ async def _still_down(adapters: Iterable[str]) -> str:
     deadline = asyncio.get_running_loop().time() + READY
     while True:
         facts = await asyncio.to_thread(host.facts)
-        down = next((nic.name for nic in facts.nics if nic.name in adapters and not nic.up), "")
+        down = next((nic.name for nic in facts.nics if nic.name in adapters and not _carries(nic)), "")
         if not down or asyncio.get_running_loop().time() > deadline:
             return down
         await asyncio.sleep(0.2)
+
+
+def _carries(nic: Nic) -> bool:
+    return nic.up and nic.carrier is not False
 
 
 def _adapter(address: str, control: frozenset[str]) -> str:

@@ -81,6 +81,8 @@ def describe(plan: Plan, told_of: dict[str, HostFacts] | None = None) -> None:
         for exp in rung.experiments:
             bound = f" to {exp.at_most}" if exp.at_most > exp.repeats else ""
             print(f"  {exp.id}  x{exp.repeats}{bound}  {units.duration(plans.trial_seconds(exp))} each")
+            if exp.discard_first:
+                print(f"    each after {plans.DISCARDED:g} s of load that is not counted, as adapters start anew")
             mine = exp.paths or range(len(paths))
             ports = ports_for(iter(PORTS), exp, len(mine))
             for line in planned(exp, [paths[n] for n in mine], [known[n] for n in mine], ports, "KEY"):

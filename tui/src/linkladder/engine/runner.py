@@ -337,7 +337,7 @@ class Engine:
             ends: dict[str, EndPoint] = {"": self.near, **await self._ends.at_hand(rung.peers)}
             over = routes([(paths[n], ends[paths[n].origin], ends[paths[n].peer]) for n in mine], self.near)
             drawn = ports_for(self._ports, exp, len(over))
-            trial = Trial(over, exp, repeat, drawn, self._emit, self._ends.channels, mine)
+            trial = Trial(over, exp, repeat, drawn, self._emit, self._ends.channels, mine, self._ports)
             commands = commands_of(exp, over, drawn, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
             came = await self._attempt(trial)

@@ -7,15 +7,17 @@ import contextlib
 import itertools
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import tools, wire
 from linkladder.engine.account import Watched, accounted, of_trial
+from linkladder.engine.discarded import before_it, carried, discarded
 from linkladder.engine.leases import Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts
 from linkladder.engine.live import LiveSeconds
+from linkladder.engine.ports import ports_for
 from linkladder.engine.route import Route, ends_of
 from linkladder.engine.tool_process import Process
 from linkladder.events import Event, RoundTripSeen, Sampled
@@ -25,6 +27,7 @@ from linkladder.model import (
     Experiment,
     Fault,
     HostSample,
+    Leg,
     Outcome,
     SocketsSeen,
     TrialResult,
@@ -36,6 +39,8 @@ from linkladder.peer import PeerLost, Refused
 LOOK = 0.5  # seconds before the end at which connections are looked at
 LEAD = 0.15  # seconds, beside the slowest answer, from the word to several legs to their start
 SILENT = 3  # seconds without a window after which an end is not asked again
+READY = 10.0  # seconds in which an adapter that starts anew must carry traffic
+PAUSE = 0.5
 EACH = 0.01  # seconds more for each leg: one coordinator tells all of them
 
 
@@ -55,8 +60,10 @@ class Trial:
         emit: Callable[[Event], None],
         channels: tuple[str, ...] = (),  # where this end's channels to its peers lead
         numbers: Sequence[int] = (),  # which of the rung's paths they are; none: all, in their order
+        more: Iterator[int] | None = None,  # ports for what is discarded before it
     ) -> None:
         self.routes, self.exp, self.repeat, self.emit, self.channels = tuple(routes), exp, repeat, emit, channels
+        self.numbers, self.more = tuple(numbers), more
         self.ends = ends_of(routes)
         self.offset = dict.fromkeys(self.ends, 0.0)  # of each end's clock against the near one's
         self.wall: dict[int, float] = {}  # of each other end's time of day
@@ -78,12 +85,16 @@ class Trial:
         wall, started = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
         outcomes = self._alike(Outcome(False, Fault.TOOL, "it did not start"))
         ends: tuple[EndRecord, ...] = ()
-        pumps = [asyncio.create_task(self._pump(number)) for number in self.ends]
+        pumps: list[asyncio.Task[None]] = []
+        before: tuple[Leg, ...] = ()
         loan = Loan(self.exp.settings, self.routes, self.channels)
         clean = False
         try:
             try:
                 async with loan:
+                    if self.exp.discard_first and self.more:
+                        before = await self._discard(self.more)
+                    pumps = [asyncio.create_task(self._pump(number)) for number in self.ends]
                     outcomes, ends = await self._measure()
                     loan.check()
             except Refused as error:
@@ -101,7 +112,24 @@ class Trial:
             for made in leg.results(outcome, first, loan.commands if leg is self.legs[0] else ())
         )
         took = round(time.monotonic() - started, 3)
-        return TrialResult(f"{self.exp.id}-{self.repeat + 1}", self.repeat, legs, ends, wall, took)
+        return TrialResult(f"{self.exp.id}-{self.repeat + 1}", self.repeat, (*legs, *before), ends, wall, took)
+
+    async def _discard(self, drawn: Iterator[int]) -> tuple[Leg, ...]:
+        """Adapters may just have started anew: until they carry packets of the size set, and a short load, or READY is
+        over.  What came of it is kept, and counted nowhere."""
+        found: tuple[Leg, ...] = ()
+        until = time.monotonic() + READY
+        for exp in before_it(self.exp):
+            while True:
+                ports = ports_for(drawn, exp, len(self.routes))
+                seen = await Trial(
+                    self.routes, exp, self.repeat, ports, lambda _: None, self.channels, self.numbers
+                ).run()
+                found += discarded(seen)
+                if carried(exp, seen) or time.monotonic() > until:
+                    break
+                await asyncio.sleep(PAUSE)
+        return found
 
     def _alike(self, outcome: Outcome) -> tuple[Outcome, ...]:
         return (outcome,) * len(self.legs)

@@ -87,6 +87,7 @@ class Experiment:
     cores: int | None = None  # so many, and no more, has the tool at each end; None: all that the end has
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
     baseline: str = ""  # the id of the same experiment without what it changes, with which it runs in pairs
+    discard_first: bool = False  # a short load before it is not counted: the arm, or one beside it, restarts adapters
     step: int = 0  # of a staircase, from 1
     begins: bool = False  # of the arms of a comparison the coin chose this one to begin
     company: Company = Company.ALL  # which of the rung's paths are loaded at once

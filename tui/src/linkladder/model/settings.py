@@ -32,6 +32,11 @@ class Setting:
     ends: tuple[End, ...] = (End.NEAR, End.FAR)
 
     @property
+    def restarts(self) -> bool:
+        """Does the adapter start anew with it, and again when it is put back?"""
+        return self.kind in SettingKind
+
+    @property
     def label(self) -> str:
         """'mtu-9000', 'tso-off-near': as the name of an experiment tells it."""
         return "-".join([self.kind, self.value, *(self.ends if len(self.ends) == 1 else ())])

@@ -15,10 +15,14 @@ class End(StrEnum):
 
 
 class Role(StrEnum):
-    """What a leg is for: LOAD is what the trial measures, PING the round trips beside it."""
+    """What a leg is for: LOAD is what the trial measures, PING the round trips beside it.
+
+    DISCARDED came before it, on adapters that had just started anew: it is shown and never counted.
+    """
 
     LOAD = "load"
     PING = "ping"
+    DISCARDED = "discarded"
 
 
 class RungName(StrEnum):

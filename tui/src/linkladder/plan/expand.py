@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,6 +14,7 @@ from linkladder.model import Company, Contract, Direction, Experiment, Plan, Pro
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
 SEARCH, MOST_SEARCHES = 20.0, 2  # seconds in which the strongest setting of a generator is found, if it is not known
+DISCARDED = 1.0  # seconds of load before a trial whose adapters have started anew
 OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
 
 
@@ -83,7 +84,13 @@ def _arms(changed: Experiment, instead: dict[str, Any], control: bool) -> list[E
     plain = replace(plain, id=f"{name_of(plain)}{as_it_is}", begins=random.random() < 0.5)
     made = [plain, replace(changed, id=name_of(changed), baseline=plain.id, begins=not plain.begins)]
     again = replace(plain, id=f"{plain.id}-again", label="again", baseline=plain.id, begins=False)
-    return [*made, again] if control else made
+    return alike([*made, again] if control else made)
+
+
+def alike(arms: Sequence[Experiment]) -> list[Experiment]:
+    """Arms that are compared begin alike: where one restarts adapters, each has a short load before it, not counted."""
+    restarts = any(setting.restarts for arm in arms for setting in arm.settings)
+    return [replace(arm, discard_first=restarts) for arm in arms]
 
 
 def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
@@ -122,7 +129,7 @@ def name_of(exp: Experiment) -> str:
 
 
 def trial_seconds(exp: Experiment) -> float:
-    return float(tools.expected_seconds(exp)) + OVERHEAD
+    return float(tools.expected_seconds(exp)) + OVERHEAD + (DISCARDED + OVERHEAD) * exp.discard_first
 
 
 def seconds(plan: Plan | Rung) -> float:

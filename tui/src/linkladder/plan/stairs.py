@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from itertools import product
 from typing import Any
@@ -11,12 +11,17 @@ from typing import Any
 from linkladder.model import Experiment, Rung, Stair
 from linkladder.plan.expand import name_of
 
-_ASIDE = {"id", "baseline", "begins", "step", "settings"}
+_ASIDE = {"discard_first", "id", "baseline", "begins", "step", "settings"}
 _LOAD = tuple(f.name for f in fields(Experiment) if f.name not in _ASIDE)
 
 
-def foot(first: Experiment, steps: Iterable[dict[str, list[Any]]]) -> tuple[tuple[Experiment, ...], Stair]:
-    """The arms of the first step, and what comes after them; a step's lists multiply out."""
+def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tuple[Experiment, ...], Stair]:
+    """The arms of the first step, and what comes after them; a step's lists multiply out.
+
+    Where a step restarts adapters all begin alike, since what won is in force in the next ones.
+    """
+    settings = (setting for step in steps for lent in step.get("settings", ()) for setting in lent)
+    first = replace(first, discard_first=any(setting.restarts for setting in settings))
     options = tuple(
         tuple(replace(first, **dict(zip(step, values, strict=True))) for values in product(*step.values()))
         for step in steps
