@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
-from linkladder.pairing import events as say
+from linkladder.pairing import window_events as say
 from linkladder.pairing.messages import Reveal, Role, decode, encode
 from linkladder.pairing.protocol import Handshake
 from linkladder.pairing.service import PairingService

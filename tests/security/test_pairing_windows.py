@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from linkladder.commands.pairing import Pairing
-from linkladder.pairing import events as say
 from linkladder.pairing import secret, service
+from linkladder.pairing import window_events as say
 from linkladder.pairing.messages import Role
 from linkladder.pairing.protocol import Step
 from pairing_ends import call, console, end, free_port, two

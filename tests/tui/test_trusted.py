@@ -14,8 +14,8 @@ from linkladder.app.backend import Heard, PairingState, PairStage, PeerView
 from linkladder.app.main import LadderApp
 from linkladder.app.pairing_adapter import PairingAdapter, state_after
 from linkladder.app.screens.trusted import TrustedScreen
-from linkladder.pairing import events as say
 from linkladder.pairing import handoff
+from linkladder.pairing import window_events as say
 from linkladder.pairing.service import PairingService
 
 

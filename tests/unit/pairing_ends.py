@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from linkladder import state
-from linkladder.pairing import events as say
+from linkladder.pairing import window_events as say
 from linkladder.pairing.card import KeyProver
 from linkladder.pairing.messages import Reveal, Role
 from linkladder.pairing.protocol import Handshake, Proofs, Prover

@@ -21,7 +21,7 @@ import pytest
 from linkladder import cli
 from linkladder.commands import pairing
 from linkladder.pairing import discovery
-from linkladder.pairing.events import Appliance
+from linkladder.pairing.window_events import Appliance
 from linkladder.trust import keys, peers
 from pairing_ends import a_key, free_port
 

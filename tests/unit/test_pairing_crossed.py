@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linkladder.pairing import connection
-from linkladder.pairing import events as say
+from linkladder.pairing import window_events as say
 from pairing_ends import call, read_off, two
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pytest
 
-from linkladder.pairing import events as say
+from linkladder.pairing import window_events as say
 from linkladder.pairing.service import PairingService
 from linkladder.trust import keys
 from pairing_ends import free_port

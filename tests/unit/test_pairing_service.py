@@ -15,7 +15,7 @@ from linkladder.app.backend import PairingState, PairStage
 from linkladder.app.pairing_adapter import state_after
 from linkladder.errors import UsageError
 from linkladder.pairing import connection, handoff, messages, secret, service
-from linkladder.pairing import events as say
+from linkladder.pairing import window_events as say
 from linkladder.pairing.messages import Role
 from linkladder.trust import peers
 from pairing_ends import THIS_END, call, console, end, free_port, read_off, real, two, yes

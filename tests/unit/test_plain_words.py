@@ -11,7 +11,7 @@ import pytest
 from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial, udp
 from linkladder.judge import compare, judge_document
 from linkladder.model import CpuUse, Direction, Document, Fault, Interval, PathMtu, Rtt, RungName, TcpCounters
-from linkladder.report import words
+from linkladder.report import page_text
 from plain import faults
 
 NAMES = {"experiment", "best_experiment", "direction", "plan", "trial", "which", "protocol", "a", "b", "rung"}
@@ -123,5 +123,5 @@ def test_two_runs_are_compared_in_plain_words() -> None:
 
 
 def test_the_report_says_which_names_files_have_for_a_direction() -> None:
-    said = words.between(DOCUMENTS["good"].run.hosts)
+    said = page_text.between(DOCUMENTS["good"].run.hosts)
     assert said.endswith("in files near to far is called forward, far to near reverse")

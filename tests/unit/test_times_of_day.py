@@ -10,7 +10,7 @@ from linkladder import units
 from linkladder.engine.clocks import TimesOfDay
 from linkladder.model import Document, EndRecord, ExperimentResult, Plan, RungName, RungResult, RunInfo, TrialResult
 from linkladder.model.asked import Experiment
-from linkladder.report import words
+from linkladder.report import page_text
 
 
 def trial(*away: float | None) -> TrialResult:
@@ -50,6 +50,6 @@ def test_the_report_tells_where_each_clock_was() -> None:
     plan = Plan("p")
     done = ExperimentResult(Experiment("tcp"), (trial(None), trial(61.0), trial(3.0)))
     document = Document(RunInfo("r", "", plan), (RungResult(RungName.DC_LINK, experiments=(done,)),))
-    assert words.clock(document, "beta") == "1 min 01 s ahead of the near end's"
-    assert words.clock(document, "near") == ""
+    assert page_text.clock(document, "beta") == "1 min 01 s ahead of the near end's"
+    assert page_text.clock(document, "near") == ""
     assert units.apart(0.3) == "within 1 s of"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from linkladder import __version__
-from linkladder.upgrade import UpgradeFault, program
+from linkladder.upgrade import UpgradeFault, as_root
 from linkladder.upgrade.slots import Slots, slots_of
-from linkladder.upgrade.status import told
+from linkladder.upgrade.status import status_of
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "image"))
@@ -58,10 +58,10 @@ class Disk:
                 return f"/dev/{self.root}\t/\tufs\trw\t1 1\ntmpfs\t/tmp\ttmpfs\trw\t0 0\n"
             case "/sbin/mount":
                 # What the slot holds by now is looked at by the test; a real mount shows the new system's files.
-                (program.PLACE / "etc").mkdir(parents=True)
-                (program.PLACE / "boot").mkdir()
-                (program.PLACE / "boot/loader.efi").write_bytes(b"x")
-                (program.PLACE / "etc/fstab").write_text("tmpfs /tmp tmpfs rw 0 0\n/dev/ufs/linkladder / ufs rw 1 1\n")
+                (as_root.PLACE / "etc").mkdir(parents=True)
+                (as_root.PLACE / "boot").mkdir()
+                (as_root.PLACE / "boot/loader.efi").write_bytes(b"x")
+                (as_root.PLACE / "etc/fstab").write_text("tmpfs /tmp tmpfs rw 0 0\n/dev/ufs/linkladder / ufs rw 1 1\n")
                 self.mounted += 1
             case "/sbin/umount":
                 self.mounted -= 1
@@ -99,8 +99,8 @@ class Disk:
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     for name in ("RECORD", "WHY", "PROGRESS", "PLACE"):
-        monkeypatch.setattr(program, name, tmp_path / name)
-    monkeypatch.setattr(program, "DEVICES", tmp_path)
+        monkeypatch.setattr(as_root, name, tmp_path / name)
+    monkeypatch.setattr(as_root, "DEVICES", tmp_path)
     monkeypatch.setattr("platform.machine", lambda: "amd64")
     return Disk(tmp_path)
 
@@ -118,7 +118,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def apply(disk: Disk, made: tuple[Path, Path], file: Path | None = None, *, downgrade: bool = False) -> None:
-    program.upgrade(str(file or made[0]), downgrade=downgrade, run=disk.run, signers=made[1])
+    as_root.upgrade(str(file or made[0]), downgrade=downgrade, run=disk.run, signers=made[1])
 
 
 def test_the_slot_that_does_not_run_is_written_and_starts_once(disk: Disk, made: tuple[Path, Path]) -> None:
@@ -126,9 +126,9 @@ def test_the_slot_that_does_not_run_is_written_and_starts_once(disk: Disk, made:
     apply(disk, made)
     assert (disk.folder / "vtbd0p4").read_bytes().startswith(b"new system" * 51200)
     assert (disk.folder / "vtbd0p3").read_bytes() == before and disk.mounted == 0
-    assert "to start once" not in told(disk.slots(), {}, "").words
+    assert "to start once" not in status_of(disk.slots(), {}, "").words
     assert disk.slots().comes_next.device == "vtbd0p4"
-    text = (program.PLACE / "etc/fstab").read_text()
+    text = (as_root.PLACE / "etc/fstab").read_text()
     assert text == f"tmpfs /tmp tmpfs rw 0 0\n/dev/gptid/{UUIDS[4]}\t/\tufs\trw\t1\t1\n"
     assert disk.start() == 4
     disk.root = f"gptid/{UUIDS[4]}"
@@ -154,7 +154,7 @@ def test_the_power_cut_after_any_step_starts_what_ran(disk: Disk, made: tuple[Pa
     for last in range(steps - 1):
         again = Disk(disk.folder)
         for file in ("etc", "boot"):
-            subprocess.run(["rm", "-rf", program.PLACE / file], check=True)
+            subprocess.run(["rm", "-rf", as_root.PLACE / file], check=True)
 
         def cut(argv: Sequence[str], again: Disk = again, last: int = last) -> str:
             if len(again.said) > last:
@@ -162,7 +162,7 @@ def test_the_power_cut_after_any_step_starts_what_ran(disk: Disk, made: tuple[Pa
             return again.run(argv)
 
         with pytest.raises(KeyboardInterrupt):
-            program.upgrade(str(made[0]), downgrade=False, run=cut, signers=made[1])
+            as_root.upgrade(str(made[0]), downgrade=False, run=cut, signers=made[1])
         assert again.start() == 3, again.said
 
 
@@ -174,7 +174,7 @@ def test_a_file_that_goes_bad_on_the_way_is_never_started(disk: Disk, made: tupl
     with pytest.raises(UpgradeFault, match="damaged"):
         apply(disk, made, bad)
     assert disk.start() == 3 and not any("gpart set -a bootonce" in line for line in disk.said)
-    assert not program.RECORD.exists()
+    assert not as_root.RECORD.exists()
 
 
 def test_what_is_refused_before_anything_is_touched(disk: Disk, made: tuple[Path, Path], tmp_path: Path) -> None:
@@ -200,29 +200,29 @@ def test_a_disk_for_one_system_says_so(disk: Disk, made: tuple[Path, Path]) -> N
     disk.root = "iso9660/LINKLADDER"
     assert slots_of(disk.confxml(), f"/dev/{disk.root}") is None
     assert slots_of("nonsense", "/dev/vtbd0p3") is None
-    assert "cannot be upgraded" in told(None, {}, "").words
+    assert "cannot be upgraded" in status_of(None, {}, "").words
 
 
 def test_a_person_is_told_what_became_of_it(disk: Disk) -> None:
     record = {"from": "0.1.0", "to": "0.2.0"}
     one, two = disk.parts[3][1], disk.parts[4][1]
     one.add("bootme")
-    assert told(disk.slots(), {}, "", "0.1.0").words == "0.1.0 runs and is kept"
+    assert status_of(disk.slots(), {}, "", "0.1.0").words == "0.1.0 runs and is kept"
     two |= {"bootme", "bootonce"}
-    assert "0.2.0 is written and starts at the next boot, once" in told(disk.slots(), record, "", "0.1.0").words
+    assert "0.2.0 is written and starts at the next boot, once" in status_of(disk.slots(), record, "", "0.1.0").words
     two.discard("bootme")
     disk.root = f"gptid/{UUIDS[4]}"
-    assert "0.2.0 is on trial" in told(disk.slots(), record, "", "0.2.0").words
+    assert "0.2.0 is on trial" in status_of(disk.slots(), record, "", "0.2.0").words
     disk.root = "ufs/linkladder"
     two.clear()
     two.add("bootfailed")
-    failed = told(disk.slots(), record, "the console did not come up\n", "0.1.0")
+    failed = status_of(disk.slots(), record, "the console did not come up\n", "0.1.0")
     assert failed.trouble and "did not start" in failed.words and "0.1.0) is back" in failed.words
-    assert "did not come up" in told(disk.slots(), record, "", "0.1.0").words
+    assert "did not come up" in status_of(disk.slots(), record, "", "0.1.0").words
 
 
 def test_only_root_s_own_words_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.main([]) == 2 and program.main(["a", "b"]) == 2 and program.main(["a", "downgrade", "c"]) == 2
+    assert as_root.main([]) == 2 and as_root.main(["a", "b"]) == 2 and as_root.main(["a", "downgrade", "c"]) == 2
     assert re.search(r"usage", capsys.readouterr().err) and __version__
 
 

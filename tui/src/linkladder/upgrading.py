@@ -18,7 +18,7 @@ from typing import BinaryIO
 from linkladder import __version__, privilege, state, units
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import switches
-from linkladder.upgrade import Head, Manifest, UpgradeFault, admit, program, read_head, verify
+from linkladder.upgrade import Head, Manifest, UpgradeFault, admit, as_root, read_head, verify
 from linkladder.upgrade.parcel import SIGNERS, order
 
 SUFFIX = ".upgrade"
@@ -65,7 +65,7 @@ def manifest_of(file: Path, signers: Path = SIGNERS) -> Manifest:
 
 def admitted(manifest: Manifest, *, downgrade: bool) -> None:
     """Before a person is asked: what root would refuse is refused now."""
-    slots = program.here()
+    slots = as_root.here()
     admit(manifest, __version__, slots.other.size if slots and slots.other else 1 << 62, downgrade=downgrade)
 
 
@@ -76,7 +76,7 @@ async def write(file: Path, told: Progress, *, downgrade: bool = False) -> str:
     )
     try:
         while not (await asyncio.wait({asked}, timeout=0.5))[0]:
-            if now := program.progress():
+            if now := as_root.progress():
                 told("writing", *now)
     finally:
         if not asked.done():

@@ -7,6 +7,6 @@ field; commands are built here from those fields, and no text of a peer ever rea
 
 from __future__ import annotations
 
-from linkladder.agent.service import Service
+from linkladder.agent.answering import Service
 
 __all__ = ["Service"]

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from linkladder import privilege, wire
-from linkladder.agent.service import Service
+from linkladder.agent.answering import Service
 from linkladder.trust.sshd import register_session
 
 AT_ONCE = 32  # requests under way

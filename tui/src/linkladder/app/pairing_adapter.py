@@ -9,8 +9,8 @@ import time
 from dataclasses import replace
 
 from linkladder.app.backend import Heard, PairingState, PairStage
-from linkladder.pairing import events as say
 from linkladder.pairing import handoff
+from linkladder.pairing import window_events as say
 from linkladder.pairing.service import PairingService
 
 log = logging.getLogger("linkladder.app")

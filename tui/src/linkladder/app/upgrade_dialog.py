@@ -68,7 +68,7 @@ class Upgrading(Dialog):
             self.workers.cancel_node(self)
             self.dismiss(None)
 
-    def told(self, what: str, done: int, total: int, seconds: float) -> None:
+    def show_progress(self, what: str, done: int, total: int, seconds: float) -> None:
         """Of the fetching this comes from its own thread."""
         if time.monotonic() > self._quiet_until:
             self.app.call_later(self._show, line(what, done, total, seconds))
@@ -91,7 +91,7 @@ class Upgrading(Dialog):
     async def go(self) -> None:
         app = cast("ServicesApp", self.app)
         try:
-            said = await app.backend.upgrade(self._source, self.told, self.agreed)
+            said = await app.backend.upgrade(self._source, self.show_progress, self.agreed)
         except Exception as error:
             self.dismiss(error)
         else:

@@ -16,8 +16,8 @@ from typing import Any
 from linkladder import units
 from linkladder.codec import to_json
 from linkladder.errors import LinkladderError, UsageError
-from linkladder.pairing import events as say
 from linkladder.pairing import handoff, secret
+from linkladder.pairing import window_events as say
 from linkladder.pairing.service import PORT, PairingService
 from linkladder.trust import peers
 

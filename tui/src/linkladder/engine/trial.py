@@ -330,7 +330,7 @@ class Trial:
         process.news.set()
         if isinstance(event, wire.Exited):
             process.exited.set()
-            process.exited_alone = not process.told
+            process.exited_alone = not process.told_to_end
             return
         process.last_line = time.monotonic()
         for line in event.lines:

@@ -26,7 +26,7 @@ class Many:
             return deal
         return dataclasses.replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
 
-    def told(self, verdict: Judgement, rung: RungResult) -> Judgement:
+    def added_to(self, verdict: Judgement, rung: RungResult) -> Judgement:
         """The verdict with all this said; of several pairs it is the whole's, since each has ends of its own."""
         if self.company and several_pairs(rung.paths):
             verdict = self.company.whole

@@ -71,7 +71,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         verdict = _judge_generator(rung, judged, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
-    verdict = weigh(several.told(verdict, rung), concerns(rung, chosen, deal, document))
+    verdict = weigh(several.added_to(verdict, rung), concerns(rung, chosen, deal, document))
     changed = changes(whole)
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
     words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]

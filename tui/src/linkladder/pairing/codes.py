@@ -23,7 +23,7 @@ class Code:
     digits: str
     words: tuple[str, ...]
 
-    def told_by(self, typed: str) -> bool:
+    def matches(self, typed: str) -> bool:
         found = plain(typed)
         return any(
             hmac.compare_digest(found.encode(), plain(mine).encode()) for mine in (self.digits, " ".join(self.words))
@@ -37,11 +37,11 @@ class Codes:
     shown: Code
     due: Code
 
-    def told(self, typed: str) -> bool:
+    def is_due(self, typed: str) -> bool:
         """Is this what the other end must show?  UsageError for what nobody read there: it answers nothing."""
-        if self.due.told_by(typed):
+        if self.due.matches(typed):
             return True
-        if self.shown.told_by(typed):
+        if self.shown.matches(typed):
             raise UsageError(
                 "this is the code that is shown here", hint="type the one that the other end's screen shows"
             )

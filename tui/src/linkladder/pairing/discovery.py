@@ -24,7 +24,7 @@ import psutil
 from linkladder.codec import CodecError, from_json, to_json
 from linkladder.errors import EnvironmentFault
 from linkladder.host import addresses as own_addresses
-from linkladder.pairing.events import Appliance
+from linkladder.pairing.window_events import Appliance
 from linkladder.trust.peers import NAME
 
 PORT = 8623

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from linkladder.errors import LinkladderError
-from linkladder.pairing import events as say
+from linkladder.pairing import window_events as say
 from linkladder.pairing.messages import ProtocolError, Reason
 
 START_AGAIN = "start again at both consoles; if it happens again, look for what sits in between"
@@ -31,7 +31,7 @@ class RefusedHere(Exception):
         self.other_code = answer is Answer.OTHER_CODE
 
 
-def told(error: Exception, who: str, left: int) -> say.Refused | say.Failed:
+def as_event(error: Exception, who: str, left: int) -> say.Refused | say.Failed:
     if isinstance(error, RefusedHere):
         return say.Refused(True, who, left, error.other_code)
     if isinstance(error, LinkladderError):

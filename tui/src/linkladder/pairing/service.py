@@ -2,7 +2,7 @@
 
     service = PairingService()
     await service.open(minutes=10)
-    async for event in service.events(): ...      # frozen dataclasses of linkladder.pairing.events
+    async for event in service.events(): ...      # frozen dataclasses of linkladder.pairing.window_events
     await service.dial("10.0.0.2")                # from another task; errors come as Failed events
     await service.answer(typed) / refuse()        # after CodeReady: what the other console shows
 `events()` ends once the window is closed.  Everything belongs to one event loop.
@@ -21,11 +21,11 @@ from typing import Any
 
 from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
-from linkladder.pairing import events as say
+from linkladder.pairing import window_events as say
 from linkladder.pairing.card import KeyProver, own_card, peer_of
 from linkladder.pairing.connection import STEP_TIME, Connection, WindowShut, connect, why_shut
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
-from linkladder.pairing.endings import Answer, RefusedHere, told
+from linkladder.pairing.endings import Answer, RefusedHere, as_event
 from linkladder.pairing.failing import Failing
 from linkladder.pairing.messages import LIMIT, Hello, ProtocolError, Reason, Reveal, Role, decode
 from linkladder.pairing.protocol import Handshake, Step
@@ -113,7 +113,7 @@ class PairingService:
             reader, writer = await self._connect(address, port or self.port)
         except LinkladderError as error:
             if self._engaged is None:
-                self._tell(told(error, address, self.left))
+                self._tell(as_event(error, address, self.left))
             return
         finally:
             del self._calls[pending]
@@ -135,7 +135,7 @@ class PairingService:
     async def answer(self, typed: str) -> bool:
         """The person tells what the other console shows: what is due there is a yes, another code refuses."""
         codes = self._engaged.session.codes if self._engaged and self._ready else None
-        right = codes.told(typed) if codes else False
+        right = codes.is_due(typed) if codes else False
         self._decide(Answer.YES if right else Answer.OTHER_CODE)
         return right
 
@@ -206,7 +206,7 @@ class PairingService:
             if reason is Reason.CROSSED and not session.revealed:
                 pass  # the other of the two calls goes on
             elif session.revealed or reason is Reason.REFUSED or (mine and self._engaged is None):
-                self._tell(told(error, who, self.left))
+                self._tell(as_event(error, who, self.left))
         except asyncio.CancelledError:
             self._count(link)
             link.abort()

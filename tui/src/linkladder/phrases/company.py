@@ -116,7 +116,7 @@ def not_measured(reasons: Sequence[str]) -> str:
     return f"was not measured: {reasons[0]}" if reasons else "was not measured alone"
 
 
-def told(name: str, cell: Cell) -> str:
+def cell_line(name: str, cell: Cell) -> str:
     """A line of the matrix, explained."""
     parts = [f"{units.rate(cell.alone_bps)} alone"] if cell.alone_bps is not None else []
     if cell.beside_bps is not None:

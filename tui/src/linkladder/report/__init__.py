@@ -15,8 +15,8 @@ from linkladder.codec import to_json
 from linkladder.judge import AS_PLANNED, Overrides, with_judgement
 from linkladder.model import Document
 from linkladder.report.html_page import html
+from linkladder.report.page_text import rfc6349_words
 from linkladder.report.tables import csv_intervals, csv_trials, openmetrics
-from linkladder.report.words import rfc6349_words
 
 __all__ = ["csv_intervals", "csv_trials", "html", "json_text", "openmetrics", "rfc6349_words"]
 

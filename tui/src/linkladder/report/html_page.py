@@ -17,7 +17,7 @@ from linkladder import __version__, phrases, units
 from linkladder.codec import from_json, to_json
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import Document
-from linkladder.report import signing, verify, view, words
+from linkladder.report import page_text, signing, verify, view
 from linkladder.report.condense import condense
 from linkladder.report.text import clean
 from linkladder.verdicts import Comparison, DocumentJudgement
@@ -77,14 +77,14 @@ def _render(
             run=document.run,
             deal=deal,
             judged=judged,
-            css=words.css(judged.verdict),
+            css=page_text.css(judged.verdict),
             rungs=view.rungs(document, judged, deal),
             ladder=view.ladder(document, judged, deal),
             comparison=comparison,
-            method=words.METHOD,
+            method=page_text.METHOD,
             phrases=phrases,
             units=units,
-            words=words,
+            words=page_text,
             data=Markup(verify.embed(text)),
             seal=Markup(verify.BLANK),
             data_sha256=hashlib.sha256(text.encode()).hexdigest(),

@@ -40,7 +40,7 @@ def matrix(seen: CompanyJudgement, title: str) -> str:
             parts.append(f'<text class="s" {middle} y="{y + 28}">{escape(beside)}</text>')
     told = f"from row to column: alone, below it with all at once; {words.LEGEND}"
     parts.append(f'<text class="s" x="0" y="{height - 6}">{escape(told)}</text>')
-    said = "; ".join(words.told(f"{c.sender} to {c.receiver}", c) for c in seen.cells)
+    said = "; ".join(words.cell_line(f"{c.sender} to {c.receiver}", c) for c in seen.cells)
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
 
 

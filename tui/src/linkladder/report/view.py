@@ -23,7 +23,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model.same_setting import Identity, family
-from linkladder.report import compared, matrix, svg, words
+from linkladder.report import compared, matrix, page_text, svg
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
 
 WAYS = tuple(Direction)
@@ -116,7 +116,7 @@ def ladder(document: Document, judged: DocumentJudgement, deal: Contract) -> Mar
             if e.protocol == Protocol.TCP and e.spread and e.counts:
                 best[e.direction] = max(best.get(e.direction, 0.0), e.spread.median)
         verdict = f"{r.verdict}{', provisional' if r.provisional else ''}"
-        rows.append((r.rung, verdict, words.css(r.verdict), best.get("forward"), best.get("reverse")))
+        rows.append((r.rung, verdict, page_text.css(r.verdict), best.get("forward"), best.get("reverse")))
     needed = deal.pass_ratio * ceiling(deal).bps
     return Markup(svg.ladder("The ladder: TCP goodput of each rung's best setting", rows, needed))
 
@@ -129,10 +129,10 @@ def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView
     charts = {e.parameters.id: _charts(e, deal, bounded) for e in streams}
     return RungView(
         name=str(result.name),
-        words=words.RUNG_WORDS[RungName(result.name)],
+        words=page_text.RUNG_WORDS[RungName(result.name)],
         result=result,
         judged=judged,
-        css=words.css(judged.verdict),
+        css=page_text.css(judged.verdict),
         company=Markup(matrix.matrix(judged.company, "Every path by itself and with all")) if judged.company else "",
         compared=_compared(result, judged),
         matrices=_matrices(result),
@@ -152,14 +152,14 @@ def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView
             if (lines := phrases.each_path(e.parameters, t, result.paths))
         ),
         failed=tuple((phrases.arm(e.parameters), t) for e in result.experiments for t in e.trials if not t.ok),
-        rfc6349=tuple((r.direction, words.rfc6349_words(r)) for r in judged.rfc6349),
+        rfc6349=tuple((r.direction, page_text.rfc6349_words(r)) for r in judged.rfc6349),
     )
 
 
 def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
     good = [t for t in e.trials if t.ok]
     spread = j.spread
-    text = words.gbps_range(spread.minimum, spread.maximum) if spread else "-"
+    text = page_text.gbps_range(spread.minimum, spread.maximum) if spread else "-"
     way = Direction(j.direction)
     cores = [use.gbps_per_core for t in good if (use := t.sender(way).cpu)]
     known = [c for c in cores if c is not None]
@@ -208,12 +208,12 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
     broken = [t for t in e.trials if not t.ok]
     median = e.median_bps or 0.0
     return Cell(
-        text=words.gbps_range(e.min_bps, e.max_bps) if e.median_bps is not None else "failed",
+        text=page_text.gbps_range(e.min_bps, e.max_bps) if e.median_bps is not None else "failed",
         heat=round(8 * median / best) if best else 0,
         best=median > 0 and median == best,
-        server=words.cpu(e, server),
-        client=words.cpu(e, client),
-        memory=f"{words.memory(e, server)} / {words.memory(e, client)}",
+        server=page_text.cpu(e, server),
+        client=page_text.cpu(e, client),
+        memory=f"{page_text.memory(e, server)} / {page_text.memory(e, client)}",
         failed=f"{len(broken)} of {len(e.trials)} failed" if broken else "",
     )
 

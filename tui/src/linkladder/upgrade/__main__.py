@@ -2,6 +2,6 @@
 
 import sys
 
-from linkladder.upgrade.program import main
+from linkladder.upgrade.as_root import main
 
 sys.exit(main(sys.argv[1:]))

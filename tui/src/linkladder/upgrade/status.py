@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkladder import __version__
-from linkladder.upgrade import program
+from linkladder.upgrade import as_root
 from linkladder.upgrade.parcel import UpgradeFault, development
 from linkladder.upgrade.slots import Slots
 
@@ -25,14 +25,14 @@ class Status:
 def status() -> Status:
     """As it is now; looks at the disk's table and two small files."""
     try:
-        slots = program.here()
+        slots = as_root.here()
     except (UpgradeFault, OSError):
         slots = None
-    return told(slots, _record(program.RECORD), _why(program.WHY))
+    return status_of(slots, _record(as_root.RECORD), _why(as_root.WHY))
 
 
-def told(slots: Slots | None, record: dict[str, str], why: str, version: str = __version__) -> Status:
-    """Pure: the sentence for these marks."""
+def status_of(slots: Slots | None, record: dict[str, str], why: str, version: str = __version__) -> Status:
+    """What these marks on the disk and these records mean."""
     if slots is None or slots.other is None:
         return Status(f"{version} runs; this system cannot be upgraded in its place")
     slot, other, to = slots.running.device, slots.other, record.get("to", "a new system")

@@ -227,7 +227,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         found = {box.id or "": box.value for box in self.query(Input)}
         return found | {choice.id or "": choice.value for choice in self.query(Choice)}
 
-    def described(self) -> Link:
+    def link_typed(self) -> Link:
         """The link as the form has it, and what it has no field for as it was; raises UsageError."""
         values = self.values()
         known = self.view.link if self.view else Link()
@@ -265,7 +265,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         app, view = self.ladder_app, self.view
         note = self.query_one("#note", Static)
         try:
-            link = self.described()
+            link = self.link_typed()
         except UsageError as error:
             note.update(f"! {error.title}")
             return
@@ -357,7 +357,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
     async def _save(self, climb: bool) -> None:
         app = self.ladder_app
         try:
-            link = self.described()
+            link = self.link_typed()
         except UsageError as error:
             app.complain(error)
             return

@@ -46,7 +46,7 @@ def explained(seen: CompanyJudgement, grid: words.Grid, cursor: tuple[int, int])
         cell = grid.cells.get((row, column))
         if cell is None:
             return [f"{row} to {column}: no path between them was asked for." if row != column else f"{row} itself."]
-        lines = [words.told(f"{cell.sender} to {cell.receiver}", cell), cell.judgement.sentence]
+        lines = [words.cell_line(f"{cell.sender} to {cell.receiver}", cell), cell.judgement.sentence]
         lines += [one.sentence for one in seen.sharing if cell.path in one.paths and one.direction == cell.direction]
         return lines
     mine = [cell for (name, _), cell in grid.cells.items() if name == row]
