@@ -114,8 +114,8 @@ def test_the_judge_makes_no_sentence() -> None:
 SAME_THING = {  # of one thing different parts of the house: its rules and its words, its record and its screen
     "accounts", "appliance", "bundles", "ceilings", "changes", "circumstances", "company", "comparison", "compression",
     "contradictions", "disks", "documents", "experiments", "firewall", "followups", "history", "judgements", "limiters",
-    "link", "loss_signs", "machine", "matrix", "outages", "remedies", "results", "rungs", "silent", "sizing", "sold",
-    "stairs", "udp", "upgrading",
+    "link", "loss_signs", "machine", "matrix", "neighbours", "outages", "remedies", "results", "rungs", "silent",
+    "sizing", "sold", "stairs", "udp", "upgrading",
 }  # fmt: skip
 A_TOOL_S = {"argv", "lines", "live", "output", "result", "saved"}  # in every room
 RIDDLES = {  # of functions and modules: words that say nothing of what is done

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import BUSY, STARVED
+from linkladder.judge.neighbours import judge_neighbours
+from linkladder.judge.neighbours import sentences as neighbour_sentences
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import (
     Contract,
@@ -78,10 +80,12 @@ def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
     limit = _shared_ceiling(deal)
     findings = [*_own_limits(rung, cells), *_plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
     findings += [say.nothing_shared(w) for w in WAYS if _tried(seen, w) and not any(s.direction == w for s in sharing)]
+    neighbours = judge_neighbours(rung)
+    findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
     whole = _whole(rung, cells, sums, alone, lacking, limit, deal)
     skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
     return CompanyJudgement(
-        cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None)
+        cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None), neighbours
     )
 
 

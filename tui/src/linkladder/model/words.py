@@ -60,10 +60,13 @@ class Direction(StrEnum):
 
 
 class Company(StrEnum):
-    """Which of a rung's paths a trial loads: each by itself, those that share no end side by side, or all at once."""
+    """Which of a rung's paths a trial loads: each by itself, those that share no end side by side, the first one beside
+    each of the others, or all at once.
+    """
 
     ALONE = "alone"
     ROUNDS = "rounds"
+    NEIGHBOURS = "neighbours"
     ALL = "all"
 
 

@@ -55,6 +55,8 @@ def spread(rung: Rung) -> Rung:
             made.append(e)
         elif e.company is Company.ALONE:
             made += [replace(e, id=f"{e.id}-{name}", paths=(number,)) for number, name in enumerate(names)]
+        elif e.company is Company.NEIGHBOURS:
+            made += [replace(e, id=f"{e.id}-{name}", paths=(0, n)) for n, name in enumerate(names) if n]
         elif len(together) > 1 and any(len(one) > 1 for one in together):  # else it is what the two others are
             made += [replace(e, id=f"{e.id}-{n}", paths=one) for n, one in enumerate(together, 1)]
     return replace(rung, experiments=tuple(made))

@@ -220,6 +220,24 @@ class Sharing:
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """The rung's first path beside one of the others: what it keeps of what it has alone."""
+
+    path: int  # the other one
+    direction: str  # of both
+    alone_bps: float
+    beside_bps: float
+    takes: bool  # in every repeat, and more than the noise of repeats
+    once: bool = False  # measured no second time
+    common_end: str = ""  # which both paths use
+    busy: str = ""  # an end of the first path that had no core to spare
+    alone_rtt_ms: float | None = None  # under its own load
+    beside_rtt_ms: float | None = None
+    alone_lost_percent: float | None = None  # of pings
+    beside_lost_percent: float | None = None
+
+
+@dataclass(frozen=True)
 class CompanyJudgement:
     """The paths of a rung each by itself and all together; rates of each way of the paths."""
 
@@ -233,6 +251,7 @@ class CompanyJudgement:
     lacking: tuple[str, ...] = ()  # legs that are not in the sums, and why
     findings: tuple[str, ...] = ()
     skew_ms: float | None = None  # between the starts of the first and the last leg, the worst trial's
+    neighbours: tuple[Neighbour, ...] = ()  # of the first path
 
 
 @dataclass(frozen=True)

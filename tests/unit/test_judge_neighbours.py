@@ -1,0 +1,121 @@
+"""A path beside others that come and go: who takes from it is named, with the figures, and nobody else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linkladder import plan as plans
+from linkladder.judge.company import judge_company
+from linkladder.judge.neighbours import judge_neighbours
+from linkladder.model import (
+    Company,
+    Contract,
+    CpuUse,
+    EndRecord,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    Leg,
+    Outcome,
+    Path,
+    Role,
+    RungName,
+    RungResult,
+    TrialResult,
+)
+from linkladder.model import Rtt as RoundTrips
+from linkladder.plan import Link, company
+from linkladder.plan.fields import EXPERIMENT
+from plain import faults
+
+PAIRS = (Path(peer="beta"), Path(peer="delta", origin="gamma"), Path(peer="zeta", origin="epsilon"))
+ALONE = 191e6
+
+
+def pings(ms: float, lost: int = 0) -> RoundTrips:
+    return RoundTrips(50, 50 - lost, ms, ms, ms, ms, ms, 0.1)
+
+
+def leg(path: int, bps: float) -> Leg:
+    dead = Outcome(False, Fault.PATH, "nothing came")
+    return Leg(Outcome(True, goodput_bps=bps) if bps else dead, path=path, near=0, far=1)
+
+
+def measured(paths: tuple[int, ...], rates: list[float], beside: RoundTrips | None = None, cpu: float = 40.0,
+             kind: Company = Company.NEIGHBOURS) -> ExperimentResult:  # fmt: skip
+    """The watched path's rates, one a repeat; whoever is beside it gets as much."""
+    trials = []
+    for n, bps in enumerate(rates):
+        legs = tuple(leg(path, bps) for path in paths)
+        if beside:
+            legs = (*legs, Leg(Outcome(True, rtt=beside), Role.PING, path=0))
+        ends = (EndRecord("near"), EndRecord("beta", cpu=CpuUse(cpu, cpu, 1.0)))
+        trials.append(TrialResult(f"t{n}", n, legs, ends))
+    return ExperimentResult(Experiment(f"e{paths}", company=kind, paths=paths), tuple(trials))
+
+
+def said(*experiments: ExperimentResult, paths: tuple[Path, ...] = PAIRS) -> str:
+    found = judge_company(RungResult(RungName.DC_LINK, paths, experiments), Contract(rate_bps=200e6))
+    assert found
+    every = [text for text in found.findings if "side by side" not in text]
+    assert not [text for text in every if faults(text)]
+    return " ".join(every)
+
+
+def alone(*rates: float, beside: RoundTrips | None = None) -> ExperimentResult:
+    return measured((0,), list(rates), beside, kind=Company.ALONE)
+
+
+def test_who_takes_is_named_and_who_does_not() -> None:
+    text = said(
+        alone(ALONE, 190e6, 191e6), measured((0, 1), [96e6, 95e6, 95e6]), measured((0, 2), [190e6, 191e6, 191e6])
+    )
+    assert "near to beta carries 191 Mb/s alone; beside gamma to delta 95.0 Mb/s (50% of that)" in text
+    assert "beside epsilon to zeta 191 Mb/s (as much)" in text
+    assert "gamma to delta takes from near to beta; epsilon to zeta does not." in text and "once" not in text
+
+
+def test_what_comes_and_goes_by_itself_is_not_blamed_on_a_neighbour() -> None:
+    """Alone it was as slow in one repeat as it was beside anybody."""
+    text = said(alone(ALONE, 120e6, 191e6), measured((0, 1), [120e6, 191e6, 118e6]))
+    assert "No neighbour takes anything from near to beta." in text
+
+
+def test_pings_and_round_trips_that_suffer_are_told() -> None:
+    slow = measured((0, 1), [96e6, 96e6], pings(21.0, lost=2))
+    text = said(alone(ALONE, ALONE, beside=pings(0.3)), slow)
+    assert "50% of that, 4 % of its pings lost, round trip 21.0 ms where it is 0.300 ms alone" in text
+
+
+def test_a_path_that_dies_beside_a_neighbour_has_lost_all() -> None:
+    text = said(alone(ALONE, ALONE), measured((0, 1), [0.0, 0.0]))
+    assert "0 b/s (0% of that)" in text and "gamma to delta takes from near to beta." in text
+
+
+def test_a_machine_that_both_use_and_a_busy_core_may_be_the_reason() -> None:
+    paths = (PAIRS[0], Path(peer="delta"))
+    text = said(alone(ALONE, ALONE), measured((0, 1), [96e6, 96e6], cpu=99.0), paths=paths)
+    assert "They have near in common, so that it may be that machine and no link." in text
+    assert "A core of beta had no time left meanwhile." in text
+
+
+def test_one_repeat_is_told_as_such() -> None:
+    assert "Each was measured once: repeat it to be sure." in said(alone(ALONE), measured((0, 1), [96e6]))
+
+
+@pytest.mark.parametrize("kind", [Company.ALONE, Company.ROUNDS])
+def test_what_was_asked_otherwise_is_no_noisy_neighbour(kind: Company) -> None:
+    rung = RungResult(RungName.DC_LINK, PAIRS, (alone(ALONE), measured((0, 1), [96e6], kind=kind)))
+    assert judge_neighbours(rung) == ()
+
+
+def test_the_plan_sets_the_first_path_beside_each_of_the_others() -> None:
+    rung = plans.with_link(plans.builtin("neighbours"), Link(paths={RungName.DC_LINK: PAIRS})).rungs[0]
+    loads = [e for e in rung.experiments if e.tool == "iperf" and e.direction == "forward"]
+    assert [e.paths for e in loads] == [(0,), (1,), (2,), (0, 1), (0, 2)]
+    assert len({e.id for e in rung.experiments}) == len(rung.experiments) and all(e.repeats == 3 for e in loads)
+    one = company.spread(replace(rung, paths=PAIRS[:1], experiments=(Experiment("x", company=Company.NEIGHBOURS),)))
+    assert one.experiments == (), "a path without others has no neighbours"
+    assert EXPERIMENT["company"]("neighbours") == [Company.NEIGHBOURS]
