@@ -10,6 +10,7 @@ from linkladder.app.main import LadderApp
 from linkladder.app.next_steps import next_step
 from linkladder.app.screens.home import HomeScreen
 from linkladder.model import RunState
+from linkladder.settings import OnLoan
 
 pytestmark = pytest.mark.asyncio
 
@@ -53,3 +54,30 @@ async def test_the_mark_goes_with_the_bar() -> None:
         app.screen.look()  # what is found anew leaves the mark where the person put it
         await pilot.pause(0.5)
         assert "> Climb the ladder" in seen(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_loan_that_is_out_is_shown_with_its_time_left_and_goes(size: tuple[int, int]) -> None:
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, "> Read the report")
+        assert "On loan" not in seen(app)
+        backend.lent = OnLoan(("mtu vmx1: 1500 -> 9000", "flag vmx1:tso: on -> off"), 12.4)
+        text = await until(pilot, "On loan mtu vmx1: 1500 -> 9000 and 1 more, put back in 12 s unless renewed")
+        assert "> Read the report" in text and "Quit" in text and len(text.splitlines()) <= size[1]
+        backend.lent = OnLoan(("mtu vmx1: 1500 -> 9000",), 3.0, left_behind=True)
+        await until(pilot, "Left changed mtu vmx1: 1500 -> 9000 (d: details)")
+        backend.lent = None
+        while "Left changed" in seen(app):
+            await pilot.pause(0.1)
+
+
+async def test_a_loan_is_shown_while_the_other_end_measures_with_this_one() -> None:
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        backend.user = "beta"
+        backend.lent = OnLoan(("mtu vmx1: 1500 -> 9000",), 12.4)
+        await until(pilot, "put back in 12 s")

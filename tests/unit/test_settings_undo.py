@@ -141,3 +141,22 @@ async def test_nothing_is_changed_where_no_undo_starts(
         await settings.Lease([settings.mtu("vmx1", 9000)], Undo(5)).acquire()
     assert not made
     assert settings.left_behind() is False, (own_state / NAME).read_text()
+
+
+def test_what_is_on_loan_is_told_with_its_time_left(own_state: Path) -> None:
+    made = Journal(own_state)
+    assert settings.on_loan(own_state) is None
+    assert made.lock()
+    made.write(Record("boot", (Entry("mtu", "llgone0", "1500", "9000"), Entry("flag", "llgone0:gso", "on")), 15.0))
+    os.utime(own_state / "settings.journal", (0, time.time() - 5))
+    seen = settings.on_loan(own_state)
+    assert seen and seen.changes == ("mtu llgone0: 1500 -> 9000",) and not seen.left_behind
+    assert seen.left is not None and 0 < seen.left <= 10
+    made.renewed()
+    renewed = settings.on_loan(own_state)
+    assert renewed and renewed.left is not None and seen.left < renewed.left <= 15
+    made.unlock()
+    left = settings.on_loan(own_state)
+    assert left and left.left_behind
+    (own_state / "settings.journal").write_text("{")
+    assert settings.on_loan(own_state) is None and made.exists(), "who only looks moves nothing aside"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.model import Document, HostFacts, Plan
     from linkladder.plan import Link
     from linkladder.run.eventlog import Entry
+    from linkladder.settings import OnLoan
     from linkladder.store import RunSummary
     from linkladder.upgrade import Manifest
     from linkladder.upgrade.status import Status
@@ -234,6 +235,9 @@ class Backend(Protocol):
 
     def used_by(self) -> str:
         """Who measures with this appliance now, be it from here or from the other end; '' for nobody."""
+
+    def on_loan(self) -> OnLoan | None:
+        """What an experiment has changed here for now; None for nothing."""
 
     # --- pairing
 

@@ -14,6 +14,7 @@ from linkladder.app.widgets.verdict import verdict
 
 if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic
+    from linkladder.settings import OnLoan
 
 PEERS = 4  # lines for them
 LADDER = (  # as linkladder.model has it, which the first frame does not wait for
@@ -84,6 +85,16 @@ def health_line(
         assert found is not None
         out.append("good", "green").append(f": all {len(found)} checks are right")
     return out
+
+
+def loan_line(loan: OnLoan) -> Text:
+    """'On loan  mtu vmx1: 1500 -> 9000, put back in 12 s unless renewed'; red where nobody puts it back any more."""
+    first, more = loan.changes[0] if loan.changes else "", len(loan.changes) - 1
+    told = f"{first}{f' and {more} more' if more > 0 else ''}"
+    if loan.left_behind:
+        return Text(f"Left changed  {told}  (d: details)", "bold red", no_wrap=True, overflow="ellipsis")
+    left = "" if loan.left is None else f", put back in {loan.left:.0f} s unless renewed"
+    return Text(f"On loan  {told}{left}", "yellow", no_wrap=True, overflow="ellipsis")
 
 
 def peer_lines(peers: Sequence[PeerView], measuring: bool) -> list[Text]:

@@ -26,6 +26,7 @@ FRESH = 30.0  # seconds for which the doctor's word stands at least,
 STANDS = 10.0  # and times as long as it took
 if TYPE_CHECKING:
     from linkladder.app.pairing_adapter import PairingAdapter
+    from linkladder.settings import OnLoan
 
 
 class LiveBackend(Machine, StoredRuns):
@@ -152,6 +153,11 @@ class LiveBackend(Machine, StoredRuns):
 
     def used_by(self) -> str:
         return reservation.holder().split(",")[0]  # its name, without the run's
+
+    def on_loan(self) -> OnLoan | None:
+        from linkladder import settings
+
+        return settings.on_loan()
 
     # --- pairing
 

@@ -26,6 +26,7 @@ from linkladder.judge import ceiling
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
 from linkladder.run.eventlog import Entry
+from linkladder.settings import OnLoan
 from linkladder.store import KeptVerdict, RunSummary
 from linkladder.upgrade import Manifest
 from linkladder.upgrade.status import Status
@@ -123,6 +124,7 @@ class ReplayBackend:
     drives: tuple[Disk, ...] = ()
     export_folder: str = "/tmp"
     user: str = ""
+    lent: OnLoan | None = None
 
     def home(self) -> HomeView:
         runs = self.runs()
@@ -235,6 +237,9 @@ class ReplayBackend:
 
     def used_by(self) -> str:
         return self.user
+
+    def on_loan(self) -> OnLoan | None:
+        return self.lent
 
     async def open_pairing(self, minutes: float = 10) -> None:
         self.state = PairingState(PairStage.LISTENING, minutes * 60, self.nearby)

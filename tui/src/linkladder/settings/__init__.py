@@ -3,13 +3,13 @@
 A `Lease` writes the present values to disk (`journal`) and arms a process of its own (`undo`) before its first change;
 the changes go through the privileged helper and are read back (`reversible`).  Whatever ends it, the old values return:
 `release()`, an error, the undo when the holder dies or no longer renews, and `recover()` where both were killed.  What
-could not be put back stays journalled, and `left_behind()` says so.  `tunables` holds what an appliance ships against
-what is in force.
+could not be put back stays journalled, and `left_behind()` says so; `on_loan()` tells what is changed, and how long.
+`tunables` holds what an appliance ships against what is in force.
 """
 
 from __future__ import annotations
 
-from linkladder.settings.lease import Lease, left_behind, recover, settle
+from linkladder.settings.lease import Lease, OnLoan, left_behind, on_loan, recover, settle
 from linkladder.settings.reversible import FLAGS, Change, SettingsError, flag, mtu, sysctl
 from linkladder.settings.undo import Undo
 
@@ -17,11 +17,13 @@ __all__ = [
     "FLAGS",
     "Change",
     "Lease",
+    "OnLoan",
     "SettingsError",
     "Undo",
     "flag",
     "left_behind",
     "mtu",
+    "on_loan",
     "recover",
     "settle",
     "sysctl",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Record:
 
     boot: str
     entries: tuple[Entry, ...]
+    seconds: float = 0.0  # after which it ends when it is not renewed; 0: it has no such end
 
 
 class Journal:
@@ -76,6 +78,19 @@ class Journal:
                 f"{aside} cannot be read: {error}",
                 "reboot, which restores them all",
             ) from None
+
+    def peek(self) -> tuple[Record, float] | None:
+        """What is recorded and how many seconds ago it was renewed, for people; None where nothing can be read."""
+        try:
+            text, at = self._path.read_text(encoding="utf-8"), self._path.stat().st_mtime
+            return codec.from_json(Record, json.loads(text)), max(0.0, time.time() - at)
+        except (OSError, ValueError):
+            return None
+
+    def renewed(self) -> None:
+        """Now, as whoever looks at the file sees."""
+        with contextlib.suppress(OSError):
+            os.utime(self._path)
 
     def write(self, record: Record) -> None:
         """On disk, whole, when this returns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -36,7 +37,8 @@ class Lease:
             if leftover := self._journal.read():
                 await put_back(leftover.entries)
             self._entries = await asyncio.to_thread(present, self.changes)
-            self._journal.write(Record(host.boot_id(), self._entries))
+            seconds = self._undo.seconds if self._undo else 0.0
+            self._journal.write(Record(host.boot_id(), self._entries, seconds))
             if self._undo:
                 await self._arm(self._undo)
         except BaseException:
@@ -63,6 +65,7 @@ class Lease:
             raise SettingsError("there is no lease to renew")
         if self._undo:
             await self._undo.renew()
+            self._journal.renewed()
 
     async def release(self) -> tuple[str, ...]:
         """Put everything back, and say what was; what cannot be stays journalled for recover()."""
@@ -137,6 +140,26 @@ def left_behind(folder: Path | None = None) -> bool:
     """Is there something for recover() to put back?"""
     journal = Journal(folder or state.measuring())
     return journal.exists() and not journal.lent()
+
+
+@dataclass(frozen=True)
+class OnLoan:
+    """What is changed on this machine now, as people are told it."""
+
+    changes: tuple[str, ...]
+    left: float | None = None  # seconds until it is put back if nobody renews it; None where it has no such end
+    left_behind: bool = False  # nobody holds it any more, and it was not put back
+
+
+def on_loan(folder: Path | None = None) -> OnLoan | None:
+    """None where nothing is changed; it only looks."""
+    journal = Journal(folder or state.measuring())
+    if not (seen := journal.peek()):
+        return None
+    record, ago = seen
+    changes = tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in record.entries if e.new is not None)
+    left = max(0.0, record.seconds - ago) if record.seconds else None
+    return OnLoan(changes, left, left_behind=not journal.lent())
 
 
 def _present(entry: Entry) -> str | None:

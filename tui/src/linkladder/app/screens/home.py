@@ -16,14 +16,16 @@ from textual.widgets.option_list import Option
 
 from linkladder import __version__
 from linkladder.app.backend import Finding, Health, HomeView, PairStage, PeerView
-from linkladder.app.home_text import health_line, host_lines, last_lines, peer_lines
+from linkladder.app.home_text import health_line, host_lines, last_lines, loan_line, peer_lines
 from linkladder.app.next_steps import STEPS, offered
 from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
     from linkladder.app.backend import PairingState, Session
+    from linkladder.settings import OnLoan
 
+LOAN = 2  # ticks between two looks at what is on loan
 PEEK = 4  # ticks between two looks for a run that was started elsewhere
 ASK = 5 * PEEK  # ticks between two questions to the peers
 SPARE = 4.0  # seconds in which nobody is asked twice, however often a person comes back to Home
@@ -65,6 +67,7 @@ the link, climb the ladder, read the report.
         self._code_waits = False
         self._said = ""  # the last complaint
         self._user = ""  # who measures with this machine
+        self._loan: OnLoan | None = None  # what an experiment has changed here
 
     def title_line(self) -> str:
         return f"linkladder {__version__}"
@@ -74,6 +77,7 @@ the link, climb the ladder, read the report.
             yield Static("This appliance", classes="heading")
             yield Static("looking ...", id="host", classes="nowrap", markup=False)
             yield Static("", id="health", classes="nowrap", markup=False)
+            yield Static("", id="loan", classes="nowrap", markup=False)
             yield Static("Peers", classes="heading")
             yield Static("", id="peers", classes="nowrap", markup=False)
             yield Static("Last run", classes="heading")
@@ -82,7 +86,7 @@ the link, climb the ladder, read the report.
             yield Static("Next step: press Enter", classes="heading")
             yield Menu("steps")
 
-    DEFAULT_CSS = "#steps-box { height: auto; padding: 0 1; border-top: solid $secondary; }"
+    DEFAULT_CSS = "#steps-box { height: auto; padding: 0 1; border-top: solid $secondary; } #loan { display: none; }"
 
     def on_mount(self) -> None:
         self.query_one("#steps").focus()
@@ -157,6 +161,14 @@ the link, climb the ladder, read the report.
         elif ask:
             self.ask_peers()
 
+    @work(exclusive=True, group="loan")
+    async def look_for_loan(self) -> None:
+        """Most of all while a run goes on, which is when there is one."""
+        app = self.ladder_app
+        before, self._loan = self._loan, await app.ask(app.backend.on_loan)
+        if self._loan or before:
+            self._show()
+
     def _measuring(self) -> bool:
         return self.ladder_app.measuring
 
@@ -177,7 +189,7 @@ the link, climb the ladder, read the report.
         self._show_health()
         peers, last = self._show_peers(), self._show_last()
         # What is always there: title, three headings, machine, health, the line of the rest, border, heading, footer.
-        taken = 10 + peers + last + len(steps)
+        taken = 10 + peers + last + len(steps) + self._show_loan()
         most = max(1, self.size.height - taken)
         most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # in place of the line that counts it
         lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
@@ -218,6 +230,14 @@ the link, climb the ladder, read the report.
             text = health_line(self.view.troubles, self.found, self._in_use(), self.size.width - 2)
             self.query_one("#health", Static).update(text)
 
+    def _show_loan(self) -> int:
+        """How many lines it takes."""
+        line = self.query_one("#loan", Static)
+        line.display = self._loan is not None
+        if self._loan:
+            line.update(loan_line(self._loan))
+        return int(line.display)
+
     def _show_peers(self) -> int:
         """With what they answered last, unless a run goes on; how many lines that takes."""
         assert self.view
@@ -237,13 +257,14 @@ the link, climb the ladder, read the report.
         if self.view is None:
             return
         self._follow(self.ladder_app.backend.pairing())
+        self._ticks += 1
+        if self._ticks % LOAN == 0:
+            self.look_for_loan()
         if self._offered(self.view) != self._steps:
             self._show()
             self.look()
-        elif not self._measuring():
-            self._ticks += 1
-            if self._ticks % PEEK == 0:
-                self.peek(self._ticks % ASK == 0)
+        elif not self._measuring() and self._ticks % PEEK == 0:
+            self.peek(self._ticks % ASK == 0)
 
     def _follow(self, pairing: PairingState) -> None:
         """A code that was left on its own may have come to its end meanwhile."""
