@@ -100,7 +100,8 @@ class ManyEnds(Lab):
         lines += [f"shared = {int(self.shared)}", ""] if self.shared else [""]
         for site in self.sites:
             name = "near" if site == "alpha" else site
-            lines += [f"[end.{name}]", f'address = "{self.address(site, "dc-link")}"', 'interface = "up0"', ""]
+            lines += [f"[end.{name}]", f'address = "{self.address(site, "dc-link")}"', 'interface = "up0"']
+            lines += [f'site = "{"there" if self.router(site) == "far" else "here"}"', ""] if self.shared else [""]
         path = self.state("alpha") / "link.toml"
         path.write_text("\n".join(lines))
         self._own(path)

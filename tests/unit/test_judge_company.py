@@ -12,6 +12,7 @@ from linkladder.model import (
     Company,
     Contract,
     CpuUse,
+    Direction,
     Document,
     EndRecord,
     Experiment,
@@ -180,3 +181,34 @@ def test_the_rung_s_verdict_is_the_whole_s_and_round_trips_are_told() -> None:
     assert found.verdict is Verdict.CANNOT_JUDGE and found.judgement.cause is Cause.UNACCOUNTED
     assert [c.rtt_ms for c in found.company.cells] == [1.0, 2.0, 3.0]
     assert found.company.cells[0].loss_percent == pytest.approx(5.0)
+
+
+EAST, WEST = "east", "west"
+MESH = (  # near and gamma in the east, beta and delta in the west
+    Path("1", "2", "beta", origin_site=EAST, peer_site=WEST),
+    Path("1", "3", "gamma", origin_site=EAST, peer_site=EAST),
+    Path("2", "3", "gamma", origin="beta", origin_site=WEST, peer_site=EAST),
+    Path("3", "4", "delta", origin="gamma", origin_site=EAST, peer_site=WEST),
+)
+
+
+def test_paths_within_a_site_are_not_in_what_the_sites_share() -> None:
+    """Forward, two pairs send west, one east and one stays; all four add up to more than is shared."""
+    rates = [192e6, 191e6, 191e6, 190e6]
+    seen = judged(MESH, *alone(ALONE, ALONE, ALONE, ALONE), together(*rates))
+    assert seen.sum_bps == {"forward": 764e6}, "the sum of all is told all the same"
+    assert seen.whole.figures["east to west_bps"] == 382e6 and seen.whole.figures["west to east_bps"] == 191e6
+    assert seen.whole.verdict is Verdict.CANNOT_JUDGE, "one pair alone could not show that the way east carries 371"
+    back = [_reversed(e) for e in (*alone(*[ALONE] * 4), together(190e6, 191e6, 191e6, 191e6))]
+    seen = judged(MESH, *alone(ALONE, ALONE, ALONE, ALONE), together(*rates), *back)
+    assert seen.whole.verdict is Verdict.PASS
+    assert "382 Mb/s east to west and 381 Mb/s west to east" in seen.whole.sentence
+
+
+def test_two_pairs_that_pass_more_than_the_sites_share_go_past_it() -> None:
+    seen = judged(MESH, *alone(*[ALONE] * 4), together(210e6, 191e6, 191e6, 210e6))
+    assert (seen.whole.verdict, seen.whole.cause) == (Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING)
+
+
+def _reversed(e: ExperimentResult) -> ExperimentResult:
+    return replace(e, parameters=replace(e.parameters, id=f"{e.parameters.id}-back", direction=Direction.REVERSE))

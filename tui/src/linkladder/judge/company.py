@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from linkladder.judge.across import across
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import BUSY, STARVED
 from linkladder.judge.neighbours import judge_neighbours
@@ -82,7 +83,7 @@ def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
     findings += [say.nothing_shared(w) for w in WAYS if _tried(seen, w) and not any(s.direction == w for s in sharing)]
     neighbours = judge_neighbours(rung)
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
-    whole = _whole(rung, cells, sums, alone, lacking, limit, deal)
+    whole = _whole(rung, cells, lacking, limit, deal)
     skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
     return CompanyJudgement(
         cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None), neighbours
@@ -220,14 +221,14 @@ def _shared_ceiling(deal: Contract) -> float | None:
 def _whole(
     rung: RungResult,
     cells: Sequence[Cell],
-    sums: dict[str, float],
-    alone: dict[str, float],
     lacking: Sequence[str],
     limit: float | None,
     deal: Contract,
 ) -> Judgement:
     """What is shared, and where there are several pairs each of them: the worst of it."""
     needed = limit * deal.pass_ratio if limit is not None else None
+    loads = across(rung.paths, cells)
+    sums = {name: load.together for name, load in loads.items()}
     verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
     if lacking or not sums:
         verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
@@ -235,9 +236,9 @@ def _whole(
         least = min(sums, key=lambda way: sums[way])
         if max(sums.values()) > OVER * limit:
             verdict, cause = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING
-        elif sums[least] < needed and alone.get(least, 0.0) < needed:
+        elif sums[least] < needed and loads[least].alone < needed:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR
-            reasons.append(say.too_weak(alone.get(least, sums[least]), needed))
+            reasons.append(say.too_weak(loads[least].alone or sums[least], needed))
         elif sums[least] < needed:
             verdict, cause = Verdict.FAIL, Cause.SHORT
     text = say.whole(verdict, sums, needed, limit)

@@ -10,6 +10,7 @@ from linkladder.judge.accounts import accounts
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
+from linkladder.judge.company import several_pairs
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
@@ -90,7 +91,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         rfc6349=rfc6349(rung, deal, chosen, bounded),
         latency=latency(rung, chosen),
         rests_on=tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
-        follow_up=follow_ups(rung, verdict, judged, chosen, deal),
+        follow_up=() if several_pairs(rung.paths) else follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
         staircase=landings(whole),
         answers=answers,

@@ -42,6 +42,8 @@ class Path:
     local_interface: str = ""
     remote_interface: str = ""
     origin: str = ""  # the paired peer at the near side; empty: this appliance
+    origin_site: str = ""  # paths within one site do not cross what the contract says is shared
+    peer_site: str = ""
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -51,6 +53,11 @@ class Path:
     def ends(self, way: Direction) -> tuple[str, str]:
         """Who sends and who receives, by name, where traffic goes that way."""
         here, there = self.origin or "near", self.peer or "far"
+        return (here, there) if way is Direction.FORWARD else (there, here)
+
+    def sites(self, way: Direction) -> tuple[str, str]:
+        """The sites of who sends and who receives; "" where none is said."""
+        here, there = self.origin_site, self.peer_site
         return (here, there) if way is Direction.FORWARD else (there, here)
 
 

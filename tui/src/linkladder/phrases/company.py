@@ -182,6 +182,11 @@ def whole(verdict: Verdict, sums: dict[str, float], needed: float | None, ceilin
     return f"all paths at once carry {rates}; {bar}."
 
 
+def from_site(sender: str, receiver: str) -> str:
+    """One direction of what lies between two sites: 'east to west'."""
+    return f"{sender} to {receiver}"
+
+
 def too_weak(alone: float, needed: float) -> str:
     return (
         f"The paths alone add up to {units.rate(alone)}, so that they could not show the {units.rate(needed)} needed."

@@ -196,7 +196,11 @@ PATH: dict[str, tuple[str, Check]] = {
     "from": ("origin", text),
 }
 
-SIDE: dict[str, tuple[str, Check]] = {"address": ("address", address), "interface": ("interface", interface)}
+SIDE: dict[str, tuple[str, Check]] = {
+    "address": ("address", address),
+    "interface": ("interface", interface),
+    "site": ("site", text),
+}
 
 EXPERIMENT: dict[str, Check] = {
     "rungs": many(choice(RungName)),

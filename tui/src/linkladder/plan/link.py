@@ -22,6 +22,7 @@ class Side:
 
     address: str = ""
     interface: str = ""
+    site: str = ""  # what goes within one does not cross what the contract says is shared
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _read_link(path: FilePath) -> Link:
 
 
 def _ends(reader: Reader, data: Any) -> dict[str, Side]:
-    """[end.beta], with the address and the interface that are its own on the link."""
+    """[end.beta], with the address and the interface that are its own on the link, and the site where it stands."""
     if not isinstance(data, dict):
         reader.fail("end", "", "expected tables such as [end.beta]")
     found = {}
@@ -156,6 +157,8 @@ def _between(path: Path, ends: dict[str, Side]) -> Path:
         remote=path.remote or there.address,
         local_interface=path.local_interface or ("" if path.local else here.interface),
         remote_interface=path.remote_interface or ("" if path.remote else there.interface),
+        origin_site=here.site,
+        peer_site=there.site,
     )
 
 
