@@ -98,3 +98,17 @@ def test_two_hundred_ends_take_an_hour_where_every_pair_alone_would_take_three_d
     assert seconds == 14
     assert len(company.rounds(pairs)) * seconds / 60 == pytest.approx(46.4, abs=0.1)
     assert len(pairs) * seconds / 3600 == pytest.approx(77.4, abs=0.1)
+
+
+def test_sites_of_ends_are_kept_and_stand_in_every_path_of_a_mesh(tmp_path: Path) -> None:
+    (tmp_path / "link.toml").write_text('[end.near]\naddress = "10.0.0.1"\nsite = "east"\n[end.beta]\nsite = "west"\n')
+    link = plans.load_link(tmp_path)
+    plans.save_link(tmp_path, link)
+    assert plans.load_link(tmp_path) == link
+    (rung,) = plans.with_link(plans.read_plan(MESH), link, paired=("beta", "gamma")).rungs
+    sites = [(path.origin or "near", path.peer, path.origin_site, path.peer_site) for path in rung.paths]
+    assert sorted(sites) == [
+        ("beta", "gamma", "west", ""),
+        ("near", "beta", "east", "west"),
+        ("near", "gamma", "east", ""),
+    ]
