@@ -31,7 +31,8 @@ MISSING = "not found; install it (linkladder doctor says how)"
 
 
 class Service:
-    """An end; `say` takes events.  `introduced`: may who asks have it measure with others than itself?"""
+    """One end of a trial; events go to `say`. `introduced`: whether who asks may have it measure with other
+    appliances."""
 
     def __init__(self, say: Callable[[wire.Event], None], introduced: bool = False) -> None:
         self.say, self.introduced = say, introduced
@@ -124,7 +125,7 @@ class Service:
         return wire.KnownReply(self.targets.known(request.address))
 
     async def do_introduce(self, request: wire.Introduce) -> None:
-        """Who it is shows in the nonces, as ever; whether such introductions are wanted was decided here."""
+        """Let another appliance measure with this one; refused unless the operator here has allowed introductions."""
         self._held()
         if not self.introduced:
             raise wire.Refused(
@@ -224,7 +225,8 @@ class Service:
         self.firewall.close_soon()
 
     async def _start(self, argv: Iterable[str], exp: Experiment, privileged: bool = False, at: float = 0.0) -> Child:
-        """A tool that ends after its time, whatever became of who asked for it; with others' at that moment."""
+        """Start a tool that ends by itself after its time, even if who asked for it is gone; at the given moment if
+        there is one."""
         if len(self.children) >= MOST:
             raise wire.Refused(f"{MOST} tools run here already")
         try:
@@ -310,6 +312,7 @@ def _with_tools(facts: HostFacts, found: dict[str, str]) -> HostFacts:
 
 
 def _usable(address: str) -> bool:
-    """Worth announcing, safe to send to: neither loopback nor multicast nor without meaning off its link."""
+    """Whether an address can be announced and sent to: not loopback, not multicast, and not only of meaning on its own
+    link."""
     one = ipaddress.ip_address(address)
     return not (one.is_loopback or one.is_multicast or one.is_unspecified or one.is_link_local)

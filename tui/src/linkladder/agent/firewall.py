@@ -11,7 +11,7 @@ LINGER = 1.0  # seconds after a trial in which the next one may find the ports a
 
 
 class Firewall:
-    """What of it one agent asks for."""
+    """The ports that one agent has open in it."""
 
     def __init__(self) -> None:
         self._wanted: frozenset[tuple[str, str]] = frozenset()
@@ -20,7 +20,7 @@ class Firewall:
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self, own: str, peer: str) -> None:
-        """To the peer, on the interface of our address."""
+        """Open the test ports to the peer, on the interface of our address."""
         if not active() or peer == own:
             return
         if self._closing:
@@ -29,7 +29,7 @@ class Firewall:
         await self._apply()
 
     def close_soon(self) -> None:
-        """The trial is over; another one may follow."""
+        """Close the ports a little later, since another trial may follow at once."""
         if self._open:
             if self._closing:
                 self._closing.cancel()
@@ -57,5 +57,5 @@ class Firewall:
 
 
 def active() -> bool:
-    """FreeBSD's pf, or the rules that the lab has loaded."""
+    """Whether a firewall is there: FreeBSD's pf, or the rules that the lab has loaded."""
     return os.path.exists("/dev/pf") if host.system() == "FreeBSD" else "LINKLADDER_FIREWALL" in os.environ

@@ -45,7 +45,7 @@ class Lending:
             await self._lease.renew()
 
     async def give_back(self) -> wire.LeaseReply:
-        """Harmless where nothing is on loan."""
+        """Put everything on loan back; harmless where nothing is."""
         async with self._turn:
             return await self._give_back()
 
@@ -82,7 +82,7 @@ def control_adapters(addresses: Iterable[str]) -> frozenset[str]:
 
 
 async def _still_down(adapters: Iterable[str]) -> str:
-    """An adapter starts anew with some changes; '' once all are up."""
+    """Wait for adapters that a change restarts; the one that is still down after READY seconds, or ''."""
     deadline = asyncio.get_running_loop().time() + READY
     while True:
         facts = await asyncio.to_thread(host.facts)
@@ -97,7 +97,7 @@ def _carries(nic: Nic) -> bool:
 
 
 def _adapter(address: str, control: frozenset[str]) -> str:
-    """The one that owns the address; Refused where it must not be changed."""
+    """The adapter that owns the address; Refused where it must not be changed."""
     name = host.interface_of(address)
     if not name:
         raise wire.Refused(f"{address} is not an address of this appliance")
@@ -111,7 +111,7 @@ def _adapter(address: str, control: frozenset[str]) -> str:
 
 
 def _trunk(name: str) -> str:
-    """A VLAN is changed along with the adapter that it lies on."""
+    """The adapter that a VLAN lies on, which is changed along with it."""
     return name.partition(".")[0]
 
 

@@ -79,7 +79,7 @@ class ProbeListener:
                 await loop.sock_recv(connection, 1)
 
     async def _answer_datagrams(self) -> None:
-        """One nonce for each source, from a secret: a flood of sources has nothing to fill."""
+        """Answer with a nonce made from the source and a secret, so that a flood of sources fills no memory."""
         loop = asyncio.get_running_loop()
         secret = secrets.token_bytes(TAG)
         while True:
@@ -140,7 +140,7 @@ async def _knock_datagrams(sock: socket.socket, remote: str, port: int, key: byt
 
 
 async def _exchange(sock: socket.socket, question: bytes, size: int) -> bytes:
-    """An answer of that size; a lost knock is not yet a filtered port."""
+    """Send until an answer of that size comes: a single lost packet does not mean a filtered port."""
     loop = asyncio.get_running_loop()
     while True:
         await loop.sock_sendall(sock, question)
@@ -152,7 +152,7 @@ async def _exchange(sock: socket.socket, question: bytes, size: int) -> bytes:
 
 
 class _Stranger(Exception):
-    """Not of this trial: it has not got the key."""
+    """Who answered does not have the trial's key."""
 
 
 def _hello(nonce: bytes) -> bytes:
@@ -160,14 +160,14 @@ def _hello(nonce: bytes) -> bytes:
 
 
 def _nonce(data: bytes) -> bytes:
-    """Of a hello."""
+    """The nonce in a hello."""
     if len(data) != SIZE or data[: len(HELLO)] != HELLO:
         raise _Stranger
     return data[len(HELLO) : len(HELLO) + NONCE]
 
 
 def _proved(data: bytes, key: bytes, mine: bytes) -> bytes:
-    """The other side's nonce, from one that gave back ours under the key."""
+    """The other side's nonce, once it has sent ours back under the key."""
     theirs = _nonce(data)
     if not hmac.compare_digest(data[-TAG:], _tag(key, b"listener", mine)):
         raise _Stranger
@@ -179,7 +179,7 @@ def _proof(key: bytes, theirs: bytes) -> bytes:
 
 
 def _tag(key: bytes, side: bytes, nonce: bytes) -> bytes:
-    """What only who has the key can make of a nonce; each side's own, so that none can be given back as it came."""
+    """A tag over a nonce that only an owner of the key can make; it differs by side, so that none can be echoed."""
     return hmac.digest(key, side + nonce, "sha256")
 
 

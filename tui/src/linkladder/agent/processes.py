@@ -68,7 +68,7 @@ class Child:
         self.say(Exited(self.number))
 
     async def _read(self, stream: asyncio.StreamReader, kept: list[str], live: bool) -> None:
-        """Whole reads rather than lines: one wake-up a burst keeps our own CPU out of the measurement."""
+        """Read in blocks rather than lines: fewer wake-ups keep our own CPU use out of the measurement."""
         size, rest = 0, ""
         while data := await stream.read(65536):
             text = data.decode("utf-8", "replace")
@@ -90,7 +90,7 @@ class Child:
         return Finished(self.number, code, "".join(self.output), "".join(self.errors), hung, self.cut)
 
     async def stop(self, at_once: bool = False) -> Finished:
-        """Ask it to end, then make it."""
+        """Ask it to end, and kill it if it does not."""
         if not self.done.done():
             if self.process.stdin:
                 self.process.stdin.close()

@@ -16,7 +16,7 @@ SILENT = 16  # addresses that may be knocked at in vain in one run: an end is no
 
 
 class Targets:
-    """Of one reservation."""
+    """The addresses to which test traffic may go during one reservation."""
 
     def __init__(self) -> None:
         self._proved: set[str] = set()
@@ -24,19 +24,19 @@ class Targets:
         self._kept: str | None = None  # the adapter that peers' tests keep off, once it was looked up
 
     def forget(self) -> None:
-        """The run is over, and what was proved in it."""
+        """Forget the addresses that were proved, since the run is over."""
         self._proved.clear()
         self._knocked.clear()
 
     def proved(self, address: str) -> None:
-        """It has answered a nonce of this end under the trial's key."""
+        """Note that the address has answered a nonce of this end under the trial's key."""
         self._proved.add(_plain(address))
 
     def known(self, address: str) -> bool:
         return _plain(address) in self._proved or owned(address)
 
     def check_way(self, local: str, remote: str) -> None:
-        """Neither from the adapter that is the operator's, nor out by it."""
+        """Refuse traffic that would come from the management adapter, or leave by it."""
         if self._kept is None:
             self._kept = _operators()
         if self._kept and self._kept in (host.interface_of(local), host.route_interface(remote, local)):
@@ -50,7 +50,8 @@ class Targets:
             raise wire.Refused(f"{address} has not shown in this run that it takes part: no test traffic goes there")
 
     def check_knock(self, address: str) -> None:
-        """A knock is a few packets; even those go to few who have not asked for them."""
+        """Limit how many addresses are knocked at: even a few packets go only to few hosts that have not asked for
+        them."""
         silent = self._knocked - self._proved
         if not self.known(address) and _plain(address) not in silent and len(silent) >= SILENT:
             raise wire.Refused(f"{address}: {SILENT} other addresses were knocked at in this run and did not answer")
@@ -58,7 +59,7 @@ class Targets:
 
 
 def _operators() -> str:
-    """The management adapter, where a peer asks, there is another to test over, and nobody here has said it may."""
+    """The management adapter, which peers' tests keep off; '' where it may be used or there is no other."""
     if "SSH_CONNECTION" not in os.environ:  # this end's own operator, who named the path himself
         return ""
     from linkladder.host import switches  # late: of an agent's programs only this asks for it
@@ -69,7 +70,7 @@ def _operators() -> str:
 
 
 def owned(address: str) -> bool:
-    """Is it this machine's own?"""
+    """Whether the address is this machine's own."""
     return ipaddress.ip_address(address).is_loopback or bool(host.interface_of(address))
 
 

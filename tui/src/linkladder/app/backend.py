@@ -155,7 +155,7 @@ class Session(Protocol):
 
     @property
     def log(self) -> str:
-        """What tells this run from the next."""
+        """The log's name, which tells this run from the next."""
 
     @property
     def controlling(self) -> bool:
@@ -189,7 +189,7 @@ class Backend(Protocol):
     def log_lines(self, count: int) -> list[str]: ...
 
     async def probe(self, peer: PeerView) -> PeerView:
-        """The same with what it answered now."""
+        """The peer with what it answered just now."""
 
     def way(self, address: str) -> str:
         """The own interface that packets to this address leave by; '' where that is not known."""

@@ -137,7 +137,7 @@ class LadderApp(ServicesApp):
         self.exit(0)
 
     def end(self, code: int) -> None:
-        """Leave without a question, asked from another thread."""
+        """Leave the application without asking; safe to call from another thread."""
         self.call_later(partial(self.exit, return_code=code))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

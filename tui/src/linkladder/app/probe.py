@@ -27,7 +27,7 @@ async def probe(peer: PeerView) -> PeerView:
 
 
 async def greets(address: str, port: int) -> bool:
-    """Whether an sshd says who it is there; an open port alone may be a machine that hangs."""
+    """Whether an sshd greets there; a port that is only open may belong to a machine that hangs."""
     try:
         async with asyncio.timeout(WAIT):
             reader, writer = await asyncio.open_connection(address, port)

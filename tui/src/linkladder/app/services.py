@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class ServicesApp(DifferenceApp, ErrorTolerantApp):
-    """As the screens know it."""
+    """What every screen may use of the application: the backend, the run that is watched, ways to other places."""
 
     backend: Backend  # there once `loaded` is set
 

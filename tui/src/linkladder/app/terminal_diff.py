@@ -38,19 +38,19 @@ class TerminalPicture:
         self._rows.clear()
 
     def update(self, update: CompositorUpdate) -> CompositorUpdate:
-        """The same, as little as it takes."""
+        """An update reduced to what differs from what the terminal shows."""
         if isinstance(update, LayoutUpdate):
             self._width = update.region.width
         return _Difference(self, update)
 
     def take(self, update: CompositorUpdate, console: Console) -> str:
-        """What to send for it."""
+        """Take an update in, and return what to send to the terminal for it."""
         before = {y: list(row) for y, row in self._rows.items()}
         touched = self._draw(update, console)
         return "".join(self._line(y, before.get(y, []), self._rows[y], console) for y in sorted(touched))
 
     def _draw(self, update: CompositorUpdate, console: Console) -> set[int]:
-        """On the picture; the lines that were drawn on."""
+        """Draw on the picture; returns the lines that were drawn on."""
         x = y = 0
         touched = set()
         for text, style, control in update.__rich_console__(console, console.options):  # type: ignore[attr-defined]
@@ -115,7 +115,7 @@ class _Difference(CompositorUpdate):
 
 @lru_cache(maxsize=1024)
 def _plain(style: Style | None) -> Style:
-    """What of it can be seen."""
+    """The visible part of a style."""
     return style.clear_meta_and_links() if style else Style.null()
 
 
@@ -157,7 +157,7 @@ def _ranges(before: list[Cell | None], now: list[Cell | None]) -> list[tuple[int
 
 
 def _blank(cells: list[Cell]) -> int:
-    """How many at the end show nothing at all."""
+    """How many cells at the end of a line show nothing."""
     count = 0
     for char, style in reversed(cells):
         ground = style.bgcolor is not None and not style.bgcolor.is_default

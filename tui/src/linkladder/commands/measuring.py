@@ -45,7 +45,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _how(run: argparse.ArgumentParser) -> None:
-    """What a run may be asked for, whatever it measures."""
+    """Options that every run takes, whatever it measures."""
     run.add_argument("--rung", action="append", choices=list(RungName), help="only this rung; may be repeated")
     run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
@@ -94,7 +94,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _with_peer(plan: Plan) -> Plan:
-    """The only paired appliance is meant where none is named."""
+    """The peer to measure with: the only paired one where none is named."""
     known = peers.load()
     if len(known) != 1:
         return plan
@@ -128,7 +128,7 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None) -> int:
 
 
 def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
-    """Write the document, say the verdict, and how a script is told what came out."""
+    """Write the document, print the verdict, and return the exit status for scripts."""
     store = Store(state.folder())
     if file:
         try:
@@ -164,7 +164,7 @@ def _answer(seat: Seat, controls: Controls, loop: asyncio.AbstractEventLoop) -> 
 
 
 def _watch(args: argparse.Namespace) -> int:
-    """Only watching: Ctrl-C ends that, and not the run."""
+    """Follow the run without steering it; Ctrl-C ends the watching and not the run."""
     folder = state.folder()
     said = lock.announced(folder) if lock.measuring(folder) else None
     if said is None:

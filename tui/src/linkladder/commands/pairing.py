@@ -179,7 +179,7 @@ class Pairing:
             case say.Paired():
                 self._paired(event)
                 if self._args.forget_secret:
-                    self._forget(self._args.secret_file)
+                    self._delete_secret(self._args.secret_file)
             case say.Refused(here, name, left, other_code):
                 if other_code:
                     self._print(say.OTHER_CODE)
@@ -192,7 +192,7 @@ class Pairing:
                 self._print(f"pairing is closed: {reason}")
 
     def _hear(self, one: say.Appliance) -> None:
-        """It is shown once its round trip is known, or after a second without one."""
+        """Show an appliance once its round trip is known, or after a second without one."""
         if all(h.id != one.id for h in self._heard):
             if len(self._heard) >= MOST:  # somebody floods the segment; an address can still be typed
                 return
@@ -241,14 +241,14 @@ class Pairing:
         if not event.certain:
             self._print("the other end did not say that it has stored this; if it cannot be reached, pair again")
 
-    def _forget(self, path: Path) -> None:
-        """It has done what it was given for; whoever gets hold of it later gets nothing."""
+    def _delete_secret(self, path: Path) -> None:
+        """Delete the file of the site secret once it was used, so that nobody gets hold of it later."""
         path.unlink(missing_ok=True)
         self._print("the site secret is deleted here; where it was given as a property of the virtual machine, delete")
         self._print("it there too: the hypervisor keeps it, and its backups do")
 
     async def _stop_if_asked(self) -> None:
-        """A script wants an answer; a person may try again while the window is open."""
+        """End after a failed attempt where a script asked; a person may try again while the window is open."""
         if not self._tty and (self._args.address or self._args.yes_code):
             await self._service.close("the attempt failed")
 

@@ -125,7 +125,7 @@ def _takes(of: Plan | Rung) -> str:
 
 
 def _and_more(plan: Plan) -> str:
-    """A plan that leaves repeats open says so beside the number that it begins with."""
+    """Words beside the number of trials, for a plan that leaves its repeats open."""
     left_open = any(e.at_most > e.repeats for r in plan.rungs for e in r.experiments)
     return ", and more where the verdict is not settled" if left_open else ""
 

@@ -33,7 +33,7 @@ class Lines:
             self._live(units.rate(event.interval.bps))
 
     def passed(self, at: float) -> None:
-        """It is so late; nothing need have happened."""
+        """Move the clock on, where no event came."""
         self.progress.at = max(self.progress.at, at)
 
     def _words(self, event: ev.Event) -> str:

@@ -54,7 +54,7 @@ def _runs(args: argparse.Namespace) -> int:
 
 
 def _for_scripts(run: RunSummary) -> dict[str, Any]:
-    """Verdicts are words there."""
+    """A run of the list as JSON, with its verdicts as words."""
     words = {rung: str(kept) for rung, kept in run.verdicts.items()}
     return {**to_json(run), "verdict": str(run.verdict), "verdicts": words}
 

@@ -89,7 +89,7 @@ class _Line:
 
 
 async def _faults() -> list[str]:
-    """Why this system cannot be kept: what does not work here that did before it."""
+    """What does not work on this system that worked before it: reasons not to keep it."""
     from linkladder import doctor
     from linkladder.peer import near_end
     from linkladder.store import Store

@@ -44,7 +44,7 @@ class Watched:
     after: dict[str, CountersReply] = field(default_factory=dict)
 
     def count(self, address: str, seen: CountersReply) -> None:
-        """The first time before the trial, the second after it."""
+        """Take the counters: called once before the trial and once after it."""
         (self.after if address in self.before else self.before)[address] = seen
 
     def nic(self, address: str) -> NicCounters | None:
@@ -102,7 +102,7 @@ def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) ->
 
 
 def _with_sockets(tcp: TcpCounters, seen: SocketsSeen | None) -> TcpCounters:
-    """FreeBSD counts closed windows for each connection only."""
+    """Add the zero windows of each connection, since FreeBSD counts them nowhere else."""
     told = [s.zero_window for s in seen.sockets if s.zero_window is not None] if seen else []
     return replace(tcp, zero_window_sent=sum(told)) if told and tcp.zero_window_sent is None else tcp
 
@@ -162,7 +162,7 @@ def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, w
 
 
 def _nic(side: Side, route: Route, watched: Mapping[int, Watched]) -> NicCounters | None:
-    """On the localhost rung one card is both sides'."""
+    """The card at an address; on the localhost rung one card is both sides'."""
     return watched[side.end].nic(route.near.address if route.local else side.address)
 
 

@@ -19,7 +19,7 @@ class TimesOfDay:
         self._away: dict[str, float] = {}  # of each other end
 
     def news(self, result: TrialResult) -> list[str]:
-        """What has come to light with this trial, a sentence each."""
+        """What this trial shows of the ends' clocks that is not known yet, a sentence each."""
         now = time.time() - time.monotonic()
         set_by, self._near = now - self._near, now
         said = [f"this end's clock was set {_by(set_by)} while the run went on"] if abs(set_by) >= APART else []

@@ -21,7 +21,7 @@ def before_it(exp: Experiment) -> Iterator[Experiment]:
 
 
 def discarded(seen: TrialResult) -> tuple[Leg, ...]:
-    """As the trial after it keeps them."""
+    """The commands and outcome of the discarded load, as the trial after it keeps them."""
     return tuple(
         replace(g, role=Role.DISCARDED, commands=tuple(replace(c, role=f"discarded {c.role}") for c in g.commands))
         for g in seen.legs

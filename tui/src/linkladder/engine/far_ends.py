@@ -68,7 +68,7 @@ class FarEnds:
         return tuple(far.address for far in self._here.values())
 
     def address(self, peer: str) -> str | None:
-        """By which it was reached; None while it is not."""
+        """The address that the peer was reached at; None while it is not."""
         far = self._here.get(peer)
         return far.address if far else None
 
@@ -81,10 +81,8 @@ class FarEnds:
         return next(shared, "")
 
     async def reserve(self, peers: Iterable[str]) -> None:
-        """Before anything is stored: where the only one is busy, or all of several, there is no run.
-
-        One that does not answer may have to be moved first; its rung will tell, and the rungs without it are measured.
-        """
+        """Reserve the peers before a run is stored. If the only one is busy, or all of several are, there is no run.
+        One that does not answer may have to be moved first; rungs without it are measured."""
         busy: list[str] = []
         wanted = tuple(peers)
         for peer in wanted:
@@ -92,7 +90,7 @@ class FarEnds:
             told = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
             try:
                 for pause in (*self._retries, 0.0):
-                    if await self._met(peer, last=pause == 0.0):
+                    if await self._try_reserve(peer, last=pause == 0.0):
                         break
                     await self._nap(pause)
             except Refused as error:
@@ -113,7 +111,7 @@ class FarEnds:
             if peer in self._here:
                 return self._here[peer]
             try:
-                if await self._met(peer, last=pause == 0.0):
+                if await self._try_reserve(peer, last=pause == 0.0):
                     continue
             except (PeerLost, LinkladderError) as error:
                 permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
@@ -126,7 +124,8 @@ class FarEnds:
         return self._here[peer]
 
     async def at_hand(self, peers: Iterable[str]) -> dict[str, FarEnd | Missing]:
-        """Each as it is now.  Of several, one that is lost or busy is sought beside the trials and delays no other."""
+        """Each far end as it is now. With several, one that is lost or busy is looked for meanwhile and delays no
+        other."""
         wanted = tuple(peers)
         if len(wanted) < 2:
             return {peer: await self.reach(peer) for peer in wanted}
@@ -139,8 +138,8 @@ class FarEnds:
             await self.reach(wanted[0])
         return {peer: self._here.get(peer) or self._missing(peer) for peer in wanted}
 
-    async def went(self, reason: str, again: str) -> None:
-        """Let go of whoever has gone; `again` says what becomes of the trial."""
+    async def drop_lost(self, reason: str, again: str) -> None:
+        """Drop the connections to ends that were lost, and say so; `again` says what becomes of the trial."""
         for peer in [peer for peer, far in self._here.items() if far.lost]:
             self._lost[peer] = reason
             await self.drop(peer)
@@ -158,8 +157,8 @@ class FarEnds:
         for peer in tuple(self._here):
             await self.drop(peer)
 
-    async def _met(self, peer: str, last: bool = True) -> bool:
-        """Is it here and ours now?  Not yet while the agent of this run's connection before has not quite gone."""
+    async def _try_reserve(self, peer: str, last: bool = True) -> bool:
+        """Try to connect and reserve once; it may fail while the agent of an earlier connection has not quite ended."""
         far = await self._connect(peer, self._near.hello)
         try:
             await far.ask(wire.Reserve(f"{self._near.name}, run {self.run_id}"))
@@ -177,19 +176,19 @@ class FarEnds:
 
     async def _try(self, peer: str) -> None:
         try:
-            await self._met(peer)
+            await self._try_reserve(peer)
         except (PeerLost, Refused, LinkladderError) as error:
             self._lost[peer] = in_a_line(error)
             self._emit(ev.PeerLost(peer, self._lost[peer], self._retries[0] if self._retries else 0.0))
 
     async def _seek(self, peer: str) -> None:
-        """Beside the trials, until it is back."""
+        """Look for a lost end in the background until it is back."""
         pauses = [*self._retries, 30.0]
         try:
             while peer not in self._here:
                 await asyncio.sleep(pauses.pop(0) if len(pauses) > 1 else pauses[0])
                 with contextlib.suppress(PeerLost, Refused, LinkladderError):
-                    await self._met(peer)
+                    await self._try_reserve(peer)
         finally:
             self._seeking.pop(peer, None)
 
@@ -201,7 +200,7 @@ class FarEnds:
                 await task
 
     def _missing(self, peer: str) -> Missing:
-        """One that never answered counts as having this machine's tools: nothing is started there."""
+        """A stand-in for an end that never answered; plans treat it as having this machine's tools."""
         hello = self._hello.get(peer) or replace(self._near.hello, name=peer, addresses=())
         return Missing(peer, hello, f"{peer} is out of reach: {self._lost.get(peer, 'it was lost')}")
 

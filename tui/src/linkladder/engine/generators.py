@@ -132,12 +132,12 @@ class Generators:
 
 
 def wanted(rung: Rung) -> bool:
-    """Has it experiments that leave the generator open, over the one path that can be looked at?"""
+    """Whether the rung has experiments that leave the generator open, over a single path."""
     return len(rung.paths) == 1 and any(left_open(e) for e in rung.experiments)
 
 
 def searched_on(rung: Rung) -> RungName:
-    """Where it is looked for while nothing is known: on a long link short looks tell little of who sends."""
+    """The rung on which the generator is searched: not a long link, where short trials tell little of the sender."""
     return RungName.LOCALHOST if rung.name is RungName.DC_LINK else rung.name
 
 
@@ -178,7 +178,7 @@ def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tup
 
 
 def fingerprint(facts: HostFacts) -> str:
-    """Of what makes a generator strong or weak: when it changes, what was found before no longer counts."""
+    """A hash of what makes a generator strong or weak; when it changes, earlier findings no longer count."""
     tools = " ".join(f"{name} {version}" for name, version in sorted(facts.tools.items()))
     kernel = f"{facts.os} {facts.release} {facts.kernel}".strip()
     return "; ".join((facts.name, kernel, facts.cpu, f"{facts.cores} cores", f"{facts.memory // GRAIN} x 64M", tools))

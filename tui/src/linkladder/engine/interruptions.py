@@ -38,7 +38,7 @@ def shares_a_card(path: Path, name: str, control: str, card: str, facts: HostFac
 
 
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:
-    """What is kept of a trial that never came to its end on any of its paths."""
+    """The result of a trial of which every attempt failed on all of its paths."""
     last = lost[-1]
     reason = f"the far end was out of reach in {len(lost)} attempt{'s' if len(lost) > 1 else ''}: {last.reason}"
     legs = tuple(Leg(Outcome(False, Fault.PEER, reason), path=number) for number in paths)

@@ -58,7 +58,7 @@ class Loan:
             raise Refused(self._ended)
 
     async def _take(self, sides: Sequence[Side], settings: tuple[Setting, ...]) -> None:
-        """`sides`: those of the paths where one end is."""
+        """Take the lease at one end; `sides` are those of the paths at that end."""
         side = sides[0]
         near = side.end == 0  # the far end knows its own channel
         control = await asyncio.to_thread(_control, self._channels) if near else ()
@@ -104,7 +104,7 @@ def _by_end(sides: Sequence[Side]) -> list[list[Side]]:
 
 
 def _control(channels: tuple[str, ...]) -> tuple[str, ...]:
-    """The addresses by which peers are reached and the operator came in; Refused where one cannot be told."""
+    """The control addresses, which no change may touch; Refused where one cannot be found out."""
     found = os.environ.get("SSH_CONNECTION", "").split()[2:3]
     for channel in channels:
         try:

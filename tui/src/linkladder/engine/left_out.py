@@ -21,7 +21,7 @@ def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -
 
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
-    """By id, why; a baseline with which nothing is compared any more goes with what it was for."""
+    """Which experiments are left out, by id, and why; those that then have nothing to be compared with go too."""
     why = {e.id: said for e in experiments if (said := _in_vain(e, path, facts))}
     by_id = {e.id: e for e in experiments}
     compared = [(e, by_id[e.baseline]) for e in experiments if e.baseline in by_id]
@@ -31,7 +31,7 @@ def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, 
 
 
 def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str:
-    """Why it cannot act: an end has too few cores, lacks a setting, or all of them are so already."""
+    """Why a setting cannot change anything: too few cores, no such setting, or it has that value everywhere already."""
     small = next((host for host in facts.values() if exp.cores and host.cores and exp.cores > host.cores), None)
     if small:
         return f"{small.name} has {small.cores} core{'' if small.cores == 1 else 's'}"

@@ -52,7 +52,7 @@ class RunningLeg:
 
     @property
     def began(self) -> float:
-        """On the near end's clock, when its first client was started."""
+        """When its first client was started, on the near end's clock."""
         return min((client.began for client in self.clients), default=time.monotonic())
 
     @property
@@ -67,7 +67,7 @@ class RunningLeg:
     # --- before it starts
 
     def lay_out(self) -> None:
-        """Who runs what; LegFault where these two ends cannot do it."""
+        """Decide which end runs what; LegFault where these two ends cannot do it."""
         route = self.route
         try:
             self.layout = tools.layout(self.exp, route.near.point.hello.versions, route.far.point.hello.versions)
@@ -91,7 +91,7 @@ class RunningLeg:
                 )
 
     async def meet(self) -> None:
-        """Open, refused and filtered are told apart before a tool can blur them."""
+        """Knock at the server's port first, so that open, refused and filtered are known before a tool runs."""
         if self.where.server is None:
             await self._meet_target()
             return
@@ -101,7 +101,7 @@ class RunningLeg:
             raise LegFault(knocks.words(seen, self._at(self.where.server).address, self.port, udp), Fault.PATH)
 
     async def _meet_target(self) -> None:
-        """A ping has no server to knock at, and goes to nobody who has not answered in this run."""
+        """Knock at the far end of a ping, which has no server: pings go only to who has answered in this run."""
         client, target = self._client(), self._target()
         if (await client.point.ask(wire.Known(target.address))).known:
             return
@@ -151,7 +151,7 @@ class RunningLeg:
         return self._keep(side, self.where.client, "client", await side.point.ask(request))
 
     async def _start_ping(self, side: Side) -> None:
-        """From both ends, as a busy one may be slow to see an answer; a trial is not failed for the want of it."""
+        """Start pings at both ends, since a busy one sees answers late; a trial does not fail for want of them."""
         exp, other = load_ping(self.exp), self._other(side)
         versions = side.point.hello.versions
         try:
@@ -171,7 +171,7 @@ class RunningLeg:
         return process
 
     async def _wait(self, clients: Sequence[Process], limit: float) -> None:
-        """Until every client has ended, or its watchdog bites."""
+        """Wait until every client has ended, or until the watchdog ends it."""
         talks = self.tool.every_second
         while waiting := [c for c in clients if not c.exited.is_set()]:
             if gone := next((side for side in self.route.sides if side.point.lost), None):
@@ -198,7 +198,7 @@ class RunningLeg:
     # --- when it is over
 
     def outcome(self) -> Outcome:
-        """What the tool's words come to; of words that are not all here nothing is made, least of all a bad link."""
+        """The outcome of the tool's output; output that is cut short is a fault of the tool, never of the link."""
         for process in self.processes:
             if process not in self.pings and process.finished and process.finished.cut:
                 kept = units.size(len(process.finished.output))
@@ -208,7 +208,7 @@ class RunningLeg:
         return tools.finish(self.exp, self.where, server, tuple(c.texts for c in self.clients), self._expectation())
 
     def results(self, outcome: Outcome, first: float, more: tuple[Command, ...] = ()) -> tuple[Leg, ...]:
-        """For the result: the load, and the pings beside it; `first` is when the first leg began."""
+        """The legs of the result: the load and the pings beside it; `first` is when the first leg began."""
         began = max(0.0, round(self.began - first, 3)) if self.clients else 0.0
         commands = (*more, *self.ways, *(p.command() for p in self.processes if p not in self.pings))
         load = Leg(outcome, Role.LOAD, self.number, self.route.near.end, self.route.far.end, began, commands)

@@ -16,7 +16,7 @@ class LiveSeconds:
         self._waiting: dict[Direction, dict[int, _Parts]] = {}
 
     def add(self, path: int, one: Interval) -> list[IntervalSeen]:
-        """The seconds that are whole with this one; of a single leg, this one."""
+        """Take one leg's second in; returns the seconds that every leg has told of by now."""
         if self._legs == 1:
             return [IntervalSeen(one)]
         waiting = self._waiting.setdefault(one.direction, {})

@@ -29,7 +29,7 @@ def resolve(path: Path, near: HelloReply, far: HelloReply) -> Path:
 
 
 def moved(plan: Plan, rung: Rung) -> bool:
-    """Does another rung use the same addresses?  Then a machine must be where this one wants it, before each."""
+    """Whether another rung uses the same addresses: then a machine must be moved before each."""
     mine = {(path.peer, path.remote) for path in rung.paths}
     return any(
         (path.peer, path.remote) in mine

@@ -69,7 +69,7 @@ def evidence(
 
 
 def together(found: Sequence[Evidence]) -> Evidence:
-    """What was found of each path of a rung: what contradicts comes first."""
+    """The evidence of all paths of a rung as one; what contradicts comes first."""
     bad = tuple(text for one in found for text in one.against)
     good = tuple(text for one in found for text in one.findings if text not in one.against)
     return replace(found[0], findings=tuple(dict.fromkeys((*bad, *good))), contradicts=bool(bad), against=bad)

@@ -13,7 +13,7 @@ APART = 25  # draws between two uses of one port: the system remembers closed co
 
 
 def ports() -> Iterator[int]:
-    """Without end."""
+    """The test ports in a random order, without end; those used last come late."""
     chance, drawn = secrets.SystemRandom(), list[int]()
     while True:
         shuffled = chance.sample(wire.PORTS, len(wire.PORTS))
@@ -23,7 +23,7 @@ def ports() -> Iterator[int]:
 
 
 def ports_for(drawn: Iterator[int], exp: Experiment, legs: int) -> tuple[int, ...]:
-    """One for each leg of a trial, none of them among those of another leg's data connections."""
+    """A port for each leg of a trial; none of them is used by another leg's data connections."""
     found, taken = [next(drawn)], set[int]()
     for port in islice(drawn, len(wire.PORTS)) if legs > 1 else ():
         taken.update((found[-1], *tools.named(exp.tool).data_ports(exp, found[-1])))

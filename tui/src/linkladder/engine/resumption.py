@@ -23,7 +23,7 @@ def take_up(store: Store, run_id: str, plan: Plan) -> None:
 
 
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
-    """What a host is; a report of trials from before and after a change must tell it."""
+    """Store a host's facts; what is not as it was before the run was interrupted becomes a note of the run."""
     before = store.load(run_id, output=False).run.hosts.get(name)
     if before is not None and (changed := host_changes(name, before, facts)):
         store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
@@ -31,7 +31,7 @@ def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
 
 
 async def admitted(near: EndPoint, run_id: str) -> None:
-    """Have this appliance to ourselves before anything is stored: where it is busy there is no run."""
+    """Reserve this appliance before anything is stored: where it is busy there is no run."""
     try:
         await near.ask(wire.Reserve(f"{near.name}, run {run_id}"))
     except Refused as error:

@@ -30,12 +30,12 @@ class Route:
 
     @property
     def local(self) -> bool:
-        """Are both sides the same machine?"""
+        """Whether both sides are the same machine."""
         return self.near.end == self.far.end
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Those that are machines of their own."""
+        """The sides, without those that are the same machine."""
         return (self.near,) if self.local else (self.near, self.far)
 
     def at(self, side: End) -> Side:

@@ -118,7 +118,7 @@ class Engine:
         self._finish(state, reason)
 
     async def _begin(self) -> None:
-        """All ends are ours before anything is stored."""
+        """Reserve all ends, then store the run."""
         await admitted(self.near, self.run_id)
         await self._have_peers()
         if self._resumed:
@@ -128,7 +128,7 @@ class Engine:
         self._begun = True
 
     async def _have_peers(self) -> None:
-        """Those of the rungs still to be measured; the operator may end the wait for them."""
+        """Reserve the peers of the rungs that are still to be measured; the operator may end the wait for them."""
         peers = dict.fromkeys(peer for rung in self.plan.rungs if not self._over(rung) for peer in rung.peers)
         work = asyncio.create_task(self._ends.reserve(peers))
         self.controls.guard(work.cancel)
@@ -189,7 +189,7 @@ class Engine:
         return done, spent, plans.longest(of)
 
     def _over(self, rung: Rung) -> bool:
-        """Was all of it measured before the run was resumed?  Then nobody need move for it."""
+        """Whether the rung was measured completely before the run was resumed: then no machine need be moved for it."""
         return self._before(rung)[0] == plans.trials(rung) and not grown(self.plan, rung.name, self._document)[1]
 
     def _document(self) -> Document:
@@ -277,7 +277,7 @@ class Engine:
             self._index += not again
 
     async def _strengthened(self, rung: Rung) -> Rung:
-        """With the setting in which the generator is strongest, where its experiments leave that open."""
+        """The rung with the strongest setting of the generator in those experiments that leave it open."""
         ends = {"": self.near, **await self._ends.at_hand(rung.peers)}
 
         async def measure(exp: Experiment, over: tuple[Route, ...]) -> TrialResult | Interruption:
@@ -358,7 +358,7 @@ class Engine:
             return await work
         except PeerLost as error:
             came = watch.broke(error)
-            await self._ends.went(str(error), "the trial will be done again")
+            await self._ends.drop_lost(str(error), "the trial will be done again")
             return came
         except asyncio.CancelledError:
             self.controls.raise_if_asked()
@@ -383,7 +383,7 @@ class Engine:
             self._say(said)
 
     def _say(self, text: str) -> None:
-        """To whoever watches, and to be read later."""
+        """Tell something to whoever watches, and keep it as a note of the run."""
         self.store.note(self.run_id, text)
         self._emit(ev.Notice(text))
 

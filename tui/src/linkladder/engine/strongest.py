@@ -22,7 +22,7 @@ DEFAULT = Generator()
 
 
 def look_at(generator: Generator) -> Experiment:
-    """The trial that is a look."""
+    """The short trial that shows what a setting carries."""
     return replace(generator.of(Experiment("look")), duration=LOOK, warmup=0.0)
 
 
@@ -107,5 +107,5 @@ def chosen(strength: Strength, exp: Experiment, near: ToolVersions, far: ToolVer
 
 
 def left_open(exp: Experiment) -> bool:
-    """May its load be made as the generator is strongest?  The steps of a staircase are compared with one another."""
+    """Whether a load may take the generator's strongest setting; one that is compared with another may not."""
     return exp.strongest and exp.protocol is Protocol.TCP and not exp.step and not exp.baseline

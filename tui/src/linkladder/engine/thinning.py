@@ -15,7 +15,7 @@ MOST = 7200
 
 
 class Samples(list[HostSample]):
-    """In their order of time."""
+    """Samples, kept in order of time and thinned where they become too many."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Samples(list[HostSample]):
 
 
 def _join(one: HostSample, first: int, other: HostSample, second: int) -> HostSample:
-    """The later one, with what the earlier one adds to it; each weighs as many seconds as it stands for."""
+    """Join two samples into one at the later time, each weighted by the seconds that it stands for."""
     if len(one.cores) != len(other.cores):  # a core came or went
         return other
 

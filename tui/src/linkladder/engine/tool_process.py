@@ -13,7 +13,7 @@ from linkladder.model import Command
 
 @dataclass(eq=False)
 class Process:
-    """A tool of a trial, from its start to its last word."""
+    """One tool of a trial, from its start to the end of its output."""
 
     side: Side
     role: str
@@ -31,7 +31,7 @@ class Process:
 
     @property
     def complete(self) -> bool:
-        """Every flow's last line is here."""
+        """Whether every flow has printed its last line."""
         return self.live.complete
 
     @property

@@ -45,7 +45,7 @@ EACH = 0.01  # seconds more for each leg: one coordinator tells all of them
 
 
 class NoLegLeft(Exception):
-    """Every leg has a reason of its own for which it cannot go on."""
+    """No leg can go on; each has a reason of its own."""
 
 
 class Trial:
@@ -212,14 +212,14 @@ class Trial:
         self._go_on()
 
     def _go_on(self) -> None:
-        """NoLegLeft when nothing is left to measure; PeerLost where that is for an end that was lost."""
+        """Go on with the legs that can; NoLegLeft when there is none, PeerLost where that is for a lost end."""
         if all(leg.broken for leg in self.legs):
             if self._lost:
                 raise self._lost
             raise NoLegLeft
 
     async def _check_ways(self, leg: RunningLeg) -> None:
-        """Where there is more than one way to take, or a card is named."""
+        """Check by which card packets leave, if a card is named or there are several paths."""
         if len(self.legs) > 1 or self.exp.paths or any(side.interface for side in leg.route.sides):
             await leg.check_ways()
 
@@ -246,7 +246,7 @@ class Trial:
             watched.count(side.address, await end.point.ask(wire.Counters(side.address, side.interface)))
 
     async def _look(self) -> None:
-        """Each connection's own counters, once, while it still is there, and its window each second until then."""
+        """Read each connection's counters once before it closes, and its window each second until then."""
         ports = tuple(port for leg in self.legs for port in leg.data_ports)
 
         async def look(number: int) -> None:
@@ -298,7 +298,7 @@ class Trial:
                     self.wall[number] = round(reply.wall - (time.time() - took / 2), 3)
 
     async def _stop_everything(self) -> None:
-        """After a fault: nothing of this trial may run on; what its tools said is kept if it still can be had."""
+        """After a fault: end every process of this trial, and keep what the tools have printed so far."""
         for process in (process for leg in self.legs for process in leg.processes):
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(process.stop(), 2.0)
@@ -350,7 +350,7 @@ async def _laid_out(leg: RunningLeg) -> None:
 
 
 async def _introduced(leg: RunningLeg) -> None:
-    """Ends that are to meet another one than who coordinates must agree to that, both."""
+    """Tell two ends, neither of which coordinates, that they may measure with each other."""
     near, far = leg.route.near, leg.route.far
     if near.end and far.end:
         await near.point.ask(wire.Introduce(far.point.name, far.address))

@@ -18,7 +18,7 @@ FORM = "it is six digits, or three words, and the other end's screen shows it"
 
 @dataclass(frozen=True)
 class Code:
-    """The same value twice over: six digits in two groups, three words."""
+    """A code in its two spellings: six digits in two groups, or three words."""
 
     digits: str
     words: tuple[str, ...]
@@ -38,7 +38,8 @@ class Codes:
     due: Code
 
     def is_due(self, typed: str) -> bool:
-        """Is this what the other end must show?  UsageError for what nobody read there: it answers nothing."""
+        """Whether this is the code of the other end; UsageError if nobody can have read it there, which answers
+        nothing."""
         if self.due.matches(typed):
             return True
         if self.shown.matches(typed):
@@ -51,13 +52,13 @@ class Codes:
 
 
 def code_of(seed: bytes) -> Code:
-    """Of 256 random bits; no digit is likelier than another."""
+    """The code of 256 random bits; no digit is likelier than another."""
     number = int.from_bytes(seed[:8], "big") % 1_000_000
     return Code(f"{number // 1000:03d} {number % 1000:03d}", tuple(WORDS[b] for b in seed[8:11]))
 
 
 def plain(typed: str) -> str:
-    """As it is compared: digits without gaps, words with one between them."""
+    """The form in which codes are compared: digits without gaps, words with one between them."""
     text = " ".join(typed.lower().replace("-", " ").split())
     digits = text.replace(" ", "")
     return digits if digits.isdecimal() else text

@@ -23,7 +23,7 @@ ALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 3), ("TCP_US
 
 
 class WindowShut(EnvironmentFault):
-    """The other end is there and not open."""
+    """The other appliance answers, but its pairing window is closed."""
 
 
 class Connection:
@@ -117,7 +117,7 @@ async def why_shut(address: str, error: WindowShut) -> LinkladderError:
 
 
 def _explained(address: str, port: int, error: Exception) -> LinkladderError:
-    """Of several tries at a name's addresses asyncio gives no number, only words."""
+    """Why no connection came up, and what to do; for several failed addresses of a name asyncio gives text alone."""
     number, text = getattr(error, "errno", None), str(error)
     if address.lower().startswith("fe80:") and "%" not in address:
         cause = "a link-local address is reached over one interface, and none is named"

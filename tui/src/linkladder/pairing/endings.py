@@ -19,7 +19,7 @@ HINTS = {
 
 
 class Answer(StrEnum):
-    """Of this end's person, to a code."""
+    """What this end's person answers to a code."""
 
     YES = "yes"
     NO = "no"

@@ -9,7 +9,7 @@ REMEMBERED = 1024  # sources
 
 
 class Failing:
-    """By source address: how often it failed, and when it last did."""
+    """Failed attempts by source address: how many, and when the last was."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -15,7 +15,7 @@ from linkladder.pairing.service import PairingService
 
 @contextlib.asynccontextmanager
 async def serve(service: PairingService) -> AsyncIterator[None]:
-    """Take codes from this appliance's own user until left."""
+    """Accept codes from other programs of this appliance's user, until the context is left."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):

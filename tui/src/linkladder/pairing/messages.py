@@ -78,7 +78,7 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True)
 class Hello:
-    """Who speaks, and what it speaks."""
+    """The first message: who speaks, with which version and method."""
 
     protocol: int
     version: str  # linkladder's
@@ -96,7 +96,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class Reveal:
-    """Who an end is."""
+    """An end's identity and nonce, as bound by its Commit."""
 
     name: str
     addresses: tuple[str, ...]

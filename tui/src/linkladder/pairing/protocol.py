@@ -64,12 +64,12 @@ def digest(label: str, *parts: bytes) -> bytes:
 
 
 def codes_of(transcript: bytes, role: Role) -> Codes:
-    """As the end in this role has them."""
+    """Both codes, as the end in this role shows and expects them."""
     return Codes(*(code_of(digest("code", one.encode(), transcript)) for one in (role, role.other)))
 
 
 def _seal(stored: str) -> str:
-    """What a yes shows of the word that its end will say once it has stored the other."""
+    """A hash of the word that this end sends once it has stored the other; its yes carries it."""
     return hashlib.sha256(bytes.fromhex(stored)).hexdigest()
 
 
@@ -107,7 +107,7 @@ class Handshake:
         return self._hello
 
     def take(self, line: bytes) -> bytes:
-        """What the other end said; what to say in answer.  After a `claim` it waits for `judge`."""
+        """Take a line of the other end and return the answer to it. After a `claim` it waits for `judge`."""
         try:
             return self._take(line)
         except ProtocolError:
@@ -125,14 +125,14 @@ class Handshake:
         return self._prover.sign(self._statement(self.role, self._sealed))
 
     def confirm(self, proofs: Proofs) -> bytes:
-        """This end's person (or secret) says yes."""
+        """This end's yes, by its person or by the site's secret."""
         if self.step is not Step.CONFIRM or self.confirmed:
             raise ProtocolError(Reason.FORMAT, "there is nothing to confirm")
         self.confirmed = True
         return encode(Confirm(self._sealed, proofs.host, proofs.user, self._tag(self.role, self._sealed)))
 
     def proven(self) -> bool:
-        """Does the other end's yes come from the owner of the keys it revealed?"""
+        """Whether the other end's yes is signed by the keys that it revealed."""
         claim, peer = self.claim, self.peer
         if claim is None or peer is None:
             return False
@@ -150,7 +150,7 @@ class Handshake:
         return encode(Refuse(reason))
 
     def done(self) -> bytes:
-        """Said after storing."""
+        """The message that this end has stored the other."""
         if not self.agreed:
             raise ProtocolError(Reason.FORMAT, "it was not confirmed at both ends")
         return encode(Done(self._stored))
@@ -239,7 +239,7 @@ class Handshake:
         return digest("yes", role.encode(), self.transcript, stored.encode())
 
     def _tag(self, role: Role, stored: str) -> str:
-        """With a site secret only its holders can make it; without one there is none."""
+        """The tag that proves knowledge of the site's secret; empty without a secret."""
         if self._secret is None:
             return ""
         whole = digest("secret", role.encode(), self.transcript, stored.encode())

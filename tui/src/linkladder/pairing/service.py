@@ -122,7 +122,8 @@ class PairingService:
         await self._run(link, self._dialled(link))
 
     async def _connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Two persons who start at once are not quite at once: a closed window is knocked at for a while."""
+        """Connect, and try again for a while if the window is closed: two persons who start together are never quite
+        together."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -133,7 +134,7 @@ class PairingService:
                 await asyncio.sleep(0.25)
 
     async def answer(self, typed: str) -> bool:
-        """The person tells what the other console shows: what is due there is a yes, another code refuses."""
+        """Take what the person read at the other console: the right code is a yes, another code refuses."""
         codes = self._engaged.session.codes if self._engaged and self._ready else None
         right = codes.is_due(typed) if codes else False
         self._decide(Answer.YES if right else Answer.OTHER_CODE)
@@ -175,12 +176,12 @@ class PairingService:
 
     @property
     def left(self) -> int:
-        """Attempts until the window closes; a secret of 160 bits is not guessed, and strangers must not shut it out."""
+        """Attempts left until the window closes; nobody guesses a secret of 160 bits, so with one no failure counts."""
         return GUESSES if self._secret is not None else max(0, GUESSES - self._failures)
 
     @property
     def ready(self) -> say.CodeReady | None:
-        """The code that waits for this end's person."""
+        """The code that this end's person has to answer."""
         return self._ready
 
     def heard(self) -> tuple[say.Appliance, ...]:
@@ -190,7 +191,7 @@ class PairingService:
     # --- both roles
 
     async def _run(self, link: Connection, exchange: Awaitable[None]) -> None:
-        """An exchange to its end, which is told; whatever was revealed and came to nothing counts as a guess."""
+        """Run an exchange to its end and report it; one that revealed codes and failed counts as a guess."""
         session, paired = link.session, False
         mine = session.role is Role.INITIATOR
         try:

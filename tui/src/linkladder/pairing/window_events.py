@@ -38,7 +38,7 @@ class WindowOpened:
 
 @dataclass(frozen=True)
 class WindowClosed:
-    """It no longer is."""
+    """Pairing is no longer possible: the window was closed."""
 
     reason: str
 
@@ -52,7 +52,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Gone:
-    """One that was heard is heard no more."""
+    """An appliance that was heard before is heard no more."""
 
     appliance: Appliance
 
@@ -78,7 +78,7 @@ class CodeReady:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """At this end."""
+    """The person at this end has said yes."""
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,7 @@ the link, climb the ladder, read the report.
         self._mark()
 
     def _mark(self) -> None:
-        """The mark goes with the bar: a step is told by more than its colour."""
+        """Mark the highlighted step with a character too, so that it is told by more than colour."""
         box = self.query_one("#steps", OptionList)
         wide = max(len(STEPS[s][0]) for s in self._steps)
         for index, step in enumerate(self._steps):
@@ -267,7 +267,7 @@ the link, climb the ladder, read the report.
             self.peek(self._ticks % ASK == 0)
 
     def _follow(self, pairing: PairingState) -> None:
-        """A code that was left on its own may have come to its end meanwhile."""
+        """Notice when a pairing that was left in the background has ended."""
         if self._code_waits and pairing.stage in (PairStage.PAIRED, PairStage.FAILED):
             paired = pairing.stage is PairStage.PAIRED
             said = pairing.message if paired else f"Not paired: {pairing.message}"

@@ -368,4 +368,4 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self.action_results()
 
     def action_noop(self) -> None:
-        """l is no direction here."""
+        """Keep l from moving to another place, as it would elsewhere."""

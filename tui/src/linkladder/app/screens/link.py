@@ -317,7 +317,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 self.query_one("#mtu", Input).value = f"{first.mtu}"
 
     def _untouched(self) -> bool:
-        """Nobody has said yet what was bought."""
+        """Whether the contract is still the proposed one, which nobody has changed."""
         if self.view is None or self.view.link.contract:
             return False
         first = first_contract(self.carrier)

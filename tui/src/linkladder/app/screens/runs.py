@@ -51,7 +51,7 @@ class Columns:
         return f"  {'run':<21}{plan} {peer} {'top rung':<{self.best}} {more}verdict"
 
     def row(self, run: RunSummary, marked: bool) -> str:
-        """The mark is for comparing."""
+        """One run as a row; the mark shows that it is chosen for comparing."""
         top = [run.best_bps[name] for name in LADDER if name in run.best_bps]
         best = units.rate(top[-1]) if top else "-"
         more = f"{run.trials:>7} {run.failed:>7}  " if self.more else ""

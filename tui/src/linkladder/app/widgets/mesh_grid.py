@@ -54,7 +54,7 @@ def explained(seen: CompanyJudgement, grid: words.Grid, cursor: tuple[int, int])
 
 
 class MeshGrid(Static, can_focus=True):
-    """Told of each move by `Moved`."""
+    """A grid of paths with a cursor; each move of it sends `Moved`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "cursor_down", show=False),
@@ -64,7 +64,7 @@ class MeshGrid(Static, can_focus=True):
     ]
 
     class Moved(Message):
-        """The cursor is elsewhere now."""
+        """Sent when the cursor has moved to another cell."""
 
     def __init__(self) -> None:
         super().__init__("", id="grid", markup=False)

@@ -46,7 +46,7 @@ class Rows(Guarded, ScrollView, can_focus=True):
         self.lines: list[str] = []
 
     def show(self, lines: list[str]) -> None:
-        """Other lines; the cursor stays where it can."""
+        """Show other lines; the cursor stays where it can."""
         self.lines = lines
         self.virtual_size = Size(max((len(line) for line in lines[:200]), default=1), len(lines))
         self.cursor = max(0, min(self.cursor, len(lines) - 1))

@@ -56,6 +56,6 @@ def _over(progress: Progress) -> Text:
 
 
 def _notices(progress: Progress, shown: list[str]) -> Text:
-    """With what to do where one of them is of a trial that failed."""
+    """The notices, and what to do if one of them is about a failed trial."""
     failed = any(notice in progress.failures for notice in shown)
     return Text("\n".join([*shown, *([FAILED] if failed else [])]))
