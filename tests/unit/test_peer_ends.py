@@ -31,6 +31,17 @@ async def test_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
         await ends.FarEnd.open("beta", [sys.executable, "-c", SLOW])
 
 
+async def test_an_agent_of_our_own_is_slow_for_longer_than_one_across_a_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Were it gone, its end would tell."""
+    monkeypatch.setattr(ends, "HELLO_TIMEOUT", 0.1)
+    with pytest.raises(ends.Refused, match="not today"):
+        await ends.OwnAgent.open("near", [sys.executable, "-c", SLOW])
+    with pytest.raises(EnvironmentFault, match="own agent ended"):
+        await ends.OwnAgent.open("near", [sys.executable, "-c", "raise SystemExit('no room')"])
+
+
 @pytest.mark.parametrize("order", [("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")])
 async def test_what_the_peer_said_wins_over_addresses_that_are_shut(
     monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...]

@@ -108,6 +108,21 @@ async def test_changes_hold_inside_and_are_gone_after(kernel: Kernel, own_state:
     assert not journal_of(own_state).exists()
 
 
+async def test_its_own_undo_is_renewed_between_slow_changes(kernel: Kernel) -> None:
+    class Watched(settings.Undo):
+        renewed: list[int] = []
+
+        async def arm(self, journal: object) -> None: ...
+
+        async def renew(self) -> None:
+            self.renewed.append(kernel.writes)
+
+        async def stand_down(self) -> None: ...
+
+    async with settings.Lease(CHANGES, Watched(60)):
+        assert Watched.renewed == [1, 2, 3]
+
+
 async def test_an_error_inside_puts_back_and_passes_on(kernel: Kernel) -> None:
     with pytest.raises(ZeroDivisionError):
         async with settings.Lease(CHANGES):

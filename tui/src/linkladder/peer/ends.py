@@ -15,6 +15,7 @@ from linkladder.errors import EnvironmentFault
 from linkladder.wire import PROTOCOL, Refused
 
 HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
+OWN_TIMEOUT = 120.0  # our own child's end we see: it is slow, not lost; 45 s passed at boot on an emulated machine
 ASK_TIMEOUT = 12.0
 MOST_EVENTS = 512  # that nobody has looked at yet
 R = TypeVar("R")
@@ -125,7 +126,7 @@ class FarEnd:
         future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         assert self._process.stdin
-        limit = HELLO_TIMEOUT if request.slow else ASK_TIMEOUT
+        limit = self._patience(request)
         try:
             self._process.stdin.write(wire.question(number, request))
             await self._process.stdin.drain()
@@ -142,6 +143,9 @@ class FarEnd:
             raise PeerLost(self._lost or "") from None
         finally:
             self._waiting.pop(number, None)
+
+    def _patience(self, request: wire.Request[R]) -> float:
+        return HELLO_TIMEOUT if request.slow else ASK_TIMEOUT
 
     @property
     def lost(self) -> bool:
@@ -217,6 +221,9 @@ class OwnAgent(FarEnd):
             return await super().ask(request)
         except PeerLost as error:  # no peer that may come back
             raise EnvironmentFault("this appliance's own agent ended", str(error), "linkladder doctor") from None
+
+    def _patience(self, request: wire.Request[R]) -> float:
+        return OWN_TIMEOUT if request.slow else super()._patience(request)
 
 
 async def near_end() -> EndPoint:
