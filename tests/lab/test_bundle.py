@@ -1,4 +1,4 @@
-"""A bundle somebody else runs, its flows hashed by ports: its members are counted, and loss is called loss."""
+"""A bundle somebody else runs: hashed by ports, its members are counted; packet by packet, reordering is not loss."""
 
 from __future__ import annotations
 
@@ -68,6 +68,15 @@ def of_one_flow(lab: Bundle) -> Disorder:
     seen = disorder(trial, Direction.FORWARD)
     assert seen is not None
     return seen
+
+
+def test_packets_that_take_turns_are_reordered_and_not_lost() -> None:
+    with Bundle("lbt", Link(rate=1e9), members=(1e8, 0.7e8), in_turn=True).paired() as lab:
+        before = lab.sent()
+        seen = [of_one_flow(lab) for _ in range(3)]
+        moved = [after - first for after, first in zip(lab.sent(), before, strict=True)]
+    assert min(moved) > 0.3 * sum(moved), "both members carried it"
+    assert [one.kind for one in seen] == ["reordering"] * 3, seen
 
 
 def test_packets_that_are_lost_are_not_called_reordered() -> None:

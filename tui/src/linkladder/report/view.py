@@ -23,7 +23,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model.same_setting import Identity, family
-from linkladder.report import compared, matrix, page_text, svg
+from linkladder.report import compared, matrix, page_text, svg, transfers
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
 
 WAYS = tuple(Direction)
@@ -78,6 +78,7 @@ class RungView:
     judged: RungJudgement
     css: str
     company: str = ""  # the matrix of several paths, a picture
+    bundles: tuple[transfers.Table, ...] = ()
     compared: tuple[Markup, ...] = ()  # a staircase a way, and every change with its interval
     matrices: tuple[Matrix, ...] = ()
     rows: tuple[Row, ...] = ()
@@ -91,7 +92,7 @@ class RungView:
 
 def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tuple[RungView, ...]:
     """Every rung, in the order it was climbed."""
-    return tuple(_rung(r, j, deal) for r, j in zip(document.rungs, judged.rungs, strict=True))
+    return tuple(_rung(document, r, j, deal) for r, j in zip(document.rungs, judged.rungs, strict=True))
 
 
 def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
@@ -121,7 +122,7 @@ def ladder(document: Document, judged: DocumentJudgement, deal: Contract) -> Mar
     return Markup(svg.ladder("The ladder: TCP goodput of each rung's best setting", rows, needed))
 
 
-def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView:
+def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: Contract) -> RungView:
     parameters = {e.parameters.id: e for e in result.experiments}
     streams = [e for e in result.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
     main = {e.experiment for e in judged.experiments if e.counts}
@@ -134,6 +135,7 @@ def _rung(result: RungResult, judged: RungJudgement, deal: Contract) -> RungView
         judged=judged,
         css=page_text.css(judged.verdict),
         company=Markup(matrix.matrix(judged.company, "Every path by itself and with all")) if judged.company else "",
+        bundles=transfers.tables(document, result, judged.bundles),
         compared=_compared(result, judged),
         matrices=_matrices(result),
         rows=tuple(_row(j, parameters[j.experiment]) for j in judged.experiments),

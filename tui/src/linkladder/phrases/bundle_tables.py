@@ -1,0 +1,43 @@
+"""The tables of a bundle in words; rates in bytes as well, as a copy of a file shows them."""
+
+from __future__ import annotations
+
+from linkladder import units
+
+FLOWS, TIMES_ONE, CARD = "Transfers at once", "Times one transfer", "Card"
+SENT, RECEIVED = "sent", "received"
+STATUS = "State of the bundles, as their systems told it before the run"
+STATUS_HEADS = ("Bundle", "Mode", "Hash", "Card", "State", "Partner")
+
+
+def transfers(count: int) -> str:
+    return "1 transfer" if count == 1 else f"{count} transfers"
+
+
+def from_port(port: int) -> str:
+    return f"Ports from {port}"
+
+
+def of_members(members: int) -> str:
+    return "Of one link" if members == 1 else f"Of {members} members"
+
+
+def what_transfers_get(way: str) -> str:
+    return f"What one transfer gets and what several get at once, {way}: bits and bytes a second"
+
+
+def what_cards_carry(way: str) -> str:
+    return f"What each card of a bundle carried of it, {way}, by its own counters"
+
+
+def transfer(bps: float) -> str:
+    """'941 Mb/s, 118 MB/s'."""
+    return f"{units.rate(bps)}, {bytes_a_second(bps)}"
+
+
+def part(bps: float, share: float) -> str:
+    return f"{bytes_a_second(bps)}, {share:.0%}"
+
+
+def bytes_a_second(bps: float) -> str:
+    return f"{bps / 8e6:.0f} MB/s" if bps >= 8e7 else f"{bps / 8e6:.2g} MB/s"

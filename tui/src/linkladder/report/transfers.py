@@ -1,0 +1,97 @@
+"""A bundle as the bonding article shows it: what one transfer gets and what many get, in bytes a second as a copy shows
+them; what each card carried of it; and the state of the bundle, card by card.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from linkladder.model import Direction, Document, End, Protocol, RungResult, TrialResult
+from linkladder.phrases import bundle_tables as words
+from linkladder.phrases.ways import way
+from linkladder.verdicts import BundleJudgement
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts under a heading; the first of each row names it."""
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables(document: Document, rung: RungResult, judged: Sequence[BundleJudgement]) -> tuple[Table, ...]:
+    """Those of a rung on which a bundle was measured, or whose ends are bundles."""
+    made = [
+        *(_transfers(rung, one) for one in judged),
+        *(_cards(rung, direction) for direction in (Direction.FORWARD, Direction.REVERSE)),
+        _status(document, rung),
+    ]
+    return tuple(table for table in made if table.rows)
+
+
+def _transfers(rung: RungResult, judged: BundleJudgement) -> Table:
+    """Rates by flows and block of ports, beside what the likely members would carry."""
+    rates: dict[int, dict[int, float]] = {}
+    for e in rung.experiments:
+        p = e.parameters
+        good = [t.goodput_bps for t in e.trials if t.ok and t.goodput_bps > 0]
+        if p.protocol is Protocol.TCP and p.client_port and p.direction == judged.direction and good and not p.settings:
+            rates.setdefault(p.streams, {})[p.client_port] = statistics.median(good)
+    blocks = sorted({port for found in rates.values() for port in found})
+    rows = []
+    for flows, found in sorted(rates.items()):
+        best = max(found.values())
+        each = (words.transfer(found[port]) if port in found else "-" for port in blocks)
+        share = f"{best / (judged.members * judged.one_bps):.0%}" if judged.one_bps else "-"
+        rows.append((words.transfers(flows), *each, f"{best / judged.one_bps:.2f}" if judged.one_bps else "-", share))
+    heads = (words.FLOWS, *map(words.from_port, blocks), words.TIMES_ONE, words.of_members(judged.members))
+    return Table(words.what_transfers_get(way(judged.direction)), heads, tuple(rows))
+
+
+def _cards(rung: RungResult, direction: Direction) -> Table:
+    """Of the trials with one flow and with the most: what each member sent or received, by its own counters."""
+    trials: dict[int, TrialResult] = {}
+    for e in rung.experiments:
+        p = e.parameters
+        if p.protocol is Protocol.TCP and p.direction is direction and not p.settings:
+            good = next((t for t in e.trials if t.ok), None)
+            if good is not None:
+                trials.setdefault(p.streams, good)
+    shown = sorted({min(trials), max(trials)}) if trials else []
+    rows: dict[tuple[str, str, str], dict[int, str]] = {}
+    for flows in shown:
+        trial = trials[flows]
+        for end, sends in ((trial.sender(direction), True), (trial.receiver(direction), False)):
+            counted = {m.name: m.tx_bytes if sends else m.rx_bytes for m in end.members}
+            total = sum(counted.values())
+            for name, moved in counted.items() if total else ():
+                told = words.part(trial.goodput_bps * moved / total, moved / total)
+                rows.setdefault((end.name, name, words.SENT if sends else words.RECEIVED), {})[flows] = told
+    texts = ((f"{end} {card}", does, *(row.get(n, "-") for n in shown)) for (end, card, does), row in rows.items())
+    heads = (words.CARD, "", *map(words.transfers, shown))
+    return Table(words.what_cards_carry(way(direction)), heads, tuple(texts))
+
+
+def _status(document: Document, rung: RungResult) -> Table:
+    """As the systems told of their bundles before the run."""
+    rows = []
+    for name, host in document.run.hosts.items():
+        for nic in host.nics:
+            if nic.bundle and _used(rung, name, nic.addresses):
+                one = nic.bundle
+                for n, member in enumerate(one.members):
+                    first = (f"{name} {nic.name}", one.protocol, one.hash or "-") if n == 0 else ("", "", "")
+                    state = ", ".join(filter(None, (*member.flags, *member.state))).lower() or "-"
+                    rows.append((*first, member.name, state, member.partner or "-"))
+    return Table(words.STATUS, words.STATUS_HEADS, tuple(rows))
+
+
+def _used(rung: RungResult, host: str, addresses: Iterable[str]) -> bool:
+    """Does a path of the rung end there?"""
+    sides = ((path.origin or End.NEAR, path.local) for path in rung.paths)
+    others = ((path.peer, path.remote) for path in rung.paths)
+    return any(name == host and address in addresses for name, address in (*sides, *others))
