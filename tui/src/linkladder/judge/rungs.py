@@ -76,7 +76,12 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     changed = changes(whole)
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
     words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]
-    answers = (*staircase(whole), *phrases.briefly(words), *sizing(whole, deal))
+    answers = (
+        *staircase(whole),
+        *phrases.offloads([(*arms[c], c) for c in changed]),
+        *phrases.briefly(words),
+        *sizing(whole, deal),
+    )
     told = tuple(phrases.change(*one) for one in words)
     verdict = dataclasses.replace(verdict, findings=(*answers, *told, *verdict.findings))
     return RungJudgement(
