@@ -76,7 +76,7 @@ def test_the_secret_is_deleted_after_use_and_told_so(tmp_path: Path, capsys: pyt
     file = tmp_path / "site-secret"
     file.write_text(secret.new())
     args = argparse.Namespace(json=False, secret_file=file, forget_secret=True)
-    Pairing(service.PairingService(discover=False), args)._forget(file)
+    Pairing(service.PairingService(discover=False), args)._delete_secret(file)
     assert not file.exists() and "the hypervisor keeps it" in capsys.readouterr().out
 
 

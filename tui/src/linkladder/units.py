@@ -9,6 +9,11 @@ _RATE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)\s*([a-zA-Z/]*)\s*$")
 
 
+def plural(count: int, word: str) -> str:
+    """'1 trial', '5 trials'."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
 def parse_rate(text: str | int | float) -> float:
     """Bits per second from '10G', '2.5 Gb/s', '950Mbit/s' or a number; ValueError says what is expected."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):

@@ -30,7 +30,7 @@ def nic_line(nic: Nic) -> str:
     from linkladder import phrases  # late: the first frame must not wait for it
 
     speed = phrases.card_speed(nic)
-    queues = f", {nic.rx_queues} queue{'s' if nic.rx_queues != 1 else ''}" if nic.rx_queues else ""
+    queues = f", {units.plural(nic.rx_queues, 'queue')}" if nic.rx_queues else ""
     flags = " ".join(name for name, on in sorted(nic.offloads.items()) if on and name in ("tso", "lro", "gso", "gro"))
     state = phrases.card_state(nic)
     address = nic.addresses[0] if nic.addresses else "no address"
@@ -42,13 +42,13 @@ def host_lines(host: HostFacts, most: int = 4) -> list[str]:
     """The machine, then its interfaces, those that are up with an address first."""
     where = host.virtual or "bare metal"
     system = host.release if host.os in host.release else f"{host.os} {host.release}"
-    cores = f"{host.cores} core{'' if host.cores == 1 else 's'}"
+    cores = units.plural(host.cores, "core")
     first = f"{host.name}  {system}, {cores}, {units.size(host.memory)} memory, {where}"
     nics = sorted((n for n in host.nics if not n.loopback), key=lambda n: (not n.up, not n.addresses, n.name))
     lines = [first, *(nic_line(n) for n in nics[:most])]
     if len(nics) > most:
         more = len(nics) - most
-        lines.append(f"and {more} more interface{'' if more == 1 else 's'}  (m: all of them)")
+        lines.append(f"and {units.plural(more, 'more interface')}  (m: all of them)")
     if not nics:
         lines.append("no network interface was found")
     return lines

@@ -8,6 +8,7 @@ import logging
 import time
 from dataclasses import replace
 
+from linkladder import units
 from linkladder.app.backend import Heard, PairingState, PairStage
 from linkladder.pairing import handoff
 from linkladder.pairing import window_events as say
@@ -125,4 +126,4 @@ def state_after(shown: PairingState, event: say.Event) -> PairingState:
 
 
 def _left(attempts: int) -> str:
-    return f"{attempts} attempt{'s' if attempts != 1 else ''} left." if attempts else "The window is closed."
+    return f"{units.plural(attempts, 'attempt')} left." if attempts else "The window is closed."

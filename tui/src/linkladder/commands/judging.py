@@ -17,7 +17,7 @@ from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Layer, Protocol
 from linkladder.phrases import company as words
 from linkladder.report import signing, verify
-from linkladder.report.text import clean
+from linkladder.report.text import one_line
 from linkladder.verdicts import CompanyJudgement, Comparison, DocumentJudgement
 
 MOST_ENCAP = 200  # as in a plan's contract
@@ -198,8 +198,7 @@ def _print_comparison(compared: Comparison) -> None:
 
 
 def _say(text: str, gap: bool = False) -> None:
-    """A line on the terminal, which a stranger's document must not steer."""
-    print(("\n" if gap else "") + str(clean(text)).replace("\n", " "))
+    print(("\n" if gap else "") + one_line(text))
 
 
 def _ceiling(args: argparse.Namespace) -> int:

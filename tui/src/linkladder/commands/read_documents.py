@@ -13,7 +13,7 @@ from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import flaws
 from linkladder.model import Document
 from linkladder.report import verify
-from linkladder.report.text import clean
+from linkladder.report.text import one_line
 from linkladder.store import Store
 
 
@@ -30,16 +30,11 @@ def read_document(name: str) -> Document:
         source = verify.embedded(text) if text.lstrip().startswith("<") else text
         document = formats.document(json.loads(source, parse_float=_finite, parse_constant=_finite))
     except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
-        raise UsageError(f"{name} is no linkladder document", _plain(str(error)[:200])) from None
+        raise UsageError(f"{name} is no linkladder document", one_line(str(error)[:200])) from None
     if found := flaws(document):
         more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
-        raise UsageError(f"{name} cannot be judged", _plain(f"{'; '.join(found[:3])}{more}"))
+        raise UsageError(f"{name} cannot be judged", one_line(f"{'; '.join(found[:3])}{more}"))
     return document
-
-
-def _plain(text: str) -> str:
-    """A stranger's words, which must not steer the terminal."""
-    return str(clean(text)).replace("\n", " ")
 
 
 def is_file(name: str) -> bool:

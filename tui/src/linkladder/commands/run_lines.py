@@ -98,7 +98,7 @@ class Lines:
 
 def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
     """'14 trials, about 2 min 48 s', and of a run that is taken up again what is left of them."""
-    trials = f"{event.trials} trial{'' if event.trials == 1 else 's'}"
+    trials = units.plural(event.trials, "trial")
     if event.done >= event.trials:
         return f"{trials}, measured already"
     before = f", {event.done} measured already" if event.done else ""

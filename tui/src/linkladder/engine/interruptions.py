@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from linkladder import units
 from linkladder.errors import in_a_line
 from linkladder.host import interface_of
 from linkladder.model import Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
@@ -40,7 +41,7 @@ def shares_a_card(path: Path, name: str, control: str, card: str, facts: HostFac
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:
     """The result of a trial of which every attempt failed on all of its paths."""
     last = lost[-1]
-    reason = f"the far end was out of reach in {len(lost)} attempt{'s' if len(lost) > 1 else ''}: {last.reason}"
+    reason = f"the far end was out of reach in {units.plural(len(lost), 'attempt')}: {last.reason}"
     legs = tuple(Leg(Outcome(False, Fault.PEER, reason), path=number) for number in paths)
     return TrialResult(
         f"{exp.id}-{repeat + 1}", repeat, legs, started=last.started, seconds=last.seconds, interruptions=lost

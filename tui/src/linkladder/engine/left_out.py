@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from linkladder import units
 from linkladder.model import End, Experiment, HostFacts, Path, Rung, Setting, SettingKind
 from linkladder.model.same_setting import once_more
 
@@ -34,7 +35,7 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
     """Why a setting cannot change anything: too few cores, no such setting, or it has that value everywhere already."""
     small = next((host for host in facts.values() if exp.cores and host.cores and exp.cores > host.cores), None)
     if small:
-        return f"{small.name} has {small.cores} core{'' if small.cores == 1 else 's'}"
+        return f"{small.name} has {units.plural(small.cores, 'core')}"
     settings = exp.settings
     there: list[str] = []
     acts = False

@@ -59,7 +59,7 @@ def evidence(
     if direct is not None:
         add(f"{path.remote} {'answers ARP itself' if direct else 'does not answer ARP itself'}", near_by and not direct)
     if seen.hops is not None:
-        routers = f"{seen.hops} router{'s' if seen.hops > 1 else ''}" if seen.hops else "no router"
+        routers = units.plural(seen.hops, "router") if seen.hops else "no router"
         add(f"{routers} between, by the TTL of its answers", near_by and seen.hops > 0)
     if seen.rtt_ms is None:
         add(f"{path.remote} answers no ping")

@@ -35,7 +35,7 @@ class Process:
         return self.live.complete
 
     @property
-    def texts(self) -> tuple[str, str]:
+    def texts(self) -> tools.Texts:
         return (self.finished.output, self.finished.errors) if self.finished else ("", "")
 
     async def stop(self) -> None:

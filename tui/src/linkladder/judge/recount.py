@@ -143,8 +143,8 @@ def _versions(path: Path, document: Document) -> tuple[tools.ToolVersions, tools
 def _read(
     asked: Experiment,
     where: tools.Layout,
-    server: tuple[str, str],
-    clients: tuple[tuple[str, str], ...],
+    server: tools.Texts,
+    clients: tuple[tools.Texts, ...],
     codes: tuple[int, ...],
 ) -> Outcome:
     return tools.finish(asked, where, server, clients, tools.Expectation(exit_codes=codes))

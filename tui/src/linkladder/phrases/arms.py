@@ -21,7 +21,7 @@ def window(size: int | None) -> str:
 
 
 def streams(count: int) -> str:
-    return f"{count} stream{'s' if count != 1 else ''}"
+    return units.plural(count, "stream")
 
 
 def arm(p: Experiment, direction: bool = True) -> str:
@@ -80,7 +80,7 @@ def _more(p: Experiment) -> list[str]:
     if p.incompressible:
         found.append("incompressible payload")
     if p.cores:
-        found.append(f"on {p.cores} core{'' if p.cores == 1 else 's'}")
+        found.append(f"on {units.plural(p.cores, 'core')}")
     if p.client_port:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
@@ -102,8 +102,8 @@ def difference(p: Experiment, before: Experiment) -> str:
         (streams(p.streams), p.streams, before.streams),
         (f"{window(p.window)} window", p.window, before.window),
         (f"writes of {window(p.write_size)}", p.write_size, before.write_size),
-        (f"{p.cores or 'all'} core{'' if p.cores == 1 else 's'}", p.cores, before.cores),
-        (f"{p.sessions} session{'' if p.sessions == 1 else 's'}", p.sessions, before.sessions),
+        (units.plural(p.cores, "core") if p.cores else "all cores", p.cores, before.cores),
+        (units.plural(p.sessions, "session"), p.sessions, before.sessions),
         (p.tool, p.tool, before.tool),
     ):
         if now != then:
@@ -115,11 +115,11 @@ def difference(p: Experiment, before: Experiment) -> str:
 def beside(p: Experiment, before: Experiment) -> str:
     """What an arm has in common with the one that it is compared with: '1 stream', '50 sessions'."""
     if p.protocol is Protocol.RR:
-        return f"{p.sessions} session{'' if p.sessions == 1 else 's'}" if p.sessions == before.sessions else ""
+        return units.plural(p.sessions, "session") if p.sessions == before.sessions else ""
     shared = [streams(p.streams)] if p.streams == before.streams else []
     shared += [f"{window(p.window)} window"] if p.window and p.window == before.window else []
     shared += [f"writes of {window(p.write_size)}"] if p.write_size and p.write_size == before.write_size else []
-    shared += [f"{p.cores} core{'' if p.cores == 1 else 's'}"] if p.cores and p.cores == before.cores else []
+    shared += [units.plural(p.cores, "core")] if p.cores and p.cores == before.cores else []
     return ", ".join(shared + [_setting(one) for one in p.settings if one in before.settings])
 
 

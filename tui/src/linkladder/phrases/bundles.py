@@ -46,7 +46,7 @@ def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: f
     """'near sent 16 flows 52 % by ix0, 48 % by ix1; ...'."""
     told = ", ".join(f"{100 * share:.0f} % by {name}" for name, share in found.items())
     luck = f"; hashing puts 70 % of them or more on one member in {100 * chance:.0f} of 100 draws" if flows > 1 else ""
-    return f"{end} {'sent' if sends else 'received'} {flows} flow{'s' if flows > 1 else ''} {told}{luck}."
+    return f"{end} {'sent' if sends else 'received'} {units.plural(flows, 'flow')} {told}{luck}."
 
 
 def disorder(kind: str, out_of_order: float, again: float, needless: float | None) -> str:

@@ -18,7 +18,7 @@ def ceiling(contract: Contract, protocol: Protocol, best: float, port: bool, pay
     if name == "TCP":
         extras += ", timestamps" if contract.timestamps else ", no timestamps"
     if contract.vlan_tags:
-        extras += f", {contract.vlan_tags} VLAN tag{'s' if contract.vlan_tags > 1 else ''}"
+        extras += f", {units.plural(contract.vlan_tags, 'VLAN tag')}"
     if contract.encap_bytes:
         extras += f", {contract.encap_bytes} bytes of encapsulation"
     return (

@@ -140,7 +140,7 @@ def row(end: str, cells: Sequence[Cell]) -> str:
     parts += [f"with all {units.rate(sum(together))} in sum"] if together else []
     counts = {v: sum(cell.judgement.verdict is v for cell in cells) for v in Verdict}
     parts += [f"{count} {verdict}" for verdict, count in counts.items() if count]
-    return f"{end} sends over {len(cells)} path{'' if len(cells) == 1 else 's'}: {', '.join(parts)}."
+    return f"{end} sends over {units.plural(len(cells), 'path')}: {', '.join(parts)}."
 
 
 def shared(names: Sequence[str], alone: Sequence[float], beside: Sequence[float]) -> str:

@@ -59,6 +59,6 @@ def peer_lost(attempts: int, started: str, p: Experiment, repeat: int, reason: s
     """`shared`: control goes over the card under test."""
     card = "; control goes over the card under test, so that the path itself may have been interrupted"
     return (
-        f"The far end was lost in {attempts} attempt{'s' if attempts > 1 else ''}, at {started} "
+        f"The far end was lost in {units.plural(attempts, 'attempt')}, at {started} "
         f"({trial(p, repeat)}: {reason}){card if shared else ''}."
     )

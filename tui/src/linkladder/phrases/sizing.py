@@ -18,7 +18,7 @@ def needed(load: Experiment, direction: str, enough: int | None, by_cores: Mappi
         for cores, s in by_cores.items()
     )
     answer = (
-        f"{enough} core{'' if enough == 1 else 's'} at each end carr{'ies' if enough == 1 else 'y'}"
+        f"{units.plural(enough, 'core')} at each end carr{'ies' if enough == 1 else 'y'}"
         if enough
         else f"{max(by_cores)} at each end do not surely carry"
     )
@@ -29,6 +29,6 @@ def needed(load: Experiment, direction: str, enough: int | None, by_cores: Mappi
 
 def worse_with_streams(cores: int, less: float, many: int, few: int, direction: str) -> str:
     return (
-        f"{cores} core{'' if cores == 1 else 's'} carr{'ies' if cores == 1 else 'y'} {units.rate(less)} less with "
+        f"{units.plural(cores, 'core')} carr{'ies' if cores == 1 else 'y'} {units.rate(less)} less with "
         f"{streams(many)} than with {few}, {way(direction)}."
     )

@@ -26,7 +26,7 @@ def known_strength(found: Strength) -> str:
         return "no setting of the generator carried anything, so the plan's own is used"
     best = found.looked[0]
     day = f", found {found.when[:10]}" if found.when else ""
-    many = f"{len(found.looked)} setting{'' if len(found.looked) == 1 else 's'} looked at{day}"
+    many = f"{units.plural(len(found.looked), 'setting')} looked at{day}"
     return f"the generator is strongest {generator(best.generator)}: {units.rate(best.bps)} ({many})"
 
 

@@ -15,6 +15,11 @@ def clean(value: object) -> object:
     return _UNSEEN.sub("\ufffd", value.replace("\r\n", "\n")) if type(value) is str else value
 
 
+def one_line(text: str) -> str:
+    """A stranger's words as one line of a terminal, which they must not steer."""
+    return str(clean(text)).replace("\n", " ")
+
+
 def escape(value: object) -> str:
     """Clean text, safe in markup and in quoted attributes."""
     return html.escape(str(clean(str(value))), quote=True)

@@ -31,7 +31,7 @@ from linkladder import model
 from linkladder.model import Direction, End, Experiment, Fault
 from linkladder.tools.contract import TEST_PORTS, UDP_PAYLOAD, Live, Need, Tool
 from linkladder.tools.ping.argv import default_mtus, ping_argv
-from linkladder.tools.records import Demands, Expectation, Layout, ToolVersions, Unavailable
+from linkladder.tools.records import Demands, Expectation, Layout, Texts, ToolVersions, Unavailable
 from linkladder.tools.registry import SPOKEN, TOOLS, named
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ __all__ = [
     "Layout",
     "Live",
     "Need",
+    "Texts",
     "Tool",
     "ToolVersions",
     "Unavailable",
@@ -95,9 +96,7 @@ def live_parser(exp: Experiment, where: Layout, end: End) -> Live:
     return named(exp.tool).reading().live(exp, where, end)
 
 
-def finish(
-    exp: Experiment, where: Layout, server: tuple[str, str], clients: tuple[tuple[str, str], ...], expect: Expectation
-) -> Outcome:
+def finish(exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation) -> Outcome:
     """The verdict on one trial, of what server and clients printed on stdout and stderr."""
     return named(exp.tool).reading().finish(exp, where, server, clients, expect)
 

@@ -287,7 +287,7 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
 
 
 def _word(exp: Experiment, flows: int) -> str:
-    return f"{flows} {exp.protocol} flow{'s' if flows != 1 else ''}"
+    return f"{units.plural(flows, f'{exp.protocol} flow')}"
 
 
 def _stall(summed: list[Interval], asked: float, hung: bool) -> str:

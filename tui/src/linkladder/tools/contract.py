@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 from linkladder.model import End, Experiment, Generator, Protocol
-from linkladder.tools.records import Demands, Expectation, Layout, ToolVersions
+from linkladder.tools.records import Demands, Expectation, Layout, Texts, ToolVersions
 
 if TYPE_CHECKING:
     from linkladder.model import Interval, Outcome
@@ -54,12 +54,7 @@ class Reading(ABC):
 
     @abstractmethod
     def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation
     ) -> Outcome:
         """The verdict on one trial, of what server and clients printed on stdout and stderr."""
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 from linkladder.model import End
 
+Texts = tuple[str, str]  # what a process printed: standard output, standard error
+
 
 class Unavailable(ValueError):
     """The experiment cannot be done by these two ends; the text says why, for people."""

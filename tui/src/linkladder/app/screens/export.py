@@ -125,7 +125,7 @@ network, or point a phone at the code.
         there = await app.ask(app.backend.sticks) or ()
         for found in there:
             name = f"{found.name or 'A disk'}, {units.size(found.size)} ({found.device})"
-            text = f"{name}\n\nWhat is on it stays; {len(paths)} file{'s' if len(paths) != 1 else ''} will be added."
+            text = f"{name}\n\nWhat is on it stays; {units.plural(len(paths), 'file')} will be added."
             if await app.push_screen_wait(Question("Write to this stick?", text, "Write", "Not this one")):
                 stick = found
                 break

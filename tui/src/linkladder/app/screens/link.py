@@ -49,7 +49,7 @@ def plan_words(plan: PlanChoice) -> str:
     if not plan.trials:
         return f"{plan.name}, cannot be used" if plan.title else f"{plan.name}, nothing to measure"
     most = f" to {units.duration(plan.longest)}" if plan.longest > plan.seconds else ""
-    trials = f"{plan.trials} trial{'s' if plan.trials != 1 else ''}{' or more' if most else ''}"
+    trials = f"{units.plural(plan.trials, 'trial')}{' or more' if most else ''}"
     return f"{plan.name}, {units.duration(plan.seconds)}{most}, {trials}"
 
 

@@ -80,7 +80,7 @@ def machine_page(host: HostFacts) -> Table:
         ("linkladder", host.version),
         ("system", f"{system}, {host.kernel}" if host.kernel else system),
         ("machine", host.virtual or "bare metal"),
-        ("CPU", f"{host.cores} core{'' if host.cores == 1 else 's'}, {host.cpu or host.machine or 'unknown'}"),
+        ("CPU", f"{units.plural(host.cores, 'core')}, {host.cpu or host.machine or 'unknown'}"),
         ("memory", units.size(host.memory)),
         ("buffers", f"at most {units.size(host.window_limit)} a socket" if host.window_limit else ""),
         ("tools", ", ".join(f"{tool} {version}" for tool, version in host.tools.items())),

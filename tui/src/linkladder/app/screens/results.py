@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from linkladder import phrases, units
 from linkladder.app.page import Page
-from linkladder.app.widgets.ladder_text import plural
 from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Document, Evidence, Protocol, RungName, RungResult, RunState
@@ -49,7 +48,7 @@ def other_figures(rung: RungResult) -> list[str]:
             if trial.rtt_under_load and trial.rtt_under_load.p50_ms is not None:
                 r = trial.rtt_under_load
                 lines.append(
-                    f"Under load, {way}, {plural(e.parameters.streams, 'stream')}: "
+                    f"Under load, {way}, {units.plural(e.parameters.streams, 'stream')}: "
                     f"round trip median {units.three(r.p50_ms or 0)}, most {units.milliseconds(r.max_ms)}"
                 )
     return lines

@@ -142,7 +142,7 @@ The rate is the best of the highest rung that was measured.
             more = "; c compares them" if len(self.marked) == 2 else "; mark another with Space, then c"
             said = f"{count} runs, {len(self.marked)} of 2 marked{more}"
         elif count:
-            said = f"{count} run{'s' if count != 1 else ''}"
+            said = units.plural(count, "run")
         else:
             said = "nothing was measured yet"
         self.query_one("#count", Static).update(said)

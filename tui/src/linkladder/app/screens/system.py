@@ -12,6 +12,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from linkladder import units
 from linkladder.app import input_checks
 from linkladder.app.dialogs import Ask, Question
 from linkladder.app.form_dialog import Entry, Form, Values
@@ -51,7 +52,7 @@ SSH = (
 def ssh_words(state: Appliance) -> str:
     if state.ssh is None:
         return "as the system's owner has set it"
-    keys = f"{state.keys} key{'s' if state.keys != 1 else ''}"
+    keys = units.plural(state.keys, "key")
     doors = " and ".join([*([keys] if state.keys else []), *(["a password"] if state.password else [])])
     if not state.ssh:
         return f"off; {doors} kept" if doors else "off; neither key nor password was given"

@@ -28,11 +28,6 @@ RATE = 9  # columns of a rate
 ROOMY = 110  # columns that all figures of a trial fit into
 
 
-def plural(count: int, word: str) -> str:
-    """'1 trial', '5 trials'."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
 def ladder(progress: Progress, judged: dict[str, RungJudgement], width: int) -> Text:
     """The rungs, the highest on top."""
     held = "paused" if progress.paused else "waiting" if progress.lost else ""
@@ -65,7 +60,7 @@ def _line(view: RungView, state: Text, judged: RungJudgement | None, number: int
         parts.append(Text(f"trial {min(view.done + 1, view.trials)} of {view.trials}"))
     elif view.stage in (Stage.DONE, Stage.STOPPED):
         some = view.done < view.trials
-        parts.append(Text(f"{view.done} of {view.trials} trials" if some else plural(view.done, "trial")))
+        parts.append(Text(f"{view.done} of {view.trials} trials" if some else units.plural(view.done, "trial")))
     if view.failed:
         parts.append(Text(f"{view.failed} failed", "red"))
     if view.why:
@@ -89,7 +84,7 @@ def figures(trial: TrialView, width: int) -> Text:
         if points:
             out.append(f"{units.rate(points[-1].bps)} {arrow}  ", "bold")
     flows = trial.experiment.sessions if trial.experiment.protocol is Protocol.RR else trial.experiment.streams
-    out.append(plural(flows, "flow"))
+    out.append(units.plural(flows, "flow"))
     if trial.experiment.protocol is Protocol.UDP:
         lost = [i for i in trial.intervals if i.lost is not None and i.datagrams]
         if lost:

@@ -7,7 +7,7 @@ from linkladder.tools import acceptance, complaints, saved
 from linkladder.tools.contract import Live, Reading
 from linkladder.tools.iperf2 import csv_lines, lines
 from linkladder.tools.iperf2.live import Seconds
-from linkladder.tools.records import Demands, Expectation, Layout
+from linkladder.tools.records import Demands, Expectation, Layout, Texts
 
 
 class Iperf2Output(Reading):
@@ -15,12 +15,7 @@ class Iperf2Output(Reading):
         return Seconds(exp, where, end)
 
     def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation
     ) -> Outcome:
         said = complaints.listen(server[1], *(errors for _, errors in clients))
         client = lines.parse("".join(out for out, _ in clients), "client")

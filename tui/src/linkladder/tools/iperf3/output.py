@@ -10,7 +10,7 @@ from linkladder.tools import acceptance, complaints, saved
 from linkladder.tools.contract import Live, Reading
 from linkladder.tools.iperf3 import json_output
 from linkladder.tools.iperf3.live import Intervals
-from linkladder.tools.records import Demands, Expectation, Layout
+from linkladder.tools.records import Demands, Expectation, Layout, Texts
 
 MIDWAY = re.compile(r"unable to (?:write to|read from) stream socket")
 ENDED = re.compile(r"^(?:interrupt - )?the (server|client) has terminated")
@@ -22,12 +22,7 @@ class Iperf3Output(Reading):
         return Intervals(exp, where, end)
 
     def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation
     ) -> Outcome:
         served = json_output.parse(server[0], "server")
         asked = json_output.parse("".join(out for out, _ in clients), "client")

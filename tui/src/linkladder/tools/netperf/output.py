@@ -7,7 +7,7 @@ from linkladder.tools import complaints
 from linkladder.tools.contract import Live, Reading
 from linkladder.tools.netperf import result, saved
 from linkladder.tools.netperf.live import Interims
-from linkladder.tools.records import Demands, Expectation, Layout
+from linkladder.tools.records import Demands, Expectation, Layout, Texts
 
 
 class NetperfOutput(Reading):
@@ -15,12 +15,7 @@ class NetperfOutput(Reading):
         return Interims(exp) if end == where.client else Live()
 
     def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation
     ) -> Outcome:
         said = complaints.listen(server[1], *(errors for _, errors in clients))
         return result.finish(exp, where, tuple(out for out, _ in clients), said, expect)

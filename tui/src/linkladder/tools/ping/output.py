@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkladder.model import End, Experiment, Outcome
 from linkladder.tools.contract import Live, Reading
 from linkladder.tools.ping import lines, result, saved
-from linkladder.tools.records import Demands, Expectation, Layout
+from linkladder.tools.records import Demands, Expectation, Layout, Texts
 
 
 class PingOutput(Reading):
@@ -13,12 +13,7 @@ class PingOutput(Reading):
         return RoundTrips()
 
     def finish(
-        self,
-        exp: Experiment,
-        where: Layout,
-        server: tuple[str, str],
-        clients: tuple[tuple[str, str], ...],
-        expect: Expectation,
+        self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation
     ) -> Outcome:
         return result.finish(exp, clients, expect)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from linkladder.model import Experiment, Fault, Outcome, Protocol, Rtt
 from linkladder.tools import complaints
 from linkladder.tools.ping.lines import Series, parse, path_mtu, rtt
-from linkladder.tools.records import Expectation
+from linkladder.tools.records import Expectation, Texts
 
 
-def finish(exp: Experiment, clients: tuple[tuple[str, str], ...], expect: Expectation) -> Outcome:
+def finish(exp: Experiment, clients: tuple[Texts, ...], expect: Expectation) -> Outcome:
     """The verdict on one series, or on the probes of all MTUs together."""
     series = [parse(out, errors) for out, errors in clients]
     for one in series:
@@ -44,7 +44,7 @@ def _silent(series: Series, expect: Expectation) -> Outcome:
     return Outcome(False, Fault.TOOL, "ping printed no result")
 
 
-def _df(sizes: tuple[int, ...], clients: tuple[tuple[str, str], ...]) -> Outcome:
+def _df(sizes: tuple[int, ...], clients: tuple[Texts, ...]) -> Outcome:
     if len(clients) != len(sizes):
         return Outcome(False, Fault.TOOL, f"{len(clients)} of {len(sizes)} MTU probes ran")
     found = path_mtu(tuple((size, *texts) for size, texts in zip(sizes, clients, strict=True)))
