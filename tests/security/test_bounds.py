@@ -8,13 +8,13 @@ from itertools import islice
 import pytest
 
 from linkladder import wire
-from linkladder.agent import Service, service
+from linkladder.agent import Service, answering
 from linkladder.engine import ports as drawing
 from linkladder.model import Experiment
 
 
 async def test_a_tool_ends_after_its_time_whoever_forgot_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "OVERTIME", 0.2)
+    monkeypatch.setattr(answering, "OVERTIME", 0.2)
     end = Service(lambda event: None)
     child = await end._start(["sleep", "60"], Experiment("e", warmup=0, duration=0.1))
     finished = await asyncio.wait_for(child.finished(), 5)
@@ -23,7 +23,7 @@ async def test_a_tool_ends_after_its_time_whoever_forgot_it(monkeypatch: pytest.
 
 
 async def test_so_many_tools_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MOST", 3)
+    monkeypatch.setattr(answering, "MOST", 3)
     end = Service(lambda event: None)
     for _ in range(3):
         await end._start(["sleep", "60"], Experiment("e"))
