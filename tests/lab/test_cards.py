@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from linkladder import formats
+from linkladder import events, formats
 from linkladder.judge.company import judge_company
 from linkladder.judge.evidence import STARVED
 from linkladder.model import Document, RungResult
+from linkladder.run import eventlog
 from linkladder.verdicts import CompanyJudgement
 from network import SITES
 from world import Lab
@@ -56,8 +57,19 @@ def measured(lab: Lab, *paths: str) -> tuple[Document, RungResult, CompanyJudgem
     return document, rung, seen
 
 
-def test_two_hundred_and_three_hundred_are_five_hundred_with_the_shares_right(lab: Lab) -> None:
+Measured = tuple[RungResult, CompanyJudgement, list[events.IntervalSeen]]
+
+
+@pytest.fixture(scope="module")
+def both_cards(lab: Lab) -> Measured:
+    """What was measured of both, what is judged of it, and the seconds that were shown live."""
     _, rung, seen = measured(lab, path("10.98.1.1", "10.98.1.2"), path("10.98.2.1", "10.98.2.2"))
+    (log,) = (lab.state("alpha") / "live").glob("*.jsonl")
+    return rung, seen, [e for _, e in eventlog.read(log) if isinstance(e, events.IntervalSeen)]
+
+
+def test_two_hundred_and_three_hundred_are_five_hundred_with_the_shares_right(both_cards: Measured) -> None:
+    rung, seen, _ = both_cards
     trials = [t for e in rung.experiments for t in e.trials]
     assert [len(t.legs) for t in trials] == [1, 1, 2] and all(t.ok for t in trials), [t.reason for t in trials]
     starved = max(end.cpu.starved or 0.0 for t in trials for end in t.ends if end.cpu) >= STARVED
@@ -70,6 +82,19 @@ def test_two_hundred_and_three_hundred_are_five_hundred_with_the_shares_right(la
         assert seen.fairness["forward"] > 0.99 and not seen.sharing
     routes = [c.argv for t in trials for leg in t.legs for c in leg.commands if c.role == "route" and c.end == "near"]
     assert [argv[5].partition(".")[0] for argv in routes] == ["sh0", "sv0", "sh0", "sv0"]
+
+
+def test_what_each_card_carries_is_shown_live(both_cards: Measured) -> None:
+    _, _, seconds = both_cards
+    apart, together = ([e for e in seconds if bool(e.paths) is several] for several in (False, True))
+    assert len(apart) > len(together) > 2, "of a trial over one card there is nothing to tell apart"
+    whole = [e for e in together if len(e.paths) == 2]
+    assert len(whole) > 2 and all([one.path for one in e.paths] == [0, 1] for e in whole)
+    for e in whole:
+        span = e.interval.end - e.interval.start  # of two seconds that began a little apart
+        assert sum(one.bps for one in e.paths) * span == pytest.approx(8 * e.interval.bytes, rel=0.1)
+    slow, quick = (sum(e.paths[n].bps for e in whole) for n in (0, 1))
+    assert slow < quick, "300 Mb/s beside 200"
 
 
 def test_what_would_leave_by_the_wrong_card_is_not_sent_and_what_to_do_is_told(lab: Lab) -> None:
