@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
+from linkladder.judge.besides_the_rate import besides_the_rate
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.history import history
 from linkladder.judge.outages import lost_trials, outages, pings
-from linkladder.judge.silent import silent
 from linkladder.judge.sold import elsewhere, own_cards, sold
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
@@ -45,7 +45,7 @@ def concerns(
             *sold(rung, chosen, deal, document),
             *_larger_segments(rung, deal),
             *_unprobed(rung),
-            *silent(rung, deal),
+            *besides_the_rate(rung, deal),
             *history(rung, deal),
         ]
     return found

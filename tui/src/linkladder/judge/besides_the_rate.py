@@ -11,7 +11,7 @@ import statistics
 
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Rtt, RungResult
-from linkladder.phrases import silent as say
+from linkladder.phrases import besides_the_rate as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 AGAIN = 0.005  # of the segments sent again
@@ -21,7 +21,7 @@ LESS = 0.8  # of what fewer streams carry
 OUT_OF_ORDER = 0.01  # of the segments
 
 
-def silent(rung: RungResult, deal: Contract) -> list[Concern]:
+def besides_the_rate(rung: RungResult, deal: Contract) -> list[Concern]:
     """Findings, and where the contract has a limit for what was found, verdicts."""
     tcp = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP]
     return [
