@@ -51,3 +51,13 @@ def test_what_the_machines_have_already_is_left_out_and_told_of(world: LabWorld)
     said = " ".join(document.run.notes)
     assert "mtu of sh0 at alpha is 1500 already" in said
     assert "nothing is left to compare it with" in said
+
+
+def test_where_no_adapter_tells_its_cores_the_tool_is_pinned_nowhere_and_that_is_said(world: LabWorld) -> None:
+    """A pair of virtual cards has no queue of its own: whoever sends does its work."""
+    more = 'affinity = ["beside", "away"]\nbaseline = {affinity = "free"}\n'
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more))
+    assert run.wait() == 0
+    document = run.document()
+    assert not [t for r in document.rungs for e in r.experiments for t in e.trials]
+    assert "sh0 of alpha does not tell which cores serve its queues" in " ".join(document.run.notes)

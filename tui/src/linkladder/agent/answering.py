@@ -18,7 +18,7 @@ from linkladder.agent.processes import Child, Children
 from linkladder.agent.targets import Targets, owned
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
-from linkladder.model import Experiment, HostFacts
+from linkladder.model import Affinity, Experiment, HostFacts
 from linkladder.reservation import Reservation
 
 R = TypeVar("R")
@@ -178,7 +178,7 @@ class Service:
         exp = request.experiment
         argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
         argv = tools.named(exp.tool).guarded(argv, request.key)
-        child = await self._start(argv, exp)
+        child = await self._start(await self._placed(argv, exp, request.bind), exp)
         udp = tools.named(exp.tool).listens(exp) == "udp"
         deadline = time.monotonic() + LISTEN_WAIT
         while not await asyncio.to_thread(host.listening, request.port, udp, request.bind):
@@ -204,11 +204,12 @@ class Service:
             raise wire.Refused(f"index: the experiment has no process {request.index}") from None
         argv = tools.named(request.experiment.tool).guarded(argv, request.key)
         privileged = request.layout.privileged
+        exp = request.experiment
+        held = privilege.wrap(argv) if privileged else await self._placed(argv, exp, request.local)
         wait = request.at - time.monotonic()
         if wait > LONGEST_WAIT:
             raise wire.Refused(f"at: expected a moment within {LONGEST_WAIT:g} s, got one in {wait:.0f} s")
-        held = privilege.wrap(argv) if privileged else argv
-        child = await self._start(held, request.experiment, privileged, request.at)
+        child = await self._start(list(held), exp, privileged, request.at)
         return wire.Started(child.number, tuple(argv), child.started)
 
     async def do_stop(self, request: wire.Stop) -> wire.Finished:
@@ -224,15 +225,22 @@ class Service:
         await self.children.stop_all()
         self.firewall.close_soon()
 
-    async def _start(self, argv: Iterable[str], exp: Experiment, privileged: bool = False, at: float = 0.0) -> Child:
+    async def _placed(self, argv: Iterable[str], exp: Experiment, address: str) -> list[str]:
+        """On the cores that the experiment leaves to its tool."""
+        try:
+            if exp.affinity is not Affinity.FREE:
+                name = await asyncio.to_thread(host.interface_of, address)
+                nic = next((n for n in (await asyncio.to_thread(host.facts)).nics if n.name == name), None)
+                return [*host.pinned(exp.affinity, nic.queue_cores if nic else ()), *argv]
+            return [*host.confined(exp.cores), *argv] if exp.cores else list(argv)
+        except ValueError as error:
+            raise wire.Refused(str(error)) from None
+
+    async def _start(self, command: list[str], exp: Experiment, privileged: bool = False, at: float = 0.0) -> Child:
         """Start a tool that ends by itself after its time, even if who asked for it is gone; at the given moment if
         there is one."""
         if len(self.children) >= MOST:
             raise wire.Refused(f"{MOST} tools run here already")
-        try:
-            command = [*host.confined(exp.cores), *argv] if exp.cores and not privileged else list(argv)
-        except ValueError as error:
-            raise wire.Refused(str(error)) from None
         found = programs.find(command[0])
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkladder import phrases, units
 from linkladder import plan as plans
-from linkladder.model import Experiment, Plan, Protocol, Rung
+from linkladder.model import Affinity, Experiment, Plan, Protocol, Rung
 
 LOADS = {Protocol.RR: "small transactions", Protocol.TCP: "TCP throughput", Protocol.UDP: "paced UDP"}
 
@@ -41,6 +41,8 @@ def about(plan: Plan) -> list[str]:
         told.append(f"Then tries {', '.join(tried)}; each beside the best so far, and kept only if it won.")
     if cores := sorted({e.cores for e in arms if e.cores}):
         told.append(f"Confines the tools to {', '.join(map(str, cores))} of the cores.")
+    if any(e.affinity is not Affinity.FREE for e in arms):
+        told.append("Pins the tools beside the cores that serve their adapter, and away from them.")
     measured = dict.fromkeys(LOADS[e.protocol] for e in arms if e.protocol in LOADS)
     told.append(f"Measures {' and '.join(measured)}, in pairs where something is compared; the answer is a sentence.")
     return told

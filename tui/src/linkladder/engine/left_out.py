@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder import units
-from linkladder.model import End, Experiment, HostFacts, Path, Rung, Setting, SettingKind
+from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting, SettingKind
 from linkladder.model.same_setting import once_more
 
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
     """The rung's experiments that would change nothing on any of its paths; `facts` by peer, of this end under ''."""
-    if not any(e.settings or e.cores for e in rung.experiments):
+    if not any(e.settings or e.cores or e.affinity is not Affinity.FREE for e in rung.experiments):
         return {}
     each = [
         left_out(rung.experiments, path, {End.NEAR: facts[path.origin], End.FAR: facts[path.peer]})
@@ -36,6 +36,8 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
     small = next((host for host in facts.values() if exp.cores and host.cores and exp.cores > host.cores), None)
     if small:
         return f"{small.name} has {units.plural(small.cores, 'core')}"
+    if exp.affinity is not Affinity.FREE and (said := _nowhere(exp.affinity, path, facts)):
+        return said
     settings = exp.settings
     there: list[str] = []
     acts = False
@@ -50,12 +52,27 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
     return "" if acts or not settings else "; ".join(there)
 
 
+def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> str:
+    """Why a tool cannot be pinned there: nobody tells which cores serve the adapter, or they are all there are."""
+    for end, host in facts.items():
+        nic = _adapter(end, path, host)
+        if nic is None or not nic.queue_cores:
+            return f"{nic.name if nic else 'the adapter'} of {host.name} does not tell which cores serve its queues"
+        if affinity is Affinity.AWAY and len(nic.queue_cores) >= host.cores:
+            return f"every core of {host.name} serves a queue of {nic.name}"
+    return ""
+
+
+def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
+    name, address = (path.local_interface, path.local) if end is End.NEAR else (path.remote_interface, path.remote)
+    return next((n for n in host.nics if n.name == name or address in n.addresses), None)
+
+
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:
     """The adapter of the path at this end, and what it has; an adapter that is not told of is left to the lease."""
-    name, address = (path.local_interface, path.local) if end is End.NEAR else (path.remote_interface, path.remote)
-    nic = next((n for n in host.nics if n.name == name or address in n.addresses), None)
+    nic = _adapter(end, path, host)
     if nic is None:
-        return name or address, ""
+        return "the adapter", ""
     if setting.kind is SettingKind.MTU:
         return nic.name, str(nic.mtu)
     switch = nic.offloads.get(setting.kind)

@@ -16,7 +16,7 @@ cores are counted and reported.
 from __future__ import annotations
 
 from linkladder.host import addresses
-from linkladder.host.backends import backend, confined, hops_from_ttl, own_cores
+from linkladder.host.backends import backend, confined, hops_from_ttl, own_cores, pinned
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
@@ -39,6 +39,7 @@ __all__ = [
     "memory",
     "nic_counters",
     "own_cores",
+    "pinned",
     "route",
     "route_interface",
     "same_subnet",

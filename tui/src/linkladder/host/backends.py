@@ -8,7 +8,7 @@ from functools import cache
 from typing import Protocol
 
 from linkladder.errors import EnvironmentFault
-from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
+from linkladder.model import Affinity, Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
 
 CORES = "LINKLADDER_CORES"
 
@@ -72,7 +72,27 @@ def confined(cores: int) -> tuple[str, ...]:
     mine = own_cores(os.cpu_count() or 1)
     if cores > len(mine):
         raise ValueError(f"{cores} cores were asked for, and this end has {len(mine)}")
-    which = ",".join(map(str, mine[:cores]))
+    return _on(mine[:cores])
+
+
+def ours(cores: tuple[int, ...]) -> tuple[int, ...]:
+    """Of these cores those that are counted as ours."""
+    return tuple(core for core in own_cores(os.cpu_count() or 1) if core in cores)
+
+
+def pinned(affinity: Affinity, queue_cores: tuple[int, ...]) -> tuple[str, ...]:
+    """What goes before a command that is to run beside or away from those cores; ValueError where none is left."""
+    if affinity is Affinity.FREE:
+        return ()
+    mine = own_cores(os.cpu_count() or 1)
+    which = tuple(core for core in mine if (core in queue_cores) == (affinity is Affinity.BESIDE))
+    if not queue_cores or not which:
+        raise ValueError(f"no core of this end lies {affinity} the adapter's queues")
+    return _on(which)
+
+
+def _on(cores: tuple[int, ...]) -> tuple[str, ...]:
+    which = ",".join(map(str, cores))
     return ("cpuset", "-l", which) if sys.platform.startswith("freebsd") else ("taskset", "-c", which)
 
 

@@ -11,7 +11,7 @@ import psutil
 
 from linkladder.host import addresses
 from linkladder.host import freebsd_text as text
-from linkladder.host.backends import own_cores
+from linkladder.host.backends import ours, own_cores
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
 from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
@@ -221,6 +221,7 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         offloads=found.offloads,
         rx_queues=text.queues(values, "rxq"),
         tx_queues=text.queues(values, "txq"),
+        queue_cores=ours(text.queue_cores(values)),
         loopback=bool(flags & IFF_LOOPBACK) or "LOOPBACK" in found.flags,
         carrier=found.carrier,
     )

@@ -104,6 +104,12 @@ def queues(values: dict[str, str], side: str) -> int | None:
     return len(found) or None
 
 
+def queue_cores(values: dict[str, str]) -> tuple[int, ...]:
+    """The cores that a driver's receive queues are bound to; moving the interrupt alone does not move their work."""
+    found = (value for name, value in values.items() if re.search(r"\.iflib\.rxq_?\d+\.cpu$", name))
+    return tuple(sorted({int(value) for value in found if value.strip().isdecimal()}))
+
+
 def flow_control(values: dict[str, str], media: str) -> str:
     """What a driver is set to, and what the link agreed on where ifconfig tells; "" where neither does."""
     ways = {m[1] or m[2]: value for name, value in values.items() if (m := PAUSE_WAY.search(name))}

@@ -6,9 +6,10 @@ import os
 import socket
 
 from linkladder.host import addresses, linux_text
-from linkladder.host.backends import own_cores
+from linkladder.host.backends import ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.linux_bond import bond
+from linkladder.host.linux_queues import queue_cores
 from linkladder.host.programs import document, output, read
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
@@ -164,6 +165,7 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         offloads={flag: state for flag, state in states.items() if state is not None},
         rx_queues=rx,
         tx_queues=tx,
+        queue_cores=ours(queue_cores(name)),
         loopback=bool(flags & IFF_LOOPBACK),
         carrier=bool(flags & IFF_RUNNING) if flags & IFF_UP else None,
         bundle=bond(name),

@@ -210,3 +210,23 @@ def cpu_model(cpuinfo: str) -> str:
 
 def virtual(cpuinfo: str) -> bool:
     return re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE) is not None
+
+
+def cores_of_mask(text: str) -> tuple[int, ...]:
+    """Of '00000000,00000005': 0 and 2."""
+    try:
+        mask = int(text.replace(",", "") or "0", 16)
+    except ValueError:
+        return ()
+    return tuple(core for core in range(mask.bit_length()) if mask >> core & 1)
+
+
+def cores_of_list(text: str) -> tuple[int, ...]:
+    """Of '0-2,5': 0, 1, 2 and 5."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        if not first.isdecimal() or (last and not last.isdecimal()):
+            return ()
+        found.update(range(int(first), min(int(last or first), int(first) + 4096) + 1))
+    return tuple(sorted(found))

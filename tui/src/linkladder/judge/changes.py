@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.pairs import judge_pairs
-from linkladder.model import Direction, Experiment, ExperimentResult, Protocol, RungResult, TrialResult
+from linkladder.model import Affinity, Direction, Experiment, ExperimentResult, Protocol, RungResult, TrialResult
 from linkladder.model.same_setting import once_more
 from linkladder.verdicts import Change, ChangedFigure, Measured
 
@@ -32,7 +32,12 @@ def changes(rung: RungResult) -> tuple[Change, ...]:
         for way in ways(e.parameters)
     ]
     claimed = Counter(b.parameters.step for a, b, _ in asked if not once_more(b.parameters, a.parameters))
-    return tuple(_change(a, b, way, PRIMARY * max(1, claimed[b.parameters.step])) for a, b, way in asked)
+    return tuple(_change(a, b, way, _claims(b.parameters) * max(1, claimed[b.parameters.step])) for a, b, way in asked)
+
+
+def _claims(p: Experiment) -> int:
+    """Figures that are claimed side by side: of where a tool runs its scatter, too."""
+    return PRIMARY + (p.affinity is not Affinity.FREE)
 
 
 def _change(a: ExperimentResult, b: ExperimentResult, way: Direction, comparisons: int) -> Change:
@@ -76,13 +81,22 @@ def _figures(p: Experiment, way: Direction) -> list[tuple[Measured, Figure]]:
         carried = (Measured.TRANSACTIONS, lambda t: t.transactions.rate if t.transactions else None)
     else:
         carried = (Measured.GOODPUT, lambda t: direction_bps(t, p, way))
+    placed = p.affinity is not Affinity.FREE
     return [
         carried,
+        *([(Measured.SCATTER, lambda t: _scatter(t, way))] if placed else []),
         (Measured.SENDER_CORES, lambda t: cpu.cores_used if (cpu := t.sender(way).cpu) else None),
         (Measured.RECEIVER_CORES, lambda t: cpu.cores_used if (cpu := t.receiver(way).cpu) else None),
         (Measured.PER_CORE, lambda t: _per_core(t, way, carried[1])),
         (Measured.LOADED_RTT, lambda t: t.rtt_under_load.p50_ms if t.rtt_under_load else None),
     ]
+
+
+def _scatter(t: TrialResult, way: Direction) -> float | None:
+    """Between its counted seconds; None where too few are told."""
+    seconds = [i.bps for i in t.intervals if i.counted and i.direction is way]
+    mean = statistics.fmean(seconds) if len(seconds) > 2 else 0.0
+    return statistics.stdev(seconds) / mean if mean else None
 
 
 def _per_core(t: TrialResult, way: Direction, carried: Figure) -> float | None:

@@ -32,7 +32,19 @@ from linkladder.model.hosts import (
     WindowSeen,
 )
 from linkladder.model.settings import Setting, SettingKind
-from linkladder.model.words import SCHEMA, Company, Direction, End, Fault, Layer, Protocol, Role, RungName, RunState
+from linkladder.model.words import (
+    SCHEMA,
+    Affinity,
+    Company,
+    Direction,
+    End,
+    Fault,
+    Layer,
+    Protocol,
+    Role,
+    RungName,
+    RunState,
+)
 
 if TYPE_CHECKING:
     from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, SocketBuffers, Transactions
@@ -52,6 +64,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCHEMA",
     "SHORTENED",
+    "Affinity",
     "Bundle",
     "Command",
     "Company",

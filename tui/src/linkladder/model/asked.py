@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from linkladder.model.settings import Setting
-from linkladder.model.words import Company, Direction, Layer, Protocol, RungName
+from linkladder.model.words import Affinity, Company, Direction, Layer, Protocol, RungName
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class Experiment:
     zero_copy: bool = False  # the tool hands the kernel a file, where it can
     strongest: bool = False  # tool, streams and sizes are left open: as the generator is strongest, once that is known
     cores: int | None = None  # so many, and no more, has the tool at each end; None: all that the end has
+    affinity: Affinity = Affinity.FREE  # of the tool at each end to the cores that serve its adapter
     settings: tuple[Setting, ...] = ()  # in force while it is measured, and put back after each trial
     baseline: str = ""  # the id of the same experiment without what it changes, with which it runs in pairs
     discard_first: bool = False  # a short load before it is not counted: the arm, or one beside it, restarts adapters

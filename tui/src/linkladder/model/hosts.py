@@ -45,6 +45,7 @@ class Nic:
     offloads: dict[str, bool] = field(default_factory=dict)  # tso, lro, gso, gro, rxcsum, txcsum ...
     rx_queues: int | None = None
     tx_queues: int | None = None
+    queue_cores: tuple[int, ...] = ()  # of ours those that serve its receive queues; none where nobody tells
     loopback: bool = False
     half_duplex: bool = False  # one way at a time, as an old switch or a failed negotiation leaves it
     carrier: bool | None = None  # whether something is at the other end of its cable; None where nobody tells

@@ -59,6 +59,14 @@ class Direction(StrEnum):
     DUPLEX = "duplex"
 
 
+class Affinity(StrEnum):
+    """Where a tool runs: anywhere, on the cores that serve its adapter's queues, or on the others."""
+
+    FREE = "free"
+    BESIDE = "beside"
+    AWAY = "away"
+
+
 class Company(StrEnum):
     """Which of a rung's paths a trial loads: each by itself, those that share no end side by side, the first one beside
     each of the others, or all at once.

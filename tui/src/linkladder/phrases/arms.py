@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linkladder import units
-from linkladder.model import Direction, Experiment, Protocol, Setting, SettingKind
+from linkladder.model import Affinity, Direction, Experiment, Protocol, Setting, SettingKind
 from linkladder.phrases.ways import way
 
 ACRONYMS = (SettingKind.MTU, SettingKind.TSO, SettingKind.LRO, SettingKind.GSO, SettingKind.GRO)
+PLACES = {Affinity.BESIDE: "pinned beside the adapter's queues", Affinity.AWAY: "pinned away from the adapter's queues"}
 _UNITS = (("G", 1 << 30), ("M", 1 << 20), ("k", 1000), ("K", 1 << 10))
 
 
@@ -81,6 +82,7 @@ def _more(p: Experiment) -> list[str]:
         found.append("incompressible payload")
     if p.cores:
         found.append(f"on {units.plural(p.cores, 'core')}")
+    found += [PLACES[p.affinity]] if p.affinity in PLACES else []
     if p.client_port:
         found.append(f"from port {p.client_port} on")
     if p.dscp:
@@ -98,6 +100,8 @@ def difference(p: Experiment, before: Experiment) -> str:
     """'TSO off', '8 streams instead of 1': what sets an arm apart from the one that it is compared with."""
     found = [_setting(one) for one in p.settings if one not in before.settings]
     found += [f"{_setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
+    if p.affinity is not before.affinity:
+        found.append(f"{PLACES.get(p.affinity, 'free')} instead of {PLACES.get(before.affinity, 'free')}")
     for told, now, then in (
         (streams(p.streams), p.streams, before.streams),
         (f"{window(p.window)} window", p.window, before.window),

@@ -15,10 +15,11 @@ NAMES = {
     Measured.RECEIVER_CORES: "cores at the receiver",
     Measured.PER_CORE: "throughput of one core",
     Measured.LOADED_RTT: "round trip under load",
+    Measured.SCATTER: "scatter between seconds",
     Measured.IDLE_RTT: "idle round trip",
     Measured.LOSS: "loss",
 }
-LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADED_RTT)
+LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADED_RTT, Measured.SCATTER)
 
 
 AGAIN = "the same again"
@@ -62,7 +63,7 @@ def _beside(beside: str, changes: list[Change]) -> str:
 def _brief(one: Change) -> str:
     by = {f.measured: f for f in one.figures}
     carried = next((by[m] for m in CARRIED if m in by), None)
-    cores = [by[m] for m in CORES if m in by and by[m].answer == Answer.DIFFERS]
+    cores = [by[m] for m in (*CORES, Measured.SCATTER) if m in by and by[m].answer == Answer.DIFFERS]
     said = _difference(carried) if carried else "nothing to compare"
     return f"{said} with {' and '.join(map(_difference, cores))}" if cores else said
 
@@ -119,6 +120,8 @@ def _value(measured: Measured, value: float) -> str:
         return units.rate(value)
     if measured == Measured.TRANSACTIONS:
         return f"{units.three(value)}/s"
+    if measured == Measured.SCATTER:
+        return f"{100 * value:.1f} %"
     if measured == Measured.LOSS:
         return f"{value:.3g} %"
     if measured in (Measured.LOADED_RTT, Measured.IDLE_RTT):

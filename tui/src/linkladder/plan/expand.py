@@ -10,7 +10,7 @@ from typing import Any
 
 from linkladder import phrases, tools, units
 from linkladder.judge import ceiling
-from linkladder.model import Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
+from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
 SEARCH, MOST_SEARCHES = 20.0, 2  # seconds in which the strongest setting of a generator is found, if it is not known
@@ -19,7 +19,9 @@ OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, c
 
 
 # A plan that names one of these says itself how the load is made, or compares loads.
-PINNED = frozenset({"tool", "window", "write_size", "zero_copy", "cores", "client_port", "settings", "baseline"})
+PINNED = frozenset(
+    {"tool", "window", "write_size", "zero_copy", "cores", "affinity", "client_port", "settings", "baseline"}
+)
 
 
 def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungName) -> list[Experiment]:
@@ -35,6 +37,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     blocks = values.pop("client_port", [None])
     confined = [n for asked in values.pop("cores", [None]) for n in (_doubling(cores) if asked == "auto" else [asked])]
     lent = values.pop("settings", [()])
+    places = values.pop("affinity", [Affinity.FREE])
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
         whole = ceiling(contract, Protocol.UDP).payload_bytes
         if whole < tools.default_datagram(contract.ip_version):
@@ -53,11 +56,11 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     compared, control = values.pop("baseline", False), values.pop("control", False)
     instead: dict[str, Any] = {"settings": ()} if compared is True else compared or {}
     made: list[Experiment] = []
-    for stream, window, session, rate, core, change, way, company, block in product(
-        streams, windows, sessions, rates, confined, lent, ways, companies, blocks
+    for stream, window, session, rate, core, place, change, way, company, block in product(
+        streams, windows, sessions, rates, confined, places, lent, ways, companies, blocks
     ):
         load = {"streams": stream, "window": window, "sessions": session, "udp_rate_bps": rate, "cores": core}
-        load["client_port"] = block
+        load |= {"client_port": block, "affinity": place}
         one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
         made += _arms(one, instead, control) if instead else [replace(one, id=name_of(one))]
     return made
@@ -114,6 +117,8 @@ def name_of(exp: Experiment) -> str:
         parts.append("zerocopy")
     if exp.cores:
         parts.append(f"{exp.cores}c")
+    if exp.affinity is not Affinity.FREE:
+        parts.append(exp.affinity.value)
     if exp.client_port:
         parts.append(f"from{exp.client_port}")
     if exp.incompressible:

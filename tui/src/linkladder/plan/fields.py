@@ -11,7 +11,7 @@ from typing import Any
 
 from linkladder import units
 from linkladder.judge import MOST_LOOKS
-from linkladder.model import Company, Direction, End, Layer, Protocol, RungName, Setting, SettingKind
+from linkladder.model import Affinity, Company, Direction, End, Layer, Protocol, RungName, Setting, SettingKind
 from linkladder.tools import TOOLS
 
 Check = Callable[[Any], Any]
@@ -229,6 +229,7 @@ EXPERIMENT: dict[str, Check] = {
     "incompressible": flag,
     "zero_copy": flag,
     "cores": many(cores),
+    "affinity": many(choice(Affinity)),
     "settings": variants,
     "client_port": many(whole(10_000, 65_000)),
     "baseline": baseline,
@@ -244,8 +245,10 @@ INSTEAD: dict[str, Check] = {
     "write_size": size,
     "sessions": whole(1, 128),
     "cores": whole(1, 1024),
+    "affinity": choice(Affinity),
     "settings": lambda value: settings(value) if value else (),
 }
 
 EVERY_TOOLS = frozenset({"rungs", "tool", "protocol", "direction", "repeats", "at_most", "dscp", "label", "cores"})
+EVERY_TOOLS |= {"affinity"}
 EVERY_TOOLS |= {"settings", "baseline", "control", "company", "steps", "contend"}

@@ -18,7 +18,7 @@ from linkladder.tools import TOOLS
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-SHORT = ("tune", "offload", "sizing", "rr")  # experiments, which have a command of their own
+SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # experiments, which have a command of their own
 BUILTIN = ("quick", "circuit", "ladder", "ladder-long", "soak", "mesh", "cards", "neighbours", "bundle", *SHORT)
 MOVES = {
     RungName.LOCALHOST: "",
@@ -199,6 +199,10 @@ class Reader:
             self.fail("settings", "experiment", "expected on a rung with two ends, not on localhost", index)
         if "cores" in values and not tool.loads:
             self.fail("cores", "experiment", f"has no meaning for {tool.name}, which loads nothing", index)
+        if "affinity" in values and (not tool.loads or "cores" in values):
+            self.fail(
+                "affinity", "experiment", f"expected with a tool that loads, not {tool.name}, and no cores", index
+            )
         if "steps" in values:
             self.stepped(values, index)
         if values.get("control") and not values.get("baseline"):

@@ -83,5 +83,6 @@ class Measured(StrEnum):
     RECEIVER_CORES = "receiver cores"
     PER_CORE = "goodput per core"
     LOADED_RTT = "loaded round trip"
+    SCATTER = "scatter"  # between the seconds of a trial, as a share of their mean
     IDLE_RTT = "idle round trip"
     LOSS = "loss"  # percent of the datagrams

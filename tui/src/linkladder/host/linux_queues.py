@@ -1,0 +1,38 @@
+"""Which cores serve the receive queues of a Linux card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from linkladder.host import linux_text
+
+NET, IRQ = Path("/sys/class/net"), Path("/proc/irq")
+MANY = 512  # interrupts of one card: more are not asked
+
+
+def queue_cores(name: str) -> tuple[int, ...]:
+    """Those that packets were steered to (rps_cpus), else those that its interrupts go to; () where nobody tells."""
+    steered = (linux_text.cores_of_mask(_read(file)) for file in sorted((NET / name / "queues").glob("rx-*/rps_cpus")))
+    return _all(steered) or _all(linux_text.cores_of_list(_read(file)) for file in _affinities(name))
+
+
+def _affinities(name: str) -> Iterable[Path]:
+    """Of its own interrupts; a paravirtual card's belong to the bus device above it."""
+    card = NET / name / "device"
+    for folder in (card / "msi_irqs", card / ".." / "msi_irqs"):
+        numbers = sorted(file.name for file in folder.glob("*"))[:MANY] if folder.is_dir() else []
+        if numbers:
+            return [IRQ / number / "effective_affinity_list" for number in numbers if number.isdigit()]
+    return ()
+
+
+def _all(found: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(sorted({core for cores in found for core in cores}))
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""
