@@ -12,7 +12,7 @@ import pytest
 from linkladder import doctor, host
 from linkladder.doctor import State
 from linkladder.host import programs
-from linkladder.model import HostFacts, Nic
+from linkladder.model import Bundle, HostFacts, Member, Nic
 from linkladder.settings import tunables
 from linkladder.upgrade import status as upgrade_status
 
@@ -105,6 +105,32 @@ def test_windows_cores_and_adapters_are_judged() -> None:
     loose = replace(FACTS, nics=(*FACTS.nics[:1], replace(FACTS.nics[1], carrier=False)))
     (told,) = doctor._adapters(loose)
     assert told.state is State.WARN and "no carrier" in told.detail and "cable" in told.remedy
+
+
+def bundled(protocol: str, *members: Member, driver: str = "vmx", virtual: str = "") -> list[doctor.Finding]:
+    cards = tuple(Nic(member.name, driver) for member in members)
+    lagg = Nic("lagg0", "lagg", up=True, addresses=("10.0.0.1",), bundle=Bundle(protocol, members=members))
+    return list(doctor._bundles(replace(FACTS, virtual=virtual, nics=(*cards, lagg))))
+
+
+def test_lacp_in_a_guest_is_told_with_what_to_do_instead() -> None:
+    up = Member("vmx1", ("ACTIVE",), partner="00:11:22:33:44:55")
+    (told,) = bundled("lacp", up, virtual="VMware")
+    assert told.state is State.WARN and "a virtual switch does not speak it" in told.detail
+    assert "plan cards" in told.remedy and "forged transmits" in told.remedy
+    assert bundled("lacp", up, driver="ix", virtual="VMware") == [], "a card that was passed through"
+    assert bundled("lacp", up) == [] == bundled("loadbalance", up, virtual="VMware")
+
+
+def test_a_bundle_s_cards_that_do_nothing_are_named() -> None:
+    good, mute = Member("ix0", ("ACTIVE",), partner="00:11:22:33:44:55"), Member("ix1", ("ACTIVE",), ("DEFAULTED",))
+    (told,) = bundled("lacp", good, mute, driver="ix")
+    assert told.detail == "nobody answers LACP on ix1"
+    down = Member("ix1")
+    (told,) = bundled("loadbalance", good, down, driver="ix")
+    assert told.detail == "ix1 not at work" and "the other end may still send to it" in told.remedy
+    assert bundled("failover", good, down, driver="ix") == [], "it waits for its turn"
+    assert len(bundled("failover", down, driver="ix")) == 1
 
 
 def test_a_full_or_forbidden_disk_is_bad(monkeypatch: pytest.MonkeyPatch, own_state: Path) -> None:

@@ -43,6 +43,7 @@ from linkladder.upgrade.parcel import development
 
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
+VIRTUAL = ("vmx", "vmxnet3", "vtnet", "virtio_net", "hn", "hv_netvsc", "xn", "xen-netfront")  # drivers of such cards
 HELPER_WAIT = 30.0  # seconds; five were too few for two machines that booted on one host
 
 
@@ -82,6 +83,7 @@ def examine() -> tuple[Finding, ...]:
         *_upgrade(facts),
         *_patches(facts),
         *_adapters(facts),
+        *_bundles(facts),
         *_tunables(),
     )
 
@@ -259,6 +261,33 @@ def _adapters(facts: HostFacts) -> Iterator[Finding]:
             yield Finding(
                 f"adapter {nic.name}", State.WARN, detail, "check MSI-X (vmstat -i) and the hypervisor's settings"
             )
+
+
+def _bundles(facts: HostFacts) -> Iterator[Finding]:
+    """Bundles that carry less than their cards could, for a reason that can be seen here."""
+    drivers = {nic.name: nic.driver for nic in facts.nics}
+    for nic in facts.nics:
+        if nic.bundle is None:
+            continue
+        lacp = nic.bundle.protocol == "lacp"
+        silent = [m.name for m in nic.bundle.members if lacp and (not m.partner or "DEFAULTED" in m.state)]
+        idle = [m.name for m in nic.bundle.members if not m.active and m.name not in silent]
+        title = f"bundle {nic.name}"
+        if lacp and facts.virtual and any(drivers.get(m.name) in VIRTUAL for m in nic.bundle.members):
+            detail = f"LACP in a guest of {facts.virtual}: a virtual switch does not speak it"
+            remedy = (
+                "measure the cards side by side instead (plan cards), or take a static bundle (loadbalance, "
+                "roundrobin, failover) with MAC changes and forged transmits allowed; LACP is for the host's own cards"
+            )
+            yield Finding(title, State.WARN, detail, remedy)
+        elif silent:
+            remedy = "set LACP up on the ports at the other end, or take a static bundle at both"
+            yield Finding(title, State.WARN, f"nobody answers LACP on {', '.join(silent)}", remedy)
+        if idle:
+            failover = nic.bundle.protocol == "failover"
+            if not failover or len(idle) == len(nic.bundle.members):
+                remedy = "check cable and port of each: the other end may still send to it"
+                yield Finding(title, State.WARN, f"{', '.join(idle)} not at work", remedy)
 
 
 def _tunables() -> Iterator[Finding]:
