@@ -16,8 +16,10 @@ from linkladder.app.widgets import throughput
 from linkladder.app.widgets.chart import draw
 from linkladder.model import (
     Contract,
+    CoreLoad,
     Direction,
     Experiment,
+    HostSample,
     Interval,
     Layer,
     Path,
@@ -182,21 +184,39 @@ def several(count: int) -> list[tuple[float, events.Event]]:
 )  # fmt: skip
 async def test_each_path_of_a_trial_has_its_rate_and_80_columns_hold_them(count: int, rows: int) -> None:
     backend = synth.settled()
-    backend.entries = (
-        several(count) if count > 1 else [*entries(PORT, ONE_WAY), (0.0, second(1, 4.2, Direction.FORWARD))]
-    )
+    backend.entries = several(count)
     app = LadderApp(backend)
     async with app.run_test(size=(80, 25)) as pilot:
         app.climb(synth.the_plan())
-        text = await until(pilot, "4.20 Gb/s to far" if count == 1 else "silent" if count < 8 else "more,")
+        await until(pilot, "4.20 Gb/s to far" if count == 1 else "silent" if count < 8 else "more,")
+        text = await until(pilot, " whole ")  # the bars are there as well
         shown = [line for line in text.splitlines() if "near to beta by path" in line or "more," in line]
         assert len(shown) == rows
-        assert "whole" in text and "rung" in text, "and the bars are there as well"
         if 1 < count < 8:
             assert re.search(r"near to beta by path 1 +100 Mb/s", text)
             assert re.search(rf"near to beta by path {count} +silent", text)
         if count == 20:
             assert "and 14 more, 0 b/s to 1.90 Gb/s each" in text
+
+
+async def test_paths_leave_room_for_what_is_said_on_four_rungs() -> None:
+    """80x25 with four rungs, seven paths, figures of both ends and two lines that tell of a failed trial."""
+    begun, *told = several(7)
+    assert isinstance(begun[1], events.RunStarted)
+    (link,) = begun[1].plan.rungs
+    plan = replace(begun[1].plan, rungs=tuple(replace(link, name=name) for name in RungName))
+    sample = HostSample(1.0, (CoreLoad(30.0, 20.0, 0.0, 50.0),) * 4, 1 << 30)
+    seen = [(0.0, events.Sampled(end, sample)) for end in ("near", "far")]
+    backend = synth.settled()
+    said = events.Notice("TCP, 2 streams, default window, near to far, repeat 1, failed: " + 5 * "because of it ")
+    backend.entries = [(0.0, replace(begun[1], plan=plan)), *told, *seen, (0.0, said)]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "of 4 cores")
+        text = await until(pilot, " whole ")
+        for words in ("|-1-|", "|-4-|", "and 5 more", "near to beta by path 1", "of 4 cores", "because of it", "Space"):
+            assert words in text, text
 
 
 def test_jumbo_frames_on_loan_have_the_ceiling_of_jumbo_frames() -> None:

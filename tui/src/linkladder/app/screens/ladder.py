@@ -207,7 +207,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             facts = checked(found) if found else ""
             told = [] if facts in said else textwrap.wrap(facts, width)
             chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *told]))
-        rows = max(2, (self.size.height - 17) // 2)  # 4 of 25 lines
+        taken = sum(len(textwrap.wrap(line, width)) for line in said.splitlines())
+        rows = max(2, (self.size.height - 17) // 2 - taken)  # 4 of 25 lines, fewer where something is said
         each = ladder_text.each_path(progress.path_rates(), width, rows)
         self._put("figures", Text("\n").join([ladder_text.figures(trial, width), *map(Text, each)]))
         self._ends(progress, trial, width)
