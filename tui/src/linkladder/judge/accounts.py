@@ -7,13 +7,13 @@ these is missing nothing but a claim is left, and where they disagree one of the
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from datetime import datetime
 from weakref import ref
 
-from linkladder import phrases, tools
+from linkladder import tools
 from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.contradictions import contradiction, of_pings, of_probes
+from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.recount import recount
 from linkladder.judge.sold import cards
@@ -24,7 +24,6 @@ from linkladder.verdicts import Cause, Concern, Verdict
 AGREE = 0.02  # of a result: what its own seconds and flows may differ from it, beyond the error of measuring
 WHOLE = 0.9  # of the asked time that must have been counted
 SHARED = 1.5  # times a trial's bytes: more than headers and repeated segments make
-MOSTLY = 0.7  # of its seconds
 COUNTED = 0.95  # of a trial's bytes that the cards must have seen
 CLOCK = 1.0  # seconds that tool and wall clock may differ in a trial
 ASIDE = 60.0  # seconds by which a trial may lie outside of its run
@@ -32,7 +31,6 @@ BESIDE = 2.0  # seconds by which two trials may overlap: clocks are read on eith
 SHOWN = 3  # concerns of a kind that are spelled out
 SMALL = 1 << 20  # bytes below which a card's other traffic says nothing
 DATAGRAM = 1470  # bytes, where a plan names none
-ALIKE = 4  # equal seconds in a row that no two trials have by chance
 
 _Said = tuple[Cause, str]
 
@@ -61,7 +59,7 @@ def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Sai
         for t in e.trials:
             if t.ok and (said := _doubt(t, p, rung, document)):
                 found[p.id, t.repeat] = said[0], say.of_trial(p, t.repeat, said[1])
-    return found | {name: said for name, said in _copies(rung, document).items() if name not in found}
+    return found | {name: said for name, said in copies(rung, document).items() if name not in found}
 
 
 def accounts(rung: RungResult, document: Document) -> list[Concern]:
@@ -208,39 +206,6 @@ def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str
     if not counted or not known or counted & known or any(e.parameters.settings for e in rung.experiments):
         return ""
     return say.other_cards(end.name, sorted(counted)[0], sorted(known)[0])
-
-
-def _copies(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said]:
-    """Trials of this rung whose seconds are those of an earlier one of the run: one trial, written down more than once.
-
-    No two trials carry the same bytes in most of their seconds by chance; paced UDP does in some of them.
-    """
-    found: dict[tuple[str, int], _Said] = {}
-    names: list[str] = []
-    carried: list[list[int]] = []
-    had: dict[tuple[int, int], list[int]] = {}  # a second and its bytes -> the trials that had it
-    for r, e in [(one, e) for one in document.rungs for e in one.experiments]:
-        p = e.parameters
-        if p.protocol not in (Protocol.TCP, Protocol.UDP):
-            continue
-        for t in e.trials:
-            seconds = [i.bytes for i in t.intervals]
-            paced = p.protocol is Protocol.UDP
-            if not t.ok or len(seconds) < ALIKE or len(set(seconds)) < (ALIKE if paced else 2):
-                continue
-            name = phrases.trial(p, t.repeat)
-            same = Counter(n for second in enumerate(seconds) for n in had.get(second, ()))
-            wanted = len(seconds) if paced or len(seconds) < 2 * ALIKE else MOSTLY * len(seconds)
-            first = next((n for n, count in same.items() if count >= wanted), None)
-            if first is not None and r.name is rung.name:
-                found[p.id, t.repeat] = Cause.COPIED, say.copied(name, names[first])
-            if first is not None and carried[first] == seconds:
-                continue  # a third that is like it is like the first: else a hundred copies are held against each other
-            for second in enumerate(seconds):
-                had.setdefault(second, []).append(len(names))
-            carried.append(seconds)
-            names.append(name if r.name is rung.name else say.of_rung(r.name, name))
-    return found
 
 
 def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
