@@ -202,7 +202,15 @@ def test_paths_within_a_site_are_not_in_what_the_sites_share() -> None:
     back = [_reversed(e) for e in (*alone(*[ALONE] * 4), together(190e6, 191e6, 191e6, 191e6))]
     seen = judged(MESH, *alone(ALONE, ALONE, ALONE, ALONE), together(*rates), *back)
     assert seen.whole.verdict is Verdict.PASS
-    assert "382 Mb/s east to west and 381 Mb/s west to east" in seen.whole.sentence
+    assert "between the sites went 382 Mb/s east to west and 381 Mb/s west to east;" in seen.whole.sentence
+
+
+def test_two_pairs_side_by_side_fill_a_direction_that_all_at_once_do_not() -> None:
+    """All at once each card is shared by its pairs, and half of them send the other way."""
+    all_at_once, two = together(64e6, 64e6, 64e6, 64e6), measured((0, 3), [190e6, 192e6], Company.ROUNDS)
+    back = [_reversed(e) for e in (*alone(*[ALONE] * 4), all_at_once, two)]
+    seen = judged(MESH, *alone(*[ALONE] * 4), all_at_once, two, *back)
+    assert seen.whole.verdict is Verdict.PASS and "382 Mb/s east to west" in seen.whole.sentence
 
 
 def test_two_pairs_that_pass_more_than_the_sites_share_go_past_it() -> None:

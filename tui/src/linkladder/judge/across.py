@@ -1,45 +1,56 @@
 """What goes over the part that the paths are said to share: each direction of it by itself.
 
-Where the ends say at which site they stand, only paths from one site to another count, and of a trial in which half of
-the pairs send east and half send west each direction has a sum of its own.  Else all paths count, by the trial's way.
+Where the ends say at which site they stand, only paths from one site to another count, in whichever trial loads that
+direction most: in a mesh all at once some pairs send east and some west, and the ends' own cards hold most of them.
+Else all paths count, all at once, by the trial's way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linkladder.model import Direction, Path
 from linkladder.phrases import company as say
-from linkladder.verdicts import Cell
+
+
+@dataclass(frozen=True)
+class Load:
+    """Paths that one setting measured side by side, one way, and what each of them carried."""
+
+    way: Direction
+    rates: dict[int, float]
 
 
 @dataclass(frozen=True)
 class Across:
-    """One direction of what is shared, in the trial that loads it most: all at once, and each path alone, added up."""
+    """One direction of what is shared: what its paths carried together, and what they carry alone, added up."""
 
     together: float
     alone: float
 
 
-def across(paths: Sequence[Path], cells: Sequence[Cell]) -> dict[str, Across]:
-    """By direction: "forward" and "reverse", or "east to west" between sites."""
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        if (name := _direction(paths[cell.path], Direction(cell.direction))) is not None:
-            groups.setdefault((name, cell.direction), []).append(cell)
+def sited(paths: Sequence[Path]) -> bool:
+    """Does every path say from which site to which it goes?"""
+    return all(path.origin_site and path.peer_site for path in paths)
+
+
+def across(
+    paths: Sequence[Path], loads: Iterable[Load], alone: dict[tuple[int, Direction], float]
+) -> dict[str, Across]:
+    """By direction: "forward" and "reverse", or "east to west" between sites; the load that brought most."""
     found: dict[str, Across] = {}
-    for (name, _), group in groups.items():
-        carried = [cell.together_bps for cell in group if cell.together_bps is not None]
-        alone = sum(cell.alone_bps or 0.0 for cell in group)
-        if carried and (name not in found or sum(carried) > found[name].together):
-            found[name] = Across(sum(carried), alone)
+    every = not sited(paths)
+    for load in loads:
+        if every and len(load.rates) < len(paths):
+            continue
+        groups: dict[str, list[int]] = {}
+        for n in load.rates:
+            sender, receiver = paths[n].sites(load.way)
+            if every or sender != receiver:
+                groups.setdefault(str(load.way) if every else say.from_site(sender, receiver), []).append(n)
+        for name, numbers in groups.items():
+            together = sum(load.rates[n] for n in numbers)
+            if name not in found or together > found[name].together:
+                found[name] = Across(together, sum(alone.get((n, load.way), 0.0) for n in numbers))
     return found
-
-
-def _direction(path: Path, way: Direction) -> str | None:
-    """None where the path stays within its site."""
-    sender, receiver = path.sites(way)
-    if not sender or not receiver:
-        return str(way)
-    return None if sender == receiver else say.from_site(sender, receiver)

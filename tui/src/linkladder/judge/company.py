@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from linkladder.judge.across import across
+from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import BUSY, STARVED
 from linkladder.judge.neighbours import judge_neighbours
@@ -83,7 +83,7 @@ def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
     findings += [say.nothing_shared(w) for w in WAYS if _tried(seen, w) and not any(s.direction == w for s in sharing)]
     neighbours = judge_neighbours(rung)
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
-    whole = _whole(rung, cells, lacking, limit, deal)
+    whole = _whole(rung, cells, seen, lacking, limit, deal)
     skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
     return CompanyJudgement(
         cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None), neighbours
@@ -221,13 +221,15 @@ def _shared_ceiling(deal: Contract) -> float | None:
 def _whole(
     rung: RungResult,
     cells: Sequence[Cell],
+    seen: Sequence[Seen],
     lacking: Sequence[str],
     limit: float | None,
     deal: Contract,
 ) -> Judgement:
     """What is shared, and where there are several pairs each of them: the worst of it."""
     needed = limit * deal.pass_ratio if limit is not None else None
-    loads = across(rung.paths, cells)
+    each = {(c.path, Direction(c.direction)): c.alone_bps for c in cells if c.alone_bps is not None}
+    loads = across(rung.paths, _side_by_side(seen), each)
     sums = {name: load.together for name, load in loads.items()}
     verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
     if lacking or not sums:
@@ -254,6 +256,18 @@ def _whole(
     figures = {f"{way}_bps": bps for way, bps in sums.items()} | ({"needed_bps": needed} if needed is not None else {})
     said = headed(verdict, provisional, text)
     return Judgement(verdict, provisional, said, tuple(reasons), figures=figures, cause=cause, text=text)
+
+
+def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
+    """Each setting of several paths of which none failed."""
+    groups: dict[tuple[str, Direction], list[Seen]] = {}
+    for one in seen:
+        if len(one.beside) > 1:
+            groups.setdefault((one.experiment, one.direction), []).append(one)
+    for (_, way), group in groups.items():
+        rates = {n: _rate(s for s in group if s.path == n)[0] for n in group[0].beside}
+        if all(bps is not None for bps in rates.values()):
+            yield Load(way, {n: bps or 0.0 for n, bps in rates.items()})
 
 
 def _tried(seen: Sequence[Seen], way: Direction) -> bool:

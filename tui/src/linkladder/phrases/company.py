@@ -174,12 +174,12 @@ def whole(verdict: Verdict, sums: dict[str, float], needed: float | None, ceilin
     if not sums:
         return "what all paths carry at once was not measured."
     rates = " and ".join(f"{units.rate(bps)} {way(direction)}" for direction, bps in sums.items())
+    said = f"all paths at once carry {rates}" if set(sums) <= set(Direction) else f"between the sites went {rates}"
     if needed is None or ceiling is None:
-        return f"all paths at once carry {rates}."
-    bar = f"what they share is to carry {units.rate(needed)} of {units.rate(ceiling)}"
+        return f"{said}."
     if verdict is Verdict.IMPOSSIBLE:
-        return f"all paths at once carry {rates}, more than what they are said to share: some go past it."
-    return f"all paths at once carry {rates}; {bar}."
+        return f"{said}, more than what they are said to share: some go past it."
+    return f"{said}; what they share is to carry {units.rate(needed)} of {units.rate(ceiling)}."
 
 
 def from_site(sender: str, receiver: str) -> str:
