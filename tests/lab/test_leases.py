@@ -122,6 +122,20 @@ def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: Lab
     ]  # fmt: skip
 
 
+def test_another_congestion_control_is_in_force_for_the_trial_alone(world: LabWorld) -> None:
+    name = "/proc/sys/net/ipv4/tcp_congestion_control"
+    before = [world.run(site, f"cat {name}").strip() for site in SITES]
+    other = "reno" if before[0] != "reno" else "cubic"
+    more = f'settings = {{kind = "congestion", value = "{other}"}}\n'
+    run = mischief.Run(world, mischief.plan_text(world, duration=3, more=more))
+    assert run.wait() == 0
+    nothing_is_left(world)
+    (trial,) = run.trials()
+    seen = trial.ends[0].sockets
+    assert trial.ok and seen and {s.congestion for s in seen.sockets if s.congestion} == {other}
+    assert [world.run(site, f"cat {name}").strip() for site in SITES] == before
+
+
 @pytest.mark.parametrize("time", TIMES)
 def test_kill_9_of_the_agent(world: LabWorld, time: int) -> None:
     run = started(world)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import Nic, Setting, SettingKind
-from linkladder.settings import Change, Lease, Undo, flag, mtu
+from linkladder.settings import Change, Lease, Undo, flag, mtu, sysctl
 
 READY = 10.0  # seconds that an adapter may take to come up again
 
@@ -26,9 +26,14 @@ class Lending:
         async with self._turn:
             if self._lease:
                 raise wire.Refused("settings are on loan from this end already")
-            control = await asyncio.to_thread(control_adapters, request.control)
-            adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
-            changes = [_change(setting, adapter) for adapter in adapters for setting in request.settings]
+            of_adapters = [one for one in request.settings if one.kind is not SettingKind.CONGESTION]
+            adapters: dict[str, None] = {}
+            if of_adapters:
+                control = await asyncio.to_thread(control_adapters, request.control)
+                adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
+            changes = [_change(setting, adapter) for adapter in adapters for setting in of_adapters]
+            machine = [one for one in request.settings if one.kind is SettingKind.CONGESTION]
+            changes += [sysctl(*host.congestion_control(one.value)) for one in machine]
             lease = Lease(changes, Undo(request.seconds))
             with _refusing():
                 told = await lease.acquire()

@@ -74,6 +74,12 @@ def _settings(exp: Experiment, path: Path) -> list[str]:
     """Each change, and what undoes it; what the far end has is known there alone."""
     lines = []
     for setting in exp.settings:
+        if setting.kind is SettingKind.CONGESTION:
+            name, value = host.congestion_control(setting.value)
+            undo = f"set it back to {host.setting('sysctl', name) or 'what it was'}"
+            lines += [f"{end}: set {name} to {value}; undo: {undo if end is End.NEAR else 'set it back to what it was'}"
+                      for end in setting.ends]  # fmt: skip
+            continue
         if End.FAR in setting.ends:
             adapter = path.remote_interface or f"the adapter of {path.remote}"
             lines.append(f"far: set {setting.kind} of {adapter} to {setting.value}; undo: set it back to what it was")

@@ -46,7 +46,7 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
             host = facts[end]
             adapter, present = _present(setting, end, path, host)
             if present is None:
-                return f"{adapter} of {host.name} has no {setting.kind}"
+                return f"{adapter} of {host.name} has no {_what(setting)}"
             acts = acts or present != setting.value
             there.append(f"{setting.kind} of {adapter} at {host.name} is {present} already")
     return "" if acts or not settings else "; ".join(there)
@@ -63,13 +63,30 @@ def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> 
     return ""
 
 
+def _what(setting: Setting) -> str:
+    return f"{setting.kind} {setting.value}" if setting.kind is SettingKind.CONGESTION else str(setting.kind)
+
+
 def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
     name, address = (path.local_interface, path.local) if end is End.NEAR else (path.remote_interface, path.remote)
     return next((n for n in host.nics if n.name == name or address in n.addresses), None)
 
 
+RENO = ("reno", "newreno")  # one by two names, Linux's and FreeBSD's
+
+
+def _congestion(wanted: str, host: HostFacts) -> tuple[str, str | None]:
+    """What is in force, by the name that was asked for where that is meant; None where the kernel has it not."""
+    there = [wanted if wanted in RENO and one in RENO else one for one in host.congestion_controls]
+    if not there:
+        return "the kernel", ""
+    return "the kernel", there[0] if wanted in there else None
+
+
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:
     """The adapter of the path at this end, and what it has; an adapter that is not told of is left to the lease."""
+    if setting.kind is SettingKind.CONGESTION:
+        return _congestion(setting.value, host)
     nic = _adapter(end, path, host)
     if nic is None:
         return "the adapter", ""

@@ -77,6 +77,7 @@ class FreeBSD:
             virtual=self._hypervisor(),
             nics=nics,
             tunables=text.sysctls(output(["sysctl", "-ie", *TUNABLES])) | flow_control,
+            congestion_controls=text.congestion_controls(self._calls.text("net.inet.tcp.cc.available")),
             window_limit=ceiling * ASKABLE // OF if ceiling else None,
         )
 

@@ -110,6 +110,12 @@ def queue_cores(values: dict[str, str]) -> tuple[int, ...]:
     return tuple(sorted({int(value) for value in found if value.strip().isdecimal()}))
 
 
+def congestion_controls(table: str) -> tuple[str, ...]:
+    """Of 'CCmod D PCB count', with a star beside the one in force, which comes first."""
+    rows = [line.split() for line in table.splitlines() if line.strip() and not line.startswith("CCmod")]
+    return tuple(row[0] for row in sorted(rows, key=lambda row: row[1:2] != ["*"]))
+
+
 def flow_control(values: dict[str, str], media: str) -> str:
     """What a driver is set to, and what the link agreed on where ifconfig tells; "" where neither does."""
     ways = {m[1] or m[2]: value for name, value in values.items() if (m := PAUSE_WAY.search(name))}

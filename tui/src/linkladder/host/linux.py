@@ -53,6 +53,10 @@ class Linux:
             virtual=_hypervisor(),
             nics=self._nics(),
             tunables={n: v for n in TUNABLES if (v := self.setting("sysctl", n)) is not None},
+            congestion_controls=linux_text.in_force_first(
+                read("/proc/sys/net/ipv4/tcp_congestion_control"),
+                read("/proc/sys/net/ipv4/tcp_available_congestion_control"),
+            ),
             window_limit=_window_limit(),
         )
 

@@ -230,3 +230,8 @@ def cores_of_list(text: str) -> tuple[int, ...]:
             return ()
         found.update(range(int(first), min(int(last or first), int(first) + 4096) + 1))
     return tuple(sorted(found))
+
+
+def in_force_first(now: str, available: str) -> tuple[str, ...]:
+    """'cubic' and 'reno cubic': cubic, reno; () where nothing is told."""
+    return tuple(dict.fromkeys((now.strip(), *available.split()))) if now.strip() else ()

@@ -69,6 +69,7 @@ class HostFacts:
     nics: tuple[Nic, ...] = ()
     tools: dict[str, str] = field(default_factory=dict)  # tool -> version; missing tools are absent
     tunables: dict[str, str] = field(default_factory=dict)  # what a comparison must know (cc, buffers, ...)
+    congestion_controls: tuple[str, ...] = ()  # those that its kernel has, the one in force first
     window_limit: int | None = None  # the largest socket buffer the system grants
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,6 +10,7 @@ from linkladder.model.words import End
 
 SMALLEST_MTU, LARGEST_MTU = 1280, 9216  # below the first an adapter loses its IPv6 addresses, which no undo brings back
 SWITCH = ("on", "off")
+ALGORITHM = re.compile(r"[a-z][a-z0-9_]{1,15}")
 
 
 class SettingKind(StrEnum):
@@ -21,6 +23,7 @@ class SettingKind(StrEnum):
     GRO = "gro"
     RXCSUM = "rxcsum"
     TXCSUM = "txcsum"
+    CONGESTION = "congestion"  # what new TCP connections of the whole machine go by
 
 
 @dataclass(frozen=True)
@@ -28,13 +31,13 @@ class Setting:
     """One change to the path's adapter at one or both ends."""
 
     kind: SettingKind
-    value: str  # a size in bytes for the MTU, else "on" or "off"
+    value: str  # a size in bytes for the MTU, an algorithm's name for the congestion control, else "on" or "off"
     ends: tuple[End, ...] = (End.NEAR, End.FAR)
 
     @property
     def restarts(self) -> bool:
         """Does the adapter start anew with it, and again when it is put back?"""
-        return self.kind in SettingKind
+        return self.kind is not SettingKind.CONGESTION
 
     @property
     def label(self) -> str:
@@ -44,6 +47,8 @@ class Setting:
     @property
     def wrong(self) -> str:
         """What was expected of the value instead, '' where it is right."""
+        if self.kind is SettingKind.CONGESTION:
+            return "" if ALGORITHM.fullmatch(self.value) else "expected a name such as cubic or reno"
         if self.kind is not SettingKind.MTU:
             return "" if self.value in SWITCH else "expected on or off"
         fits = self.value.isdecimal() and self.value.isascii() and len(self.value) < 6

@@ -134,6 +134,7 @@ def settings(p: Experiment) -> str:
 
 def _setting(one: Setting) -> str:
     told = one.kind.upper() if one.kind in ACRONYMS else one.kind.value
+    told = "congestion control" if one.kind is SettingKind.CONGESTION else told
     return f"{told} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
 
 

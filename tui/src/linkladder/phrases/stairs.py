@@ -54,6 +54,11 @@ def _line(one: Setting, card: str) -> str:
             f"FreeBSD ifconfig {card} mtu {one.value}; Linux ip link set dev {card} mtu {one.value}; "
             f"ESXi the same MTU on the virtual switch"
         )
+    if one.kind is SettingKind.CONGESTION:
+        return (
+            f"FreeBSD sysctl net.inet.tcp.cc.algorithm={one.value}; "
+            f"Linux sysctl net.ipv4.tcp_congestion_control={one.value}"
+        )
     name = one.kind.value
     minus = "" if one.value == "on" else "-"
     return f"FreeBSD ifconfig {card} {minus}{name}; Linux ethtool -K {card} {name} {one.value}"
