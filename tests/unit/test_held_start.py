@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
+from linkladder.agent.answering import LONGEST_WAIT
 from linkladder.agent.processes import Child, Children
+from linkladder.engine.trial import Trial
 
 AHEAD = 1.0  # seconds
 
@@ -59,3 +62,17 @@ async def test_one_that_is_held_for_no_moment_begins_at_once() -> None:
         assert (await child.finished()).output == "here\n"
     finally:
         await children.close()
+
+
+def test_ends_that_are_slow_to_start_a_program_get_longer_to_have_theirs_ready() -> None:
+    def lead(starting: float) -> float:
+        trial: Any = object.__new__(Trial)
+        trial.legs, trial.offset, trial.slowest, trial.starting = [None] * 4, {0: 0.0, 1: 100.0}, 0.05, starting
+        began = time.monotonic()
+        starts = trial._barrier()
+        assert starts[1] == starts[0] + 100.0, "the same moment on the other end's clock"
+        return float(starts[0] - began)
+
+    quick, slow, slower = lead(0.03), lead(0.8), lead(60.0)
+    assert quick + 1.5 < slow < slower, "twice what a server took"
+    assert slower < 4.1 < LONGEST_WAIT, "no end takes a word for a moment too far ahead"

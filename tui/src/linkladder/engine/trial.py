@@ -38,6 +38,8 @@ from linkladder.peer import PeerLost, Refused
 
 LOOK = 0.5  # seconds before the end at which connections are looked at
 LEAD = 0.15  # seconds, beside the slowest answer, from the word to several legs to their start
+HELD = 2.0  # times what a server took to start, for clients to be held ready
+LONGEST = 4.0  # seconds in all: an end takes no word for a moment far ahead
 SILENT = 3  # seconds without a window after which an end is not asked again
 READY = 10.0  # seconds in which an adapter that starts anew must carry traffic
 PAUSE = 0.5
@@ -68,6 +70,7 @@ class Trial:
         self.offset = dict.fromkeys(self.ends, 0.0)  # of each end's clock against the near one's
         self.wall: dict[int, float] = {}  # of each other end's time of day
         self.slowest = 0.0  # answer to a question about the clock
+        self.starting = 0.0  # seconds that the slowest server took to start
         mine = share(exp, len(routes))
         self.key = secrets.token_hex(16)  # of knocks and tools: strangers have none
         self.legs = [
@@ -145,7 +148,7 @@ class Trial:
             if loads:
                 await self._every_end(self._count)
                 await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(True)))
-            await self._every_leg(RunningLeg.serve)
+            await self._every_leg(self._serve)
             starts = self._barrier()
             look = asyncio.create_task(self._look())
             try:
@@ -230,12 +233,18 @@ class Trial:
                 await stack.enter_async_context(self._listening[number])
             await leg.meet()
 
+    async def _serve(self, leg: RunningLeg) -> None:
+        """An end that takes long to start a server takes long to have a client ready for its moment as well."""
+        began = time.monotonic()
+        await leg.serve()
+        self.starting = max(self.starting, time.monotonic() - began)
+
     def _barrier(self) -> Starts:
         """The moment at which all legs start, on each end's clock; a single leg starts as soon as it can."""
         self.begun = time.monotonic()
         if len(self.legs) == 1:
             return {}
-        self.begun += LEAD + self.slowest + EACH * len(self.legs)
+        self.begun += min(LONGEST, LEAD + self.slowest + HELD * self.starting + EACH * len(self.legs))
         return {number: self.begun + offset for number, offset in self.offset.items()}
 
     async def _count(self, number: int) -> None:
