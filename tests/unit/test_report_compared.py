@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 from judge_documents import document
 from linkladder import report
 from linkladder.judge import judge_document
+from linkladder.model import Command, Outcome, Role
 from linkladder.report import compared
 from test_staircase import climb
 
@@ -45,6 +47,22 @@ def test_the_csv_has_both_sides_of_every_pair() -> None:
     jumbo = [r for r in rows if r["step"] == "1" and r["settings"] == "mtu-9000"]
     plain = [r for r in rows if r["experiment"] == jumbo[0]["baseline"]]
     assert {r["repeat"] for r in jumbo} == {r["repeat"] for r in plain} == {"0", "1", "2", "3"}
+
+
+def test_what_was_discarded_is_in_the_csv_and_in_the_page_and_counts_nowhere() -> None:
+    (asked,) = MADE.rungs
+    first = asked.experiments[0]
+    load = first.trials[0].legs[0]
+    ran = Command("near", "discarded client", ("iperf", "-c", "192.0.2.2"))
+    leg = replace(load, outcome=Outcome(True, goodput_bps=123e6), role=Role.DISCARDED, commands=(ran,))
+    changed = replace(first.trials[0], legs=(*first.trials[0].legs, leg))
+    one = replace(first, trials=(changed, *first.trials[1:]))
+    made = replace(MADE, rungs=(replace(asked, experiments=(one, *asked.experiments[1:])),))
+    before, after = (list(csv.DictReader(io.StringIO(report.csv_trials(d)))) for d in (MADE, made))
+    assert [r["discarded_bps"] for r in after] == ["123000000.0", *[""] * (len(after) - 1)]
+    assert [{**r, "discarded_bps": ""} for r in after] == before
+    assert {(r["affinity"], r["zero_copy"]) for r in after} == {("free", "False")}
+    assert "near discarded client" in report.html(made)
 
 
 def test_the_json_carries_changes_and_staircase() -> None:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
-from linkladder.model import CpuUse, Document, End, Experiment, RungResult, TrialResult
+from linkladder.model import CpuUse, Document, End, Experiment, Role, RungResult, TrialResult
 from linkladder.report.text import clean
 
 TRIAL_COLUMNS = (
@@ -55,6 +55,9 @@ TRIAL_COLUMNS = (
     "settings",
     "baseline",
     "step",
+    "affinity",
+    "zero_copy",
+    "discarded_bps",
 )
 INTERVAL_COLUMNS = (
     "run",
@@ -100,10 +103,15 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     t.transactions.rate if t.transactions else None, t.path_mtu.mtu if t.path_mtu else None,
                     said.limiter.kind if said and said.limiter else None, verdict.verdict, verdict.provisional,
                     e.write_size, e.cores, e.sessions, " ".join(s.label for s in e.settings), e.baseline,
-                    e.step or None,
+                    e.step or None, e.affinity, e.zero_copy, _discarded(t),
                 ]
             )  # fmt: skip
     return _csv(TRIAL_COLUMNS, rows)
+
+
+def _discarded(t: TrialResult) -> float | None:
+    """What the last load before the trial carried, of adapters that had just started anew."""
+    return next((g.outcome.goodput_bps for g in reversed(t.legs) if g.role is Role.DISCARDED), None)
 
 
 def csv_intervals(document: Document) -> str:
