@@ -81,20 +81,21 @@ ended() {
 	for lane in $lanes; do
 		wait "${lane#*=}" || good=1
 	done
-	trap - EXIT
 	for lane in $lanes; do
 		cat ".work/${lane%=*}.txt"
 	done
+	lanes=''
 }
 
 # Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
 #
-# Tests of work per core, of rates that nothing but the machine limits, and of what limits (a busy machine loses datagrams
-# of its own) have it to themselves. All others share it, in lanes that take about as long as each other. Those with labs
-# mostly wait for trials of a few seconds, whose rates lie far below what a core carries, so three of them go side by side,
-# each in namespaces of its own: several paths and tools; what goes wrong in a run and is put back; and all others: people,
-# pairings, attackers. The last two lanes need the cores, and are nice to those that measure: screens, and everything else
-# with those flows of the screens that mostly wait; both measure over loopback, each over its own.
+# Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits go
+# in two lanes with nothing else beside them, as a busy machine loses datagrams of its own. All others share it, in lanes
+# that take about as long as each other. Those with labs mostly wait for trials of a few seconds, whose rates lie far
+# below what a core carries, so three of them go side by side, each in namespaces of its own: several paths and tools;
+# what goes wrong in a run and is put back; and all others: people, pairings, attackers. The last two lanes need the
+# cores, and are nice to those that measure: screens, and everything else with those flows of the screens that mostly
+# wait; both measure over loopback, each over its own.
 paths='tests/lab/test_paths.py tests/lab/test_cards.py tests/lab/test_bundle.py tests/lab/test_pairs.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
@@ -110,19 +111,23 @@ tests() {
 	good=0
 	pytest alone -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
+	beside losses tests/lab/test_limiter_loss.py -m calm
+	pytest limits tests/lab/test_limiter.py -m calm || good=1
+	ended
 	calmly='nice -n 5'
 	network=tests/own_network.sh
-	beside screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not alone and not lab'
-	beside other --ignore-glob 'tests/tui/test_[!f]*' -m 'not alone and not lab'
+	beside screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not lab'
+	beside other --ignore-glob 'tests/tui/test_[!f]*' -m 'not lab'
 	calmly=''
 	network=''
 	# shellcheck disable=SC2086  # lists of files
-	beside paths $paths -m 'lab and not alone'
+	beside paths $paths -m 'lab and not alone and not calm'
 	# shellcheck disable=SC2086
-	beside troubles $troubles -m 'lab and not alone'
+	beside troubles $troubles -m 'lab and not alone and not calm'
 	# shellcheck disable=SC2046,SC2086
-	pytest people $(printf ' --ignore %s' $paths $troubles) -m 'lab and not alone' || good=1
+	pytest people $(printf ' --ignore %s' $paths $troubles) -m 'lab and not alone and not calm' || good=1
 	ended
+	trap - EXIT
 	return "$good"
 }
 

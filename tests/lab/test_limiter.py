@@ -1,90 +1,27 @@
-"""The judge names what really limits: real runs over links whose rate, buffer, loss and delay are drawn at random.
+"""The judge names what really limits: real runs over links whose rate, buffer and delay are drawn at random.
 
 Nothing is replaced: `linkladder run` measures between two appliances, and what is held against the draw is the limiter
 in the document that it writes.  One draw of each kind; LINKLADDER_DRAWS=10 measures ten of each and asks for nine right
-ones (about half an hour).  LINKLADDER_DRAWS_KEEP=FOLDER keeps every document.
+ones (with test_limiter_loss.py about half an hour).  LINKLADDER_DRAWS_KEEP=FOLDER keeps every document.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import impairments
-from impairments import Impaired
-from linkladder.codec import from_json
-from linkladder.judge.evidence import STARVED
-from linkladder.model import Document, Protocol
-from linkladder.verdicts import Cause, ExperimentJudgement, Judgement, Limiter, LimiterKind, Verdict
+import limits
 from world import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone]  # what a busy machine loses is taken for the path's
-
-DRAWS = int(os.environ.get("LINKLADDER_DRAWS", "1"))
-FIRST = int(os.environ.get("LINKLADDER_DRAWS_FROM", "0"))
-KEEP = os.environ.get("LINKLADDER_DRAWS_KEEP")
-RIGHT = {
-    "control": LimiterKind.LINK,
-    "shaper": LimiterKind.SHAPER,
-    "small-buffer": LimiterKind.SHAPER,
-    "policer": LimiterKind.POLICER,
-    "rare-loss": LimiterKind.LOSS,
-    "loss": LimiterKind.LOSS,
-    "heavy-loss": LimiterKind.LOSS,
-    "bucket": LimiterKind.POLICER,
-    "one-way": LimiterKind.SHAPER,
-    "outage": LimiterKind.OUTAGE,
-    "own-card": LimiterKind.OWN_CARD,
-    "window": LimiterKind.WINDOW,
-    "black-hole": LimiterKind.PATH_MTU,
-    "starved-sender": LimiterKind.SENDER,
-    "starved-receiver": LimiterKind.RECEIVER,
-}
-TOLD_BY_UDP = ("policer", "rare-loss", "loss", "heavy-loss")  # the others do without
-BY_CAUSE = {"bucket": Cause.LEVEL_FELL, "outage": Cause.OUTAGE, "own-card": Cause.OWN_CARD}  # says it as well
-PLAN = """
-name = "limits"
-[contract]
-port = "{port}"
-rate = {rate}
-[path.dc-link]
-local = "{near}"
-remote = "{far}"
-peer = "beta"
-[[experiment]]
-tool = "ping"
-protocol = "df"
-rungs = "dc-link"
-[[experiment]]
-tool = "ping"
-protocol = "echo"
-rungs = "dc-link"
-count = 30
-interval = 0.05
-[[experiment]]
-rungs = "dc-link"
-streams = {streams}
-window = {window}
-direction = "{direction}"
-warmup = 2
-duration = {seconds}
-ping_under_load = true
-"""
-PACED = """
-[[experiment]]
-rungs = "dc-link"
-protocol = "udp"
-udp_percent = [50, 90]
-warmup = 1
-duration = {seconds}
-"""
+pytestmark = pytest.mark.lab
+ALONE = ("own-card", "starved-sender", "starved-receiver")  # need a core, or take it away
+KINDS = [
+    pytest.param(kind, marks=pytest.mark.alone if kind in ALONE else pytest.mark.calm)
+    for kind in limits.RIGHT
+    if kind not in limits.TOLD_BY_UDP
+]
 
 
 @pytest.fixture(scope="module")
@@ -93,71 +30,7 @@ def lab() -> Iterator[Lab]:
         yield made
 
 
-def measured(lab: Lab, p: Impaired, plan: Path, udp: bool) -> Document:
-    """What `linkladder run` tells of the link as it now is."""
-    impairments.put(lab, p)
-    near, far = (lab.address(site, "dc-link") for site in ("alpha", "beta"))
-    window = f'"{p.window}"' if p.window else '"default"'
-    port = "100G" if p.contract_bps > 10e9 else "10G"
-    text = PLAN.format(
-        rate=int(p.contract_bps), port=port, near=near, far=far, streams=p.streams, window=window,
-        direction=p.direction, seconds=p.seconds,
-    )  # fmt: skip
-    plan.write_text(text + (PACED.format(seconds=4 if p.name == "rare-loss" else 2) if udp else ""))
-    told, document = plan.with_suffix(".log"), plan.with_suffix(".json")
-    argv = [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--peer", "beta", "--json", str(document)]
-    with told.open("w") as log:
-        run = subprocess.Popen(lab.command("alpha", argv), stdin=subprocess.DEVNULL, stdout=log, stderr=log, text=True)
-        with impairments.suffering(lab, p, run):
-            run.wait(120)
-    assert document.exists(), told.read_text()
-    found = from_json(Document, json.loads(document.read_text()))
-    assert found.run.state == "complete", told.read_text()
-    return found
-
-
-def judged(lab: Lab, kind: str, seed: int, folder: Path) -> tuple[set[LimiterKind], Limiter | None, Judgement]:
-    """What limits one draw (the end as well, where the document says that CPU was withheld), and what the run says."""
-    drawn = impairments.draw(kind, random.Random(f"{kind} {seed}"))
-    document = measured(lab, drawn, folder / f"{kind}-{seed}.toml", kind in TOLD_BY_UDP)
-    if KEEP:
-        Path(KEEP).mkdir(parents=True, exist_ok=True)
-        (folder / f"{kind}-{seed}.json").rename(Path(KEEP) / f"{kind}-{seed}.json")
-    (rung,) = document.judgement.rungs if document.judgement else ()
-    worst = min((e for e in rung.experiments if e.protocol == Protocol.TCP), key=_carried)
-    found = worst.limiter
-    (trial, *_) = [t for e in document.rungs[0].experiments if e.parameters.protocol is Protocol.TCP for t in e.trials]
-    withheld = [end.cpu.starved or 0.0 for end in trial.ends if end.cpu]
-    limits = {RIGHT[kind]}
-    if not drawn.starve and max(withheld) >= STARVED:  # by whatever else this machine does
-        limits.add(LimiterKind.SENDER if withheld[0] >= withheld[1] else LimiterKind.RECEIVER)
-    return limits, found, rung.judgement
-
-
-def _carried(e: ExperimentJudgement) -> float:
-    return e.spread.median if e.spread else 0.0
-
-
-def told(lab: Lab, kind: str, seed: int, folder: Path) -> tuple[str, str]:
-    """Right, open (nothing is claimed, or the right one among others), wrong, or the worst: a wrong PASS."""
-    limits, found, verdict = judged(lab, kind, seed, folder)
-    causes = {verdict.cause, *(c.cause for c in verdict.concerns)}
-    said = f"{verdict.verdict}, {verdict.cause}; {found.sentence if found else 'nothing'}"
-    if verdict.verdict is Verdict.PASS and kind != "control":
-        answer = "WRONG PASS"
-    elif BY_CAUSE.get(kind) in causes or (found is not None and found.kind in limits):
-        answer = "right"
-    elif found is None or found.kind is LimiterKind.UNKNOWN or limits & set(found.candidates):
-        answer = "open"
-    else:
-        answer = f"WRONG, it is the {' or the '.join(sorted(limits))}"
-    print(f"{kind} {seed}: {answer}: {said}", flush=True)
-    return answer, said
-
-
-@pytest.mark.timeout(0 if DRAWS >= 10 else 180)
-@pytest.mark.parametrize("kind", list(RIGHT))
+@pytest.mark.timeout(limits.PATIENCE)
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_limits_is_named(lab: Lab, tmp_path: Path, kind: str) -> None:
-    found = [told(lab, kind, seed, tmp_path) for seed in range(FIRST, FIRST + DRAWS)]
-    assert not any(answer == "WRONG PASS" for answer, _ in found), found
-    assert sum(answer == "right" for answer, _ in found) >= 0.9 * DRAWS, found
+    limits.named(lab, kind, tmp_path)
