@@ -89,14 +89,14 @@ ended() {
 
 # Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
 #
-# Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits go
-# in two lanes with nothing else beside them, as a busy machine loses datagrams of its own. All others share it, in lanes
-# that take about as long as each other. Those with labs mostly wait for trials of a few seconds, whose rates lie far
+# Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
+# of what several paths add up to, go in three lanes with nothing else beside them, as a busy machine loses datagrams of
+# its own. All others share it, in lanes that take about as long as each other. Those with labs mostly wait for trials of a few seconds, whose rates lie far
 # below what a core carries, so three of them go side by side, each in namespaces of its own: several paths and tools;
 # what goes wrong in a run and is put back; and all others: people, pairings, attackers. The last two lanes need the
 # cores, and are nice to those that measure: screens, and everything else with those flows of the screens that mostly
 # wait; both measure over loopback, each over its own.
-paths='tests/lab/test_paths.py tests/lab/test_cards.py tests/lab/test_bundle.py tests/lab/test_pairs.py
+paths='tests/lab/test_paths.py tests/lab/test_bundle.py tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
 troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_planted_change.py
@@ -112,6 +112,7 @@ tests() {
 	pytest alone -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
 	beside losses tests/lab/test_limiter_loss.py -m calm
+	beside sums tests/lab/test_cards.py tests/lab/test_pairs.py tests/lab/test_neighbours.py -m calm
 	pytest limits tests/lab/test_limiter.py -m calm || good=1
 	ended
 	calmly='nice -n 5'

@@ -17,7 +17,7 @@ from linkladder.verdicts import CompanyJudgement
 from network import SITES
 from world import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]
 RATES = {"sh0": 2e8, "sv0": 3e8}
 CARRIES = [rate * 1448 / 1514 for rate in RATES.values()]
 PLAN = """name = "two-cards"
@@ -72,13 +72,14 @@ def test_two_hundred_and_three_hundred_are_five_hundred_with_the_shares_right(bo
     rung, seen, _ = both_cards
     trials = [t for e in rung.experiments for t in e.trials]
     assert [len(t.legs) for t in trials] == [1, 1, 2] and all(t.ok for t in trials), [t.reason for t in trials]
-    starved = max(end.cpu.starved or 0.0 for t in trials for end in t.ends if end.cpu) >= STARVED
+    withheld = max(end.cpu.starved or 0.0 for t in trials for end in t.ends if end.cpu)
+    near = 0.03 + withheld  # nobody sends in time that he does not get
     for cell, carries in zip(seen.cells, CARRIES, strict=True):
         assert cell.alone_bps and cell.together_bps and cell.together_bps < 1.03 * carries
-        if not starved:
-            assert (cell.alone_bps, cell.together_bps) == pytest.approx((carries, carries), rel=0.03)
-    if not starved:
-        assert seen.sum_bps["forward"] == pytest.approx(sum(CARRIES), rel=0.03)
+        if withheld < STARVED:
+            assert (cell.alone_bps, cell.together_bps) == pytest.approx((carries, carries), rel=near)
+    if withheld < STARVED:
+        assert seen.sum_bps["forward"] == pytest.approx(sum(CARRIES), rel=near)
         assert seen.fairness["forward"] > 0.99 and not seen.sharing
     routes = [c.argv for t in trials for leg in t.legs for c in leg.commands if c.role == "route" and c.end == "near"]
     assert [argv[5].partition(".")[0] for argv in routes] == ["sh0", "sv0", "sh0", "sv0"]

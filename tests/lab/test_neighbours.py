@@ -13,7 +13,7 @@ from linkladder.judge.evidence import STARVED
 from many import ManyEnds
 from network import Link
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(240)]
 RATE = 100e6
 PLAN = """name = "noisy"
 [[path.dc-link]]

@@ -23,7 +23,7 @@ from linkladder.verdicts import CompanyJudgement
 from many import ManyEnds
 from network import Link
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(240)]
 ALONE, SHARED = 200e6, 400e6
 CARRIES = 1448 / 1514  # of a bucket that counts frames
 SKEW = 0.1  # seconds between the starts of a trial's legs
@@ -70,9 +70,10 @@ def ended(process: subprocess.Popen[str]) -> tuple[Document, RungResult, Company
     return document, rung, seen
 
 
-def starved(rung: RungResult) -> bool:
+def withheld(rung: RungResult) -> float:
+    """The largest share of its time that any end did not get."""
     ends = [end for e in rung.experiments for t in e.trials for end in t.ends]
-    return max((end.cpu.starved or 0.0 for end in ends if end.cpu), default=0.0) >= STARVED
+    return max((end.cpu.starved or 0.0 for end in ends if end.cpu), default=0.0)
 
 
 def trial(rung: RungResult, paths: tuple[int, ...]) -> TrialResult:
@@ -96,11 +97,11 @@ def test_each_pair_alone_carries_its_own_and_three_what_they_share(
     for cell in seen.cells:
         assert cell.alone_bps and cell.alone_bps < 1.01 * ALONE * CARRIES
         assert cell.rtt_ms is not None and cell.loss_percent == 0
-        if not starved(rung):
-            assert cell.alone_bps == pytest.approx(ALONE * CARRIES, rel=0.03)
+        if withheld(rung) < STARVED:
+            assert cell.alone_bps == pytest.approx(ALONE * CARRIES, rel=0.03 + withheld(rung))
     assert seen.sum_bps["forward"] < 1.01 * SHARED * CARRIES
-    if not starved(rung):
-        assert seen.sum_bps["forward"] == pytest.approx(SHARED * CARRIES, rel=0.03)
+    if withheld(rung) < STARVED:
+        assert seen.sum_bps["forward"] == pytest.approx(SHARED * CARRIES, rel=0.03 + withheld(rung))
         assert judge_document(document).rungs[0].verdict == "PASS"
         assert [one.paths for one in seen.sharing] == [(0, 1, 2)] or len(seen.sharing) == 1
 
