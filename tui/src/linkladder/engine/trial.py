@@ -43,7 +43,7 @@ LONGEST = 4.0  # seconds in all: an end takes no word for a moment far ahead
 SILENT = 3  # seconds without a window after which an end is not asked again
 READY = 10.0  # seconds in which an adapter that starts anew must carry traffic
 PAUSE = 0.5
-EACH = 0.01  # seconds more for each leg: one coordinator tells all of them
+EACH = 0.025  # seconds more for each leg: one coordinator tells all of them, and each end readies a process for it
 
 
 class NoLegLeft(Exception):
