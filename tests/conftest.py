@@ -33,6 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     root = os.geteuid() == 0
     image = os.environ.get("LINKLADDER_IMAGE")
     for item in items:
+        if any(map(item.get_closest_marker, ("alone", "calm"))) and not item.get_closest_marker("lab"):
+            raise pytest.UsageError(f"{item.nodeid}: run.sh looks for alone and calm tests among those marked lab")
         if item.get_closest_marker("lab") and not (root and sys.platform == "linux"):
             item.add_marker(pytest.mark.skip(reason="lab tests need root and Linux network namespaces"))
         if item.get_closest_marker("vm") and not image:

@@ -112,7 +112,7 @@ tests() {
 	pytest alone tests/lab -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
 	beside losses tests/lab/test_limiter_loss.py -m calm
-	beside sums tests/lab/test_cards.py tests/lab/test_pairs.py tests/lab/test_neighbours.py -m calm
+	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' -m calm
 	pytest limits tests/lab/test_limiter.py -m calm || good=1
 	ended
 	calmly='nice -n 5'
