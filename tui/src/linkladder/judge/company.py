@@ -83,7 +83,7 @@ def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
     findings += [say.nothing_shared(w) for w in WAYS if _tried(seen, w) and not any(s.direction == w for s in sharing)]
     neighbours = judge_neighbours(rung)
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
-    whole = _whole(rung, cells, seen, lacking, limit, deal)
+    whole = _whole(rung, cells, seen, sums, lacking, limit, deal)
     skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
     return CompanyJudgement(
         cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None), neighbours
@@ -222,6 +222,7 @@ def _whole(
     rung: RungResult,
     cells: Sequence[Cell],
     seen: Sequence[Seen],
+    sums: dict[str, float],
     lacking: Sequence[str],
     limit: float | None,
     deal: Contract,
@@ -230,7 +231,7 @@ def _whole(
     needed = limit * deal.pass_ratio if limit is not None else None
     each = {(c.path, Direction(c.direction)): c.alone_bps for c in cells if c.alone_bps is not None}
     loads = across(rung.paths, _side_by_side(seen), each)
-    sums = {name: load.together for name, load in loads.items()}
+    sums = {name: load.together for name, load in loads.items()} or sums  # what is lacking in those is told
     verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
     if lacking or not sums:
         verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
@@ -238,9 +239,9 @@ def _whole(
         least = min(sums, key=lambda way: sums[way])
         if max(sums.values()) > OVER * limit:
             verdict, cause = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING
-        elif sums[least] < needed and loads[least].alone < needed:
+        elif sums[least] < needed and (alone := loads[least].alone if least in loads else 0.0) < needed:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR
-            reasons.append(say.too_weak(loads[least].alone or sums[least], needed))
+            reasons.append(say.too_weak(alone or sums[least], needed))
         elif sums[least] < needed:
             verdict, cause = Verdict.FAIL, Cause.SHORT
     text = say.whole(verdict, sums, needed, limit)
