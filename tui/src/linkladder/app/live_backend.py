@@ -106,6 +106,8 @@ class LiveBackend(Machine, StoredRuns):
             except UsageError as error:
                 choices.append(PlanChoice(name, f"This plan cannot be used: {error.title}"))
             else:
+                if name in plan.BUILTIN and plan.only_pings(made):
+                    continue
                 choices.append(PlanChoice(name, made.title, plan.seconds(made), plan.trials(made), plan.longest(made)))
         return tuple(choices)
 

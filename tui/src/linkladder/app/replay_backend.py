@@ -170,7 +170,7 @@ class ReplayBackend:
         self.described = link
 
     def plans(self, link: Link) -> tuple[PlanChoice, ...]:
-        made = [self.plan(name, link) for name in plan.BUILTIN]
+        made = [one for name in plan.BUILTIN if not plan.only_pings(one := self.plan(name, link))]
         return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p), plan.longest(p)) for p in made)
 
     def plan(self, name: str, link: Link) -> Plan:

@@ -9,7 +9,18 @@ the operator entered once, `link.toml` in the state folder.
 
 from __future__ import annotations
 
-from linkladder.plan.expand import DISCARDED, SEARCH, longest, measured, name_of, order, seconds, trial_seconds, trials
+from linkladder.plan.expand import (
+    DISCARDED,
+    SEARCH,
+    longest,
+    measured,
+    name_of,
+    only_pings,
+    order,
+    seconds,
+    trial_seconds,
+    trials,
+)
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, save_link, with_link
 from linkladder.plan.read import BUILTIN, SHORT, PlanError, builtin, builtin_text, read_plan, read_plan_file
@@ -33,6 +44,7 @@ __all__ = [
     "longest",
     "measured",
     "name_of",
+    "only_pings",
     "order",
     "read_plan",
     "read_plan_file",

@@ -162,6 +162,12 @@ def trials(plan: Plan | Rung) -> int:
     return sum(e.repeats for e in _all(plan))
 
 
+def only_pings(plan: Plan | Rung) -> bool:
+    """Is no load left of it: as of a plan for several paths where there is one?"""
+    protocols = {e.protocol for e in _all(plan)}
+    return bool(protocols) and protocols <= {Protocol.ECHO, Protocol.DF}
+
+
 def measured(plan: Plan | Rung, stored: set[tuple[str, str, int]]) -> tuple[int, float]:
     """How many of its trials are among the stored (rung, experiment, repeat), and the time expected for those."""
     rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
