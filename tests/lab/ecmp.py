@@ -50,6 +50,17 @@ class Bundle(ManyEnds):
         each = {one["ifname"]: one["stats64"]["tx"]["bytes"] for one in found}
         return [each[f"member{n}"] for n in range(len(self.members))]
 
+    def dropped(self) -> int:
+        """Packets that the members' queues had no room for, both ways."""
+        found = [
+            one["drops"]
+            for router in self.between
+            for one in json.loads(self._in(router, "tc", "-s", "-j", "qdisc", "show").stdout)
+            if one.get("dev", "").startswith("member")
+        ]
+        assert len(found) >= 2 * len(self.members), "each member has a queue at either side"
+        return sum(found)
+
     def lose(self, share: float) -> None:
         """Of the packets that the router forwards, by chance."""
         rules = (
