@@ -1,10 +1,17 @@
 #!/bin/sh
 # own_network.sh COMMAND ... - with a loopback that nobody else uses, where the system lets us make one: a trial over
 # loopback is held against the interface's counters, and refuses itself where somebody else's traffic is among them.
+# A second interface with an address is there because names resolve to IPv4 only where something besides loopback has it.
 set -eu
 
 if unshare --net true 2>/dev/null; then
 	# shellcheck disable=SC2016  # the inner shell's words
-	exec unshare --net sh -c 'ip link set lo up && exec "$@"' sh "$@"
+	exec unshare --net sh -c '
+		ip link set lo up
+		ip link add own0 type veth peer name own1
+		ip address add 192.0.2.1/32 dev own0
+		ip link set own0 up
+		ip link set own1 up
+		exec "$@"' sh "$@"
 fi
 exec "$@"

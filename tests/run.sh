@@ -95,7 +95,7 @@ ended() {
 # below what a core carries, so three of them go side by side, each in namespaces of its own: several paths and tools;
 # what goes wrong in a run and is put back; and all others: people, pairings, attackers. The last two lanes need the
 # cores, and are nice to those that measure: screens, and everything else with those flows of the screens that mostly
-# wait; both measure over loopback, each over its own.
+# wait; both measure over loopback, so the latter has one of its own.
 paths='tests/lab/test_paths.py tests/lab/test_bundle.py tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
@@ -116,8 +116,8 @@ tests() {
 	pytest limits tests/lab/test_limiter.py -m calm || good=1
 	ended
 	calmly='nice -n 5'
-	network=tests/own_network.sh
 	beside screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not lab'
+	network=tests/own_network.sh
 	beside other --ignore-glob 'tests/tui/test_[!f]*' -m 'not lab'
 	calmly=''
 	network=''

@@ -23,7 +23,7 @@ from linkladder.verdicts import CompanyJudgement
 from many import ManyEnds
 from network import Link
 
-pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 ALONE, SHARED = 200e6, 400e6
 CARRIES = 1448 / 1514  # of a bucket that counts frames
 SKEW = 0.1  # seconds between the starts of a trial's legs
@@ -88,6 +88,7 @@ def pairs() -> Iterator[tuple[Document, RungResult, CompanyJudgement]]:
         yield ended(run(lab, PAIRS))
 
 
+@pytest.mark.calm
 def test_each_pair_alone_carries_its_own_and_three_what_they_share(
     pairs: tuple[Document, RungResult, CompanyJudgement],
 ) -> None:
@@ -106,6 +107,7 @@ def test_each_pair_alone_carries_its_own_and_three_what_they_share(
         assert [one.paths for one in seen.sharing] == [(0, 1, 2)] or len(seen.sharing) == 1
 
 
+@pytest.mark.calm
 def test_the_legs_of_three_pairs_start_together_and_each_end_is_recorded(
     pairs: tuple[Document, RungResult, CompanyJudgement],
 ) -> None:
