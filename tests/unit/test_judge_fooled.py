@@ -173,6 +173,21 @@ def test_udp_that_the_card_got_and_the_socket_did_not_is_the_ends_fault() -> Non
         assert judge_document(document(HOST, link)).verdict is verdict, (got, busy)
 
 
+def test_what_a_starved_sender_sends_in_bursts_is_excused_in_that_measure() -> None:
+    """A sixth is lost on the path: by bursts, where the sender did not get a fifth of its time; not where a tenth."""
+    good = both(RungName.DC_LINK, GOOD)
+    lossy = udp(F, 480e6, 400e6)
+    cards = {
+        "near": NicCounters("eth0", tx_packets=530_000, tx_bytes=530_000 * 1512),
+        "far": NicCounters("eth0", rx_packets=442_000, rx_bytes=442_000 * 1512),
+    }
+    for withheld, verdict in ((0.2, Verdict.CANNOT_JUDGE), (0.1, Verdict.FAIL), (0.0, Verdict.FAIL)):
+        cpu = {"near": CpuUse(40, 60, 0.8, starved=withheld), "far": CpuUse(20, 30, 0.4)}
+        seen = dataclasses.replace(lossy, trials=(trials.changed(lossy.trials[0], nics=cards, cpu=cpu),))
+        link = dataclasses.replace(good, experiments=(*good.experiments, seen))
+        assert judge_document(document(HOST, link)).verdict is verdict, withheld
+
+
 def test_a_udp_sender_that_was_too_slow_is_no_policer() -> None:
     slow = trials.changed(udp(F, 900e6, 500e6).trials[0], lost=0, offered_bps=500e6)
     offered = dataclasses.replace(udp(F, 900e6, 500e6), trials=(slow,))

@@ -78,6 +78,8 @@ def _blame(t: TrialResult, q: Paced, p: Experiment, direction: Direction, contra
         if lost > limit and by_chance(round(lost * q.datagrams), q.datagrams, limit) <= UNLIKELY:
             if dropped >= 0.5 * lost:
                 return Verdict.CANNOT_JUDGE, say.card_dropped(in_.rx_drops)
+            if lost - (late := _withheld_of_sender(t, direction)) <= limit:
+                return Verdict.CANNOT_JUDGE, say.sent_in_bursts(t.sender(direction).name, late)
             return Verdict.FAIL, say.path_lost(lost)
         return Verdict.PASS, say.end_lost()
     held = saturated([t])
@@ -85,6 +87,13 @@ def _blame(t: TrialResult, q: Paced, p: Experiment, direction: Direction, contra
     if drops and drops / max(1, q.datagrams) >= 0.5 * q.loss:
         held = held or say.card_dropped(drops)
     return (Verdict.CANNOT_JUDGE, held) if held else (Verdict.FAIL, "")
+
+
+def _withheld_of_sender(t: TrialResult, direction: Direction) -> float:
+    """The share of its time that the sender did not get: so much of the stream at most it sent late, and in bursts."""
+    cpu = t.sender(direction).cpu
+    withheld = (cpu.starved or 0.0) if cpu else 0.0
+    return withheld if withheld >= STARVED else 0.0
 
 
 def above_contract(p: Experiment, contract: Contract) -> bool:

@@ -38,6 +38,10 @@ def card_dropped(packets: int) -> str:
     return f"the receiving card dropped {packets} packets"
 
 
+def sent_in_bursts(end: str, share: float) -> str:
+    return f"the {end} end did not get {share:.0%} of its CPU time and sent that much late, in bursts"
+
+
 def path_lost(share: float) -> str:
     return f"{share:.2%} of what the sending card put out never reached the receiving one"
 
