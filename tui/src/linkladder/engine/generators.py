@@ -178,7 +178,7 @@ def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tup
 
 
 def fingerprint(facts: HostFacts) -> str:
-    """A hash of what makes a generator strong or weak; when it changes, earlier findings no longer count."""
+    """What makes a generator strong or weak, in a line; where it differs, earlier findings no longer count."""
     tools = " ".join(f"{name} {version}" for name, version in sorted(facts.tools.items()))
     kernel = f"{facts.os} {facts.release} {facts.kernel}".strip()
     return "; ".join((facts.name, kernel, facts.cpu, f"{facts.cores} cores", f"{facts.memory // GRAIN} x 64M", tools))
