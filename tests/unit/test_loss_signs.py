@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linkladder.judge.evidence import Evidence, Paced
+from linkladder.judge.limiters import limiter_of
 from linkladder.judge.loss_signs import loss_signs, policer_signs
+from linkladder.verdicts import LimiterKind
 
 
 def paced(offered: float, lost: int, datagrams: int) -> Paced:
@@ -34,3 +38,14 @@ def test_none_lost_where_tcp_loses_much_is_a_policer() -> None:
 def test_the_same_share_at_both_rates_is_random_loss() -> None:
     assert seen(paced(48.6e6, 80, 8300), paced(87.5e6, 150, 14_900), loss=0.01) == (False, True)
     assert seen(paced(48.6e6, 20, 8300), paced(87.5e6, 600, 14_900), loss=0.01)[1] is False
+
+
+def test_tcp_that_a_tenth_of_loss_brought_to_a_standstill_met_no_outage() -> None:
+    """Of a real trial: 178 kB in the first second, then nothing, while 16 of 20 pings and nine tenths of UDP came."""
+    stalled = Evidence(
+        0.0, 95e6, 1, 1448, "near", "far", loss=0.119, retransmits=24, flows=1, idle_ms=14.7, loaded_ms=14.7,
+        seconds=(0.0, 0.0, 0.0, 0.0), total_bytes=178_164,
+        paced=(paced(48.6e6, 867, 8266), paced(87.5e6, 1446, 14_882)),
+    )  # fmt: skip
+    assert limiter_of(stalled, bounded=True).kind is LimiterKind.LOSS
+    assert limiter_of(replace(stalled, paced=()), bounded=True).kind is LimiterKind.OUTAGE

@@ -43,7 +43,11 @@ def limiter(
 ) -> Limiter:
     """The limiter of one direction; `rung` lends its idle round trip, DF probes and paced UDP as further witnesses."""
     way = direction or (Direction.FORWARD if experiment.direction is not Direction.REVERSE else Direction.REVERSE)
-    evidence = gather(trial, experiment, contract, way, rung, bounded)
+    return limiter_of(gather(trial, experiment, contract, way, rung, bounded), bounded)
+
+
+def limiter_of(evidence: Evidence, bounded: bool) -> Limiter:
+    """The first rule that finds something; `bounded`: whether the contract is a limit here."""
     rules: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _lossy, _busy)
     if not bounded and _too_busy(evidence):
         rules = (_nothing_arrived, _starved, _busy)  # inside a host a saturated core is the expected end of all
@@ -79,6 +83,8 @@ def _nothing_arrived(e: Evidence) -> Limiter | None:
         return _limiter(LimiterKind.LARGE_SENDS, say.opened_only(e.total_bytes, passes))
     if e.total_bytes < 20 * e.mss:
         return _limiter(LimiterKind.PATH_MTU, say.opened_unprobed(e.total_bytes), LimiterKind.LARGE_SENDS)
+    if loss_signs(e) and (stalled := _lossy(e)):
+        return stalled  # what loses a tenth of paced UDP is open, and TCP backs off for seconds all the same
     return _no_limit(LimiterKind.OUTAGE, say.went_silent(e.total_bytes))
 
 

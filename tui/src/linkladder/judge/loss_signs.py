@@ -53,7 +53,7 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
     if calm and e.loss and calm.datagrams * e.loss > 20 and _at_most(calm) * 10 < e.loss:
         signs.append(say.calm_loses_less(calm.loss, calm.offered_bps, e.loss))
     others = [bps for streams, bps in e.by_streams if streams >= 2 * e.streams or e.streams >= 2 * streams]
-    if others and all(0.9 < bps / e.goodput < 1.1 for bps in others):
+    if others and all(0.9 * e.goodput < bps < 1.1 * e.goodput for bps in others):
         signs.append(say.streams_add_nothing())
     return tuple(signs)
 
