@@ -71,6 +71,7 @@ def of_one_flow(lab: Bundle) -> Disorder:
     return seen
 
 
+@pytest.mark.calm  # a busy machine loses packets of its own
 def test_packets_that_take_turns_are_reordered_and_lost_only_where_a_queue_was_full() -> None:
     with Bundle("lbt", Link(rate=1e9), members=(1e8, 0.7e8), in_turn=True).paired() as lab:
         before = lab.sent()
@@ -84,6 +85,7 @@ def test_packets_that_take_turns_are_reordered_and_lost_only_where_a_queue_was_f
         assert one.kind in (("reordering", "both") if then > first else ("reordering",)), (one, then - first)
 
 
+@pytest.mark.calm  # a busy machine loses packets of its own
 def test_packets_that_are_lost_are_not_called_reordered() -> None:
     with Bundle("lbl", Link(rate=1e9)).paired() as lab:
         lab.lose(0.01)
