@@ -18,6 +18,7 @@ from linkladder.judge import Verdict, flaws, judge_document
 from linkladder.model import (
     Contract,
     CpuUse,
+    Direction,
     Document,
     Fault,
     HostFacts,
@@ -293,3 +294,28 @@ def test_no_single_edit_makes_a_pass_of_a_fail(path: tuple[str | int, ...], edit
     if flaws(made) or path[-1] == "pass_ratio":
         return
     assert judge_document(made).verdict is not Verdict.PASS
+
+
+def drifting(slowest: float) -> RungResult:
+    """A lower rung of one repeat a way, whose five counted seconds drift as a busy machine's do."""
+    rates = (*[22e9] * 3, 41.0e9, 21.7e9, 19.5e9, slowest, 21.8e9)
+
+    def one(way: Direction) -> TrialResult:
+        seconds = tuple(
+            Interval(t, t + 1.0, int(bps / (8 if way is F else 8.1)), way, counted=t >= 3)
+            for t, bps in enumerate(rates)
+        )
+        return trial(8 * sum(i.bytes for i in seconds[3:]) / 5, way, intervals=seconds)
+
+    return rung(RungName.SAME_VLAN, *(tcp(way, (one(way),), streams=1, duration=5) for way in (F, R)))
+
+
+@pytest.mark.parametrize(("slowest", "verdict"), [(18.8e9, Verdict.PASS), (0.5e9, Verdict.CANNOT_JUDGE)])
+def test_a_lower_rung_whose_every_second_carries_the_need_is_not_too_scattered(
+    slowest: float, verdict: Verdict
+) -> None:
+    whole = ladder(GOOD)
+    judged = judge_document(document(HOST, drifting(slowest), whole.rungs[-1]))
+    below = next(r for r in judged.rungs if r.rung == RungName.SAME_VLAN)
+    assert below.judgement.verdict is verdict, below.judgement.sentence
+    assert "0 b/s" not in below.judgement.sentence

@@ -11,7 +11,7 @@ from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
 from linkladder.judge.company import several_pairs
-from linkladder.judge.evidence import parameters, ways
+from linkladder.judge.evidence import counted, parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
@@ -234,7 +234,7 @@ def _judge_link(
     document: Document,
 ) -> Judgement:
     bounded = rung.name is RungName.DC_LINK
-    counting = [j if bounded else _against_need(j, deal) for j in judged if j.counts]
+    counting = [j if bounded else _against_need(j, rung, deal) for j in judged if j.counts]
     decides = min(counting, key=lambda j: GRAVITY.index(j.judgement.verdict), default=None)
     worst = decides.judgement.verdict if decides else Verdict.INCOMPLETE
     cause = decides.judgement.cause if decides else Cause.NOTHING_MEASURED
@@ -282,12 +282,12 @@ def _judge_link(
     return Judgement(worst, provisional, sentence, tuple(reasons), once(advice), once(findings), figures, cause)
 
 
-def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement:
+def _against_need(j: ExperimentJudgement, rung: RungResult, deal: Contract) -> ExperimentJudgement:
     """Below the judged link nothing is impossible, but what was bought must get through."""
     if j.judgement.verdict is not Verdict.PASS or j.spread is None or j.protocol != Protocol.TCP:
         return j
     needed = deal.pass_ratio * ceiling(deal).bps
-    if j.spread.low >= needed:
+    if j.spread.low >= needed or _slowest_second(j, rung) >= needed:
         return j
     held = host_bound(j.limiter) or (j.limiter is not None and j.limiter.kind is LimiterKind.WINDOW)
     scattered = j.spread.maximum >= needed
@@ -298,6 +298,14 @@ def _against_need(j: ExperimentJudgement, deal: Contract) -> ExperimentJudgement
         cause=Cause.SHORT if verdict is Verdict.FAIL else Cause.BUSY_END if held else Cause.SCATTERED,
     )  # fmt: skip
     return dataclasses.replace(j, judgement=changed)
+
+
+def _slowest_second(j: ExperimentJudgement, rung: RungResult) -> float:
+    """Of all its trials; the rate of a fast rung drifts more than an interval over its seconds can bound."""
+    way = Direction(j.direction)
+    trials = [t for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials if t.ok]
+    slowest = [min(counted(t.intervals, way), default=0.0) for t in trials]
+    return min(slowest, default=0.0)
 
 
 def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str, Cause, list[str]]:

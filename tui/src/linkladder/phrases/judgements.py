@@ -35,7 +35,8 @@ def rests_on(j: ExperimentJudgement) -> str:
         what = "one repeat, with the t interval, 95 % sure, of its counted seconds by as many as are independent"
     else:
         return f"{way(j.direction).capitalize()}: one repeat, {units.rate(seen.median)}, without an interval{bar}."
-    return f"{way(j.direction).capitalize()}: {what}, {units.rate(seen.low)} to {units.rate(seen.high)}{bar}."
+    bounds = f"{units.rate(seen.low)} to {units.rate(seen.high)}" if seen.low > 0 else "too wide to say anything"
+    return f"{way(j.direction).capitalize()}: {what}, {bounds}{bar}."
 
 
 def latency(found: Latency) -> str:

@@ -17,7 +17,8 @@ def carried(seen: Spread) -> str:
         sure = f", 95 % sure of at least {units.rate(seen.low)}" if seen.low > 0 else ""
         return f"{text}{units.rate(seen.maximum)}{sure})"
     if seen.basis == "intervals":
-        return f"One repeat carried {units.rate(seen.median)} (its seconds make at least {units.rate(seen.low)} likely)"
+        sure = f"make at least {units.rate(seen.low)} likely" if seen.low > 0 else "are too uneven for a bound"
+        return f"One repeat carried {units.rate(seen.median)} (its seconds {sure})"
     return f"One repeat carried {units.rate(seen.median)}"
 
 
