@@ -43,10 +43,11 @@ def capacity(cores: int) -> float:
 
 
 def _paths(link: Link, plan: Plan, host: HostFacts) -> list[str]:
-    if not link.paths and not (plan.mesh and link.ends):
+    mesh = plan.mesh and link.ends  # which say where it goes
+    if not link.paths and not mesh:
         return ["No rung has an address there: only this machine itself will be measured."]
     found = []
-    if RungName.DC_LINK not in link.paths and link.paths:
+    if RungName.DC_LINK not in link.paths and not mesh:
         found.append("dc-link has no address there: the link itself will not be measured.")
     own = {address for nic in host.nics for address in nic.addresses}
     for rung, path in link.every_path():

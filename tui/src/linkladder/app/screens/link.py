@@ -287,6 +287,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             except UsageError as error:
                 lines.append(f"! {error.title}")
         note.update("\n".join(line for line in lines if line))
+        if self.focused:  # the note grew above the button that Enter would press
+            self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     @on(Input.Changed)
     def changed(self) -> None:

@@ -39,13 +39,13 @@ class Field(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static(f"{self._label.ljust(self._label_width)} [", classes="label", markup=False)
-        box = typing(self._value, key=self._key)
+        box = line_to_type(self._value, key=self._key)
         box.styles.width = self._width
         yield box
         yield Static("]", classes="edge")
 
 
-def typing(value: str = "", *, key: str, **more: Any) -> Input:
+def line_to_type(value: str = "", *, key: str, **more: Any) -> Input:
     """A line to type in, whose cursor stands still: its blinking would be traffic on a serial line."""
     box = Input(value, id=key, **more)
     box.cursor_blink = False
