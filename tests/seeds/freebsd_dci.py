@@ -18,6 +18,7 @@ from linkladder.model import (
     MemoryUse,
     Path,
     Plan,
+    RunEnd,
     Rung,
     RungName,
     RungResult,
@@ -85,7 +86,7 @@ def document(mtu: int = 1500, port_bps: float = 10e9) -> Document:
         started="2025-02-01T00:00:00Z",
         plan=plan,
         state=RunState.COMPLETE,
-        hosts={"near": host, "far": host},
+        ends=(RunEnd("near", host), RunEnd("far", host)),
     )
     return Document(run=run, rungs=rungs)
 

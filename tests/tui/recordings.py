@@ -142,7 +142,7 @@ def fresh() -> Alpha:
     told = _alpha()
     findings = tuple(codec.from_json(Finding, f) for f in told["findings"])
     settings = tuple(codec.from_json(Setting, s) for s in told["settings"])
-    made = Alpha(codec.from_json(HostFacts, told["host"]), findings, settings)
+    made = Alpha(formats.record(HostFacts, told["host"], "linkladder/1"), findings, settings)
     made.switches = codec.from_json(Appliance, told["switches"])
     return made
 

@@ -27,6 +27,7 @@ from linkladder.model import (
     Plan,
     Protocol,
     Rtt,
+    RunEnd,
     Rung,
     RungName,
     RungResult,
@@ -178,7 +179,7 @@ def the_document(failed: bool = False) -> Document:
         rungs[-1] = replace(last, experiments=(*last.experiments[:-1], replace(last.experiments[-1], trials=(bad,))))
     info = RunInfo(
         RUN, "2026-11-21T10:15:00+00:00", the_plan(), RunState.COMPLETE, "2026-11-21T10:21:00+00:00", "0.1.0",
-        {"near": HOST, "beta": replace(HOST, name="beta")}, ("rack 12, port 3",),
+        (RunEnd("near", HOST), RunEnd("beta", replace(HOST, name="beta"))), ("rack 12, port 3",),
     )  # fmt: skip
     return Document(info, tuple(rungs))
 

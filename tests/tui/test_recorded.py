@@ -57,7 +57,7 @@ def test_it_is_small_and_tells_of_the_lab_alone(name: str) -> None:
         text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode()
         assert not re.search(r"/(home|root|work|srv|Users|mnt)\b", text)
         assert {a for a in re.findall(r"\b\d+\.\d+\.\d+\.\d+\b", text) if not a.startswith(("10.98.", "127."))} == set()
-    assert {host.name for host in recordings.load(name).document.run.hosts.values()} == {"alpha", "beta"}
+    assert {end.facts.name for end in recordings.load(name).document.run.ends} == {"alpha", "beta"}
 
 
 def test_each_shows_what_it_was_recorded_for() -> None:
@@ -79,8 +79,8 @@ def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name: str, tmp_pa
     store = Store(tmp_path)
     engine = Engine(run.document.run.plan, store, None, None)
     engine.run_id = store.begin(run.document.run.plan, "beta")
-    for host, facts in run.document.run.hosts.items():
-        store.host(engine.run_id, host, facts)
+    for end in run.document.run.ends:
+        store.host(engine.run_id, end.name, end.facts)
     for rung in run.document.rungs:
         store.rung(engine.run_id, rung.name, rung.evidence)
     for rung, experiment, trial in run.trials():

@@ -26,6 +26,7 @@ from linkladder.model import (
     Plan,
     Protocol,
     Rtt,
+    RunEnd,
     Rung,
     RungName,
     RungResult,
@@ -185,11 +186,17 @@ def document(
         contract=contract,
         rungs=tuple(Rung(r.name, r.paths, tuple(e.parameters for e in r.experiments)) for r in rungs),
     )
-    hosts = {
-        "near": HostFacts("alpha", "FreeBSD", "15.1", cores=4),
-        "beta": HostFacts("beta", "FreeBSD", "15.1", cores=4),
-    }
-    return Document(RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, hosts=hosts), rungs)
+    ends = (
+        RunEnd("near", HostFacts("alpha", "FreeBSD", "15.1", cores=4)),
+        RunEnd("beta", HostFacts("beta", "FreeBSD", "15.1", cores=4)),
+    )
+    return Document(RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, ends=ends), rungs)
+
+
+def with_facts(made: Document, name: str, facts: HostFacts) -> Document:
+    """The same of an end that told these facts of itself."""
+    ends = tuple(RunEnd(name, facts) if end.name == name else end for end in made.run.ends)
+    return dataclasses.replace(made, run=dataclasses.replace(made.run, ends=ends))
 
 
 def ladder(

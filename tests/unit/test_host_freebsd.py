@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from linkladder import phrases
 from linkladder.host import freebsd
 from linkladder.host import freebsd_text as text
-from linkladder.host.freebsd import TUNABLES, _nic
+from linkladder.host.freebsd import SYSCTLS, _nic
 from linkladder.host.freebsd_calls import LINK_DATA, Link, link
 from linkladder.model import NicCounters, SocketStat
 
@@ -120,9 +120,8 @@ def test_facts_carry_the_flow_control_of_each_adapter(monkeypatch: pytest.Monkey
     monkeypatch.setattr(freebsd, "output", lambda argv: said.get(argv[-1] if argv[0] == "sysctl" else argv[0], ""))
     system = freebsd.FreeBSD.__new__(freebsd.FreeBSD)
     system._calls = types.SimpleNamespace(links=lambda: iter(()))  # type: ignore[assignment]
-    nics, told = system._nics()
-    assert [nic.name for nic in nics] == ["vmx0", "vmx1", "lo0", "ix0"]
-    assert told == {"ix0 flow control": "set to both, link has both"}
+    told = {nic.name: nic.flow_control for nic in system._nics()}
+    assert told == {"vmx0": "", "vmx1": "", "lo0": "", "ix0": "set to both, link has both"}
 
 
 def test_tcp_counters(read: Any) -> None:
@@ -254,7 +253,7 @@ def test_no_tunable_is_asked_for_that_freebsd_has_not(captures: Path) -> None:
         for path in (captures / "freebsd-15.1").glob("sysctl-*.txt")
         for line in path.read_text().splitlines()
     }
-    assert {name for name in TUNABLES if name not in there} <= {"net.inet.rss.bits", "net.inet.rss.buckets"}
+    assert {name for name in SYSCTLS if name not in there} <= {"net.inet.rss.bits", "net.inet.rss.buckets"}
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)))

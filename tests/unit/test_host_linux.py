@@ -71,7 +71,7 @@ def test_facts_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (loopback.name, loopback.mtu) == ("lo", 65536)
     assert "127.0.0.1" in loopback.addresses
     assert found.window_limit and found.window_limit >= 4096
-    assert "net.ipv4.tcp_congestion_control" in found.tunables
+    assert "net.ipv4.tcp_congestion_control" in found.sysctls
     monkeypatch.setenv("LINKLADDER_CORES", "0")
     assert host.facts().cores == len(host.core_times()) == 1
 

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial, udp
+from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial, udp, with_facts
 from linkladder.judge import compare, judge_document
-from linkladder.model import Document, Evidence, Nic, RungName
+from linkladder.model import Document, Evidence, HostFacts, Nic, RungName
 from linkladder.verdicts import Answer, Verdict
 
 
@@ -31,8 +31,8 @@ def test_comparison_says_what_would_have_been_seen() -> None:
 
 def test_comparison_lists_what_else_changed() -> None:
     a = document(both(RungName.SAME_VLAN, 900e6))
-    beta = dataclasses.replace(a.run.hosts["beta"], kernel="15.1-p2", tunables={"cc": "cubic"})
-    b = dataclasses.replace(a, run=dataclasses.replace(a.run, hosts={**a.run.hosts, "beta": beta}))
+    beta = HostFacts("beta", "FreeBSD", "15.1", kernel="15.1-p2", cores=4, sysctls={"cc": "cubic"})
+    b = with_facts(a, "beta", beta)
     said = compare(a, b).environment
     assert any("beta kernel" in s and "15.1-p2" in s for s in said) and any(
         "cc" in s and "none / cubic" in s for s in said
@@ -87,10 +87,7 @@ def test_identical_runs_of_many_settings_hardly_ever_differ() -> None:
 def test_what_changed_between_two_runs_is_named_beside_the_difference() -> None:
     off, on = (document(both(RungName.SAME_VLAN, bps)) for bps in (91e6, 550e6))
     cards = {
-        state: dataclasses.replace(off.run.hosts["beta"], nics=(Nic("vmx0", offloads={"tso": state, "lro": state}),))
-        for state in (True, False)
+        state: HostFacts("beta", nics=(Nic("vmx0", offloads={"tso": state, "lro": state}),)) for state in (True, False)
     }
-    first = dataclasses.replace(on, run=dataclasses.replace(on.run, hosts={**on.run.hosts, "beta": cards[True]}))
-    second = dataclasses.replace(off, run=dataclasses.replace(off.run, hosts={**off.run.hosts, "beta": cards[False]}))
-    said = compare(first, second).sentence
+    said = compare(with_facts(on, "beta", cards[True]), with_facts(off, "beta", cards[False])).sentence
     assert "differ beyond the noise" in said and "beta vmx0 offloads: lro=on tso=on / lro=off tso=off" in said

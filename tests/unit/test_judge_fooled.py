@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trials
-from judge_documents import GIGABIT, GOOD, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp
+from judge_documents import GIGABIT, GOOD, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp, with_facts
 from linkladder import cli, codec
 from linkladder.judge import Verdict, flaws, judge_document
 from linkladder.model import (
@@ -146,8 +146,7 @@ def test_a_path_smaller_than_sold_fails_unless_an_interface_is_the_cause() -> No
     judged = judge_document(made)
     assert judged.verdict is Verdict.FAIL and "1500, not the 9000" in judged.sentence
     near = HostFacts("alpha", nics=(Nic("vmx0", mtu=9000), Nic("vmx1", mtu=1500, addresses=("10.0.0.1",))))
-    own = dataclasses.replace(made, run=dataclasses.replace(made.run, hosts={**made.run.hosts, "near": near}))
-    judged = judge_document(own)
+    judged = judge_document(with_facts(made, "near", near))
     assert judged.verdict is Verdict.CANNOT_JUDGE and "vmx1 of the near end is set to MTU 1500" in judged.sentence
 
 

@@ -18,6 +18,7 @@ from linkladder.model import (
     HostFacts,
     Leg,
     Plan,
+    RunEnd,
     RungName,
     RungResult,
     RunInfo,
@@ -54,7 +55,9 @@ def of(captures: Path, name: str, began: float = 0.0) -> tuple[TrialResult, Expe
     legs = tuple(replace(one, outcome=outcome) for one, outcome in zip(alone, together, strict=True))
     trial = TrialResult("t", 0, legs, tuple(map(EndRecord, NAMES)))
     facts = HostFacts("x", os="Linux", tools=dict(MODERN.found))
-    run = RunInfo("r", "2026-11-22T10:00:00+00:00", Plan("p", contract=GIGABIT), hosts=dict.fromkeys(NAMES, facts))
+    run = RunInfo(
+        "r", "2026-11-22T10:00:00+00:00", Plan("p", contract=GIGABIT), ends=tuple(RunEnd(name, facts) for name in NAMES)
+    )
     rung = RungResult(RungName.DC_LINK, PATHS)
     return trial, asked, rung, Document(run, (rung,))
 

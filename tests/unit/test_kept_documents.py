@@ -66,8 +66,9 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
     return run
 
 
-def test_there_are_twenty_of_each_form_and_each_has_its_verdict() -> None:
-    assert len([name for name in KEPT if name.startswith("v1/")]) >= 20
+def test_every_form_of_before_is_kept_and_each_document_has_its_verdict() -> None:
+    kept = {form: len([name for name in KEPT if name.startswith(f"{form}/")]) for form in ("v1", "v2")}
+    assert kept["v1"] >= 20 and kept["v2"] >= 11, "none is ever taken away"
     assert set(KEPT) == set(VERDICTS)
 
 
@@ -139,8 +140,18 @@ def test_a_database_of_before_is_opened_listed_judged_and_reported(form: str, sa
     done = next(e for r in before.rungs for e in r.experiments if e.trials)
     rung = next(r.name for r in before.rungs if done in r.experiments)
     store.trial(unfinished, rung, done.parameters.id, done.trials[0])
-    assert [r.experiments for r in store.load(unfinished).rungs] == [r.experiments for r in before.rungs]
+    after = store.load(unfinished)
+    assert [r.experiments for r in after.rungs] == [r.experiments for r in before.rungs]
+    assert after.run.ends == before.run.ends and all(end.facts.sysctls for end in after.run.ends)
     store.close()
+
+
+def test_flow_control_that_once_stood_among_the_tunables_is_its_card_s() -> None:
+    value = json.loads(text_of("v2/tools"))
+    value["run"]["hosts"]["beta"]["tunables"]["dc0 flow control"] = "set to both"
+    facts = formats.document(value).run.facts("beta")
+    assert facts is not None and "dc0 flow control" not in facts.sysctls and facts.sysctls
+    assert {nic.name for nic in facts.nics if nic.flow_control == "set to both"} == {"dc0"}
 
 
 def test_what_a_later_linkladder_of_this_form_adds_is_passed_over() -> None:
@@ -168,7 +179,8 @@ def test_a_newer_form_is_refused_by_its_name(schema: str, tmp_path: Path, capsys
         assert cli.main([*argv, str(file)]) == 3
         told = capsys.readouterr().err
         assert f"written by a newer linkladder, in the form {schema}" in told
-        assert "this linkladder reads linkladder/1" in told and "do:  update linkladder" in told
+        assert "this linkladder reads linkladder/1, linkladder/2, linkladder/3" in told
+        assert "do:  update linkladder" in told
 
 
 @pytest.mark.parametrize("schema", [None, 1, "", "linkladder/0", "linkladder/x", "xfr/1", "linkladder/1\x1b[2J"])

@@ -123,5 +123,5 @@ def test_two_runs_are_compared_in_plain_words() -> None:
 
 
 def test_the_report_says_which_names_files_have_for_a_direction() -> None:
-    said = page_text.between(DOCUMENTS["good"].run.hosts)
+    said = page_text.between(DOCUMENTS["good"].run)
     assert said.endswith("in files near to far is called forward, far to near reverse")

@@ -19,7 +19,7 @@ import freebsd_dci
 from judge_documents import big, both, document, failed, ladder, rung, tcp, trial
 from linkladder import cli, codec, report
 from linkladder.judge import compare, judge_document
-from linkladder.model import Command, Direction, Document, End, Evidence, Fault, RungName
+from linkladder.model import Command, Direction, Document, End, Evidence, Fault, HostFacts, RunEnd, RungName
 from linkladder.report import signing, verify
 from linkladder.report.text import clean
 
@@ -100,14 +100,17 @@ def test_strangers_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture
         evidence=Evidence(EVIL, (EVIL,), contradicts=True, asked=EVIL, word=EVIL, against=(EVIL,)),
     )  # fmt: skip
     made = document(both(RungName.SAME_HOST, 4e9), link)
-    evil_host = dataclasses.replace(
-        made.run.hosts["near"], name=EVIL, cpu=EVIL, kernel=EVIL, tunables={EVIL: EVIL}, tools={EVIL: EVIL}
-    )
+    evil_host = HostFacts(EVIL, cpu=EVIL, kernel=EVIL, sysctls={EVIL: EVIL}, tools={EVIL: EVIL})
     plan = dataclasses.replace(
         made.run.plan, name=EVIL, title=EVIL, contract=dataclasses.replace(made.run.plan.contract, circuit=EVIL)
     )
     run = dataclasses.replace(
-        made.run, id=EVIL, plan=plan, notes=(EVIL,), hosts={"near": evil_host, EVIL: evil_host}, started=EVIL
+        made.run,
+        id=EVIL,
+        plan=plan,
+        notes=(EVIL,),
+        started=EVIL,
+        ends=(RunEnd("near", evil_host), RunEnd(EVIL, evil_host)),
     )
     evil = dataclasses.replace(made, run=run)
     page = report.html(evil, comparison=compare(evil, evil))

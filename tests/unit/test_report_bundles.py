@@ -22,6 +22,7 @@ from linkladder.model import (
     Outcome,
     Path,
     Plan,
+    RunEnd,
     Rung,
     RungName,
     RungResult,
@@ -63,7 +64,9 @@ def document() -> Document:
     near = HostFacts("alpha", nics=(Nic("lagg0", addresses=("10.0.0.1",), bundle=lacp), Nic("em7")))
     rungs = (Rung(RungName.DC_LINK, (PATH,), tuple(e.parameters for e in made)),)
     plan = Plan("bundle", contract=Contract(port_bps=10e9), rungs=rungs)
-    run = RunInfo("r", "2026-11-22T10:00:00+00:00", plan, hosts={"near": near, "beta": HostFacts("beta")})
+    run = RunInfo(
+        "r", "2026-11-22T10:00:00+00:00", plan, ends=(RunEnd("near", near), RunEnd("beta", HostFacts("beta")))
+    )
     return Document(run, (RungResult(RungName.DC_LINK, (PATH,), made),))
 
 
@@ -112,6 +115,6 @@ def test_the_page_has_them_and_a_run_without_a_bundle_has_none(document: Documen
         )
         for e in rung.experiments
     )
-    hosts = {"near": HostFacts("alpha"), "beta": HostFacts("beta")}
-    bare = replace(document, run=replace(document.run, hosts=hosts), rungs=(replace(rung, experiments=plain),))
+    ends = (RunEnd("near", HostFacts("alpha")), RunEnd("beta", HostFacts("beta")))
+    bare = replace(document, run=replace(document.run, ends=ends), rungs=(replace(rung, experiments=plain),))
     assert of(bare) == ()

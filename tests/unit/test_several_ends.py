@@ -82,7 +82,7 @@ async def test_a_pair_of_others_is_measured_and_each_leg_knows_its_ends(own_stat
     assert [leg.commands[0].end for leg in every.legs] == ["near", "beta", "near"]
     assert "127.0.0.3" in every.legs[1].commands[0].argv
     assert single.ok and [(leg.path, leg.near, leg.far) for leg in single.legs] == [(1, 1, 2)]
-    assert set(document.run.hosts) == {"near", "beta", "gamma", "delta"}
+    assert {end.name for end in document.run.ends} == {"near", "beta", "gamma", "delta"}
 
 
 async def test_without_a_yes_at_each_no_introduction_is_taken_and_the_others_go_on(

@@ -24,6 +24,7 @@ from linkladder.model import (
     HostFacts,
     HostSample,
     Plan,
+    RunEnd,
     Rung,
     RungName,
     RunState,
@@ -46,6 +47,8 @@ def trial(repeat: int, bps: float = 1e9, ok: bool = True) -> TrialResult:
 def test_a_run_comes_back_whole(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = store.begin(PLAN, "beta")
+    store.host(run, "beta", HostFacts("b"))
+    store.host(run, "near", HostFacts("alpha", cores=4))
     store.host(run, "near", HostFacts("alpha", cores=8))
     store.rung(run, RungName.DC_LINK, Evidence("claim", ("found",), True))
     results = [trial(0, 3e9), trial(1, 1e9), trial(2, 9e9, ok=False)]
@@ -57,7 +60,7 @@ def test_a_run_comes_back_whole(tmp_path: Path) -> None:
     experiment = document.rungs[0].experiments[0]
     assert experiment.trials == tuple(results)
     assert (experiment.min_bps, experiment.median_bps, experiment.max_bps) == (1e9, 2e9, 3e9)
-    assert document.run.hosts["near"].cores == 8
+    assert document.run.ends == (RunEnd("near", HostFacts("alpha", cores=8)), RunEnd("beta", HostFacts("b")))
     assert document.run.notes == ("the carrier was on the phone",)
     assert document.rungs[0].evidence == Evidence("claim", ("found",), True)
     summary = store.runs()[0]

@@ -58,7 +58,7 @@ def facts() -> object:
     assert nic.mtu >= 1500 and nic.mac and nic.rx_queues, nic
     loopback = next(n for n in found.nics if n.loopback)
     assert "127.0.0.1" in loopback.addresses
-    assert found.tunables["net.inet.tcp.cc.algorithm"]
+    assert found.sysctls["net.inet.tcp.cc.algorithm"]
     return (found.release, found.kernel, found.virtual, found.cpu, nic)
 
 

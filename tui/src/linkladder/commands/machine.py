@@ -93,7 +93,7 @@ async def _ask_peer(name: str) -> HostFacts:
 def _print(facts: HostFacts) -> None:
     print(f"{facts.name}: linkladder {facts.version}, {facts.os} {facts.release}, {facts.virtual or 'bare metal'}")
     print(f"  {facts.cores} cores of {facts.cpu or facts.machine}, {units.size(facts.memory)} memory")
-    congestion = next((v for k, v in facts.tunables.items() if k in CONGESTION), "")
+    congestion = next((v for k, v in facts.sysctls.items() if k in CONGESTION), "")
     print("  tools: " + (", ".join(f"{t} {v}" for t, v in facts.tools.items()) or "none"))
     print(f"  largest socket buffer: {units.size(facts.window_limit)}, congestion control: {congestion or 'not told'}")
     for nic in facts.nics:

@@ -24,7 +24,7 @@ def take_up(store: Store, run_id: str, plan: Plan) -> None:
 
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
     """Store a host's facts; what is not as it was before the run was interrupted becomes a note of the run."""
-    before = store.load(run_id, output=False).run.hosts.get(name)
+    before = store.load(run_id, output=False).run.facts(name)
     if before is not None and (changed := host_changes(name, before, facts)):
         store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
     store.host(run_id, name, facts)

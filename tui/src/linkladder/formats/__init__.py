@@ -13,12 +13,15 @@ from typing import Any, TypeVar
 
 from linkladder.codec import CodecError, from_json
 from linkladder.errors import EnvironmentFault
-from linkladder.formats import v1
+from linkladder.formats import v1, v2
 from linkladder.model import SCHEMA, Document
 
 T = TypeVar("T")
 Step = Callable[[type[Any], Any], Any]  # of a record's kind, JSON in one form -> JSON in the next
-STEPS: dict[str, Step] = {"linkladder/1": v1.upgrade}  # schema -> what brings it to the schema after it
+STEPS: dict[str, Step] = {  # schema -> what brings it to the schema after it
+    "linkladder/1": v1.upgrade,
+    "linkladder/2": v2.upgrade,
+}
 
 
 class NewerSchema(EnvironmentFault):

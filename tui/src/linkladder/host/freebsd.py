@@ -17,7 +17,7 @@ from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
 
-TUNABLES = (
+SYSCTLS = (
     "kern.ipc.maxsockbuf",
     "kern.ipc.nmbclusters",
     "kern.ipc.nmbjumbop",
@@ -64,7 +64,6 @@ class FreeBSD:
         uname = os.uname()
         total, _ = self.memory()
         ceiling = self._calls.number("kern.ipc.maxsockbuf")
-        nics, flow_control = self._nics()
         return HostFacts(
             name=socket.gethostname(),
             os=self.name,
@@ -75,8 +74,8 @@ class FreeBSD:
             cores=len(self.core_times()),
             memory=total,
             virtual=self._hypervisor(),
-            nics=nics,
-            tunables=text.sysctls(output(["sysctl", "-ie", *TUNABLES])) | flow_control,
+            nics=self._nics(),
+            sysctls=text.sysctls(output(["sysctl", "-ie", *SYSCTLS])),
             congestion_controls=text.congestion_controls(self._calls.text("net.inet.tcp.cc.available")),
             window_limit=ceiling * ASKABLE // OF if ceiling else None,
         )
@@ -168,15 +167,11 @@ class FreeBSD:
         raw = self._calls.raw("kern.boot_id") or self._calls.raw("kern.boottime") or b""
         return raw.hex()
 
-    def _nics(self) -> tuple[tuple[Nic, ...], dict[str, str]]:
-        """The adapters, and the flow control of those that tell."""
+    def _nics(self) -> tuple[Nic, ...]:
         shown = text.ifconfig(output(["ifconfig", "-am"]))
         links = {link.name: link for link in self._calls.links()}
-        values = {name: _driver(name) for name in shown}
-        told = {f"{name} flow control": text.flow_control(values[name], found.media) for name, found in shown.items()}
-        plain = (_nic(found, links.get(name), values[name]) for name, found in shown.items())
-        nics = tuple(replace(nic, bundle=self.bundle(nic.name)) for nic in plain)
-        return nics, {name: said for name, said in told.items() if said}
+        plain = (_nic(found, links.get(name), _driver(name)) for name, found in shown.items())
+        return tuple(replace(nic, bundle=self.bundle(nic.name)) for nic in plain)
 
     def _hypervisor(self) -> str:
         guest = self._calls.text("kern.vm_guest")
@@ -224,5 +219,6 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         tx_queues=text.queues(values, "txq"),
         queue_cores=ours(text.queue_cores(values)),
         loopback=bool(flags & IFF_LOOPBACK) or "LOOPBACK" in found.flags,
+        flow_control=text.flow_control(values, found.media),
         carrier=found.carrier,
     )

@@ -15,7 +15,7 @@ from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, Soc
 
 CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 CGROUP1 = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")
-TUNABLES = (
+SYSCTLS = (
     "net.core.rmem_max",
     "net.core.wmem_max",
     "net.core.netdev_max_backlog",
@@ -52,7 +52,7 @@ class Linux:
             memory=total,
             virtual=_hypervisor(),
             nics=self._nics(),
-            tunables={n: v for n in TUNABLES if (v := self.setting("sysctl", n)) is not None},
+            sysctls={n: v for n in SYSCTLS if (v := self.setting("sysctl", n)) is not None},
             congestion_controls=linux_text.in_force_first(
                 read("/proc/sys/net/ipv4/tcp_congestion_control"),
                 read("/proc/sys/net/ipv4/tcp_available_congestion_control"),

@@ -14,7 +14,8 @@ from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
 
 BAND = 0.02  # of the rate: what is within it is the same for all purposes
-SUSPECTS = ("cores", "kernel", "driver", "mtu", "speed_bps", "offloads", "rx_queues", "tx_queues")  # may be the reason
+OF_A_CARD = ("driver", "mtu", "speed_bps", "offloads", "flow_control", "rx_queues", "tx_queues")
+SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # may be the reason
 SHOWN = 3
 _Key = tuple[str, Identity, str]  # rung, setting, direction
 
@@ -129,8 +130,8 @@ def _facts(a: Document, b: Document) -> list[_Fact]:
     one, two = a.run.plan.contract, b.run.plan.contract
     rows += [_Fact(say.PORT, units.rate(one.port_bps), units.rate(two.port_bps))]
     rows += [_Fact(say.RATE, say.rate_sold(one), say.rate_sold(two)), _Fact(say.MTU, str(one.mtu), str(two.mtu))]
-    for name in dict.fromkeys([*a.run.hosts, *b.run.hosts]):
-        left, right = a.run.hosts.get(name), b.run.hosts.get(name)
+    for name in dict.fromkeys(end.name for run in (a.run, b.run) for end in run.ends):
+        left, right = a.run.facts(name), b.run.facts(name)
         if left is None or right is None:
             rows.append(_Fact(say.host(name), "there" if left else "", "there" if right else ""))
             continue
@@ -152,14 +153,14 @@ def _host(name: str, left: HostFacts, right: HostFacts) -> list[_Fact]:
         _Fact(f"{name} {f}", str(getattr(left, f)), str(getattr(right, f)), f in SUSPECTS)
         for f in ("name", "os", "release", "kernel", "cpu", "cores", "memory", "virtual", "version")
     ]
-    for kind, one, two in (("tool", left.tools, right.tools), ("tunable", left.tunables, right.tunables)):
+    for kind, one, two in (("tool", left.tools, right.tools), ("sysctl", left.sysctls, right.sysctls)):
         rows += [_Fact(f"{name} {kind} {k}", one.get(k, ""), two.get(k, ""), True) for k in dict.fromkeys([*one, *two])]
     here, there = {n.name: n for n in left.nics}, {n.name: n for n in right.nics}
     for nic in dict.fromkeys([*here, *there]):
         one_nic, two_nic = here.get(nic), there.get(nic)
-        for f in ("driver", "mtu", "speed_bps", "offloads", "rx_queues", "tx_queues"):
+        for f in OF_A_CARD:
             before, after = (_text(getattr(n, f, "")) for n in (one_nic, two_nic))
-            rows.append(_Fact(f"{name} {nic} {f}", before, after, f in SUSPECTS))
+            rows.append(_Fact(f"{name} {nic} {f}", before, after, True))
     return rows
 
 

@@ -131,9 +131,8 @@ def _whole(command: Command) -> bool:
 
 
 def _versions(path: Path, document: Document) -> tuple[tools.ToolVersions, tools.ToolVersions] | None:
-    hosts = document.run.hosts
-    near = hosts.get(path.origin or "near")
-    far = hosts.get(path.peer) if path.peer else near
+    near = document.run.facts(path.origin or End.NEAR)
+    far = document.run.facts(path.peer) if path.peer else near
     if near is None or far is None or not near.tools or not far.tools:
         return None
     return tools.ToolVersions(near.tools, near.os or "Linux"), tools.ToolVersions(far.tools, far.os or "Linux")

@@ -61,7 +61,7 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
 
 
 def _macs(document: Document, name: str) -> set[str]:
-    host = document.run.hosts.get(name)
+    host = document.run.facts(name)
     return {nic.mac for nic in host.nics if nic.mac.strip("0:") and not nic.loopback} if host else set()
 
 
@@ -118,7 +118,7 @@ def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
         for p in rung.paths
         for side in ((p.origin or "near", p.local_interface, p.local), (p.peer, p.remote_interface, p.remote))
     ):
-        host = document.run.hosts.get(name)
+        host = document.run.facts(name)
         nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None
         if nic is not None:
             found.append((name, nic))

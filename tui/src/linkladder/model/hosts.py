@@ -48,6 +48,7 @@ class Nic:
     queue_cores: tuple[int, ...] = ()  # of ours those that serve its receive queues; none where nobody tells
     loopback: bool = False
     half_duplex: bool = False  # one way at a time, as an old switch or a failed negotiation leaves it
+    flow_control: str = ""  # what it is set to and what the link agreed on, in its system's words
     carrier: bool | None = None  # whether something is at the other end of its cable; None where nobody tells
     bundle: Bundle | None = None  # where it is several cards as one
 
@@ -68,7 +69,9 @@ class HostFacts:
     version: str = ""  # linkladder's
     nics: tuple[Nic, ...] = ()
     tools: dict[str, str] = field(default_factory=dict)  # tool -> version; missing tools are absent
-    tunables: dict[str, str] = field(default_factory=dict)  # what a comparison must know (cc, buffers, ...)
+    sysctls: dict[str, str] = field(
+        default_factory=dict
+    )  # those that weigh on a measurement, by the system's own names
     congestion_controls: tuple[str, ...] = ()  # those that its kernel has, the one in force first
     window_limit: int | None = None  # the largest socket buffer the system grants
 

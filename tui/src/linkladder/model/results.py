@@ -270,6 +270,14 @@ class RungResult:
 
 
 @dataclass(frozen=True)
+class RunEnd:
+    """An appliance that took part in a run, as it was then."""
+
+    name: str  # "near", or the peer's name at the near end
+    facts: HostFacts
+
+
+@dataclass(frozen=True)
 class RunInfo:
     """When, where and by what plan a run was measured."""
 
@@ -279,8 +287,12 @@ class RunInfo:
     state: RunState = RunState.RUNNING
     ended: str = ""
     version: str = ""
-    hosts: dict[str, HostFacts] = field(default_factory=dict)  # "near", and each peer under its name
+    ends: tuple[RunEnd, ...] = ()  # the near one first
     notes: tuple[str, ...] = ()
+
+    def facts(self, name: str) -> HostFacts | None:
+        """What the end of this name was; None where it has told nothing."""
+        return next((end.facts for end in self.ends if end.name == name), None)
 
 
 @dataclass(frozen=True)

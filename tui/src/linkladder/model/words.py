@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-SCHEMA = "linkladder/2"
+SCHEMA = "linkladder/3"
 
 
 class End(StrEnum):

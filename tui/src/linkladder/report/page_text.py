@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from linkladder import phrases, units
 from linkladder.judge.latency import GRADES, WORST
-from linkladder.model import Document, End, ExperimentResult, HostFacts, RungName
+from linkladder.model import Document, End, ExperimentResult, RungName, RunInfo
 from linkladder.verdicts import DocumentJudgement, Rfc6349, RungJudgement, Verdict
 
 RUNG_WORDS = {
@@ -61,10 +61,16 @@ def clock(document: Document, name: str) -> str:
     return ""
 
 
-def between(hosts: dict[str, HostFacts]) -> str:
+def near_name(run: RunInfo) -> str:
+    """The near end's own name, where it has told it."""
+    facts = run.facts(End.NEAR)
+    return facts.name if facts else "the near end"
+
+
+def between(run: RunInfo) -> str:
     """The near end first, and how files call the two directions."""
-    near = hosts["near"].name if "near" in hosts else "the near end"
-    far = [f"{h.name} (known as {name})" if h.name != name else name for name, h in hosts.items() if name != "near"]
+    near, peers = near_name(run), [(end.name, end.facts.name) for end in run.ends if end.name != End.NEAR]
+    far = [f"{own} (known as {name})" if own != name else name for name, own in peers]
     if not far:
         return near
     others = ", ".join(far)

@@ -79,12 +79,12 @@ def _cards(rung: RungResult, direction: Direction) -> Table:
 def _status(document: Document, rung: RungResult) -> Table:
     """As the systems told of their bundles before the run."""
     rows = []
-    for name, host in document.run.hosts.items():
-        for nic in host.nics:
-            if nic.bundle and _used(rung, name, nic.addresses):
+    for end in document.run.ends:
+        for nic in end.facts.nics:
+            if nic.bundle and _used(rung, end.name, nic.addresses):
                 one = nic.bundle
                 for n, member in enumerate(one.members):
-                    first = (f"{name} {nic.name}", one.protocol, one.hash or "-") if n == 0 else ("", "", "")
+                    first = (f"{end.name} {nic.name}", one.protocol, one.hash or "-") if n == 0 else ("", "", "")
                     state = ", ".join(filter(None, (*member.flags, *member.state))).lower() or "-"
                     rows.append((*first, member.name, state, member.partner or "-"))
     return Table(words.STATUS, words.STATUS_HEADS, tuple(rows))

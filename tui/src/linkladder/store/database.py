@@ -27,6 +27,7 @@ from linkladder.model import (
     HostFacts,
     Path,
     Plan,
+    RunEnd,
     RungName,
     RungResult,
     RunInfo,
@@ -143,7 +144,8 @@ class Store:
 
     def host(self, run_id: str, name: str, facts: HostFacts) -> None:
         with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO hosts VALUES (?,?,?)", (run_id, name, _dump(facts)))
+            keep = "INSERT INTO hosts VALUES (?,?,?) ON CONFLICT DO UPDATE SET facts = excluded.facts"
+            db.execute(keep, (run_id, name, _dump(facts)))
 
     def rung(self, run_id: str, name: RungName, evidence: Evidence | None = None, unavailable: str = "") -> None:
         with self._transaction() as db:
@@ -227,6 +229,9 @@ class Store:
         for number, blob in trials:
             result = _load(TrialResult, zlib.decompress(blob).decode(), schema)
             self._db.execute("UPDATE trials SET result = ? WHERE id = ?", (_packed(result), number))
+        for name, facts in self._db.execute("SELECT name, facts FROM hosts WHERE run = ?", (run_id,)).fetchall():
+            again = (_dump(_load(HostFacts, facts, schema)), run_id, name)
+            self._db.execute("UPDATE hosts SET facts = ? WHERE run = ? AND name = ?", again)
         plan = _dump(_load(Plan, plan, schema))
         self._db.execute("UPDATE runs SET plan = ?, schema = ? WHERE id = ?", (plan, SCHEMA, run_id))
 
@@ -335,9 +340,9 @@ class Store:
         query = "SELECT started, ended, state, version, plan, notes, schema FROM runs WHERE id = ?"
         started, ended, state, version, plan_text, notes, schema = self._db.execute(query, (run,)).fetchone()
         plan = _load(Plan, plan_text, schema)
-        told = self._db.execute("SELECT name, facts FROM hosts WHERE run = ?", (run,))
-        hosts = {name: _load(HostFacts, facts, schema) for name, facts in told}
-        info = RunInfo(run, started, plan, RunState(state), ended, version, hosts, tuple(json.loads(notes)))
+        told = self._db.execute("SELECT name, facts FROM hosts WHERE run = ? ORDER BY name <> 'near', rowid", (run,))
+        ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in told)
+        info = RunInfo(run, started, plan, RunState(state), ended, version, ends, tuple(json.loads(notes)))
         trials: dict[tuple[str, str], list[TrialResult]] = {}
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
         for rung, experiment, blob in self._db.execute(query, (run,)):

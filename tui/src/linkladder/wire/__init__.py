@@ -67,7 +67,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 6  # both ends must speak the same
+PROTOCOL = 7  # both ends must speak the same
 
 __all__ = [
     "IDLE_LIMIT",
