@@ -39,6 +39,8 @@ def _schema(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
     if origin is dict:
         return {"type": "object", "additionalProperties": _schema(args[1], found)}
     if isinstance(kind, type) and issubclass(kind, Enum):
+        if "_missing_" in vars(kind):  # more may come without a new form
+            return {"type": "string"}
         return {"enum": [m.value for m in kind]}
     if dataclasses.is_dataclass(kind):
         return _record(typing.cast(type, kind), found)

@@ -8,7 +8,7 @@ from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
 from linkladder.judge.evidence import counted, direction_bps, ways
-from linkladder.judge.limiters import limiter
+from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.looks import confidence
 from linkladder.judge.outages import plateau
 from linkladder.judge.stats import half_width_of_neighbours, spread
@@ -30,7 +30,6 @@ from linkladder.verdicts import (
     ExperimentJudgement,
     Judgement,
     Limiter,
-    LimiterKind,
     Spread,
     TrialJudgement,
     Verdict,
@@ -170,8 +169,7 @@ def _judge(
             findings.append(say.scattered(seen))
     silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
     if silent:
-        known = limits is not None and limits.kind is not LimiterKind.UNKNOWN
-        why = limits.sentence if limits and known else silent[0].reason or say.NOTHING_ARRIVED
+        why = limits.sentence if limits and limits.known else silent[0].reason or say.NOTHING_ARRIVED
         said = say.stalled(len(silent), len(usable), why)
         return Judgement(
             Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures, cause=Cause.SILENCE
@@ -238,7 +236,7 @@ def _judge_tcp(
             Verdict.CANNOT_JUDGE, provisional, said, (withheld,), remedies.stronger(contract), findings, figures,
             Cause.BUSY_END,
         )  # fmt: skip
-    if limits is not None and limits.kind is LimiterKind.WINDOW:
+    if limits is not None and held_by_window(limits):
         said = say.but(short, limits.sentence)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), (remedies.larger_window(p),), findings,

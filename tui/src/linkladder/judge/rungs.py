@@ -16,7 +16,7 @@ from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
-from linkladder.judge.limiters import host_bound
+from linkladder.judge.limiters import held_by_window, host_bound, own_card
 from linkladder.judge.many import at_once, many
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
@@ -40,8 +40,6 @@ from linkladder.verdicts import (
     Concern,
     ExperimentJudgement,
     Judgement,
-    Limiter,
-    LimiterKind,
     RungJudgement,
     Verdict,
 )
@@ -135,7 +133,7 @@ def _held_by_card(j: ExperimentJudgement, troubles: list[Concern]) -> Experiment
     held = next((c for c in troubles if c.excuses), None)
     if held is None or j.limiter is None or j.judgement.cause is not Cause.SHORT:
         return j
-    found = Limiter(LimiterKind.OWN_CARD, held.sentence, (LimiterKind.OWN_CARD,), j.limiter.evidence)
+    found = own_card(held.sentence, j.limiter.evidence)
     sentence = j.judgement.sentence.replace(j.limiter.sentence, held.sentence)
     return dataclasses.replace(j, limiter=found, judgement=dataclasses.replace(j.judgement, sentence=sentence))
 
@@ -289,7 +287,7 @@ def _against_need(j: ExperimentJudgement, rung: RungResult, deal: Contract) -> E
     needed = deal.pass_ratio * ceiling(deal).bps
     if j.spread.low >= needed or _slowest_second(j, rung) >= needed:
         return j
-    held = host_bound(j.limiter) or (j.limiter is not None and j.limiter.kind is LimiterKind.WINDOW)
+    held = host_bound(j.limiter) or held_by_window(j.limiter)
     scattered = j.spread.maximum >= needed
     verdict = Verdict.CANNOT_JUDGE if held or scattered else Verdict.FAIL
     said = say.below_need(j.spread.median, needed, scattered, j.limiter.sentence if j.limiter else "")

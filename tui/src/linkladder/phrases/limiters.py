@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from linkladder import units
 from linkladder.phrases.arms import streams
+from linkladder.phrases.followups import Question
 from linkladder.verdicts import LimiterKind
 
 
@@ -230,4 +231,26 @@ def unknown(
         f"What limits {units.rate(goodput)} is not known{seen}.",
         tuple(known),
         "More streams, then a larger window: more of either shows whether one flow was the limit.",
+    )
+
+
+# What a further measurement is to answer.
+ONE_CORE = Question("what limits", "more throughput means that one core held it")
+LARGE_SENDS = Question("large sends", "if it runs with TSO off, the large sends are what a card or its driver breaks")
+HOLE_OR_SENDS = Question("a path MTU black hole or broken large sends", "silence above a size tells a black hole")
+ONE_FLOW = Question("what limits", "more of either shows whether one flow was the limit")
+WINDOW = Question("what the path carries when the window does not hold it", "windows add up")
+LOSS_BY_RATES = Question(
+    "loss or a policer", "random loss takes the same share of each rate, a policer takes nothing below its own"
+)
+LOSS_BY_STREAMS = Question(
+    "loss or a policer", "more streams carry more through random loss, and no more through a policer"
+)
+
+
+def more_cores(end: str) -> Question:
+    """`end`: 'sender' or 'receiver', '' where it may be either."""
+    text = f"whether more cores help the {end}" if end else "sender or receiver"
+    return Question(
+        text, "more throughput means that one core held it, and the core still saturated then names the end"
     )

@@ -47,6 +47,10 @@ class Limiter:
     evidence: tuple[str, ...] = ()
     experiment: str = ""  # what would tell the candidates apart
 
+    @property
+    def known(self) -> bool:
+        return self.kind is not LimiterKind.UNKNOWN
+
 
 @dataclass(frozen=True)
 class FollowUp:

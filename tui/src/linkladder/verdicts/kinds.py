@@ -53,6 +53,8 @@ class Cause(StrEnum):
 
 
 class LimiterKind(StrEnum):
+    """What holds a trial; one that only a later linkladder tells is unknown here, and its sentence still says it."""
+
     SENDER = "sender"
     RECEIVER = "receiver"
     WINDOW = "window"
@@ -66,6 +68,10 @@ class LimiterKind(StrEnum):
     OWN_CARD = "own card"
     LARGE_SENDS = "large sends"
     UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, value: object) -> LimiterKind | None:
+        return cls.UNKNOWN if isinstance(value, str) else None
 
 
 class Answer(StrEnum):

@@ -17,7 +17,7 @@ from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Document, Evidence, Protocol, RungName, RungResult, RunState
 from linkladder.store import RunSummary
-from linkladder.verdicts import Cause, DocumentJudgement, LimiterKind, RungJudgement
+from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 
 MANY = 200  # trials from which reading them takes long enough to say first what is known at once
 
@@ -58,7 +58,7 @@ def limiter_line(rung: RungResult, judged: RungJudgement) -> str:
     """'What limits (far to near): ...', of the direction that carries less; empty where nothing was carried."""
     if judged.limiter is None:
         return ""
-    if judged.limiter.kind is LimiterKind.UNKNOWN:
+    if not judged.limiter.known:
         return judged.limiter.sentence  # which says what is not known, and at which rate
     slow = min(judged.by_direction, key=lambda way: judged.by_direction[way], default="")
     where = f" ({phrases.way(slow)})" if len(judged.by_direction) > 1 and slow else ""
