@@ -71,6 +71,7 @@ def trial(
         "id": f"t{n}",
         "repeat": n,
         "ok": True,
+        "started": "2026-11-21T00:00:00Z",
         "seconds": 14.0,
         "goodput_bps": bps,
         "by_direction": {str(direction): bps},
@@ -190,7 +191,8 @@ def document(
         RunEnd("near", HostFacts("alpha", "FreeBSD", "15.1", cores=4)),
         RunEnd("beta", HostFacts("beta", "FreeBSD", "15.1", cores=4)),
     )
-    return Document(RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, ends=ends), rungs)
+    run = RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, "2026-11-21T08:00:00Z", ends=ends)
+    return Document(run, rungs)
 
 
 def with_facts(made: Document, name: str, facts: HostFacts) -> Document:

@@ -203,7 +203,7 @@ def loss(share: float, where: str = "path", busy: float = 40.0, drops: int = 0) 
         (way,) = t["by_direction"]
         sender, receiver = ("near", "far") if way == "forward" else ("far", "near")
         for use in t["cpu"].values():
-            use["busiest"] = busy
+            busiest(use, busy)
         out, in_ = t["nics"][sender], t["nics"][receiver]
         out["tx_bytes"] = round(out["tx_bytes"] / (1 - share))
         in_["rx_packets"] = round(out["tx_packets"] * (1 - share)) if where == "path" else out["tx_packets"]
@@ -215,11 +215,19 @@ def loss(share: float, where: str = "path", busy: float = 40.0, drops: int = 0) 
     return change
 
 
+def busiest(use: Json, percent: float) -> None:
+    """One core is that busy, the others hardly."""
+    rest = [min(10.0, percent)] * 3
+    use.update(busiest=percent, per_core=[percent, *rest], cores_used=(percent + sum(rest)) / 100)
+    use.update(percent=(percent + sum(rest)) / 4)
+
+
 def busy(near: float = 40.0, far: float = 40.0, **more: Any) -> Callable[[Json], None]:
     def change(t: Json) -> None:
         for end, percent in (("near", near), ("far", far)):
             if end in t["cpu"]:
-                t["cpu"][end].update(busiest=percent, **more)
+                busiest(t["cpu"][end], percent)
+                t["cpu"][end].update(more)
 
     return change
 

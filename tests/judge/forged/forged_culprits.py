@@ -54,7 +54,7 @@ def culprits() -> Rows:
             short, each(TCP, busy(30.0, percent))
         ), CANNOT, C.BUSY_END  # fmt: skip
     yield "short, one thread wanders over the cores", together(
-        without_arms(*BEST), short, each(SINGLE, busy(60.0, 60.0, cores_used=1.0, per_core=[25.0] * 4))
+        without_arms(*BEST), short, each(SINGLE, busy(28.0, 28.0, cores_used=1.0, per_core=[28.0, 24.0, 24.0, 24.0]))
     ), CANNOT, C.BUSY_END  # fmt: skip
     yield "short, time was withheld", together(short, each(TCP, busy(starved=0.2))), CANNOT, C.BUSY_END
     yield "short, the near card is slower", together(short, lambda d: interface(d, speed_bps=1e7)), CANNOT, C.OWN_CARD

@@ -97,13 +97,14 @@ def more_repeats(count: int) -> Edit:
             e["parameters"]["repeats"] = count
             for n in range(len(e["trials"]), count):
                 t = copy.deepcopy(e["trials"][n % 3])
-                t.update(id=f"{t['id']}-{n}", repeat=n, commands=[])
+                later = f"2026-11-22T10:{30 + n}:{'00' if e['parameters']['id'] == BEST[0] else '30'}+00:00"
+                t.update(id=f"{t['id']}-{n}", repeat=n, commands=[], started=later)
                 moved = 0
                 for k, i in enumerate(t["intervals"][:-1]):
                     moved = 1448 * (n + k) if not k % 2 else -moved
                     i["bytes"] += moved
                 e["trials"].append(t)
-        d["run"]["ended"] = ""
+        d["run"]["ended"] = "2026-11-22T11:00:00+00:00"
         planned(count, BEST)(d)
 
     return edit
@@ -182,4 +183,8 @@ def four_flows(least: float) -> Any:
 
 
 def lost_loaded(count: int) -> Any:
-    return lambda t: t["rtt_under_load"].update(received=40 - count) if t.get("rtt_under_load") else None
+    def change(t: Json) -> None:
+        if under := t.get("rtt_under_load"):
+            under.update(received=40 - count, samples_ms=[])
+
+    return change

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from forge import BEST, HALF, TCP, Edit, Json, forged, healthy, rtt, rung, trials, without_arms, without_rungs
+from forge import BEST, HALF, TCP, Edit, Json, busiest, forged, healthy, rtt, rung, trials, without_arms, without_rungs
 
 from linkladder.judge import judge_document
 from linkladder.verdicts import Verdict
@@ -50,7 +50,7 @@ def drawn(seed: int) -> Edit:
             t.update(rtt=rtt(rng.uniform(0.05, 0.2)), commands=[])
         for t in trials(d):
             for use in t["cpu"].values():
-                use["busiest"] = rng.uniform(10, 70)
+                busiest(use, rng.uniform(10, 70))
 
     return edit
 

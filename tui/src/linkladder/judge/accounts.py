@@ -7,7 +7,6 @@ these is missing nothing but a claim is left, and where they disagree one of the
 from __future__ import annotations
 
 import itertools
-from datetime import datetime
 from weakref import ref
 
 from linkladder import tools
@@ -15,9 +14,10 @@ from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.contradictions import contradiction, of_pings, of_probes
 from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.recount import recount
+from linkladder.judge.moments import moment
+from linkladder.judge.recount import recount, unreadable
 from linkladder.judge.sold import cards
-from linkladder.model import Document, End, EndRecord, Experiment, Protocol, RungName, RungResult, TrialResult
+from linkladder.model import Document, End, EndRecord, Experiment, Protocol, RungName, RungResult, RunState, TrialResult
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -68,7 +68,7 @@ def accounts(rung: RungResult, document: Document) -> list[Concern]:
     concerns = [Concern(cause, text, Verdict.CANNOT_JUDGE, excuses=True) for cause, text in found[:SHOWN]]
     if len(found) > SHOWN:
         concerns.append(Concern(found[SHOWN][0], say.more_like_that(len(found) - SHOWN)))
-    return [*concerns, *_half_told(rung), *_whole_run(rung, document)]
+    return [*concerns, *_half_told(rung), *_unread(rung, document), *_whole_run(rung, document)]
 
 
 def _half_told(rung: RungResult) -> list[Concern]:
@@ -85,6 +85,12 @@ def _half_told(rung: RungResult) -> list[Concern]:
     if not alone:
         return []
     return [Concern(Cause.RAW_OUTPUT, say.half_told(len(alone)), provisional=True)]
+
+
+def _unread(rung: RungResult, document: Document) -> list[Concern]:
+    """Output that is there, and whose tool nobody told: what hides it from the rules proves nothing."""
+    hidden = sum(t.ok and unreadable(t, e.parameters, rung, document) for e in rung.experiments for t in e.trials)
+    return [Concern(Cause.RAW_OUTPUT, say.unread(hidden), provisional=True)] if hidden else []
 
 
 def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
@@ -210,7 +216,7 @@ def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str
 
 def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
     """Whether all trials fit into the time between the run's beginning and its end, one after the other."""
-    began, ended = _moment(document.run.started), _moment(document.run.ended)
+    began, ended = moment(document.run.started), moment(document.run.ended)
     if all(r.name is not rung.name for r in document.run.plan.rungs):
         return [Concern(Cause.CONTRADICTION, say.not_planned(rung.name), provisional=True)]
     trials = [(r, t) for r in document.rungs for e in r.experiments for t in e.trials]
@@ -222,13 +228,15 @@ def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
         elif took > 1.1 * (ended - began) + 10:
             said = say.trials_last_longer(took, max(0.0, ended - began))
     spans = sorted(
-        (at, at + t.seconds, r.name is rung.name) for r, t in trials if (at := _moment(t.started)) is not None
+        (at, at + t.seconds, r.name is rung.name) for r, t in trials if (at := moment(t.started)) is not None
     )
     both = itertools.pairwise(spans)
     if not said and any((a[2] or b[2]) and a[0] < b[0] < a[1] - BESIDE for a, b in both):
         said = say.trials_overlap()
     if said:
         return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
+    if ended is None and document.run.state is RunState.COMPLETE:
+        return [Concern(Cause.CONTRADICTION, say.without_an_end(), provisional=True)]
     if any(
         (began is not None and first < began - ASIDE) or (ended is not None and last > ended + ASIDE)
         for first, last, mine in spans
@@ -236,10 +244,3 @@ def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
     ):
         return [Concern(Cause.CONTRADICTION, say.trials_outside(), provisional=True)]
     return []
-
-
-def _moment(text: str) -> float | None:
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None

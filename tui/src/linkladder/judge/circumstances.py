@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
+from linkladder.judge.arranged import arranged, bursts
 from linkladder.judge.besides_the_rate import besides_the_rate
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
+from linkladder.judge.contradictions import of_probes
 from linkladder.judge.history import history
 from linkladder.judge.outages import lost_trials, outages, pings
 from linkladder.judge.sold import elsewhere, own_cards, sold
@@ -27,8 +29,9 @@ def concerns(
 ) -> list[Concern]:
     """All that the rules say of this rung; on those inside one host only what makes their figures doubtful."""
     found = [*_whereabouts(rung), *accounts(rung, document)]
+    order = arranged(rung, document)
     if rung.name in GENERATOR:
-        return found
+        return [*found, *order]
     cards = own_cards(rung, deal, document)
     held = any(c.best is Verdict.CANNOT_JUDGE for c in cards)
     mtu = _path_mtu(rung, deal, held)
@@ -38,6 +41,7 @@ def concerns(
     if rung.name is RungName.DC_LINK:
         found = [
             *elsewhere(rung, deal, document),
+            *bursts(rung, deal),
             *found,
             *_round_trip(rung, deal),
             *outages(rung, deal),
@@ -48,7 +52,7 @@ def concerns(
             *besides_the_rate(rung, deal),
             *history(rung, deal),
         ]
-    return found
+    return [*found, *order]
 
 
 def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
@@ -56,7 +60,7 @@ def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
     holes, small = [], []
     for e in rung.experiments:
         for t in e.trials:
-            if t.path_mtu is None or not (t.path_mtu.passed or t.path_mtu.mtu):
+            if t.path_mtu is None or not (t.path_mtu.passed or t.path_mtu.mtu) or of_probes(t.path_mtu):
                 continue
             way, seen = e.parameters.direction, t.path_mtu
             within = not seen.failed or min(seen.failed) <= deal.mtu
@@ -75,7 +79,7 @@ def _small(rung: RungResult) -> Verdict | None:
 
 def _whereabouts(rung: RungResult) -> list[Concern]:
     """Whether the traffic went where it was claimed to go."""
-    if rung.evidence is None or not rung.evidence.contradicts:
+    if rung.evidence is None or not (rung.evidence.contradicts or rung.evidence.against):
         return []
     said = say.contradicted(rung.evidence.against or rung.evidence.findings)
     return [Concern(Cause.ELSEWHERE, said, Verdict.CANNOT_JUDGE)]

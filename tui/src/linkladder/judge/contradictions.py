@@ -8,12 +8,13 @@ odd.
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections import Counter
 from collections.abc import Iterable
 
 from linkladder.judge.ceilings import counted_seconds
 from linkladder.judge.evidence import ways
-from linkladder.model import CpuUse, Experiment, NicCounters, PathMtu, Protocol, Rtt, TrialResult
+from linkladder.model import CpuUse, Experiment, NicCounters, PathMtu, Protocol, Role, Rtt, TrialResult
 from linkladder.phrases import contradictions as say
 
 AGREE = 0.02  # of a sum of bytes
@@ -21,12 +22,32 @@ EDGE = 1.5  # seconds by which the counted part may be longer than asked
 WHOLE = 0.9  # of the asked time that each flow must have run
 LOST = 0.001  # of the datagrams
 FULL = 110.0  # percent of a core; clocks of two kinds are compared, so that a little more than all can be read
+ROUNDED = 2.0  # percent of a core by which two figures of the same seconds may differ
+LARGEST = 1 << 20  # bytes of a packet: more than any card takes at once
+ALIKE = 4  # different seconds that no two loads have in common by chance
+HAIR = 0.02  # milliseconds of rounding
 
 
 def contradiction(t: TrialResult, p: Experiment) -> str:
     """The first of a throughput trial; '' where all can be true."""
-    rules = (_ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t))
+    rules = (_told(t, p), _ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t))
     return next((said for rule in rules for said in rule), "")
+
+
+def _told(t: TrialResult, p: Experiment) -> Iterable[str]:
+    """What a trial tells of itself."""
+    if why := next((leg.outcome.reason for leg in t.legs if leg.outcome.ok and leg.outcome.reason), ""):
+        yield say.good_with_a_reason(why)
+    if p.protocol is Protocol.TCP:  # paced UDP makes its seconds alike
+        loads = (leg.outcome for leg in t.legs if leg.role is Role.LOAD)
+        told = Counter(tuple(i.bytes for i in one.intervals) for one in loads)
+        if any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in told.items()):
+            yield say.one_part_twice()
+    names = Counter(end.name for end in t.ends)
+    if any(count > 1 for count in names.values()):
+        yield say.one_name_for_two_ends(next(name for name, count in names.items() if count > 1))
+    if t.seconds > 0 and any(leg.began > t.seconds + EDGE or leg.began < 0 for leg in t.legs):
+        yield say.began_afterwards()
 
 
 def _ways(t: TrialResult, p: Experiment) -> Iterable[str]:
@@ -66,27 +87,36 @@ def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
     for f in t.flows:
         if len(t.flows) > 1 and not f.total_bytes and any(one.total_bytes for one in t.flows):
             yield say.empty_flow()
+        if f.seconds < 0 or f.bps < 0:
+            yield say.flow_below_nothing()
         if 0 < f.seconds < WHOLE * p.duration:
             yield say.short_flow(f.seconds, p.duration)
 
 
 def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
     """Loss is told of the trial, of its flows and of its seconds; who keeps the pace cannot deliver more than that."""
+    counted = [i for i in t.intervals if i.counted]
     if p.protocol is not Protocol.UDP:
+        if t.datagrams or any(f.datagrams for f in t.flows) or any(i.datagrams for i in counted):
+            yield say.datagrams_of_tcp()
         return
+    if min([t.jitter_ms or 0.0, *(f.lost or 0 for f in t.flows), *(i.lost or 0 for i in t.intervals)]) < 0:
+        yield say.losses_below_nothing()
     arrived = t.goodput_bps
     if p.udp_rate_bps and arrived > 1.05 * p.udp_rate_bps:
         yield say.more_than_asked(arrived, p.udp_rate_bps)
-    if t.offered_bps and arrived > 1.05 * t.offered_bps:
+    if t.offered_bps is not None and arrived > 1.05 * t.offered_bps:
         yield say.more_than_sent(arrived, t.offered_bps)
     if not t.datagrams or t.lost is None:
         return
     share = t.lost / t.datagrams
-    for parts in (t.flows, [i for i in t.intervals if i.counted]):
+    for parts in (t.flows, counted):
         lost = sum(one.lost or 0 for one in parts)
         sent = sum(one.datagrams or 0 for one in parts)
         if sent and lost > 20 and lost / sent > share + max(LOST, 0.2 * share):
             yield say.other_loss(share, lost / sent)
+        if sent and not 0.5 < sent / t.datagrams < 2:
+            yield say.other_datagrams(sent, t.datagrams)
 
 
 def _negative(t: TrialResult) -> Iterable[str]:
@@ -95,6 +125,10 @@ def _negative(t: TrialResult) -> Iterable[str]:
         for card in end.nics:
             if counters := _backwards(card):
                 yield say.card_backwards(counters, card.name, end.name)
+            if too_large := next((b for b, n in _packed(card) if n and b > n * LARGEST), 0):
+                yield say.packets_too_large(card.name, end.name, too_large)
+        if end.memory is not None and min(end.memory.total, end.memory.mean, end.memory.peak) < 0:
+            yield say.memory_below_nothing(end.name)
         told = end.tcp
         if told is not None and any(
             v is not None and v < 0 for v in (told.segments_sent, told.retransmits, told.out_of_order)
@@ -113,15 +147,31 @@ def _backwards(card: NicCounters) -> str:
     return next((name for name, values in counts.items() if min(values) < 0), "")
 
 
+def _packed(card: NicCounters) -> tuple[tuple[int, int], ...]:
+    return (card.rx_bytes, card.rx_packets), (card.tx_bytes, card.tx_packets)
+
+
 def _ends(t: TrialResult) -> Iterable[str]:
     for end in t.ends:
         if end.cpu is not None and (busy := _no_share(end.cpu)) is not None:
             yield say.impossible_share(end.name, busy)
+        elif end.cpu is not None and _no_sum(end.cpu):
+            yield say.cores_differ(end.name)
 
 
 def _no_share(cpu: CpuUse) -> float | None:
     shares = (cpu.busiest, cpu.percent, *cpu.per_core, 100 * (cpu.starved or 0.0))
     return next((v for v in shares if not -1 <= v <= FULL), None)
+
+
+def _no_sum(cpu: CpuUse) -> bool:
+    """Whether the busiest core, the mean and the sum are not those of its cores."""
+    if cpu.percent > cpu.busiest + ROUNDED:
+        return True
+    if not cpu.per_core:
+        return False
+    apart = abs(max(cpu.per_core) - cpu.busiest) > ROUNDED
+    return apart or abs(sum(cpu.per_core) - 100 * cpu.cores_used) > ROUNDED * len(cpu.per_core)
 
 
 def of_pings(r: Rtt) -> str:
@@ -130,6 +180,17 @@ def of_pings(r: Rtt) -> str:
         return say.pings_answered(r.received, r.sent)
     if any(v is not None and v < 0 for v in (r.min_ms, r.avg_ms, r.max_ms, r.p50_ms, r.p95_ms, *r.samples_ms)):
         return say.negative_round_trip()
+    middle = r.p50_ms if r.p50_ms is not None else r.avg_ms
+    series = ((r.min_ms, middle, r.max_ms), (r.min_ms, r.avg_ms, r.max_ms), (r.p50_ms, r.p95_ms, r.max_ms))
+    known = [[v for v in one if v is not None] for one in series]
+    if any(later < first - HAIR - AGREE * first for one in known for first, later in itertools.pairwise(one)):
+        return say.round_trips_out_of_order()
+    if len(r.samples_ms) > r.received:
+        return say.pings_answered(len(r.samples_ms), r.received)
+    if r.received and len(r.samples_ms) == r.received and r.p50_ms is not None:
+        low, high = statistics.median_low(r.samples_ms), statistics.median_high(r.samples_ms)
+        if not low - HAIR - AGREE * low <= r.p50_ms <= high + HAIR + AGREE * high:
+            return say.other_median(r.p50_ms, low)
     return ""
 
 
@@ -139,4 +200,6 @@ def of_probes(found: PathMtu) -> str:
         return say.passed_and_failed()
     if found.passed and found.mtu is not None and found.mtu != max(found.passed):
         return say.not_the_largest(found.mtu, max(found.passed))
+    if found.black_hole and not found.failed:
+        return say.hole_without_a_loss()
     return ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from datetime import datetime
 
 from linkladder.judge.evidence import ways
+from linkladder.judge.moments import moment
 from linkladder.model import Contract, Interval, Protocol, RungResult
 from linkladder.phrases import history as say
 from linkladder.verdicts import Cause, Concern
@@ -62,10 +62,8 @@ def _pause(rung: RungResult) -> str:
     spans = []
     for e in rung.experiments:
         for t in e.trials:
-            try:
-                spans.append((datetime.fromisoformat(t.started).timestamp(), t.seconds))
-            except (ValueError, OverflowError, OSError):
-                continue
+            if (at := moment(t.started)) is not None:
+                spans.append((at, t.seconds))
     spans.sort()
     gaps = [b[0] - a[0] - a[1] for a, b in itertools.pairwise(spans)]
     if not gaps or max(gaps) < LONG_PAUSE:

@@ -54,6 +54,15 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
     return next(filter(None, found), "")
 
 
+def unreadable(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> bool:
+    """Whether a load's output is there, whole, and no end tells of the tool that printed it."""
+    return p.protocol in (Protocol.TCP, Protocol.UDP) and any(
+        {"server", "client"} <= {c.role for c in leg.commands if _whole(c)} and _layout(leg, p, rung, document) is None
+        for leg in t.legs
+        if leg.role == "load"
+    )
+
+
 def _asked(t: TrialResult, p: Experiment) -> Experiment:
     """A long way takes a longer warm-up than was asked for."""
     seconds = (leg.outcome.intervals for leg in t.legs if leg.role == "load")
@@ -67,14 +76,8 @@ def _printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docu
     clients = [c for c in leg.commands if c.role == "client"]
     if not servers or not clients or not all(_whole(c) for c in (*servers, *clients)):
         return None
-    known = _versions(rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path, document)
-    if known is None:
-        return None
-    try:
-        where = tools.layout(asked, *known)
-    except tools.Unavailable:
-        return None
-    if _name(t, leg, where.client) != clients[0].end:
+    where = _layout(leg, asked, rung, document)
+    if where is None or _name(t, leg, where.client) != clients[0].end:
         return None
     return _read(
         asked,
@@ -83,6 +86,17 @@ def _printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docu
         tuple((c.output, c.errors) for c in clients),
         tuple(c.exit_code or 0 for c in clients),
     )
+
+
+def _layout(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> tools.Layout | None:
+    """Which side ran what; None where no end tells of such a tool."""
+    known = _versions(rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path, document)
+    if known is None:
+        return None
+    try:
+        return tools.layout(asked, *known)
+    except tools.Unavailable:
+        return None
 
 
 def _name(t: TrialResult, leg: Leg, side: End) -> str:

@@ -10,12 +10,15 @@ import ipaddress
 import re
 
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, rate_sold
+from linkladder.judge.evidence import ways
 from linkladder.model import Contract, Document, Nic, Protocol, RungResult, TrialResult
 from linkladder.phrases import sold as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 TAGGED = re.compile(r"^vlan\d+$|\.\d+$")  # names of interfaces that put a VLAN tag on
 LOADS = (Protocol.TCP, Protocol.UDP)
+BESIDE = 1.5  # times a trial's bytes: more than headers and segments sent again make
+SMALL = 1 << 20  # bytes
 SMALLER = 0.98  # of the segments that the MTU allows
 
 
@@ -107,7 +110,24 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     tagged = [(nic.name, end) for end, nic in cards(rung, document) if TAGGED.search(nic.name)]
     if tagged and not deal.vlan_tags:
         found.append(Concern(Cause.NOT_AS_SOLD, say.tagged(*tagged[0]), provisional=True))
-    return [*found, *_card_troubles(rung)]
+    return [*found, *_other_traffic(rung), *_card_troubles(rung)]
+
+
+def _other_traffic(rung: RungResult) -> list[Concern]:
+    """What else left by a sender's card took what the trial lacks; segments sent again are never half of all."""
+    found, measured = [], 0
+    for e in rung.experiments:
+        for way in ways(e.parameters) if e.parameters.protocol is Protocol.TCP else ():
+            for t in e.trials:
+                moved = sum(f.total_bytes for f in t.flows if f.direction is way)
+                back = sum(f.total_bytes for f in t.flows if f.direction is not way)
+                sent = sum(end.carried.tx_bytes for end in t.senders(way))
+                measured += t.ok and moved > 0
+                if t.ok and moved and sent > BESIDE * (moved + 0.1 * back) + SMALL:
+                    found.append(say.other_traffic([end.name for end in t.senders(way)], sent, moved))
+    if not found or 2 * len(found) < measured:
+        return []
+    return [Concern(Cause.OWN_CARD, found[0], provisional=True, excuses=True)]
 
 
 def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:

@@ -23,6 +23,10 @@ def half_told(trials: int) -> str:
     return f"Of {trials} trials the client's output is there and the server's is not."
 
 
+def unread(trials: int) -> str:
+    return f"The output of {units.plural(trials, 'trial')} cannot be read again: the ends do not tell of such a tool."
+
+
 def bare_figure() -> str:
     return "nothing but its figure is there, no seconds and no bytes"
 
@@ -98,6 +102,10 @@ def not_planned(rung: str) -> str:
 
 def run_ended_before() -> str:
     return "The run ended before it began."
+
+
+def without_an_end() -> str:
+    return "The run is said to be complete, and not when it ended."
 
 
 def trials_last_longer(together: float, run: float) -> str:

@@ -87,3 +87,59 @@ def passed_and_failed() -> str:
 
 def not_the_largest(mtu: int, largest: int) -> str:
     return f"packets of {mtu} are said to pass where {largest} is the largest that did"
+
+
+def good_with_a_reason(reason: str) -> str:
+    return f"it is said to be good, and why it failed: {reason}"
+
+
+def one_name_for_two_ends(name: str) -> str:
+    return f"two of its ends are called {name}"
+
+
+def began_afterwards() -> str:
+    return "a part of it began outside of its time"
+
+
+def flow_below_nothing() -> str:
+    return "one of its flows has a time or a rate of less than nothing"
+
+
+def losses_below_nothing() -> str:
+    return "its losses or its jitter are less than nothing"
+
+
+def memory_below_nothing(end: str) -> str:
+    return f"the memory of the {end} end is less than nothing"
+
+
+def datagrams_of_tcp() -> str:
+    return "it counts datagrams, which TCP has none of"
+
+
+def other_datagrams(parts: int, whole: int) -> str:
+    return f"its parts make {parts} datagrams, it claims {whole}"
+
+
+def packets_too_large(card: str, end: str, moved: int) -> str:
+    return f"{units.size(moved)} of {card or 'the card'} of the {end} end are said to have gone in a few packets"
+
+
+def cores_differ(end: str) -> str:
+    return f"what its cores make is not what is said of the CPU of the {end} end"
+
+
+def round_trips_out_of_order() -> str:
+    return "its least, middle and largest round trips are not in that order"
+
+
+def other_median(said: float, made: float) -> str:
+    return f"its round trips have a median of {units.milliseconds(made)}, it claims {units.milliseconds(said)}"
+
+
+def hole_without_a_loss() -> str:
+    return "a black hole is said to be there, and no packet was lost in it"
+
+
+def one_part_twice() -> str:
+    return "two of its loads are one, written down twice"

@@ -74,3 +74,10 @@ def tagged(card: str, end: str) -> str:
 
 def card_trouble(card: str, end: str, counter: str, count: int) -> str:
     return f"{card or 'The card'} of the {end} end: {count} {TROUBLES[counter]}."
+
+
+def other_traffic(ends: Iterable[str], sent: float, moved: float) -> str:
+    return (
+        f"The card of {' and '.join(map(whose, ends))} sent {units.size(sent)} where the trial moved "
+        f"{units.size(moved)}: other traffic left by it at the same time."
+    )

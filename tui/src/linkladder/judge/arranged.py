@@ -1,0 +1,116 @@
+"""What somebody may have arranged afterwards: trials left out, added or moved, and arms that the plan asked otherwise.
+
+Needs the plan, the trials' numbers and times, and the rung's paths.  What differs from the plan is a contradiction; an
+order that only an operator's repeat, or a rearranged record, explains leaves no firm verdict.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from linkladder import phrases
+from linkladder.judge.moments import moment
+from linkladder.model import (
+    Contract,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    Protocol,
+    Role,
+    RungResult,
+    RunState,
+)
+from linkladder.phrases import arranged as say
+from linkladder.verdicts import Cause, Concern, Verdict
+
+LOADS = (Protocol.TCP, Protocol.UDP)
+SAME = ("protocol", "direction", "duration", "dscp", "udp_rate_bps", "settings")  # what no run changes of its plan
+AGREE = 0.02  # of a sum
+FASTER = 2.0  # times what the port can carry: no buffer hands on so much in a second
+
+
+def arranged(rung: RungResult, document: Document) -> list[Concern]:
+    """Against what was planned, and in which order."""
+    loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
+    return [*_plan(rung, document), *(c for e in loads for c in (*_trials(e, rung, document), *_sums(e)))]
+
+
+def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
+    plan = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
+    if plan is None:
+        return
+    ways = [(p.local, p.remote, p.peer) for p in plan.paths]
+    went = [(p.local, p.remote, p.peer) for p in rung.paths]
+    if all(all(one) for one in (*ways, *went)) and ways != went:
+        yield Concern(Cause.CONTRADICTION, say.other_paths(), Verdict.CANNOT_JUDGE)
+    asked = {e.id: e for e in plan.experiments}
+    for e in rung.experiments:
+        p = asked.get(e.parameters.id)
+        if p is not None and (other := _differs(p, e.parameters)):
+            said = say.other_than_planned(phrases.arm(e.parameters), other)
+            yield Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)
+    if any(
+        leg.role is not Role.DISCARDED and not 0 <= leg.path < max(1, len(rung.paths))
+        for e in rung.experiments
+        for t in e.trials
+        for leg in t.legs
+    ):
+        yield Concern(Cause.CONTRADICTION, say.no_such_path(), Verdict.CANNOT_JUDGE)
+
+
+def _differs(planned: Experiment, done: Experiment) -> str:
+    if planned.strongest or done.strongest:
+        return ""
+    return next((name for name in SAME if getattr(planned, name) != getattr(done, name)), "")
+
+
+def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterable[Concern]:
+    """Each arm's trials have numbers from 0 on without a gap, no more than were asked for, and follow each other."""
+    p = e.parameters
+    name = phrases.arm(p)
+    numbers = sorted(t.repeat for t in e.trials)
+    plans = [r for r in document.run.plan.rungs if r.name is rung.name]
+    planned = [one for r in plans for one in r.experiments if one.id == p.id]
+    most = max((max(one.repeats, one.at_most) for one in (p, *planned)), default=0)
+    if numbers and (numbers[0] < 0 or numbers != list(range(numbers[-1] + 1))):
+        yield Concern(Cause.TRIALS_MISSING, say.gap(name, [n + 1 for n in numbers]), provisional=True)
+    elif len(numbers) > most > 0:
+        yield Concern(Cause.CONTRADICTION, say.more_than_planned(name, len(numbers), most), provisional=True)
+    times = [moment(t.started) for t in sorted(e.trials, key=lambda t: t.repeat)]
+    known = [at for at in times if at is not None]
+    if any(later < first for first, later in itertools.pairwise(known)):
+        yield Concern(Cause.CONTRADICTION, say.not_in_turn(name), provisional=True)
+    if document.run.state is RunState.COMPLETE and any(
+        t.ok and (t.seconds <= 0 or at is None)
+        for t, at in zip(sorted(e.trials, key=lambda t: t.repeat), times, strict=True)
+    ):
+        yield Concern(Cause.CONTRADICTION, say.without_time(name), provisional=True)
+    if e.trials and not any(t.ok or t.fault is Fault.PATH for t in e.trials):
+        yield Concern(Cause.TRIALS_FAILED, say.none_measured(name, len(e.trials), e.trials[0].reason))
+    if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
+        yield Concern(Cause.CONTRADICTION, say.without_load(name), provisional=True)
+
+
+def _sums(e: ExperimentResult) -> Iterable[Concern]:
+    rates = [t.goodput_bps for t in e.trials if t.ok]
+    if not rates or e.median_bps is None:
+        return
+    if not min(rates) * (1 - AGREE) <= e.median_bps <= max(rates) * (1 + AGREE):
+        said = say.other_median(phrases.arm(e.parameters), e.median_bps)
+        yield Concern(Cause.CONTRADICTION, said, provisional=True)
+
+
+def bursts(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Seconds that no port of that rate can have carried."""
+    for e in rung.experiments:
+        if e.parameters.protocol not in LOADS:
+            continue
+        most = FASTER * deal.port_bps * max(1, len(rung.paths))
+        for t in e.trials:
+            fast = max((i.bps for i in t.intervals if t.ok and i.end - i.start > 0.5), default=0.0)
+            if fast > most:
+                said = say.faster_than_the_port(phrases.trial(e.parameters, t.repeat), fast, deal.port_bps)
+                return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
+    return []

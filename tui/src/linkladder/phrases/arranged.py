@@ -1,0 +1,52 @@
+"""What somebody may have arranged afterwards, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkladder import units
+
+
+def other_paths() -> str:
+    return "The addresses between which it was measured are not those of the plan."
+
+
+def other_than_planned(arm: str, what: str) -> str:
+    return f"{arm}: measured with another {what.replace('_', ' ').removesuffix(' bps')} than the plan asks for."
+
+
+def no_such_path() -> str:
+    return "A trial names a path that the rung does not have."
+
+
+def gap(arm: str, repeats: Iterable[int]) -> str:
+    there = ", ".join(map(str, repeats))
+    return f"{arm}: of its repeats only {there} are there; others were left out."
+
+
+def more_than_planned(arm: str, count: int, planned: int) -> str:
+    return f"{arm}: {count} repeats are there, {planned} were planned."
+
+
+def not_in_turn(arm: str) -> str:
+    return f"{arm}: a repeat began before the one that precedes it: it was done again, or a clock was set meanwhile."
+
+
+def without_time(arm: str) -> str:
+    return f"{arm}: of a repeat it is not told when it was measured or how long it took."
+
+
+def without_load(arm: str) -> str:
+    return f"{arm}: a repeat is there of which nothing is told, neither figures nor why there are none."
+
+
+def other_median(arm: str, bps: float) -> str:
+    return f"{arm}: a median of {units.rate(bps)} is claimed, which its repeats do not make."
+
+
+def faster_than_the_port(trial_name: str, bps: float, port: float) -> str:
+    return f"{trial_name}: a second of {units.rate(bps)}, which no port of {units.rate(port)} carries."
+
+
+def none_measured(arm: str, repeats: int, reason: str) -> str:
+    return f"{arm}: none of {units.plural(repeats, 'repeat')} was measured: {reason or 'nothing is told of them'}"
