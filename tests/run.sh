@@ -12,6 +12,8 @@ if [ -z "${LINKLADDER_ARTIFACTS-}" ]; then
 fi
 export LINKLADDER_ARTIFACTS
 mkdir -p .work "$LINKLADDER_ARTIFACTS"
+# Whatever this machine's habit: what Python compiled once is kept.  The tests start it some thousand times.
+unset PYTHONDONTWRITEBYTECODE
 failed=''
 
 step() {
@@ -31,14 +33,19 @@ contracts() {
 	(cd tui && "$bin/lint-imports" --no-cache)
 }
 
-# The tests in one run, which knows each module once; then the conftests, which all have one name, each by itself.
+# The package, and beside it the tests in one run, which knows each module once; then the conftests, which all have one
+# name, each by itself.
 types() {
-	(cd tui && "$bin/mypy" --no-error-summary src) || return 1
+	(cd tui && "$bin/mypy" --no-error-summary src) &
+	package=$!
+	wrong=0
 	# shellcheck disable=SC2046  # no file of ours has a space in its name
-	test_types $(git ls-files -co --exclude-standard 'tests/*.py' ':!:tests/*/conftest.py') tests/vm/conftest.py || return 1
+	test_types $(git ls-files -co --exclude-standard 'tests/*.py' ':!:tests/*/conftest.py') tests/vm/conftest.py || wrong=1
 	for one in tests/*/conftest.py; do
-		[ "$one" = tests/vm/conftest.py ] || test_types "$one" || return 1
+		[ "$one" = tests/vm/conftest.py ] || test_types "$one" || wrong=1
 	done
+	wait "$package" || wrong=1
+	return "$wrong"
 }
 
 test_types() {
