@@ -246,11 +246,11 @@ class Machine:
         ]
         return words
 
-    def start(self) -> Console:
-        """Power on."""
+    def start(self, *more: str) -> Console:
+        """Power on, with more words to QEMU."""
         self.rooted: Shell | None = None
         self.process = subprocess.Popen(
-            self.arguments(),
+            [*self.arguments(), *more],
             stdout=(self.folder / "qemu.out").open("wb"),
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -300,11 +300,7 @@ class Machine:
         """
         if self.rooted is not None:
             return self.rooted
-        self.console.settle(1.0)
-        self.console.type("\x11")  # Ctrl-Q leaves the TUI
-        self.console.expect(r"s and Enter opens a shell", 60)
-        self.console.type("s\n")
-        self.console.expect(r"[$#] ", 60)
+        self.leave_tui()
         self.console.type("exec sleep 100000000\n")
         self.monitor("sendkey alt-f3")
         self.press("root\n", 4.0)
@@ -313,6 +309,14 @@ class Machine:
         self.monitor("sendkey alt-f1")
         self.rooted = Shell(self.console)
         return self.rooted
+
+    def leave_tui(self) -> None:
+        """To the console user's shell on the serial line."""
+        self.console.settle(1.0)
+        self.console.type("\x11")  # Ctrl-Q
+        self.console.expect(r"s and Enter opens a shell", 60)
+        self.console.type("s\n")
+        self.console.expect(r"[$#] ", 60)
 
     def press(self, text: str, rest: float) -> None:
         """Type at the screen's keyboard, then give whoever reads it so many seconds."""

@@ -1,156 +1,152 @@
-"""A new system by one signed file, in a machine: kept if it is healthy, gone by itself if it is not, whatever is cut.
+"""A new system by one signed file: kept if it is healthy, gone by itself if it is not, whatever is cut.
 
 LINKLADDER_UPGRADE names an upgrade file that is signed for the image and of a later version than the image is.
+LINKLADDER_CUTS says how often the plug is pulled per firmware, LINKLADDER_CUTS_SEED and LINKLADDER_CUTS_FIRST begin the
+moments, LINKLADDER_KEPT how many upgrades are left to themselves.  Every case goes on from a frozen machine
+(prepared.py), which stays for the next time where LINKLADDER_CUTS_FOLDER names a place.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
-import re
+import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from .machine import SLOW, WRITTEN, Machine, Shell
+from .machine import Machine
+from .prepared import LONG, Looked, Prepared, operator, prepare, read, thawed, told
 
 UPGRADE = os.environ.get("LINKLADDER_UPGRADE", "")
-CUTS = int(os.environ.get("LINKLADDER_UPGRADE_CUTS", "5"))
-FILE = "/state/export/new.upgrade"
-STATUS = "su -m linkladder -c '/usr/local/bin/linkladder system upgrade --status'"
-APPLY = f"su -m linkladder -c '/usr/local/bin/linkladder system upgrade {FILE} --yes'"
-LONG = 900.0  # seconds, before emulation multiplies them
+CUTS = int(os.environ.get("LINKLADDER_CUTS", "3"))
+KEPT = int(os.environ.get("LINKLADDER_KEPT", "1"))
+SEED = int(os.environ.get("LINKLADDER_CUTS_SEED", "1"))
+FIRST = int(os.environ.get("LINKLADDER_CUTS_FIRST", "0"))
+FOLDER = os.environ.get("LINKLADDER_CUTS_FOLDER", "")
 
 pytestmark = pytest.mark.skipif(not UPGRADE, reason="LINKLADDER_UPGRADE names no upgrade file")
 
 
-def bring(machine: Machine, shell: Shell, file: Path, tmp_path: Path) -> None:
-    """The file into the machine, as the content of a disk that is plugged in and out."""
-    assert file.is_file(), file
-    size = file.stat().st_size
-    disk = tmp_path / "carrier"
-    disk.write_bytes(file.read_bytes() + bytes(-size % 512))
-    machine.monitor(f"drive_add 0 file={disk},if=none,id=carrier,format=raw")
-    machine.monitor("device_add scsi-hd,drive=carrier,bus=scsi0.0,id=carried,scsi-id=5,serial=carrier")
-    find = "sh -c 'camcontrol rescan all >/dev/null; sleep 2; for d in /dev/da?; do echo $d; done | tail -1'"
-    status, said = shell.run(find, 120)
-    assert status == 0 and "/dev/da" in said, said
-    copy = f"dd if={said.strip()} of={FILE} bs=1m 2>&1; truncate -s {size} {FILE}; ls -l {FILE}"
-    status, said = shell.run(copy, 300)
-    assert status == 0 and str(size) in said, said
-    machine.monitor("device_del carried")
+@pytest.fixture(scope="module", params=["bios", "efi"])
+def prepared(request: pytest.FixtureRequest, image: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    firmware = str(request.param)
+    folder = Path(FOLDER) / firmware if FOLDER else tmp_path_factory.mktemp(firmware)
+    folder.mkdir(parents=True, exist_ok=True)
+    noted = folder / "prepared.json"
+    if noted.exists():
+        return read(json.loads(noted.read_text()))
+    made = prepare(image, folder, firmware, Path(UPGRADE))
+    noted.write_text(json.dumps(asdict(made), default=str))
+    told(f"{firmware} prepared", {name: f"{one.lasts:.0f} s" for name, one in made.moments.items()})
+    return made
 
 
-def up(machine: Machine) -> tuple[Shell, str]:
-    """A shell on a machine that has started, and the status there."""
-    machine.rooted = None
-    machine.await_tui()
-    shell = machine.root()
-    return shell, shell.run(STATUS, 120)[1]
+def go_on(prepared: Prepared, where: str, folder: Path, name: str) -> Machine:
+    moment = prepared.moments[where]
+    machine = moment.frozen.thaw(folder, name)
+    if moment.begin:
+        machine.console.type(f"\n{moment.begin}\n")
+    return machine
 
 
-def kept(shell: Shell) -> str:
-    """The status once the system is kept."""
-    for _ in range(60):
-        said = shell.run(f"sleep 5; {STATUS}; cat /state/system/upgrade.why", 120)[1]
-        if "runs and is kept" in said:
-            return said
-    raise AssertionError(said)
+def whole(prepared: Prepared, machine: Machine) -> str:
+    """The system that is up in the end, with all of the state; one on trial is waited for."""
+    shell = operator(machine)
+    up = machine.seconds()
+    # A system on trial has this mark until it is kept; one that is not healthy in time goes away under the loop.
+    shell.run("while sysctl -b kern.geom.confxml | grep -q bootonce; do sleep 5; done", LONG)
+    looked = Looked(shell)
+    assert looked.state == prepared.look, looked.state
+    assert "kept" in looked.system or "is back" in looked.system, looked.system
+    return f"up after {up:.0f} s: {looked.system}"
 
 
-def version(said: str) -> str:
-    found = re.search(r"(\d+\.\d+\.\d+) (?:runs|is on trial)", said)
-    assert found, said
-    return found[1]
-
-
-@pytest.mark.parametrize("firmware", ["bios", "efi"])
-def test_a_healthy_upgrade_is_kept_with_all_of_the_state(image: Path, tmp_path: Path, firmware: str) -> None:
-    machine = Machine(tmp_path, image, f"upgrade-{firmware}", 11, firmware=firmware)
-    machine.start()
+def one_cut(prepared: Prepared, folder: Path, case: int) -> None:
+    chance = random.Random(1000 * SEED + case)
+    where = list(prepared.moments)[case % len(prepared.moments)]
+    after = chance.uniform(0, prepared.moments[where].lasts)
+    began = time.monotonic()
+    machine = go_on(prepared, where, folder, f"cut-{case}")
     try:
-        shell, said = up(machine)
-        old = version(said)
-        keys = "cat /state/system/hostid /state/system/ssh/*.pub; ls -lR /state/linkladder"
-        hostid = shell.run("cat /state/system/hostid /state/system/ssh/*.pub")[1]
-        assert shell.run("echo mine >/state/linkladder/mine; sync")[0] == 0, keys
-        bring(machine, shell, Path(UPGRADE), tmp_path)
-        status, said = shell.run(APPLY, LONG)
-        assert status == 0 and "starts once" in said, said
-        assert "starts at the next boot, once" in shell.run(STATUS, 120)[1]
-        # An emulated machine takes many times as long for everything; its own agent alone may take two minutes.
-        patient = f"echo lltrial_seconds={900 * SLOW:.0f} >>/mnt/etc/rc.conf"
-        assert shell.run(f"mount /dev/gpt/llroot2 /mnt && {patient} && umount /mnt", 120)[0] == 0
-        shell.console.type("shutdown -r now\n")
-        shell, said = up(machine)
-        assert version(said) != old
-        kept(shell)
-        assert shell.run("cat /state/system/hostid /state/system/ssh/*.pub")[1] == hostid
-        assert shell.run("cat /state/linkladder/mine")[1] == "mine"
-        # It is what starts from now on, after a power cut too.
-        shell.run(WRITTEN, 120)
+        machine.console.pump(0.1)
+        until = machine.seconds() + after
+        while machine.seconds() < until:
+            machine.console.pump(min(0.5, max(0.01, until - machine.seconds())))
         machine.cut()
+        last = " ".join(machine.console.text.split())[-90:]
+        told(machine.firmware, f"seed {1000 * SEED + case}", f"cut {after:.1f} s into {where}:", repr(last))
         machine.start()
-        assert version(up(machine)[1]) != old
+        told("...", whole(prepared, machine), f"[{time.monotonic() - began:.0f} s]")
     finally:
         machine.cut()
+    machine.disk.unlink()
 
 
-HANGS = (
-    "echo 'lltrial_seconds=60' >>/mnt/etc/rc.conf && "
-    "printf '#!/bin/sh\\n# PROVIDE: hang\\n# BEFORE: LOGIN\\n# REQUIRE: llstate\\nsleep 100000\\n' "
-    ">/mnt/etc/rc.d/hang && chmod 755 /mnt/etc/rc.d/hang"
-)
-NO_KERNEL = "rm -rf /mnt/boot/kernel /mnt/boot/kernel.GENERIC"
+def test_wherever_the_power_goes_a_system_starts_with_all_of_the_state(prepared: Prepared, tmp_path: Path) -> None:
+    failed = []
+    for case in range(FIRST, FIRST + CUTS):
+        try:
+            one_cut(prepared, tmp_path, case)
+        except AssertionError as error:  # its disk stays, and the others have their turn
+            told("... FAILED", error)
+            failed.append(f"seed {1000 * SEED + case}: {error}")
+    assert not failed, "\n".join(failed)
 
 
-@pytest.mark.parametrize(
-    ("firmware", "spoil", "seen"),
-    [("efi", HANGS, "This system is on trial"), ("bios", NO_KERNEL, "This system does not start")],
-    ids=["hangs", "no kernel"],
-)
-def test_a_start_that_fails_leads_back_by_itself(
-    image: Path, tmp_path: Path, firmware: str, spoil: str, seen: str
-) -> None:
-    machine = Machine(tmp_path, image, f"hang-{firmware}", 12, firmware=firmware)
-    machine.start()
+def test_an_upgrade_left_to_itself_is_kept(prepared: Prepared, tmp_path: Path) -> None:
+    for case in range(KEPT):
+        began = time.monotonic()
+        machine = go_on(prepared, "starting", tmp_path, f"kept-{case}")
+        try:
+            end = whole(prepared, machine)
+            assert prepared.old not in end and "runs and is kept" in end, end
+            told(machine.firmware, f"kept {case + 1}", end, f"[{time.monotonic() - began:.0f} s]")
+            # It is what starts from now on, after a power cut too.
+            machine.cut()
+            machine.start()
+            again = whole(prepared, machine)
+            assert prepared.old not in again and "runs and is kept" in again, again
+            told("... after a power cut", again)
+        finally:
+            machine.cut()
+        machine.disk.unlink()
+
+
+# What is done to the new system before its first start, and what its console then says.
+SPOILT = {
+    "hangs": (
+        "echo 'lltrial_seconds=60' >>/mnt/etc/rc.conf && "
+        "printf '#!/bin/sh\\n# PROVIDE: hang\\n# BEFORE: LOGIN\\n# REQUIRE: llstate\\nsleep 100000\\n' "
+        ">/mnt/etc/rc.d/hang && chmod 755 /mnt/etc/rc.d/hang",
+        "This system is on trial",
+    ),
+    "no kernel": ("rm -rf /mnt/boot/kernel /mnt/boot/kernel.GENERIC", "This system does not start"),
+    "a damaged kernel": (
+        "dd if=/dev/random of=/mnt/boot/kernel/kernel bs=64k count=1 conv=notrunc 2>/dev/null",
+        "This system does not start",
+    ),
+    "no loader": ("rm -f /mnt/boot/loader /mnt/boot/loader.efi", ""),
+    "no init": ("chflags noschg /mnt/sbin/init && rm -f /mnt/sbin/init /mnt/sbin/init.bak /mnt/rescue/init", "init"),
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_a_start_that_fails_leads_back_by_itself(prepared: Prepared, tmp_path: Path, spoilt: str) -> None:
+    spoil, seen = SPOILT[spoilt]
+    began = time.monotonic()
+    machine, shell = thawed(prepared.moments["starting"].frozen, tmp_path, "spoilt")
     try:
-        shell, said = up(machine)
-        old = version(said)
-        bring(machine, shell, Path(UPGRADE), tmp_path)
-        status, said = shell.run(APPLY, LONG)
-        assert status == 0, said
         status, said = shell.run(f"mount /dev/gpt/llroot2 /mnt && {spoil} && umount /mnt", 120)
         assert status == 0, said
         shell.console.type("shutdown -r now\n")
-        shell.console.expect(seen, 600)
-        shell, said = up(machine)
-        assert version(said) == old and "did not start" in said and "is back" in said, said
+        if seen:
+            shell.console.expect(seen, 600)
+        end = whole(prepared, machine)
+        assert f"the earlier system ({prepared.old}) is back" in end, end
+        told(machine.firmware, spoilt, end, f"[{time.monotonic() - began:.0f} s]")
     finally:
         machine.cut()
-
-
-def test_cut_at_random_moments_the_old_system_starts(image: Path, tmp_path: Path) -> None:
-    machine = Machine(tmp_path, image, "cut", 13, firmware="bios")
-    machine.start()
-    chance = random.Random(20)
-    try:
-        shell, said = up(machine)
-        old = version(said)
-        bring(machine, shell, Path(UPGRADE), tmp_path)
-        shell.run(f"echo mine >/state/linkladder/mine; {WRITTEN}", 120)
-        for cut in range(CUTS):
-            shell.console.type(f"{APPLY}\n")
-            until = machine.seconds() + chance.uniform(1, 120)
-            while machine.seconds() < until:
-                machine.console.pump(0.5)
-            machine.cut()
-            machine.start()
-            shell, said = up(machine)
-            assert version(said) == old or "is on trial" in said or "is kept" in said, said
-            assert shell.run("cat /state/linkladder/mine")[1] == "mine"
-            print(f"cut {cut + 1}: {said}", flush=True)
-            if version(said) != old:  # it was all written before the cut, and is a good one
-                break
-    finally:
-        machine.cut()
+    machine.disk.unlink()
