@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -225,4 +227,54 @@ def test_what_cannot_be_put_back_blocks_the_next_run_and_says_so(world: LabWorld
     path.write_text(kept)
     free = mischief.Run(world, mischief.plan_text(world, duration=2), name="free")
     assert free.wait() == 0
+    nothing_is_left(world)
+
+
+TRYING = """
+import asyncio, sys
+from linkladder import keeping
+from linkladder.model import End, Path, Setting, SettingKind
+
+keeping.SECONDS = float(sys.argv[1])
+wanted = (Setting(SettingKind.MTU, "9000", (End.NEAR,)),)
+
+async def asked(changes, seconds):
+    print(*changes, flush=True)
+    return (await asyncio.to_thread(sys.stdin.readline)).strip() == "yes"
+
+print(asyncio.run(keeping.tried(keeping.Winners(wanted, (Path(sys.argv[2], sys.argv[3], "beta"),), ()), asked)))
+"""
+
+
+def trying(world: LabWorld, seconds: float) -> subprocess.Popen[str]:
+    """What won is in force on alpha, and a person is asked whether to keep it."""
+    here, there = (world.lab.address(site, "same-host") for site in SITES)
+    argv = world.lab.command("alpha", [sys.executable, "-c", TRYING, f"{seconds:g}", here, there])
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    assert process.stdout
+    assert process.stdout.readline() == "mtu sh0: 1500 -> 9000\n", process.communicate()
+    assert now(world)["alpha"][0] == "9000"
+    return process
+
+
+@pytest.mark.parametrize(("typed", "answer"), [("yes", "True"), ("no", "False")])
+def test_what_is_tried_before_it_is_kept_is_put_back_with_the_answer(world: LabWorld, typed: str, answer: str) -> None:
+    process = trying(world, 60)
+    assert process.communicate(f"{typed}\n", 20)[0] == f"{answer}\n"
+    nothing_is_left(world)
+
+
+def test_who_is_cut_off_by_what_is_tried_has_it_put_back_when_time_is_up(world: LabWorld) -> None:
+    process = trying(world, 2)
+    until(world, 15, "alpha")
+    assert process.poll() is None, "nobody has answered"
+    process.communicate("no\n", 20)
+    nothing_is_left(world)
+
+
+def test_what_is_tried_is_put_back_when_the_one_who_asks_is_killed(world: LabWorld) -> None:
+    process = trying(world, 60)
+    process.kill()
+    process.communicate()
     nothing_is_left(world)

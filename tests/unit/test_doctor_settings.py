@@ -154,3 +154,23 @@ def test_a_driver_that_took_another_value_is_told_from_a_loader_that_was_not(ker
     kernel.sysctls["net.isr.bindthreads"] = "0"
     (one,) = [f for f in tunables.settings_in_force(MANIFEST) if f.name == "net.isr.bindthreads"]
     assert one.status == "refused: the kernel or the driver took another value"
+
+
+def test_what_an_operator_kept_is_his_choice_and_no_refusal(
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off = [replace(nic, offloads={**nic.offloads, "lro": False}) if nic.name == "vmx1" else nic for nic in FACTS.nics]
+    monkeypatch.setattr(host, "facts", lambda: replace(FACTS, nics=tuple(off)))
+    kernel.sysctls["net.inet.tcp.cc.algorithm"] = "newreno"
+    kept = tmp_path / "rc.conf"
+    monkeypatch.setattr(tunables, "RC_FILES", (*tunables.RC_FILES, kept))
+
+    def fate() -> dict[str, str]:
+        return {f.name: f.status for f in tunables.settings_in_force(MANIFEST)}
+
+    before = fate()
+    assert all(before[name].startswith("refused") for name in ("vmx1 lro", tunables.CONGESTION))
+    kept.write_text('linkladder_offloads_vmx1="tso -lro"\nlinkladder_congestion="newreno"\n')
+    after = fate()
+    assert after["vmx1 lro"] == after[tunables.CONGESTION] == tunables.CHOSEN
+    assert after["vmx0 lro"] == before["vmx0 lro"]

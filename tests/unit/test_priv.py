@@ -64,6 +64,8 @@ GOOD = {
         "10.0.0.2",
     ],
     "frames": [IFACE, "9000"],
+    "offloads": [IFACE, "tso=off"],
+    "congestion": ["htcp"],
     "trial-open": [IFACE, "10.0.0.2"],
     "hostname": ["alpha.lab"],
     "upgrade": ["/state/export/linkladder-1.2.3-amd64.upgrade", "downgrade"],
@@ -95,7 +97,7 @@ def test_each_argument_spoilt_in_turn_is_refused_by_name(verb: str) -> None:
 def test_missing_and_extra_arguments_are_refused(verb: str) -> None:
     assert "is missing" in str(refusal("operator", verb, []))
     if verb != "iface-flags":
-        refusal("operator", verb, [*GOOD[verb], "more"])
+        refusal("operator", verb, [*GOOD[verb], "more"])  # which is no offload either
     refusal("operator", verb, [*GOOD[verb], *["x"] * 1000])
 
 
@@ -133,6 +135,20 @@ def test_the_management_adapters_frames_stay_as_they_are(
 def test_a_frame_size_is_kept_for_the_next_boot() -> None:
     assert words("frames", [IFACE, "9000"], "FreeBSD")[1].endswith(f"linkladder_mtu_{IFACE}=9000")
     assert "1500 9000" in str(refusal("operator", "frames", [IFACE, "65000"]))
+
+
+def test_offloads_are_kept_beside_those_kept_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "rc.conf"
+    kept.write_text(f'linkladder_offloads_{IFACE}="-lro tso"\n')
+    monkeypatch.setattr(appliance, "RC_CONF", str(kept))
+    now, later = words("offloads", [IFACE, "tso=off", "rxcsum=on"], "FreeBSD")
+    assert now == f"/sbin/ifconfig {IFACE} -lro -tso rxcsum"
+    assert later.endswith(f"linkladder_offloads_{IFACE}=-lro -tso rxcsum")
+
+
+def test_a_congestion_control_is_kept_for_the_next_boot() -> None:
+    now, later = words("congestion", ["newreno"], "FreeBSD")
+    assert now == "/sbin/sysctl net.inet.tcp.cc.algorithm=newreno" and later.endswith("linkladder_congestion=newreno")
 
 
 @given(st.lists(st.text(), max_size=6), st.sampled_from(sorted(verbs.VERBS)))

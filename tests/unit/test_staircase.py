@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 import trials
-from judge_documents import F, document, trial
+from judge_documents import document
 from linkladder import phrases
 from linkladder import plan as plans
 from linkladder.engine.growth import grown
 from linkladder.judge import judge_rung
 from linkladder.judge.staircase import landings, winner
-from linkladder.model import Document, Experiment, ExperimentResult, Path, Plan, RungName, RungResult
-
-STEPS = 'steps = [{settings = [{kind = "mtu", value = 9000}]}, {window = ["800k", "8M"]}, {streams = [2, 8]}]\n'
-PATHS = (Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"),)
-PLAN = f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\nrepeats = 4\n{STEPS}'
-
-
-def carried(e: Experiment) -> float:
-    """A machine that gains from jumbo frames and from two streams, and from nothing else."""
-    rate = 3e9 * (2 if e.settings else 1)
-    return rate * {1: 1.0, 2: 1.3, 8: 1.0}[e.streams]
-
-
-def measured(plan: Plan, arms: Iterable[Experiment], before: RungResult) -> RungResult:
-    made = tuple(
-        ExperimentResult(e, tuple(trial(carried(e) * (1 + n / 500), F, n) for n in range(e.repeats))) for e in arms
-    )
-    return replace(before, experiments=(*before.experiments, *made))
-
-
-def climb() -> tuple[Plan, RungResult]:
-    """To the top, as the engine does it."""
-    plan = plans.read_plan(PLAN)
-    result = measured(plan, plan.rungs[0].experiments, RungResult(RungName.SAME_VLAN, PATHS))
-    while True:
-        made = document(result)
-        plan, more = grown(plan, RungName.SAME_VLAN, lambda made=made: made)
-        if not more:
-            return plan, result
-        result = measured(plan, dict.fromkeys(e for e, _ in more), result)
+from linkladder.model import Document, RungName, RungResult
+from staircases import PLAN, STEPS, climb, measured
 
 
 def test_each_step_is_built_on_what_won() -> None:

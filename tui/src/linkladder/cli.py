@@ -22,6 +22,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "linkladder.commands.judging": ("judge", "ceiling", "report", "verify"),
     "linkladder.commands.pairing": ("pair", "peers"),
     "linkladder.commands.appliance": ("system",),
+    "linkladder.commands.keep_settings": ("keep",),
 }
 GLYPHS = ("unicode", "cp437", "ascii")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.host.disks import Disk
     from linkladder.host.switches import Appliance, Stick
+    from linkladder.keeping import Confirm, Winners
     from linkladder.model import Document, HostFacts, Plan
     from linkladder.plan import Link
     from linkladder.run.eventlog import Entry
@@ -273,6 +274,9 @@ class Backend(Protocol):
         self, source: str, told: Callable[[str, int, int, float], None], agreed: Callable[[Manifest], Awaitable[bool]]
     ) -> str:
         """A file, an https address or "stick" into the other slot, if a person agrees to what it holds; '' if not."""
+
+    async def keep(self, found: Winners, confirmed: Confirm) -> tuple[str, ...]:
+        """What a staircase won, tried on loan and kept if a person says so in time; what is kept, () for nothing."""
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """A verb of the privileged helper; `said` goes to its standard input. What it said."""

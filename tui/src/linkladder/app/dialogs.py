@@ -40,7 +40,7 @@ class Question(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
             yield Static(self._title, classes="heading", markup=False)
-            yield Static(self._text, markup=False)
+            yield Static(self._text, id="text", markup=False)
             with Horizontal(classes="buttons"):
                 yield Action(self._yes, key="yes")
                 yield Action(self._no, key="no")

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from linkladder import host, privilege, state, upgrading
+from linkladder import host, keeping, privilege, state, upgrading
 from linkladder.app.backend import Reach, Setting
 from linkladder.errors import EnvironmentFault
 from linkladder.host import disks, switches
@@ -98,6 +98,9 @@ class Machine:
             found = await asyncio.to_thread(doctor.examine)
             upgrading.note_red(f.title for f in found if f.state == doctor.State.BAD)
             return await upgrading.write(file, told)
+
+    async def keep(self, found: keeping.Winners, confirmed: keeping.Confirm) -> tuple[str, ...]:
+        return await keeping.keep(found, confirmed)
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         """One of the operator's verbs through the privileged helper; what it said."""

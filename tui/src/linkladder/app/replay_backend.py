@@ -23,6 +23,7 @@ from linkladder.errors import LinkladderError
 from linkladder.host.disks import Disk
 from linkladder.host.switches import Appliance, Stick
 from linkladder.judge import ceiling
+from linkladder.keeping import Confirm, Winners
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
 from linkladder.run.eventlog import Entry
@@ -115,6 +116,7 @@ class ReplayBackend:
     started: list[Plan] = field(default_factory=list)
     resumed: list[str] = field(default_factory=list)
     system_calls: list[tuple[str, ...]] = field(default_factory=list)
+    patience: float = 60.0  # seconds to say that what won is to be kept
     upgrades: Status = field(default_factory=lambda: Status("0.1.0 runs and is kept", "vtbd0p3", possible=True))
     offered: Manifest = field(
         default_factory=lambda: Manifest("9.0.0", "amd64", 8, "2026-11-22 12:00", 3 << 30, "0" * 64, 300 << 20)
@@ -291,6 +293,10 @@ class ReplayBackend:
         for done in (1, 50, 100):
             told("writing", done, 100, done / 10)
         return "9.0.0 is written" if await agreed(self.offered) else ""
+
+    async def keep(self, found: Winners, confirmed: Confirm) -> tuple[str, ...]:
+        changes = tuple(f"{one.kind} vmx1: {one.value}" for one in found.settings)
+        return changes if await confirmed(changes, self.patience) else ()
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
         self.system_calls.append((verb, *words, *([said] if said else [])))

@@ -18,6 +18,8 @@ VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("hostname", "NAME", "give the appliance another name", None),
     ("address", "INTERFACE dhcp|none|static [ADDRESS/PREFIX [ROUTER]]", "set an interface's address", None),
     ("mtu", "INTERFACE 1500|9000", "a test adapter's frames, ordinary or jumbo; kept", None),
+    ("offloads", "INTERFACE tso|lro|rxcsum|txcsum=on|off ...", "what a test adapter does by itself; kept", None),
+    ("congestion", "ALGORITHM", "what new TCP connections go by, such as cubic or newreno; kept", None),
     ("tests-on-management", "yes|no", "may a peer measure over the management adapter, though there is another", None),
     ("timezone", "NAME", "such as Europe/Prague; records stay in UTC", None),
     ("ssh", "on|off|key TYPE BASE64 COMMENT|password|forget", "let the operator in by ssh, or not", None),

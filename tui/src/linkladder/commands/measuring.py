@@ -12,6 +12,7 @@ from typing import Any
 
 from linkladder import events as ev
 from linkladder import state
+from linkladder.commands.keep_settings import ALONE, keep
 from linkladder.commands.planning import asked, describe, follow_up, load
 from linkladder.commands.run_lines import Lines
 from linkladder.commands.stored import write_json
@@ -40,6 +41,8 @@ def add_parsers(commands: Any) -> None:
         short = commands.add_parser(name, help=f"{builtin(name).title[:1].lower()}{builtin(name).title[1:]}")
         _how(short)
         short.set_defaults(plan=name)
+        if name == "tune":
+            short.add_argument("--keep", action="store_true", help="then make permanent here what won, once confirmed")
     watch = commands.add_parser("watch", help="follow the run that goes on here, whoever began it")
     watch.set_defaults(handler=_watch)
 
@@ -60,6 +63,8 @@ def _how(run: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if getattr(args, "keep", False) and not sys.stdin.isatty():
+        raise UsageError(ALONE, hint="linkladder tune without --keep, then linkladder keep")
     store = Store(state.folder())
     store.settle(lock.going(store.folder))
     named = args.resume or args.follow_up
@@ -124,7 +129,10 @@ def _measure(args: argparse.Namespace, plan: Plan, resume: str | None) -> int:
         )
         ended = asyncio.run(asked)
     assert ended
-    return _result(ended, shown.quiet, args.json)
+    status = _result(ended, shown.quiet, args.json)
+    if status == 0 and getattr(args, "keep", False):
+        return keep(Store(folder).load(ended.run_id, output=False))
+    return status
 
 
 def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:

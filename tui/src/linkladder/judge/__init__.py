@@ -22,7 +22,7 @@ from linkladder.judge.looks import MOST_LOOKS
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws
-from linkladder.judge.staircase import winner
+from linkladder.judge.staircase import winner, won
 from linkladder.verdicts import (
     Ceiling,
     Comparison,
@@ -70,4 +70,5 @@ __all__ = [
     "unsettled",
     "winner",
     "with_judgement",
+    "won",
 ]

@@ -63,6 +63,12 @@ def staircase(rung: RungResult) -> tuple[str, ...]:
     return tuple(told)
 
 
+def won(rung: RungResult) -> tuple[Experiment, ...]:
+    """What is best after the last step, for each way that has a staircase."""
+    found = (_last_kept(rung, way) for way in (Direction.FORWARD, Direction.REVERSE, Direction.DUPLEX))
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
 def _last_kept(rung: RungResult, way: Direction) -> Experiment | None:
     """What is best after the last step that was measured."""
     mine: list[ExperimentResult] = [e for e in rung.experiments if e.parameters.step and way in ways(e.parameters)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from linkladder.priv import sysctls
 from linkladder.priv.checks import (
     DIGITS,
     LETTERS,
@@ -30,6 +31,8 @@ UPGRADER = "/usr/local/libexec/linkladder-upgrade"
 ZONES = "/usr/share/zoneinfo"
 BOOT = "/boot"
 FRAMES = ("1500", "9000")
+OFFLOADS = ("tso", "lro", "rxcsum", "txcsum")
+CONGESTION = "net.inet.tcp.cc.algorithm"
 
 
 def assign(assignment: str) -> list[str]:
@@ -47,10 +50,10 @@ def setting(name: str) -> str:
 
 
 def measuring_adapter(text: str) -> str:
-    """Any interface but the one that the operator comes in by: frames that its network drops would lock him out."""
+    """Any interface but the one that the operator comes in by, whom frames that its network drops would lock out."""
     name = interface(text)
     if name == setting("linkladder_management"):
-        raise Refused("interface", f"{name} is the management adapter, whose frames stay ordinary")
+        raise Refused("interface", f"{name} is the management adapter, which stays as it is")
     return name
 
 
@@ -95,6 +98,26 @@ def frames_steps(args: list[str]) -> list[Step]:
     exactly(args, "interface", "mtu")
     name, size = measuring_adapter(args[0]), one_of(args[1], "mtu", FRAMES)
     return [["/sbin/ifconfig", name, "mtu", size], assign(f"linkladder_mtu_{_rc(name)}={size}")]
+
+
+def offloads_steps(args: list[str]) -> list[Step]:
+    """offloads INTERFACE FLAG=on|off ...: now and after every boot, beside those kept before (lltune reads it)"""
+    exactly(args[:2], "interface", "offload")
+    name = measuring_adapter(args[0])
+    kept = f"linkladder_offloads_{_rc(name)}"
+    wanted = {word.removeprefix("-"): word for word in setting(kept).split()}
+    for text in args[1:]:
+        flag, _, state = text.partition("=")
+        one_of(flag, "offload", OFFLOADS)
+        wanted[flag] = flag if one_of(state, "offload", ("on", "off")) == "on" else f"-{flag}"
+    return [["/sbin/ifconfig", name, *wanted.values()], assign(f"{kept}={' '.join(wanted.values())}")]
+
+
+def congestion_steps(args: list[str]) -> list[Step]:
+    """congestion ALGORITHM: what new TCP connections go by, now and after every boot (lltune reads it)"""
+    exactly(args, "algorithm")
+    name = sysctls.check("FreeBSD", CONGESTION, args[0])
+    return [["/sbin/sysctl", f"{CONGESTION}={name}"], assign(f"linkladder_congestion={name}")]
 
 
 def tests_on_management_steps(args: list[str]) -> list[Step]:

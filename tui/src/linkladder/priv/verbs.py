@@ -97,6 +97,8 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "hostname": _operator(appliance.host_name_steps),
     "address": _operator(appliance.address_steps),
     "frames": _operator(appliance.frames_steps),
+    "offloads": _operator(appliance.offloads_steps),
+    "congestion": _operator(appliance.congestion_steps),
     "tests-on-management": _operator(appliance.tests_on_management_steps),
     "timezone": _operator(appliance.time_zone_steps),
     "ssh": _operator(access.ssh_steps),

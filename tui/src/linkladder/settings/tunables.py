@@ -17,6 +17,7 @@ SCHEMA = "linkladder-tunables/1"
 KINDS = ("sysctl", "loader", "kernel", "rc", "ifconfig")
 UNSEEN = "given to the kernel, which does not show it"
 CHOSEN = "this machine's own choice"
+CONGESTION = "net.inet.tcp.cc.algorithm"
 # The later wins; the second and the third belong to the machine.
 RC_FILES = (Path("/etc/rc.conf"), Path("/etc/rc.conf.local"), Path("/state/system/rc.conf"))
 RC_LINE = re.compile(r"""^(\w+)=(["']?)(.*?)\2\s*(?:#.*)?$""", re.MULTILINE)
@@ -142,6 +143,9 @@ class _Machine:
             return self._judged(one, f"{nic.name} mtu", str(nic.mtu), "not on this NIC")
         state = nic.offloads.get(SAME_FLAG.get(one.name, one.name))
         current = None if state is None else ("on" if state else "off")
+        kept = self.rc.get(f"linkladder_offloads_{nic.name}", "").replace("-", "").split()
+        if current and one.name.rstrip("46") in kept:
+            return InForce(f"{nic.name} {one.name}", one.value, current, None, CHOSEN, one.why)
         return self._judged(one, f"{nic.name} {one.name}", current, "not on this NIC")
 
     def _kernel(self, one: Tunable) -> InForce:
@@ -156,6 +160,8 @@ class _Machine:
                 return InForce(one.name, one.value, given, None, UNSEEN, one.why)
         if one.memory > self.gigabytes and current is not None:
             return InForce(one.name, one.value, current, None, f"needs {one.memory} GB of memory", one.why)
+        if one.name == CONGESTION and current and current == self.rc.get("linkladder_congestion"):
+            return InForce(one.name, one.value, current, None, CHOSEN, one.why)
         return self._judged(one, one.name, current, absent)
 
     def _chosen(self, one: Tunable, current: str | None) -> InForce:

@@ -15,6 +15,8 @@ from linkladder import phrases, units
 from linkladder.app.page import Page
 from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.verdict import verdict
+from linkladder.errors import LinkladderError
+from linkladder.judge import won
 from linkladder.model import Document, Evidence, Protocol, RungName, RungResult, RunState
 from linkladder.store import RunSummary
 from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
@@ -131,6 +133,11 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
         out.append(f"Circuit {contract.circuit}\n")
     out.append(f"Plan {run.plan.name}, begun {started_at(run.started)}, {run.state}\n\n")
     if judged:
+        asked = [answer for rung in judged.rungs for answer in rung.answers]  # what the run was for stands first
+        out.append("".join(f"{answer}\n" for answer in asked), "bold")
+        if any(arm.settings for rung in document.rungs for arm in won(rung)):
+            out.append("w keeps what won on this appliance, once you have seen that it works.\n")
+        out.append("\n" if asked else "")
         out.append_text(sentence(judged))
         out.append("\n\n")
         for rung in reversed(judged.rungs):
@@ -138,8 +145,6 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
             out.append(f"  {rung.rung:<11}{best:>10}   ")
             out.append_text(verdict(str(rung.verdict), rung.provisional))
             out.append("\n")
-        for answer in (answer for rung in judged.rungs for answer in rung.answers):
-            out.append(f"\n{answer}", "bold")
         for line in judged.diagnosis:
             out.append(f"\n{line}")
         for f in judged.follow_up:
@@ -174,6 +179,7 @@ much of the ceiling that is.
   left, right  another tab
   up, down     scroll              f   measure what would settle the verdict
   m            of several paths: each alone and all at once
+  w            of a staircase: keep here what won, once you agreed
   x            export: HTML, JSON, CSV; to disk, stick, over ssh, by a link
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -182,6 +188,7 @@ much of the ceiling that is.
         Binding("left,h", "tab(-1)", "Previous tab", show=False),
         Binding("right,l", "tab(1)", "Next tab", show=False),
         Binding("f", "follow_up", "Settle it"),
+        Binding("w", "keep", "Keep what won", show=False),
         Binding("m", "mesh", "Mesh", show=False),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
@@ -272,9 +279,18 @@ much of the ceiling that is.
         if await app.push_screen_wait(Question("Measure what would settle it?", text, "Measure", "Leave it")):
             app.climb(plan, self.run_id)
 
+    @work(exclusive=True, group="keep")
+    async def action_keep(self) -> None:
+        from linkladder.app import keep_dialog
+
+        if self.document:
+            try:
+                await keep_dialog.keep(self.ladder_app, self.document)
+            except LinkladderError as error:
+                self.ladder_app.complain(error)
+
     def action_mesh(self) -> None:
         self.ladder_app.open("mesh", self.run_id)
 
     def action_export(self) -> None:
-
         self.ladder_app.open("export", self.run_id)

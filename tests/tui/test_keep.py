@@ -1,0 +1,91 @@
+"""What a staircase won is kept from the Results: what it is, the question with its time, kept or put back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+import synth
+from helpers import seen, until
+from linkladder.app.main import LadderApp
+from linkladder.app.replay_backend import ReplayBackend
+from linkladder.errors import EnvironmentFault
+from linkladder.keeping import Confirm, Winners
+from linkladder.model import Document
+from staircases import climbed
+
+
+@pytest.fixture(scope="module")
+def staircase() -> Document:
+    return climbed()
+
+
+@asynccontextmanager
+async def results(backend: ReplayBackend, document: Document) -> AsyncIterator[Pilot[Any]]:
+    backend.stored = {document.run.id: (replace(synth.summary(), id=document.run.id), document)}
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        app.open("results", document.run.id)
+        await until(pilot, "w keeps what won on this appliance")
+        await pilot.press("w")
+        yield pilot
+
+
+async def test_it_is_tried_and_kept_once_agreed(staircase: Document) -> None:
+    async with results(synth.settled(), staircase) as pilot:
+        asked = " ".join((await until(pilot, "Keep what won?")).replace("|", " ").split())
+        assert "MTU 9000 won" in asked and "at beta: linkladder system mtu eth0 9000" in asked
+        await pilot.press("enter")
+        assert "put back by itself in 60 s" in await until(pilot, "Keep it?")
+        await pilot.press("left", "enter")
+        assert "mtu vmx1: 9000" in await until(pilot, "Kept, now and after every boot.")
+
+
+async def test_the_safe_answer_has_the_focus(staircase: Document) -> None:
+    async with results(synth.settled(), staircase) as pilot:
+        await until(pilot, "Keep what won?")
+        await pilot.press("enter")
+        await until(pilot, "Keep it?")
+        await pilot.press("enter")
+        await until(pilot, "Put back: nothing is kept.")
+
+
+async def test_silence_is_a_no_and_the_time_runs(staircase: Document) -> None:
+    backend = synth.settled()
+    backend.patience = 2.4
+    async with results(backend, staircase) as pilot:
+        await until(pilot, "Keep what won?")
+        await pilot.press("enter")
+        await until(pilot, "by itself in 1 s")
+        await until(pilot, "Put back: nothing is kept.")
+
+
+async def test_what_cannot_be_tried_is_said(staircase: Document) -> None:
+    backend = synth.settled()
+
+    async def refuses(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
+        raise EnvironmentFault("the settings cannot be tried here", "vmx1 carries control")
+
+    backend.keep = refuses  # type: ignore[method-assign]
+    async with results(backend, staircase) as pilot:
+        await until(pilot, "Keep what won?")
+        await pilot.press("enter")
+        await until(pilot, "Why: vmx1 carries control")
+
+
+async def test_a_run_without_a_staircase_says_so() -> None:
+    backend = synth.settled()
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        app.open("results", synth.RUN)
+        await until(pilot, "Plan ")
+        assert "keeps what won" not in seen(app)
+        await pilot.press("w")
+        await until(pilot, "kept no setting")

@@ -1,0 +1,109 @@
+"""What a staircase won, kept for good: what the helper is asked, and what is refused before anything is changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from linkladder import host, keeping, privilege
+from linkladder.errors import UsageError
+from linkladder.model import Document, Experiment, Path, RungResult, Setting, SettingKind
+from staircases import climbed
+
+MTU = Setting(SettingKind.MTU, "9000")
+
+
+@pytest.fixture(scope="module")
+def top() -> Document:
+    return climbed()
+
+
+def with_settings(made: Document, *wanted: Setting) -> Document:
+    """The same staircase, as if these had won instead of jumbo frames."""
+
+    def instead(p: Experiment) -> Experiment:
+        return replace(p, settings=tuple(wanted)) if p.settings else p
+
+    rungs = [
+        replace(r, experiments=tuple(replace(e, parameters=instead(e.parameters)) for e in r.experiments))
+        for r in made.rungs
+    ]
+    return replace(made, rungs=tuple(rungs))
+
+
+def test_what_won_is_found_with_what_to_type_at_the_other_end(top: Document) -> None:
+    found = keeping.winners(top)
+    assert found.settings == (MTU,)
+    assert found.paths == top.rungs[0].paths
+    assert found.elsewhere == ("at beta: linkladder system mtu eth0 9000",)
+
+
+def test_a_run_that_kept_nothing_has_nothing_to_keep(top: Document) -> None:
+    with pytest.raises(UsageError, match="kept no setting"):
+        keeping.winners(with_settings(top))
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [(Setting(SettingKind.MTU, "4000"), "an MTU of 4000"), (Setting(SettingKind.GRO, "off"), "gro is nothing")],
+)
+def test_what_no_appliance_can_keep_is_refused_at_once(top: Document, setting: Setting, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        keeping.winners(with_settings(top, setting))
+
+
+class Helper:
+    """Stands in for root, and notes what it is asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, agreed: bool) -> None:
+        self.asked: list[tuple[str, ...]] = []
+        monkeypatch.setattr(host, "system", lambda: "FreeBSD")
+        monkeypatch.setattr(host, "interface_of", lambda address: "vmx1")
+        monkeypatch.setattr(privilege, "run", self.run)
+
+        async def tried(found: keeping.Winners, confirmed: keeping.Confirm) -> bool:
+            return agreed
+
+        monkeypatch.setattr(keeping, "tried", tried)
+
+    async def run(self, *words: str) -> privilege.Completed:
+        self.asked.append(words)
+        return privilege.Completed(0, "", "")
+
+
+async def nobody(changes: Sequence[str], seconds: float) -> bool:
+    raise AssertionError("the trial asks, which is not here")
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_it_is_kept_only_when_it_was_agreed(top: Document, monkeypatch: pytest.MonkeyPatch, agreed: bool) -> None:
+    helper = Helper(monkeypatch, agreed)
+    wanted = (MTU, Setting(SettingKind.TSO, "off"), Setting(SettingKind.CONGESTION, "htcp"))
+    done = asyncio.run(keeping.keep(keeping.winners(with_settings(top, *wanted)), nobody))
+    verbs = [("frames", "vmx1", "9000"), ("offloads", "vmx1", "tso=off"), ("congestion", "htcp")]
+    assert helper.asked == (verbs if agreed else [])
+    assert done == (
+        (
+            "linkladder system mtu vmx1 9000",
+            "linkladder system offloads vmx1 tso=off",
+            "linkladder system congestion htcp",
+        )
+        if agreed
+        else ()
+    )
+
+
+def test_a_machine_that_is_no_appliance_is_left_to_its_owner(top: Document) -> None:
+    with pytest.raises(UsageError, match="this is Linux"):
+        asyncio.run(keeping.keep(keeping.winners(top), nobody))
+
+
+def test_two_ways_that_disagree_are_for_a_person_to_settle(top: Document) -> None:
+    (first,) = top.rungs
+    other = with_settings(top, Setting(SettingKind.MTU, "1500")).rungs[0]
+    both = replace(top, rungs=(first, RungResult(other.name, (Path(),), other.experiments)))
+    with pytest.raises(UsageError, match="what is to be kept"):
+        keeping.winners(both)

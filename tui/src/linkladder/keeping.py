@@ -1,0 +1,126 @@
+"""What a staircase won, kept on this appliance for good: tried on loan first, and kept if a person says so in time.
+
+Whoever is cut off by a change cannot say so, and then it is put back by itself.  The far end is another's machine:
+what to type there is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from linkladder import host, judge, privilege, wire
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.model import Document, End, Path, Setting, SettingKind
+from linkladder.peer import Refused, near_end
+from linkladder.peer.connector import in_order
+from linkladder.priv.appliance import FRAMES, OFFLOADS
+from linkladder.trust import peers
+
+SECONDS = 60.0  # to say that it is to be kept
+Confirm = Callable[[tuple[str, ...], float], Awaitable[bool]]  # what has changed, seconds to answer in
+SHORT = {"frames": "mtu"}  # the command line's word for a verb
+
+
+@dataclass(frozen=True)
+class Winners:
+    """The settings that a run's staircases kept, and where they belong."""
+
+    settings: tuple[Setting, ...]
+    paths: tuple[Path, ...]  # from this end
+    elsewhere: tuple[str, ...]  # what to type at the other ends
+
+
+def winners(document: Document) -> Winners:
+    """UsageError where the run kept no setting that can be kept here."""
+    kept: dict[SettingKind, Setting] = {}
+    paths: list[Path] = []
+    for rung in document.rungs:
+        for setting in (one for arm in judge.won(rung) for one in arm.settings):
+            other = kept.setdefault(setting.kind, setting)
+            if other.value != setting.value:
+                what = f"{setting.kind} {other.value} won one way and {setting.value} another"
+                raise UsageError("what is to be kept?", what, "choose one and set it by linkladder system")
+            paths += rung.paths
+    if not kept:
+        raise UsageError(
+            f"run {document.run.id} kept no setting", "nothing was surely better", "linkladder tune tries some"
+        )
+    here = [path for path in dict.fromkeys(paths) if not path.origin]
+    told = [
+        f"at {path.peer}: {line}"
+        for path in here
+        for line in _lines(_verbs([s for s in kept.values() if End.FAR in s.ends], [path.remote_interface or "IFACE"]))
+    ]
+    return Winners(
+        tuple(s for s in kept.values() if End.NEAR in s.ends),
+        tuple(here),
+        tuple(dict.fromkeys(told)),
+    )
+
+
+async def keep(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
+    """Try them on loan, ask, and keep them; what is kept, () where nobody said so and all was put back."""
+    if host.system() != "FreeBSD":
+        raise UsageError("keep changes an appliance", f"this is {host.system()}, which its owner sets up")
+    adapters = [name for path in found.paths if (name := host.interface_of(path.local))]
+    verbs = _verbs(found.settings, list(dict.fromkeys(adapters)))
+    if not await tried(found, confirmed):
+        return ()
+    for verb, *words in verbs:
+        done = await privilege.run(verb, *words)
+        if not done.ok:
+            raise EnvironmentFault(f"{verb} {' '.join(words)} was not kept", done.reason, "the others before it were")
+    return _lines(verbs)
+
+
+async def tried(found: Winners, confirmed: Confirm) -> bool:
+    """On loan from this end, whose undo acts where nobody renews it: when time is up, and when this process dies."""
+    near = await near_end()
+    try:
+        addresses = tuple(dict.fromkeys(path.local for path in found.paths))
+        request = wire.TakeLease(found.settings, addresses, SECONDS, _control(found.paths))
+        try:
+            await near.ask(wire.Reserve("linkladder keep"))
+            lent = await near.ask(request)
+        except Refused as error:
+            raise EnvironmentFault("the settings cannot be tried here", str(error), "nothing was changed") from None
+        yes = await confirmed(lent.changes, SECONDS)
+        try:
+            await near.ask(wire.ReturnLease())
+        except Refused as error:
+            raise EnvironmentFault(
+                "the settings were not put back", str(error), "linkladder doctor, or reboot"
+            ) from None
+        return yes
+    finally:
+        await near.close()
+
+
+def _control(paths: Sequence[Path]) -> tuple[str, ...]:
+    """By which addresses people and peers come in; what leads there stays as it is."""
+    login = os.environ.get("SSH_CONNECTION", "").split()[2:3]
+    known = [in_order(one.addresses, one.name, paths) for one in peers.load()]
+    return tuple(dict.fromkeys([*login, *(addresses[0] for addresses in known if addresses)]))
+
+
+def _verbs(settings: Sequence[Setting], adapters: Sequence[str]) -> list[list[str]]:
+    """What the helper is asked for; UsageError for what it would refuse, before anything is changed."""
+    found: list[list[str]] = []
+    for setting in settings:
+        if setting.kind is SettingKind.CONGESTION:
+            found.append(["congestion", setting.value])
+        elif setting.kind is SettingKind.MTU:
+            if setting.value not in FRAMES:
+                raise UsageError(f"an MTU of {setting.value} is not kept", f"an appliance keeps {' or '.join(FRAMES)}")
+            found += [["frames", adapter, setting.value] for adapter in adapters]
+        elif setting.kind in OFFLOADS:
+            found += [["offloads", adapter, f"{setting.kind}={setting.value}"] for adapter in adapters]
+        else:
+            raise UsageError(f"{setting.kind} is nothing that an appliance keeps", "it is a setting of Linux")
+    return found
+
+
+def _lines(verbs: list[list[str]]) -> tuple[str, ...]:
+    return tuple(f"linkladder system {' '.join([SHORT.get(verb, verb), *words])}" for verb, *words in verbs)
