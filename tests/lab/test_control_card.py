@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -27,6 +27,11 @@ warmup = 1
 """
 
 
+CHAIN = "add chain inet dead forward { type filter hook forward priority 0; policy drop; }"
+DROP = ("nft", f"add table inet dead; {CHAIN}")
+PASS = ("nft", "delete table inet dead")
+
+
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     with Lab("llk", Link(rate=GENTLE), control_by=("control", "dc-link")).paired() as made:
@@ -40,8 +45,8 @@ def known_by(lab: Lab, *rungs: str) -> None:
     path.write_text(json.dumps([peer | {"addresses": [lab.address("beta", rung) for rung in rungs]}]))
 
 
-def measured(lab: Lab, duration: int, dead: float) -> Document:
-    """A trial in whose middle nothing passes for so many seconds."""
+def measured(lab: Lab, duration: int, dead: float, begin: Sequence[str] = DROP, end: Sequence[str] = PASS) -> Document:
+    """A trial in whose middle nothing passes for so many seconds: what the router does at both ends of them."""
     plan = lab.folder / lab.prefix / "outage.toml"
     plan.write_text(PLAN.format(duration=duration))
     argv = lab.command("alpha", [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--json", "-"])
@@ -49,10 +54,9 @@ def measured(lab: Lab, duration: int, dead: float) -> Document:
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
     wait_for(lambda: _sending(lab), 60, "no trial began")
     time.sleep(3)
-    rules = "add table inet dead; add chain inet dead forward { type filter hook forward priority 0; policy drop; }"
-    lab._in("net", "nft", rules)
+    lab._in("net", *begin)
     time.sleep(dead)
-    lab._in("net", "nft", "delete table inet dead")
+    lab._in("net", *end)
     out, errors = process.communicate(timeout=150)
     assert out, errors
     return formats.document(json.loads(out))
@@ -84,3 +88,21 @@ def test_where_it_cannot_that_is_said_and_the_lost_attempt_is_a_result(lab: Lab)
     assert judged.verdict is Verdict.CANNOT_JUDGE and judged.judgement and judged.judgement.cause is Cause.OUTAGE
     shown = lab.linkladder("alpha", "show", "last").stdout
     assert "the far end was lost in" in shown.lower() and "control of beta goes over the card under test" in shown
+
+
+def test_that_the_far_card_lost_its_link_is_known_there_and_said(lab: Lab) -> None:
+    """Its cable is pulled at the other end, and control goes on by the card of its own."""
+    known_by(lab, "control")
+    port = ("ip", "link", "set", "dbeta")
+    try:
+        document = measured(lab, 14, 4, (*port, "down"), (*port, "up"))
+    finally:
+        lab.impair(lab.link)  # the router lost its routes with the port
+    (rung,) = document.rungs
+    (trial,) = rung.experiments[0].trials
+    assert [(c.end, c.card) for c in trial.carriers_lost] == [("far", "dc0")]
+    judged = judge_document(document).rungs[0]
+    said = "dc0 of the far end lost its link"
+    assert judged.judgement and judged.verdict is Verdict.CANNOT_JUDGE and said in judged.sentence, judged.sentence
+    assert any(said in note for note in document.run.notes)
+    assert said in lab.linkladder("alpha", "show", "last").stdout

@@ -271,3 +271,10 @@ def test_any_text_is_read_without_an_error(noise: str) -> None:
     text.sysctls(noise)
     text.route(noise)
     text.answered6(noise, "fe80::1")
+
+
+def test_lost_links_are_counted_in_the_kernels_messages(read: Any) -> None:
+    down, up = (f"[612] vmx1: link state changed to {word}\n" for word in ("DOWN", "UP"))
+    messages = read("dmesg-vmx")
+    assert not text.carriers_lost(messages)
+    assert text.carriers_lost(messages + down + up + down) == {"vmx1": 2}

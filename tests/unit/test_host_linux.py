@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import host
-from linkladder.host import linux_text
+from linkladder.host import linux_carrier, linux_text
 from linkladder.model import NicCounters
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads this machine's /proc")
@@ -60,6 +60,11 @@ def test_drivers_names_for_crc_and_pause() -> None:
     found = linux_text.with_driver(NicCounters("ixgbe0"), own)
     assert (found.crc_errors, found.rx_pause, found.tx_pause) == (2, 7, 1)
     assert linux_text.with_driver(NicCounters("veth0"), {"peer_ifindex": 4}).crc_errors is None
+
+
+def test_this_kernel_tells_of_every_card_how_often_it_lost_its_link() -> None:
+    told = linux_carrier.carriers_lost()
+    assert set(told) == {name for _, name in socket.if_nameindex()} and told["lo"] == 0
 
 
 def test_facts_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

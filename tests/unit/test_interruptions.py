@@ -8,11 +8,27 @@ import pytest
 
 from judge_documents import GOOD, both, document
 from linkladder.codec import from_json, to_json
-from linkladder.engine.interruptions import TRIES, Watch, given_up, shares_a_card
+from linkladder.engine.account import Watched
+from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, shares_a_card, with_carriers
 from linkladder.judge import Verdict, judge_document
 from linkladder.judge.outages import outages
-from linkladder.model import Contract, Document, Experiment, Fault, HostFacts, Interruption, Nic, Path, RungName
+from linkladder.model import (
+    CarrierLost,
+    Contract,
+    Document,
+    Experiment,
+    Fault,
+    HostFacts,
+    Interruption,
+    Nic,
+    NicCounters,
+    Path,
+    RungName,
+    TcpCounters,
+)
+from linkladder.phrases.outages import carriers_lost
 from linkladder.verdicts import Cause
+from linkladder.wire import CountersReply
 
 PATH = Path("10.0.0.1", "10.0.0.2", "beta")
 FACTS = HostFacts("beta", nics=(Nic("vmx0", addresses=("10.9.0.2",)), Nic("vmx1", addresses=("10.0.0.2", "10.0.0.9"))))
@@ -41,6 +57,35 @@ def test_a_trial_that_never_came_to_its_end_is_kept_as_such() -> None:
     lost = (Interruption("2026-11-22T10:00:00+00:00", 4.0, "gone"),) * TRIES
     kept = given_up(Experiment("tcp"), 1, lost)
     assert not kept.ok and kept.fault is Fault.PEER and kept.repeat == 1 and kept.interruptions == lost
+
+
+class Attempted:
+    """An attempt at a trial before which a far card had lost its link so many times."""
+
+    def __init__(self, times: int | None) -> None:
+        nic = NicCounters("vmx1", carrier_lost=times)
+        end = Watched("beta")
+        end.count("10.0.0.2", CountersReply("vmx1", nic, TcpCounters(), None, 0))
+        self.watched = {1: end}
+
+
+def test_whose_link_was_lost_is_known_once_the_ends_are_reached_again() -> None:
+    lost = tuple(Interruption(f"2026-11-22T10:0{n}:00+00:00", 15.0, "gone") for n in range(2))
+    first, second = with_carriers(lost, [Attempted(3), Attempted(5)], Attempted(5))
+    assert first.carriers == (CarrierLost("beta", "vmx1", 2),) and not second.carriers
+    silent = with_carriers(lost[:1], [Attempted(None)], Attempted(None))
+    assert not silent[0].carriers, "a system that does not tell of it"
+
+
+def test_what_befell_a_far_card_is_said_of_the_attempt() -> None:
+    lost = Interruption("2026-11-22T10:00:00+00:00", 15.0, "gone", True, (CarrierLost("beta", "vmx1"),))
+    link = both(RungName.DC_LINK, GOOD)
+    first, *rest = link.experiments
+    trials = (dataclasses.replace(first.trials[0], interruptions=(lost,)), *first.trials[1:])
+    broken = dataclasses.replace(link, experiments=(dataclasses.replace(first, trials=trials), *rest))
+    judged = judge_document(from_json(Document, to_json(document(both(RungName.SAME_HOST, 4e9), broken)))).rungs[-1]
+    assert judged.verdict is Verdict.CANNOT_JUDGE and "vmx1 of the beta end lost its link" in judged.sentence
+    assert carrier_news(trials[0]) == (carriers_lost(lost.carriers),)
 
 
 @pytest.mark.parametrize("shared", [True, False])

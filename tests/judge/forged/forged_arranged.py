@@ -24,6 +24,7 @@ from forge import (
     rtt,
     rung,
     scaled,
+    silent,
     together,
     trials,
     values,
@@ -68,6 +69,18 @@ def rearranged() -> Rows:
     yield "the reasons against the claim are kept, its verdict is not", lambda d: rung(d)["evidence"].update(
         contradicts=False, against=["no router between"]
     ), CANNOT, C.ELSEWHERE  # fmt: skip
+
+
+def carriers() -> Rows:
+    """Cards that lost their link, as their ends know."""
+    far = of_trials(lost_carrier(1), BEST, (1,))
+    yield "a card lost its link, and no second was dead", far, UNSURE, C.OWN_CARD
+    yield "three dead seconds, and the far card lost its link", together(each(BEST, silent(4, 7), (1,)), far), (
+        CANNOT
+    ), C.OUTAGE  # fmt: skip
+    yield "three dead seconds in another trial than the card lost its link in", together(
+        each(BEST, silent(4, 7), (0,)), far
+    ), FAIL, C.OUTAGE  # fmt: skip
 
 
 def relabelled() -> Rows:
@@ -214,6 +227,10 @@ def left_out(repeat: int) -> Edit:
             e["trials"] = [t for t in e["trials"] if t["repeat"] != repeat]
 
     return edit
+
+
+def lost_carrier(end: int) -> Any:
+    return lambda t: [card.update(carrier_lost=1) for card in t["ends"][end]["nics"]]
 
 
 def renumbered(by: int) -> Any:

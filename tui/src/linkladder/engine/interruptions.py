@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Protocol
 
 from linkladder import units
+from linkladder.engine.account import Watched
 from linkladder.errors import in_a_line
 from linkladder.host import interface_of
-from linkladder.model import Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
+from linkladder.model import CarrierLost, Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
+from linkladder.phrases import outages as say
 
 TRIES = 3  # of one trial; who loses the far end so often will lose it again
+
+
+class Attempt(Protocol):
+    """At a trial."""
+
+    watched: dict[int, Watched]
 
 
 class Watch:
@@ -36,6 +46,32 @@ def shares_a_card(path: Path, name: str, control: str, card: str, facts: HostFac
         return True
     cards = facts.nics if facts else ()
     return any(control in nic.addresses and tested in nic.addresses for nic in cards)
+
+
+def with_carriers(lost: Sequence[Interruption], attempts: Sequence[Attempt], now: Attempt) -> tuple[Interruption, ...]:
+    """Each lost attempt with the cards that lost their link in it, by the counts before it and before the next one."""
+    later = [*attempts, now][1:]
+    return tuple(
+        replace(one, carriers=tuple(_between(began.watched, then.watched)))
+        for one, began, then in zip(lost, attempts, later, strict=True)
+    )
+
+
+def _between(began: Mapping[int, Watched], then: Mapping[int, Watched]) -> Iterator[CarrierLost]:
+    for number, end in began.items():
+        again = then.get(number)
+        for address, seen in end.before.items():
+            next_time = again.before.get(address) if again else None
+            if seen.nic and next_time and next_time.nic:
+                times = (next_time.nic.carrier_lost or 0) - (seen.nic.carrier_lost or 0)
+                if times > 0:
+                    yield CarrierLost(end.name, seen.nic.name, times)
+
+
+def carrier_news(result: TrialResult) -> tuple[str, ...]:
+    """What is told of a trial in which a card lost its link, and of those before it that broke."""
+    cards = dict.fromkeys((*(c for one in result.interruptions for c in one.carriers), *result.carriers_lost))
+    return tuple(say.carriers_lost([card]) for card in cards)
 
 
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:

@@ -19,7 +19,7 @@ from linkladder.engine.controls import Controls, Skipped, Stop
 from linkladder.engine.far_ends import RETRIES, Connect, FarEnds, Missing, Unreachable
 from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import grown
-from linkladder.engine.interruptions import TRIES, Watch, given_up
+from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, with_carriers
 from linkladder.engine.left_out import in_vain
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
@@ -332,6 +332,7 @@ class Engine:
     async def _trial(self, rung: Rung, paths: Paths, exp: Experiment, repeat: int) -> None:
         """One trial to the store, tried again when a peer was lost, and no lost attempt forgotten."""
         lost: tuple[Interruption, ...] = ()
+        attempts: list[Trial] = []
         mine = exp.paths or tuple(range(len(paths)))
         while len(lost) < TRIES:
             ends: dict[str, EndPoint] = {"": self.near, **await self._ends.at_hand(rung.peers)}
@@ -342,9 +343,9 @@ class Engine:
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
             came = await self._attempt(trial)
             if isinstance(came, TrialResult):
-                self._keep(rung, exp, replace(came, interruptions=lost))
+                self._keep(rung, exp, replace(came, interruptions=with_carriers(lost, attempts, trial)))
                 return
-            lost = (*lost, came)
+            lost, attempts = (*lost, came), [*attempts, trial]
             if any(isinstance(side.point, Missing) for route in over for side in route.sides):
                 break  # whoever is sought beside the trials is not waited for
         self._keep(rung, exp, given_up(exp, repeat, lost, mine))
@@ -379,7 +380,7 @@ class Engine:
             if self.plan != before:
                 self.store.replan(self.run_id, self.plan)
         self._emit(ev.TrialFinished(rung.name, exp.id, result))
-        for said in self._times.news(result):
+        for said in (*self._times.news(result), *carrier_news(result)):
             self._say(said)
 
     def _say(self, text: str) -> None:

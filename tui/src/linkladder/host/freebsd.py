@@ -99,7 +99,9 @@ class FreeBSD:
         plain = {link.name: _counters(link) for link in self._calls.links()}
         if not detail:
             return plain
-        return {name: text.with_driver(counters, _driver(name)) for name, counters in plain.items()}
+        lost = text.carriers_lost(self._calls.text("kern.msgbuf"))
+        told = {name: text.with_driver(counters, _driver(name)) for name, counters in plain.items()}
+        return {name: replace(counters, carrier_lost=lost[name]) for name, counters in told.items()}
 
     def tcp_counters(self) -> TcpCounters:
         return text.tcp_counters(document(output(["netstat", "--libxo", "json", "-s", "-p", "tcp"])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ OFFLOADS = {"TSO4": "tso", "TSO6": "tso6", "LRO": "lro", "RXCSUM": "rxcsum", "TX
 OFFLOADS |= {"RXCSUM_IPV6": "rxcsum6", "TXCSUM_IPV6": "txcsum6"}
 CRC = re.compile(r"\.(crc_errs|crc_errors|crc_align_errors)$")
 PAUSE_RX = re.compile(r"\.(xo(n|ff)_recvd|rx_pause_frames|pause_ctrl_rx)$")
+LINK_DOWN = re.compile(r"(\w+): link state changed to DOWN")
 PAUSE_TX = re.compile(r"\.(xo(n|ff)_txd|tx_pause_frames|pause_ctrl_tx)$")
 NO_BUFFER = re.compile(r"\.hstats\.nobuffer$")
 # Which pause frames an adapter is set to: one word for both ways, or one sysctl a way (mlx5en, bnxt).
@@ -135,6 +137,11 @@ def with_driver(counters: NicCounters, values: dict[str, str]) -> NicCounters:
         tx_pause=_sum(values, PAUSE_TX),
         rx_drops=max(counters.rx_drops, _sum(values, NO_BUFFER) or 0),
     )
+
+
+def carriers_lost(messages: str) -> Counter[str]:
+    """How often each card has lost its link, by the kernel's messages: it counts them nowhere."""
+    return Counter(LINK_DOWN.findall(messages))
 
 
 def _sum(values: dict[str, str], names: re.Pattern[str]) -> int | None:

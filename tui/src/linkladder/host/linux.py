@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 
 from linkladder.host import addresses, linux_text
 from linkladder.host.backends import ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.linux_bond import bond
+from linkladder.host.linux_carrier import carriers_lost
 from linkladder.host.linux_queues import queue_cores
 from linkladder.host.programs import document, output, read
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
@@ -85,8 +87,10 @@ class Linux:
         plain = linux_text.nic_counters(read("/proc/net/dev"))
         if not detail:
             return plain
+        lost = carriers_lost()
         with Interfaces() as interfaces:
-            return {n: linux_text.with_driver(c, interfaces.statistics(n)) for n, c in plain.items()}
+            told = {n: linux_text.with_driver(c, interfaces.statistics(n)) for n, c in plain.items()}
+        return {n: replace(c, carrier_lost=lost.get(n)) for n, c in told.items()}
 
     def tcp_counters(self) -> TcpCounters:
         return linux_text.tcp_counters(read("/proc/net/snmp"), read("/proc/net/netstat"))

@@ -11,7 +11,7 @@ from linkladder.judge.besides_the_rate import besides_the_rate
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.history import history
-from linkladder.judge.outages import lost_trials, outages, pings
+from linkladder.judge.outages import carriers, lost_trials, outages, pings
 from linkladder.judge.sold import elsewhere, own_cards, sold
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
@@ -45,6 +45,7 @@ def concerns(
             *found,
             *_round_trip(rung, deal),
             *outages(rung, deal),
+            *carriers(rung),
             *pings(rung, deal),
             *sold(rung, chosen, deal, document),
             *_larger_segments(rung, deal),

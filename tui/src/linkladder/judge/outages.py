@@ -36,7 +36,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
     """Interruptions of the path, against the availability that was sold."""
     found: list[Concern] = []
     for way in (Direction.FORWARD, Direction.REVERSE):
-        measured, lost, worst, where, excused = 0.0, 0.0, 0.0, "", False
+        measured, lost, worst, where, excuse = 0.0, 0.0, 0.0, "", ""
         for e in rung.experiments:
             if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP) or way not in ways(e.parameters):
                 continue
@@ -50,7 +50,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
                     continue
                 lost += dead.seconds
                 if dead.longest > worst:
-                    worst, excused = dead.longest, _starved(t)
+                    worst, excuse = dead.longest, _excuse(t)
                     where = say.when(e.parameters, t.repeat, dead.at)
         if lost <= 0:
             continue
@@ -62,12 +62,28 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         seen = way, lost, measured, worst, where, share
         if share >= deal.availability_percent:
             found.append(Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures))
-        elif excused:
-            found.append(Concern(Cause.OUTAGE, say.outage_excused(*seen), Verdict.CANNOT_JUDGE, figures=figures))
+        elif excuse:
+            said = say.outage_excused(*seen, excuse)
+            found.append(Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures))
         else:
             said = say.outage_beyond(*seen, deal.availability_percent)
             found.append(Concern(Cause.OUTAGE, said, Verdict.FAIL, figures=figures))
     return found
+
+
+def _excuse(t: TrialResult) -> str:
+    """What else than the path may have ended it: a carrier may take an end's link away, and so may a pulled cable."""
+    if t.carriers_lost:
+        return say.carriers_lost(t.carriers_lost)
+    return say.stopped_meanwhile() if _starved(t) else ""
+
+
+def carriers(rung: RungResult) -> list[Concern]:
+    """Ends' cards that lost their link in a trial, whatever the trial carried: the ends know, and it is said."""
+    found = [(e.parameters, t) for e in rung.experiments for t in e.trials if t.carriers_lost]
+    return [
+        Concern(Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost), provisional=True) for p, t in found
+    ]
 
 
 def _starved(t: TrialResult) -> bool:
@@ -175,6 +191,8 @@ def lost_trials(rung: RungResult) -> list[Concern]:
     e, t, first = lost[0]
     shared = any(i.shared for _, _, i in lost)
     said = say.peer_lost(len(lost), first.started, e.parameters, t.repeat, first.reason, shared)
+    if gone := [c for _, _, i in lost for c in i.carriers]:
+        said = say.with_carriers(said, gone)
     figures = {"attempts": float(len(lost)), "seconds": sum(i.seconds for _, _, i in lost)}
     if shared:
         return [Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures)]

@@ -11,6 +11,8 @@ from linkladder.verdicts import Cause, Concern, Judgement, Verdict
 # The worst of several verdicts is the first of these.
 GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
 
+UNEVEN = (Cause.SCATTERED, Cause.WORST_TRIAL)  # what dead seconds explain
+
 
 def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     """The verdict that all this leaves; `base.sentence` is without the verdict's own word, the result's has it."""
@@ -20,6 +22,9 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     excuse = next((c for c in found if c.excuses), None)
     if verdict is Verdict.FAIL and cause is Cause.SHORT and excuse is not None:
         verdict, cause, text = Verdict.CANNOT_JUDGE, excuse.cause, f"{excuse.sentence} {opening(text)}"
+    why = next((c for c in found if c.best is verdict and c.cause is Cause.OUTAGE), None)
+    if why is not None and cause in UNEVEN:
+        cause, text = why.cause, f"{why.sentence} {opening(text)}"
     if grave is not None and grave.best is not None and _worse(grave.best, verdict, cause):
         keep = "" if grave.best is Verdict.FAIL else f" {opening(text)}"
         verdict, cause, text = grave.best, grave.cause, f"{grave.sentence}{keep}"

@@ -49,6 +49,7 @@ from linkladder.model.words import (
 if TYPE_CHECKING:
     from linkladder.model.printed import Flow, Interval, PathMtu, Rtt, SocketBuffers, Transactions
     from linkladder.model.results import (
+        CarrierLost,
         Document,
         EndRecord,
         Evidence,
@@ -67,6 +68,7 @@ __all__ = [
     "SHORTENED",
     "Affinity",
     "Bundle",
+    "CarrierLost",
     "Command",
     "Company",
     "Contract",

@@ -85,6 +85,15 @@ class EndRecord:
 
 
 @dataclass(frozen=True)
+class CarrierLost:
+    """A card of an end whose link went away meanwhile, as that end knows."""
+
+    end: str
+    card: str
+    times: int = 1
+
+
+@dataclass(frozen=True)
 class Interruption:
     """An attempt at a trial that ended because the far end was out of reach."""
 
@@ -92,6 +101,7 @@ class Interruption:
     seconds: float  # until it was noticed
     reason: str
     shared: bool = False  # control goes over the very card that the test uses
+    carriers: tuple[CarrierLost, ...] = ()  # known where the ends were reached again
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,12 @@ class TrialResult:
     def ok(self) -> bool:
         loads = self.loads
         return bool(loads) and all(one.ok for one in loads)
+
+    @property
+    def carriers_lost(self) -> tuple[CarrierLost, ...]:
+        """Cards that lost their link in the trial."""
+        cards = ((end.name, card.name, card.carrier_lost or 0) for end in self.ends for card in end.nics)
+        return tuple(CarrierLost(*one) for one in cards if one[2] > 0)
 
     @property
     def _failed(self) -> Outcome | None:

@@ -12,7 +12,7 @@ from linkladder.model.words import Direction
 
 Number = TypeVar("Number", int, float)
 COUNTS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "rx_errors", "tx_errors", "rx_drops", "tx_drops")
-KNOWN_BY_SOME = ("crc_errors", "rx_pause", "tx_pause")
+KNOWN_BY_SOME = ("crc_errors", "rx_pause", "tx_pause", "carrier_lost")
 
 
 def of_rates(legs: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from linkladder import units
-from linkladder.model import Experiment
+from linkladder.model import CarrierLost, Experiment
 from linkladder.phrases.arms import trial
 from linkladder.phrases.ways import way
 
@@ -22,9 +24,29 @@ def outage(direction: str, dead: float, measured: float, longest: float, where: 
     return f"{_outage(direction, dead, measured, longest, where, available)}."
 
 
-def outage_excused(direction: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
-    said = _outage(direction, dead, measured, longest, where, available)
-    return f"{said}, but a quota or the hypervisor stopped an end meanwhile."
+def outage_excused(
+    direction: str, dead: float, measured: float, longest: float, where: str, available: float, excuse: str
+) -> str:
+    """`excuse`: of `stopped_meanwhile` or `carriers_lost`."""
+    return f"{_outage(direction, dead, measured, longest, where, available)}, but {excuse}."
+
+
+def stopped_meanwhile() -> str:
+    return "a quota or the hypervisor stopped an end meanwhile"
+
+
+def carriers_lost(cards: Iterable[CarrierLost]) -> str:
+    """'dc0 of the far end lost its link: look at the card, its cable and the port at the other end of it'."""
+    named = " and ".join(f"{c.card} of the {c.end} end" for c in cards)
+    return f"{named} lost its link meanwhile: look at that card, its cable and the port at the other end of the cable"
+
+
+def carrier_in_trial(p: Experiment, repeat: int, cards: Iterable[CarrierLost]) -> str:
+    return units.sentence(f"{carriers_lost(cards)} ({trial(p, repeat)}).")
+
+
+def with_carriers(sentence: str, cards: Iterable[CarrierLost]) -> str:
+    return f"{sentence} {units.sentence(carriers_lost(cards))}."
 
 
 def outage_beyond(
