@@ -12,7 +12,6 @@ from typing import Any
 from linkladder import codec, events, formats, report
 from linkladder.app.backend import Finding, PairingState, PairStage, PeerView, Setting
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.host.switches import Appliance
 from linkladder.judge import judge_document
@@ -23,6 +22,7 @@ from linkladder.run.eventlog import Entry
 from linkladder.run.progress import Progress
 from linkladder.store import KeptVerdict, RunSummary
 from linkladder.verdicts import DocumentJudgement, RungJudgement
+from replay_backend import ReplayBackend, ReplaySession
 
 FOLDER = Path(__file__).parent / "recorded"
 NAMES = ("quick", "matrix", "failed", "contradicted", "lost")

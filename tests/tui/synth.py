@@ -7,7 +7,6 @@ from dataclasses import replace
 import trials
 from linkladder import events, plan
 from linkladder.app.backend import Finding, Health, PeerView, Setting
-from linkladder.app.replay_backend import ReplayBackend
 from linkladder.model import (
     Contract,
     CoreLoad,
@@ -38,6 +37,7 @@ from linkladder.model import (
 from linkladder.plan import Link
 from linkladder.run.eventlog import Entry
 from linkladder.store import KeptVerdict, RunSummary
+from replay_backend import ReplayBackend
 
 RUN = "20261121-101500-ab12"
 CONTRACT = Contract(port_bps=10e9, mtu=1500, circuit="PRG-BRQ 10G", expected_rtt_ms=1.2)

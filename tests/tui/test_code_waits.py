@@ -13,7 +13,7 @@ from helpers import until
 from linkladder.app.backend import Heard, PairStage
 from linkladder.app.main import LadderApp
 from linkladder.app.pairing_adapter import PairingAdapter
-from linkladder.app.replay_backend import ReplayBackend
+from replay_backend import ReplayBackend
 
 pytestmark = pytest.mark.asyncio
 

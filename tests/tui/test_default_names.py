@@ -13,11 +13,11 @@ from linkladder.app.home_text import health_line
 from linkladder.app.main import LadderApp
 from linkladder.app.names import fitted
 from linkladder.app.places import screen
-from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.runs import Columns
 from linkladder.model import Path, RungName
 from linkladder.plan import Link
 from linkladder.store import KeptVerdict
+from replay_backend import ReplayBackend
 
 NEAR, FAR = "linkladder-1b0100", "linkladder-2c0200"
 FARTHEST = ("192.168.122.101", "192.168.122.201")  # addresses as long as they come

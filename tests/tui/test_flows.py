@@ -18,7 +18,7 @@ import pytest
 
 import synth
 from grid import CODE_PAGE, SEVEN_BITS, TRUECOLOUR, VT_FONT, Grid
-from linkladder.app.replay_backend import THEIRS
+from replay_backend import THEIRS
 from terminals import Terminal
 
 PROGRAM = f"""

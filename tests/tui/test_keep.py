@@ -13,10 +13,10 @@ from textual.pilot import Pilot
 import synth
 from helpers import seen, until
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import ReplayBackend
 from linkladder.errors import EnvironmentFault
 from linkladder.keeping import Confirm, Winners
 from linkladder.model import Document
+from replay_backend import ReplayBackend
 from staircases import climbed
 
 

@@ -15,12 +15,12 @@ from helpers import present, seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import ReplayBackend, ReplaySession
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Path, Plan, RungName, RunState
 from linkladder.plan import Link, load_link
 from linkladder.plan.link import Side
 from linkladder.store import KeptVerdict, Store
+from replay_backend import ReplayBackend, ReplaySession
 
 pytestmark = pytest.mark.asyncio
 

@@ -13,10 +13,10 @@ from helpers import until
 from linkladder.app.backend import PeerView
 from linkladder.app.live_backend import LiveBackend
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import ReplayBackend
 from linkladder.model import Path, RungName
 from linkladder.plan import Link, load_link
 from linkladder.plan.link import Side
+from replay_backend import ReplayBackend
 
 FIRST = replace(synth.NICS[1], name="vmx1", addresses=("10.7.0.1",))
 SECOND = replace(synth.NICS[1], name="vmx2", addresses=("10.8.0.1",))

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 import synth
 from helpers import Compare, seen, settled, until
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.mesh import MeshScreen
+from replay_backend import ReplayBackend
 from several import NAMES, document
 
 CONSOLE = (80, 25)

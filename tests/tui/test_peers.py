@@ -11,8 +11,8 @@ from helpers import present, seen, until
 from linkladder.app.backend import PeerView
 from linkladder.app.home_text import peer_line, peer_lines
 from linkladder.app.main import TICK, LadderApp
-from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens import home
+from replay_backend import ReplayBackend
 
 pytestmark = pytest.mark.asyncio
 UNASKED = PeerView("beta", ("10.7.0.2",))

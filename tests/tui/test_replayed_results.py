@@ -14,12 +14,12 @@ import recordings
 from helpers import SIZES, present, seen, until
 from linkladder import codec, judge, phrases, units
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import THEIRS
 from linkladder.app.screens.export import ExportScreen
 from linkladder.app.screens.pair import PairScreen
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.model import Direction, Document, End, ExperimentResult, Protocol
 from recordings import Recorded
+from replay_backend import THEIRS
 
 pytestmark = pytest.mark.asyncio
 both_sizes = pytest.mark.parametrize("size", SIZES)

@@ -12,7 +12,6 @@ import synth
 from helpers import SIZES, present, seen, until
 from linkladder.app.backend import Heard, PairStage
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import THEIRS, ReplaySession
 from linkladder.app.screens.home import HomeScreen
 from linkladder.app.screens.ladder import LadderScreen
 from linkladder.app.screens.results import ResultsScreen
@@ -20,6 +19,7 @@ from linkladder.app.terminal import Glyphs
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Plan, RungName, RunState
 from linkladder.plan import Link
+from replay_backend import THEIRS, ReplaySession
 
 pytestmark = pytest.mark.asyncio
 READ_FIRST = "linkladder.app.screens.ladder.READ_FIRST"

@@ -18,7 +18,6 @@ from helpers import present, until
 from linkladder.app import input_checks
 from linkladder.app.backend import Setting
 from linkladder.app.main import LadderApp
-from linkladder.app.replay_backend import ReplayBackend
 from linkladder.app.screens.reading import settings_page
 from linkladder.app.screens.system import SystemScreen, ssh_words
 from linkladder.errors import EnvironmentFault
@@ -26,6 +25,7 @@ from linkladder.host.disks import Disk, Part
 from linkladder.host.switches import Appliance
 from linkladder.upgrade import Manifest
 from linkladder.upgrading import Progress
+from replay_backend import ReplayBackend
 
 KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
 CONSOLE = (80, 25)

@@ -84,9 +84,9 @@ class Child:
 
     async def finished(self) -> Finished:
         await self.done
-        return self._told(self.process.returncode, self.hung)
+        return self._as_finished(self.process.returncode, self.hung)
 
-    def _told(self, code: int | None, hung: bool) -> Finished:
+    def _as_finished(self, code: int | None, hung: bool) -> Finished:
         return Finished(self.number, code, "".join(self.output), "".join(self.errors), hung, self.cut)
 
     async def stop(self, at_once: bool = False) -> Finished:
@@ -109,7 +109,7 @@ class Child:
                     self.done.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
                         await self.done
-                    return self._told(None, True)
+                    return self._as_finished(None, True)
         self._signal(signal.SIGKILL)  # children it forked and left in its group
         return await self.finished()
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from linkladder.app.places import PLACES, Step
+
 if TYPE_CHECKING:
     from linkladder.app.backend import HomeView
 
-STEPS = {
-    "watch": ("Watch the run", "a run is going on"),
-    "confirm": ("Go on pairing", "the code is on the screen still, for the other end"),
-    "resume": ("Go on with the last run", "it stopped early; what it measured is kept"),
-    "pair": ("Open pairing", "find the other appliance and swap codes"),
-    "link": ("Describe the link", "rate, MTU, addresses, plan"),
-    "climb": ("Climb the ladder", "measure every rung that has addresses"),
-    "experiments": ("Try a change", "what to set, what offloads cost, how many vCPUs"),
-    "report": ("Read the report", "what the last run showed"),
-    "runs": ("Earlier runs", "open, compare, export, delete"),
-    "system": ("This appliance", "tunables, host name, ssh, shutdown"),
+ACTIONS = {  # what is more than going to a place
+    "watch": Step("Watch the run", "a run is going on"),
+    "confirm": Step("Go on pairing", "the code is on the screen still, for the other end"),
+    "resume": Step("Go on with the last run", "it stopped early; what it measured is kept"),
+    "climb": Step("Climb the ladder", "measure every rung that has addresses"),
+    "report": Step("Read the report", "what the last run showed"),
 }
+
+
+def step(name: str) -> Step:
+    """What Home says of a step."""
+    found = ACTIONS.get(name) or PLACES[name].step
+    assert found, name
+    return found
 
 
 def next_step(view: HomeView, running: bool, code_waits: bool = False) -> str:
@@ -39,10 +43,10 @@ def next_step(view: HomeView, running: bool, code_waits: bool = False) -> str:
 def offered(view: HomeView, running: bool, code_waits: bool = False) -> list[str]:
     """The steps that make sense now, the next one first."""
     first = next_step(view, running, code_waits)
-    rest = ["climb", "report", "experiments", "pair", "link", "runs", "system"]
+    places = {name: place.step for name, place in PLACES.items() if place.step}
     out = {first, *(["climb"] if running else []), *(["pair"] if code_waits else [])}
     if not view.peers or view.link.contract is None:
-        out.add("experiments")
+        out |= {name for name, step in places.items() if step.needs_link}
     if not view.last:
         out.add("report")
-    return [first, *(s for s in rest if s not in out)]
+    return [first, *(s for s in ("climb", "report", *places) if s not in out)]

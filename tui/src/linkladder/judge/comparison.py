@@ -43,13 +43,13 @@ def compare(a: Document, b: Document) -> Comparison:
     alone = [say.only_in(_name(left[k]), "first") for k in left if k not in right]
     alone += [say.only_in(_name(right[k]), "second") for k in right if k not in left]
     figures = compared_figures(a, b)
-    said = _said(differences, causes)
+    said = _sentence(differences, causes)
     if moved := [phrases.compared(f) for f in figures if f.answer is Answer.DIFFERS]:
         said = say.besides(said, moved, SHOWN)
     return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone), figures)
 
 
-def _said(differences: tuple[Difference, ...], causes: list[str]) -> str:
+def _sentence(differences: tuple[Difference, ...], causes: list[str]) -> str:
     changed = [d for d in differences if d.answer is Answer.DIFFERS]
     same = sum(d.answer is Answer.SAME for d in differences)
     if not differences:

@@ -30,12 +30,12 @@ HAIR = 0.02  # milliseconds of rounding
 
 def contradiction(t: TrialResult, p: Experiment) -> str:
     """The first of a throughput trial; '' where all can be true."""
-    rules = (_told(t, p), _ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t))
+    rules = (_record(t, p), _ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t))
     return next((said for rule in rules for said in rule), "")
 
 
-def _told(t: TrialResult, p: Experiment) -> Iterable[str]:
-    """What a trial tells of itself."""
+def _record(t: TrialResult, p: Experiment) -> Iterable[str]:
+    """A good trial with a reason to fail, a part that is there twice, a name for two ends, a leg after the end."""
     if why := next((leg.outcome.reason for leg in t.legs if leg.outcome.ok and leg.outcome.reason), ""):
         yield say.good_with_a_reason(why)
     if p.protocol is Protocol.TCP:  # paced UDP makes its seconds alike

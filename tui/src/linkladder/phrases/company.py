@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from linkladder import units
 from linkladder.model import Direction, Path
 from linkladder.phrases.ways import way
-from linkladder.verdicts import Cell, Sharing, Verdict
+from linkladder.verdicts import Cell, Verdict
 
 FEW = 6  # names in a sentence; of more the rest is counted
 
@@ -205,7 +205,3 @@ def cells_short(names: Sequence[str], verdict: Verdict) -> str:
         Verdict.INCOMPLETE: "was not measured",
     }[verdict]
     return f"{listed(names)} {does}."
-
-
-def share_lines(sharing: Sequence[Sharing]) -> tuple[str, ...]:
-    return tuple(one.sentence for one in sharing)

@@ -53,7 +53,7 @@ def _streams(arms: Arms) -> str:
     carried = figures.get(Measured.GOODPUT)
     if carried is None:
         return ""
-    said = f"{_told(carried, changed)} throughput"
+    said = f"{_change(carried, changed)} throughput"
     cores = [
         f"{_share(_worth(f, changed), 'more', 'fewer')} cores at the {end}"
         for measured, end in CORES.items()
@@ -63,7 +63,7 @@ def _streams(arms: Arms) -> str:
     return said + (f" with {' and '.join(cores)}" if cores else "") + (f" ({load})" if load else "")
 
 
-def _told(f: ChangedFigure, changed: Experiment) -> str:
+def _change(f: ChangedFigure, changed: Experiment) -> str:
     if f.answer == Answer.DIFFERS:
         return f"{100 * (_worth(f, changed) - 1):+.0f} %"
     return "the same" if f.answer == Answer.SAME else "no clear difference in"
@@ -77,7 +77,7 @@ def _small(figures: list[ChangedFigure], tried: list[Arms]) -> str:
     if all(f.answer == Answer.SAME for f in figures):
         return "no difference for small transactions"
     differing = [
-        f"{_told(f, arms[0])} small transactions ({beside(*arms[:2])})"
+        f"{_change(f, arms[0])} small transactions ({beside(*arms[:2])})"
         for arms in tried
         for f in _figures(arms)
         if f.measured is Measured.TRANSACTIONS and f.answer == Answer.DIFFERS

@@ -19,8 +19,8 @@ RUNG_WORDS = {
 METHOD = (
     "Four rungs were climbed, each adding one suspect to the path, so that the rung at which throughput drops "
     "names the culprit.",
-    "Real iperf2, netperf and ping did the measuring, started afresh for every trial, and their exact commands "
-    "and output are at the end of this page.",
+    "The real tools did the measuring, started afresh for every trial; their versions stand under Environment, "
+    "their exact commands and output at the end of this page.",
     "A trial counts only if every stream ran to its end from the right address with the asked socket buffer, "
     "and if the interfaces' own counters account for the bytes within 5 %.",
     "Goodput is what the receiver got, as user data, after the warm-up seconds were cut; protocol headers are "

@@ -7,26 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from linkladder.model import Fault
+from linkladder.tools.registry import TOOLS
 
-HARMLESS = re.compile(
-    r"^\s*$"
-    # said by a server that was told to end while a connection was still open: the engine tells it only afterwards
-    r"|^Waiting for server threads to complete"
-    # the data is in; the connection was gone when the socket was shut after the last byte
-    r"|shutdown failed: (?:Transport endpoint|Socket) is not connected"
-    # UDP: the server had closed when its client acknowledged the last report, which is in
-    r"|write[- ]?ackfin failed"
-    # UDP: the last report got lost on its way back; the receiver's own output is what counts here
-    r"|WARNING: (?:did not receive ack|ack) of last datagram"
-    # iperf 2.1.8 says so although -B was given with a port, and does as it was asked
-    r"|WARN: option of --incr-srcport requires -B bind option"
-    # FreeBSD, once for each UDP server: the kernel's time of arrival did not fit, iperf takes its own clock's
-    r"|WARN: recvmsg MSG_CTRUNC"
-    # iperf3 holds datagrams against what TCP puts into a segment, of which timestamps take a part
-    r"|warning: UDP block size \d+ exceeds TCP MSS"
-    # Linux's ping about clock steps and the like; the answers are there or they are not
-    r"|^ping: Warning: "
-)
+HARMLESS = re.compile("|".join([r"^\s*$", *(words for tool in TOOLS.values() for words in tool.harmless)]))
 PATH = (
     (re.compile(r"No route to host|Host is down|Destination Host Unreachable", re.I), "the other end does not answer"),
     (

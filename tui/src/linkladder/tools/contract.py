@@ -74,6 +74,7 @@ class Tool(ABC):
     need = Need.NONE
     without = ""  # what cannot be measured without it, in words
     version_argv: tuple[str, ...]
+    harmless: tuple[str, ...] = ()  # patterns of what it says on stderr though all is well
 
     protocols: tuple[Protocol, ...]  # the first is meant where a plan names none
     keys: Mapping[Protocol, frozenset[str]]  # what an experiment may say besides what every one may

@@ -39,13 +39,6 @@ class Slots:
         return "bootonce" in self.running.marks and "bootme" not in self.running.marks
 
     @property
-    def comes_next(self) -> Slot:
-        """What the next start brings up if nothing more is done."""
-        both = [slot for slot in (self.running, self.other) if slot is not None and "bootme" in slot.marks]
-        ordered = sorted(both, key=lambda slot: ("bootonce" not in slot.marks, slot.index))
-        return ordered[0] if ordered else self.running
-
-    @property
     def failed(self) -> bool:
         """The other one was started, and this one is back."""
         return self.other is not None and "bootfailed" in self.other.marks

@@ -17,8 +17,9 @@ from textual.widgets.option_list import Option
 from linkladder import __version__
 from linkladder.app.backend import Finding, Health, HomeView, PairStage, PeerView
 from linkladder.app.home_text import health_line, host_lines, last_lines, loan_line, peer_lines
-from linkladder.app.next_steps import STEPS, offered
+from linkladder.app.next_steps import offered, step
 from linkladder.app.page import Page
+from linkladder.app.places import keys, keys_in_words
 from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
@@ -38,18 +39,9 @@ The highlighted line at the bottom is the next step. Press Enter to do it.
 From the first start: open pairing on both appliances, compare the code, describe
 the link, climb the ladder, read the report.
 
-  d   what the doctor found, in detail     p   pair        s   system
-  m   this machine, every interface        e   link        r   earlier runs
-  t   try a change: what to set, what offloads cost, how many vCPUs
-"""
+""" + keys_in_words()
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "doctor", "Doctor"),
-        Binding("r", "open('runs')", "Runs"),
-        Binding("s", "open('system')", "System"),
-        Binding("m", "open('machine')", "Machine", show=False),
-        Binding("p", "open('pair')", "Pair", show=False),
-        Binding("e", "open('link')", "Link", show=False),
-        Binding("t", "open('experiments')", "Try a change", show=False),
+        *keys(),
         Binding("question_mark", "app.help", "Help", key_display="?"),
         Binding("q", "app.leave", "Quit"),
         Binding("escape", "back", "Back", show=False),
@@ -198,7 +190,7 @@ the link, climb the ladder, read the report.
             self._steps = steps
             box = self.query_one("#steps", OptionList)
             box.clear_options()
-            box.add_options([Option("", id=step) for step in steps])
+            box.add_options([Option("", id=name) for name in steps])
             box.highlighted = 0
         self._mark()
 
@@ -213,15 +205,15 @@ the link, climb the ladder, read the report.
     def _mark(self) -> None:
         """Mark the highlighted step with a character too, so that it is told by more than colour."""
         box = self.query_one("#steps", OptionList)
-        wide = max(len(STEPS[s][0]) for s in self._steps)
-        for index, step in enumerate(self._steps):
-            box.replace_option_prompt_at_index(index, self._step_text(step, wide, index == box.highlighted))
+        wide = max(len(step(s).label) for s in self._steps)
+        for index, name in enumerate(self._steps):
+            box.replace_option_prompt_at_index(index, self._step_text(name, wide, index == box.highlighted))
 
-    def _step_text(self, step: str, wide: int, marked: bool) -> Text:
-        label, words = STEPS[step]
-        if step == "report" and self.view and self.view.last:
+    def _step_text(self, name: str, wide: int, marked: bool) -> Text:
+        label, words = step(name).label, step(name).words
+        if name == "report" and self.view and self.view.last:
             words = f"run {self.view.last.id}"
-        if step == "resume" and self.view and self.view.resumable:
+        if name == "resume" and self.view and self.view.resumable:
             words = f"run {self.view.resumable.id} stopped early"
         return Text(f"{'>' if marked else ' '} {label:<{wide}}   {words}", no_wrap=True, overflow="ellipsis")
 
@@ -288,13 +280,12 @@ the link, climb the ladder, read the report.
     def chosen(self, event: OptionList.OptionSelected) -> None:
         self.open(str(event.option_id))
 
-    async def action_open(self, step: str) -> None:
+    async def action_open(self, name: str) -> None:
         await self.ladder_app.loaded.wait()  # a key pressed before then counts when it can
-        self.open(step)
+        self.open(name)
 
-    def open(self, step: str) -> None:
-
-        match step:
+    def open(self, name: str) -> None:
+        match name:
             case "watch":
                 self.ladder_app.open("ladder")
             case "resume":
@@ -320,7 +311,3 @@ the link, climb the ladder, read the report.
             and not await offer_to_resume(app, view.resumable, "Go on with the last run?", "Start anew")
         ):
             app.open("link")
-
-    async def action_doctor(self) -> None:
-        await self.ladder_app.loaded.wait()
-        self.ladder_app.open("doctor")

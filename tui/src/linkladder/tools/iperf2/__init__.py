@@ -29,6 +29,20 @@ class Iperf2(Tool):
     need = Need.ALL
     without = "nothing can be measured without it"
     version_argv = ("iperf", "-v")
+    harmless = (
+        # said by a server that was told to end while a connection was still open: the engine tells it only afterwards
+        r"^Waiting for server threads to complete",
+        # the data is in; the connection was gone when the socket was shut after the last byte
+        r"shutdown failed: (?:Transport endpoint|Socket) is not connected",
+        # UDP: the server had closed when its client acknowledged the last report, which is in
+        r"write[- ]?ackfin failed",
+        # UDP: the last report got lost on its way back; the receiver's own output is what counts here
+        r"WARNING: (?:did not receive ack|ack) of last datagram",
+        # 2.1.8 says so although -B was given with a port, and does as it was asked
+        r"WARN: option of --incr-srcport requires -B bind option",
+        # FreeBSD, once for each UDP server: the kernel's time of arrival did not fit, iperf takes its own clock's
+        r"WARN: recvmsg MSG_CTRUNC",
+    )
     protocols = (Protocol.TCP, Protocol.UDP)
     keys = {Protocol.TCP: STREAMS, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
     every_second = True

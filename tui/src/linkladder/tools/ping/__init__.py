@@ -22,6 +22,7 @@ class Ping(Tool):
     need = Need.ALL
     without = "nothing can be measured without it"
     version_argv = ("ping", "-V")
+    harmless = (r"^ping: Warning: ",)  # Linux's, about clock steps and the like; the answers are there or they are not
     protocols = (Protocol.ECHO, Protocol.DF)
     keys = {Protocol.ECHO: frozenset({"count", "interval"}), Protocol.DF: frozenset({"sizes"})}
     loads = False

@@ -1,4 +1,4 @@
-"""A backend that plays a recorded run: for tests, pictures and a look round without a second appliance."""
+"""A backend that plays a recorded run: screens are tested and pictured with it, without a second appliance."""
 
 from __future__ import annotations
 
