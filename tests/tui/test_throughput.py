@@ -9,6 +9,7 @@ import pytest
 
 import synth
 from helpers import until
+from judge_documents import trial
 from linkladder import events, units
 from linkladder.app.main import LadderApp
 from linkladder.app.terminal import Glyphs
@@ -30,6 +31,7 @@ from linkladder.model import (
     SettingKind,
 )
 from linkladder.run.progress import Progress, TrialView
+from staircases import carried, climb
 
 ONE_WAY = Experiment("tcp-2s-default-forward", streams=2)
 DUPLEX = Experiment("tcp-2s-default-duplex", streams=2, direction=Direction.DUPLEX)
@@ -225,3 +227,30 @@ def test_jumbo_frames_on_loan_have_the_ceiling_of_jumbo_frames() -> None:
     assert progress.trial
     ((_, jumbo),) = throughput.lines_of(progress, progress.trial)
     assert round(jumbo / 1e9, 2) == 9.9  # 9.41 at 1500
+
+
+@pytest.mark.asyncio
+async def test_arms_of_a_staircase_stand_side_by_side_below_the_chart() -> None:
+    plan, _ = climb()
+    base, two, eight = [e for e in plan.rungs[0].experiments if e.step == 3]
+    rung = plan.rungs[0].name
+    told: list[tuple[float, events.Event]] = [
+        (0.0, events.RunStarted("r", plan, 60.0, 32)),
+        (0.0, events.RungStarted(rung, 60.0, 32, 0)),
+    ]
+    for e in (base, two):
+        told.append((0.0, events.TrialStarted(rung, e.id, 0, 0, 7.0)))
+        told.append((0.0, events.TrialFinished(rung, e.id, trial(carried(e), Direction.FORWARD))))
+    told.append((0.0, events.TrialStarted(rung, eight.id, 0, 0, 7.0)))
+    told += [(0.0, second(n, 6.0, Direction.FORWARD)) for n in range(3)]
+    backend = synth.settled()
+    backend.entries = told
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(plan)
+        shown = await until(pilot, "Step 3 of 3, kept so far: MTU 9000")
+        lines = [" ".join(line.split()) for line in shown.splitlines()]
+        assert any(re.fullmatch(r"best so far █+░+ 6\.00 Gb/s 1 of 4", line) for line in lines), shown
+        assert any(re.fullmatch(r"2 streams instead of 1 █+ 7\.80 Gb/s 1 of 4 \+30 %", line) for line in lines)
+        assert any(re.fullmatch(r"> 8 streams instead of 1 ░+ - 0 of 4", line) for line in lines)
+        assert "whole" in shown and "6.00 Gb/s to far" in shown, "nothing else has gone"

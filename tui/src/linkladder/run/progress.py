@@ -121,6 +121,7 @@ class Progress:
     cancelled: bool = False  # by a person
     failures: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)  # a line a trial that is over
+    figures: dict[tuple[RungName, str], list[float]] = field(default_factory=dict)  # of each setting, trial by trial
     notices: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)  # those of where the machines stand
     noticed: float = 0.0  # when the last notice came
@@ -235,6 +236,7 @@ class Progress:
         words = named(asked)
         self.history.append(f"{event.rung:<11}{words}: {outcome(asked, event.result)}")
         if event.result.ok:
+            self.figures.setdefault((event.rung, event.experiment), []).append(_figure(event.result))
             view.best = best_rate.best((view.best, (best_rate.weight(asked), best_rate.one_way(event.result))))
         else:
             view.failed += 1
@@ -294,6 +296,10 @@ class Progress:
 
     def _trial_spent(self) -> float:
         return min(self.trial.seconds, self.at - self.trial.began) if self.trial else 0.0
+
+
+def _figure(result: TrialResult) -> float:
+    return result.transactions.rate if result.transactions else best_rate.one_way(result)
 
 
 def _typical(result: ExperimentResult) -> best_rate.Ranked:

@@ -21,6 +21,7 @@ from linkladder.app.widgets import bars, ladder_text, run_message, throughput
 from linkladder.app.widgets.chart import StripChart
 from linkladder.model import Document, End, Protocol, RungName, RunInfo
 from linkladder.phrases import checked
+from linkladder.run import arms_so_far
 from linkladder.run.progress import Progress, TrialView, named
 from linkladder.verdicts import RungJudgement
 
@@ -210,8 +211,18 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         taken = sum(len(textwrap.wrap(line, width)) for line in said.splitlines())
         rows = max(2, (self.size.height - 17) // 2 - taken)  # 4 of 25 lines, fewer where something is said
         each = ladder_text.each_path(progress.path_rates(), width, rows)
-        self._put("figures", Text("\n").join([ladder_text.figures(trial, width), *map(Text, each)]))
+        arms = self._arms(progress, width, rows + 1)
+        self._put("figures", Text("\n").join([*arms, ladder_text.figures(trial, width), *map(Text, each)]))
         self._ends(progress, trial, width)
+
+    def _arms(self, progress: Progress, width: int, rows: int) -> list[Text]:
+        """Where settings are compared, each beside the others so far; of a staircase what its steps have kept."""
+        found = arms_so_far.compared(progress)
+        if found is None or self.size.height < SHORT:
+            return []
+        kept = f", kept so far: {', '.join(found.kept) or 'nothing'}" if found.step > 1 else ""
+        head = [Text(f"Step {found.step} of {found.steps}{kept}", "dim", no_wrap=True)] if found.step else []
+        return [*head, *bars.arms(found, width, rows)]
 
     def _so_far(self, progress: Progress) -> None:
         """The latest trials, where the screen is so high that the chart needs not all of it."""

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from linkladder import units
 from linkladder.model import HostSample
+from linkladder.run.arms_so_far import ArmSoFar, Compared
 
 
 def bar(share: float, width: int) -> str:
@@ -49,3 +50,24 @@ def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
         style = "red" if core.busy >= 95 else "yellow" if core.busy >= 80 else ""
         out.append(f"c{number:<2} {bar(core.busy / 100, 4)} {core.busy:3.0f}%", style)
     return out
+
+
+def arms(found: Compared, width: int, rows: int) -> list[Text]:
+    """Each arm of a comparison beside the others: its bar, its median so far, how often, and by how much it differs."""
+    shown = found.arms if len(found.arms) <= rows else (found.arms[0], *found.arms[1:][-(rows - 1) :])
+    names = max(len(one.words) for one in shown)
+    best = max((one.figure or 0.0 for one in found.arms), default=0.0)
+    room = max(4, min(24, width - names - 38))
+    return [_arm(one, names, room, best) for one in shown]
+
+
+def _arm(one: ArmSoFar, names: int, room: int, best: float) -> Text:
+    """'> MTU 9000   ████████░░░░  6.64 Gb/s  2 of 4  +92 %'."""
+    if one.figure is None:
+        told = "-"
+    else:
+        told = f"{units.three(one.figure)}/s" if one.counts else units.rate(one.figure)
+    share = (one.figure or 0.0) / best if best else 0.0
+    gain = f"{100 * (one.ratio - 1):+.0f} %" if one.ratio else ""
+    line = f"{'>' if one.runs else ' '} {one.words:<{names}}  {bar(share, room)} {told:>10}  {one.done} of {one.asked}"
+    return Text(f"{line}  {gain:>6}", "bold" if one.runs else "", no_wrap=True, overflow="ellipsis")

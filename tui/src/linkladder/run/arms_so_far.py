@@ -1,0 +1,71 @@
+"""Of an experiment that compares: each arm beside its baseline as far as it is measured, and what was kept before."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from linkladder import phrases
+from linkladder.model import Experiment, Protocol, Rung
+from linkladder.run.progress import Progress
+
+
+@dataclass(frozen=True)
+class ArmSoFar:
+    """One side of a comparison, as far as it is measured."""
+
+    words: str
+    figure: float | None  # median of its repeats so far, b/s or transactions a second; None before the first
+    counts: bool  # transactions, not bits
+    done: int
+    asked: int
+    runs: bool  # now
+    ratio: float | None = None  # to the baseline's
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The arms that are measured in turn, the baseline first."""
+
+    arms: tuple[ArmSoFar, ...]
+    step: int = 0  # of a staircase
+    steps: int = 0
+    kept: tuple[str, ...] = ()  # by the steps before
+
+
+def compared(progress: Progress) -> Compared | None:
+    """Of the trial that runs; None where its setting is compared with nothing."""
+    trial, plan = progress.trial, progress.plan
+    rung = next((r for r in plan.rungs if r.name == trial.rung), None) if plan and trial else None
+    if trial is None or rung is None:
+        return None
+    now = trial.experiment
+    base_id = now.baseline or now.id
+    arms = [e for e in rung.experiments if e.id == base_id] + [e for e in rung.experiments if e.baseline == base_id]
+    if len(arms) < 2:
+        return None
+    measured = {e.id: progress.figures.get((rung.name, e.id), []) for e in arms}
+    medians = {name: statistics.median(figures) if figures else None for name, figures in measured.items()}
+    base = arms[0]
+    rows = [_row(e, base, medians, len(measured[e.id]), e.id == now.id) for e in arms]
+    to_come = next((len(s.steps) for s in rung.stairs if s.first.direction is now.direction), 0)
+    return Compared(tuple(rows), now.step, now.step + to_come if now.step else 0, _kept(rung, now))
+
+
+def _row(e: Experiment, base: Experiment, medians: dict[str, float | None], done: int, runs: bool) -> ArmSoFar:
+    own, its = medians[e.id], medians[base.id]
+    words = phrases.difference(e, base) if e is not base else "as it is" if base.step <= 1 else "best so far"
+    ratio = own / its if own and its and e is not base else None
+    return ArmSoFar(words, own, e.protocol is Protocol.RR, done, e.repeats, runs, ratio)
+
+
+def _kept(rung: Rung, now: Experiment) -> tuple[str, ...]:
+    """What set the best of each step apart from the best of the one before."""
+    bases = {e.step: e for e in rung.experiments if e.step and not e.baseline and e.direction is now.direction}
+    steps = range(2, now.step + 1)
+    pairs = [(bases[n], bases[n - 1]) for n in steps if n in bases and n - 1 in bases]
+    return tuple(phrases.difference(after, before) for after, before in pairs if _apart(after, before))
+
+
+def _apart(after: Experiment, before: Experiment) -> bool:
+    return phrases.difference(after, before) != phrases.difference(before, before)
