@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -27,6 +28,13 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("LINKLADDER_STATE", str(folder))
     return folder
+
+
+def pytest_collection_finish() -> None:
+    """What all lanes load stays to the end: looking for garbage in it would take a tenth of a test's time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # as the console has it
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

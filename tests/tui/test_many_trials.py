@@ -32,6 +32,8 @@ NAMES = itertools.count()  # of runs that are stored within one second
 def filled(folder: Path, runs: int, trials: int = TRIALS) -> str:
     """A store with that many runs, and that many trials among them; the id of the last."""
     store = Store(folder)
+    store._db.set_trace_callback(None)  # what is counted is the reading
+    store._db.set_progress_handler(None, 0)
     store._db.execute("PRAGMA synchronous = OFF")
     top = synth.the_document().rungs[-1]
     one = next(e for e in top.experiments if e.parameters.protocol == Protocol.TCP)
@@ -85,10 +87,10 @@ async def opened(app: LadderApp, about: tuple[str, ...], element: str, words: st
     """Go there, and wait until the words stand on the screen."""
     place = screen(*about)
     app.push_screen(place)
-    for _ in range(6000):
+    for _ in range(1500):
         if app.screen is place and place.query(element) and words in seen(app):
             return
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.02)
     raise AssertionError(f"never saw {words!r} on\n{seen(app)}")
 
 

@@ -5,10 +5,10 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TextIO
 
 import pytest
 
@@ -198,34 +198,40 @@ def test_damaged_raw_output_does_not_hide_the_result(tmp_path: Path) -> None:
     assert store.load(run).rungs[0].experiments[0].trials[0].goodput_bps == 1e9
 
 
-WRITER = """
-import sys
-sys.path[:0] = {tests!r}
-from pathlib import Path
-from test_store import PLAN, trial, RungName
-from linkladder.store import Store
-store = Store(Path(sys.argv[1]))
-run = store.begin(PLAN)
-print(run, flush=True)
-for repeat in range(100000):
-    store.trial(run, RungName.DC_LINK, "tcp", trial(repeat))
-    print(repeat, flush=True)
-"""
+def writer(folder: Path) -> tuple[int, TextIO]:
+    """A process that stores trials until it is killed, and what it tells: the run, then each trial that is stored.
+
+    It is forked: a program of its own would load fifty times what is loaded here.
+    """
+    here, there = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            with os.fdopen(there, "w") as told:
+                store = Store(folder)
+                run = store.begin(PLAN)
+                print(run, file=told, flush=True)
+                for repeat in range(100000):
+                    store.trial(run, RungName.DC_LINK, "tcp", trial(repeat))
+                    print(repeat, file=told, flush=True)
+        finally:
+            os._exit(1)
+    os.close(there)
+    return pid, os.fdopen(here)
 
 
 def test_kill_9_at_random_moments_loses_no_finished_trial(tmp_path: Path) -> None:
-    here = Path(__file__).parent
-    code = WRITER.format(tests=[str(here), str(here.parent)])
     rng = random.Random(8622)
     for _ in range(50):
-        process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout
-        run = process.stdout.readline().strip()
-        process.stdout.readline()
-        time.sleep(rng.uniform(0, 0.05))
-        os.kill(process.pid, signal.SIGKILL)
-        said = [int(line) for line in process.stdout.read().split("\n")[:-1] if line] or [0]
-        process.wait()
+        pid, told = writer(tmp_path)
+        with told:
+            run = told.readline().strip()
+            told.readline()
+            time.sleep(rng.uniform(0, 0.05))
+            os.kill(pid, signal.SIGKILL)
+            said = [int(line) for line in told.read().split("\n")[:-1] if line] or [0]
+        _, status = os.waitpid(pid, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL
         store = Store(tmp_path)
         assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         kept = {t.repeat: t for t in store.load(run).rungs[0].experiments[0].trials}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from linkladder.model import sums
 from linkladder.model.asked import Experiment, Path, Plan
@@ -109,7 +110,7 @@ class TrialResult:
     """One trial: its legs, counted over the seconds that they share, and a record of each end that took part.
 
     What is asked of the trial as a whole (its goodput, its intervals, whether it is a measurement) is what its loads
-    come to together.
+    come to together; what the judge asks a hundred times is added up once.
     """
 
     id: str
@@ -120,11 +121,11 @@ class TrialResult:
     seconds: float = 0.0  # wall time, all in
     interruptions: tuple[Interruption, ...] = ()  # attempts before this one
 
-    @property
+    @cached_property
     def loads(self) -> tuple[Outcome, ...]:
         return tuple(leg.outcome for leg in self.legs if leg.role is Role.LOAD)
 
-    @property
+    @cached_property
     def ok(self) -> bool:
         loads = self.loads
         return bool(loads) and all(one.ok for one in loads)
@@ -157,11 +158,11 @@ class TrialResult:
     def by_direction(self) -> dict[str, float]:
         return sums.of_rates([one.by_direction for one in self.loads])
 
-    @property
+    @cached_property
     def flows(self) -> tuple[Flow, ...]:
         return tuple(flow for one in self.loads for flow in one.flows)
 
-    @property
+    @cached_property
     def intervals(self) -> tuple[Interval, ...]:
         return sums.of_intervals([(leg.began, leg.outcome.intervals) for leg in self.legs if leg.role is Role.LOAD])
 
