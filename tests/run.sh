@@ -98,16 +98,17 @@ ended() {
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
 # of what several paths add up to, go in three lanes with nothing else beside them, as a busy machine loses datagrams of
-# its own. All others share it, in lanes that take about as long as each other. Those with labs mostly wait for trials of a few seconds, whose rates lie far
-# below what a core carries, so three of them go side by side, each in namespaces of its own: several paths and tools;
-# what goes wrong in a run and is put back; and all others: people, pairings, attackers. The last two lanes need the
-# cores, and are nice to those that measure: screens, and everything else with those flows of the screens that mostly
-# wait; both measure over loopback, so the latter has one of its own.
+# its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a
+# core carries, so three lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
+# wrong in a run and is put back; and all others: people, pairings, attackers. The real tools over loopback are measured
+# beside them. Four lanes need the cores, and wait now and then as well; they are nice to those that measure: screens, in
+# two halves, units, and everything else. Whoever measures over loopback has one of its own.
 paths='tests/lab/test_paths.py tests/lab/test_bundle.py tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
 troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_planted_change.py
 	tests/lab/test_until_settled.py tests/lab/test_lab_command.py tests/lab/test_world.py'
+tools=tests/unit/test_tools_real.py
 
 tests() {
 	rm -rf .work/tests-*.xml .work/cache-*
@@ -122,10 +123,13 @@ tests() {
 	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' -m calm
 	pytest limits tests/lab/test_limiter.py -m calm || good=1
 	ended
-	calmly='nice -n 5'
-	beside screens tests/tui --ignore-glob 'tests/tui/test_f*' -m 'not lab'
 	network=tests/own_network.sh
-	beside other --ignore-glob 'tests/tui/test_[!f]*' -m 'not lab'
+	beside tools $tools -m 'not lab'
+	calmly='nice -n 8'
+	beside units tests/unit --ignore $tools -m 'not lab'
+	beside other --ignore tests/unit --ignore tests/tui -m 'not lab'
+	beside places tests/tui --ignore-glob 'tests/tui/test_[m-z]*' -m 'not lab'
+	beside screens tests/tui --ignore-glob 'tests/tui/test_[a-l]*' -m 'not lab'
 	calmly=''
 	network=''
 	# shellcheck disable=SC2086  # lists of files

@@ -52,7 +52,9 @@ case "$*" in
 *) exec {python} "$@" ;;
 esac
 """
-LANES = ["alone", "limits", "losses", "other", "paths", "people", "screens", "sums", "troubles"]
+LANES = [
+    "alone", "limits", "losses", "other", "paths", "people", "places", "screens", "sums", "tools", "troubles", "units",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("fails", LANES)
