@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
-from linkladder.model import Nic, Setting, SettingKind
-from linkladder.settings import Change, Lease, Undo, flag, mtu, sysctl
+from linkladder.model import Nic
+from linkladder.settings import Lease, Undo, on_adapter, sysctl
 
 READY = 10.0  # seconds that an adapter may take to come up again
 
@@ -26,13 +26,13 @@ class Lending:
         async with self._turn:
             if self._lease:
                 raise wire.Refused("settings are on loan from this end already")
-            of_adapters = [one for one in request.settings if one.kind is not SettingKind.CONGESTION]
+            of_adapters = [one for one in request.settings if not one.of_machine]
             adapters: dict[str, None] = {}
             if of_adapters:
                 control = await asyncio.to_thread(control_adapters, request.control)
                 adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
-            changes = [_change(setting, adapter) for adapter in adapters for setting in of_adapters]
-            machine = [one for one in request.settings if one.kind is SettingKind.CONGESTION]
+            changes = [on_adapter(setting, adapter) for adapter in adapters for setting in of_adapters]
+            machine = [one for one in request.settings if one.of_machine]
             changes += [sysctl(*host.congestion_control(one.value)) for one in machine]
             lease = Lease(changes, Undo(request.seconds))
             with _refusing():
@@ -118,9 +118,3 @@ def _adapter(address: str, control: frozenset[str]) -> str:
 def _trunk(name: str) -> str:
     """The adapter that a VLAN lies on, which is changed along with it."""
     return name.partition(".")[0]
-
-
-def _change(setting: Setting, adapter: str) -> Change:
-    if setting.kind is SettingKind.MTU:
-        return mtu(adapter, int(setting.value))
-    return flag(adapter, setting.kind.value, setting.value == "on")

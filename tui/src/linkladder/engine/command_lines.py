@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from linkladder import host, tools
 from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
-from linkladder.model import End, Experiment, Path, SettingKind
+from linkladder.model import End, Experiment, Path
 from linkladder.model.several_legs import share
+from linkladder.settings import on_adapter
 
 
 def commands_of(exp: Experiment, routes: Sequence[Route], ports: Sequence[int], key: str) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ def _settings(exp: Experiment, path: Path) -> list[str]:
     """Each change, and what undoes it; what the far end has is known there alone."""
     lines = []
     for setting in exp.settings:
-        if setting.kind is SettingKind.CONGESTION:
+        if setting.of_machine:
             name, value = host.congestion_control(setting.value)
             undo = f"set it back to {host.setting('sysctl', name) or 'what it was'}"
             lines += [f"{end}: set {name} to {value}; undo: {undo if end is End.NEAR else 'set it back to what it was'}"
@@ -85,8 +86,8 @@ def _settings(exp: Experiment, path: Path) -> list[str]:
             lines.append(f"far: set {setting.kind} of {adapter} to {setting.value}; undo: set it back to what it was")
         if End.NEAR in setting.ends:
             name = path.local_interface or host.interface_of(path.local)
-            mtu = setting.kind is SettingKind.MTU
-            before = host.setting("mtu", name) if mtu else host.setting("flag", f"{name}:{setting.kind}")
+            change = on_adapter(setting, name)
+            before = host.setting(change.kind, change.target)
             adapter = name or f"the adapter of {path.local}"
             undo = f"set it back to {before or 'what it was'}"
             lines.append(f"near: set {setting.kind} of {adapter} to {setting.value}; undo: {undo}")

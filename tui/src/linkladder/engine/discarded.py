@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from linkladder.model import End, Experiment, Fault, Leg, Protocol, Role, SettingKind, TrialResult
+from linkladder.model import End, Experiment, Fault, Leg, Protocol, Role, TrialResult
 from linkladder.plan import DISCARDED
 
 PROBE = Experiment("path-mtu", "ping", Protocol.DF)
@@ -14,9 +14,9 @@ PROBE = Experiment("path-mtu", "ping", Protocol.DF)
 def before_it(exp: Experiment) -> Iterator[Experiment]:
     """Packets as large as both ends have been set to take, then a short load of its own kind."""
     plain = replace(exp, settings=(), discard_first=False, ping_under_load=False, cores=None)
-    mtu = next((s.value for s in exp.settings if s.kind is SettingKind.MTU and set(s.ends) == set(End)), None)
+    mtu = next((s.mtu for s in exp.settings if s.mtu and set(s.ends) == set(End)), None)
     if mtu is not None:
-        yield replace(PROBE, sizes=(int(mtu),), paths=exp.paths)
+        yield replace(PROBE, sizes=(mtu,), paths=exp.paths)
     yield replace(plain, warmup=0.0, duration=DISCARDED)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder import units
-from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting, SettingKind
+from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting
 from linkladder.model.same_setting import once_more
 
 
@@ -64,7 +64,7 @@ def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> 
 
 
 def _what(setting: Setting) -> str:
-    return f"{setting.kind} {setting.value}" if setting.kind is SettingKind.CONGESTION else str(setting.kind)
+    return f"{setting.kind} {setting.value}" if setting.of_machine else str(setting.kind)
 
 
 def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
@@ -85,12 +85,7 @@ def _congestion(wanted: str, host: HostFacts) -> tuple[str, str | None]:
 
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:
     """The adapter of the path at this end, and what it has; an adapter that is not told of is left to the lease."""
-    if setting.kind is SettingKind.CONGESTION:
+    if setting.of_machine:
         return _congestion(setting.value, host)
     nic = _adapter(end, path, host)
-    if nic is None:
-        return "the adapter", ""
-    if setting.kind is SettingKind.MTU:
-        return nic.name, str(nic.mtu)
-    switch = nic.offloads.get(setting.kind)
-    return nic.name, None if switch is None else "on" if switch else "off"
+    return ("the adapter", "") if nic is None else (nic.name, setting.on(nic))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from linkladder.model.hosts import Nic
 from linkladder.model.words import End
 
 SMALLEST_MTU, LARGEST_MTU = 1280, 9216  # below the first an adapter loses its IPv6 addresses, which no undo brings back
@@ -35,9 +36,26 @@ class Setting:
     ends: tuple[End, ...] = (End.NEAR, End.FAR)
 
     @property
+    def of_machine(self) -> bool:
+        """Is it the whole machine's, and no adapter's?"""
+        return self.kind is SettingKind.CONGESTION
+
+    @property
     def restarts(self) -> bool:
         """Does the adapter start anew with it, and again when it is put back?"""
-        return self.kind is not SettingKind.CONGESTION
+        return not self.of_machine
+
+    @property
+    def mtu(self) -> int | None:
+        """The MTU that it makes."""
+        return int(self.value) if self.kind is SettingKind.MTU else None
+
+    def on(self, nic: Nic) -> str | None:
+        """What the adapter has; None where it has no such thing."""
+        if self.kind is SettingKind.MTU:
+            return str(nic.mtu)
+        switch = nic.offloads.get(self.kind)
+        return None if switch is None else "on" if switch else "off"
 
     @property
     def label(self) -> str:

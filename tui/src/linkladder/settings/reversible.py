@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from linkladder import host, privilege
 from linkladder.errors import EnvironmentFault
+from linkladder.model import Setting
 from linkladder.settings.journal import Entry
 
 FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
@@ -33,6 +34,11 @@ def mtu(interface: str, size: int) -> Change:
 def flag(interface: str, name: str, on: bool) -> Change:
     """An offload: tso, lro, rxcsum, txcsum; gso and gro on Linux."""
     return Change("flag", f"{interface}:{name}", "on" if on else "off")
+
+
+def on_adapter(setting: Setting, interface: str) -> Change:
+    """What an experiment asks of a path's adapter."""
+    return mtu(interface, setting.mtu) if setting.mtu else flag(interface, setting.kind, setting.value == "on")
 
 
 def sysctl(name: str, value: str | int) -> Change:

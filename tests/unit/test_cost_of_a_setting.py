@@ -1,0 +1,48 @@
+"""What an experiment that changes a setting costs: its declaration; who carries settings never asks which one."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import linkladder
+from linkladder.model import Nic, Setting, SettingKind
+from linkladder.plan import read_plan
+from linkladder.settings import Change, on_adapter
+
+SOURCE = Path(linkladder.__file__).parent
+
+
+@pytest.mark.parametrize("part", ["engine", "wire", "agent", "peer", "run", "store"])
+def test_a_part_that_carries_settings_names_none(part: str) -> None:
+    named = {
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in (SOURCE / part).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "SettingKind"
+    }
+    assert not named
+
+
+def test_two_paths_and_a_setting_are_a_plan_and_nothing_else() -> None:
+    text = 'name = "p"\n' + "".join(
+        f'[[path.dc-link]]\nlocal = "10.0.{n}.1"\nremote = "10.0.{n}.2"\npeer = "beta"\n' for n in (0, 1)
+    )
+    text += '[[experiment]]\nrungs = "dc-link"\nrepeats = 4\nbaseline = true\n'
+    text += 'settings = {kind = "gso", value = "off", ends = "far"}\n'
+    (rung,) = read_plan(text).rungs
+    assert len(rung.paths) == 2
+    plain, changed = rung.experiments
+    assert not plain.settings and changed.baseline == plain.id
+    assert changed.settings == (Setting(SettingKind.GSO, "off", changed.settings[0].ends),)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SettingKind if not Setting(kind, "").of_machine])
+def test_each_of_an_adapter_s_says_where_it_is_and_what_is_there(kind: SettingKind) -> None:
+    setting = Setting(kind, "9000" if kind is SettingKind.MTU else "on")
+    where = ("mtu", "ix0") if setting.mtu else ("flag", f"ix0:{kind}")
+    assert on_adapter(setting, "ix0") == Change(*where, setting.value)
+    assert setting.on(Nic("ix0", mtu=1500, offloads={kind: False})) == ("1500" if setting.mtu else "off")
+    assert setting.on(Nic("ix0", mtu=1500)) == ("1500" if setting.mtu else None)
