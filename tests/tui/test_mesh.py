@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 import synth
 from helpers import Compare, seen, settled, until
+from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
 from replay_backend import ReplayBackend
@@ -71,6 +72,31 @@ async def test_results_lead_to_it_and_without_several_paths_it_says_what_to_do()
         app.open("mesh")
         await until(pilot, 'the plan "mesh" then measures every pair alone')
         assert "from / to" not in seen(app)
+
+
+async def test_a_run_over_several_paths_leads_to_it() -> None:
+    made = backend(4)
+    plan = document(4).run.plan
+    rung = plan.rungs[0]
+    made.entries = [
+        (0.0, events.RunStarted(synth.RUN, plan, 60.0, 1)),
+        (0.0, events.RungStarted(rung.name, 60.0, 1, 0)),
+        (0.0, events.TrialStarted(rung.name, rung.experiments[0].id, 0, 0, 20.0)),
+    ]
+    app = LadderApp(made)
+    async with app.run_test(size=CONSOLE) as pilot:
+        app.climb(plan)
+        await until(pilot, "m Mesh")
+        await pilot.press("m")
+        await until(pilot, "from / to")
+
+
+async def test_a_run_over_one_path_offers_none() -> None:
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "c Commands")
+        assert "Mesh" not in seen(app)
 
 
 @pytest.mark.parametrize("size", [CONSOLE])

@@ -40,6 +40,10 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
     return {one.rung: one for one in judge.judge_document(document).rungs}
 
 
+def _several_paths(progress: Progress) -> bool:
+    return progress.plan is not None and any(len(rung.paths) > 1 for rung in progress.plan.rungs)
+
+
 class LadderScreen(Page):
     NAME = "Ladder"
     SHOWS_RUN = True
@@ -57,6 +61,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
   Space  pause after this trial, and go on
   x      cancel; both ends stop, results are kept
   c      the exact commands of this trial
+  m      of several paths: who carries how much to whom, as it is measured
   n      add a note to the run
   t      take the controls from another screen
   v      results so far
@@ -68,6 +73,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         Binding("space", "pause", "Pause", key_display="Space"),
         Binding("s", "skip", "Skip"),
         Binding("c", "commands", "Commands"),
+        Binding("m", "mesh", "Mesh"),
         Binding("x", "cancel", "Cancel"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
         Binding("a", "again", "Again", show=False),
@@ -92,7 +98,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self._shown: dict[str, str] = {}
         self._whole = False  # are all parts of the screen there?
         self._judged: dict[str, RungJudgement] = {}
-        self._keys = (False, False)  # what the footer's keys depend on
+        self._keys = (False, False, False)  # what the footer's keys depend on
         self._over = 0  # rungs whose verdicts are known
         self._instructed: tuple[str, float] = ("", 0.0)  # what is asked of the person, and since when
         self._answered = ""  # the instruction that was answered
@@ -119,6 +125,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         progress = self.ladder_app.progress
         if action == "read":
             return progress is not None and progress.over
+        if action == "mesh":
+            return progress is not None and _several_paths(progress)
         if progress is None or progress.over:
             return action not in ("proceed", "pause", "skip", "cancel", "again", "note", "take")
         return action != "proceed" or bool(progress.waiting or progress.paused)
@@ -153,7 +161,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
                 self._quiet(progress, width)
             self._so_far(progress)
             self._bars(progress, width)
-        if (keys := (progress.over, bool(progress.waiting or progress.paused))) != self._keys:
+        keys = (progress.over, bool(progress.waiting or progress.paused), _several_paths(progress))
+        if keys != self._keys:
             self._keys = keys
             self.refresh_bindings()
         over = sum(view.result is not None for view in progress.rungs)
@@ -370,8 +379,11 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         else:
             self.notify("Nothing has been started yet")
 
-    def action_results(self) -> None:
+    def action_mesh(self) -> None:
+        progress = self.ladder_app.progress
+        self.ladder_app.open("mesh", progress.run_id if progress else "")
 
+    def action_results(self) -> None:
         progress = self.ladder_app.progress
         if progress and progress.run_id:
             self.ladder_app.open("results", progress.run_id)
