@@ -4,7 +4,8 @@ Everything here is read only and needs no privilege; changes go through `linklad
 All counters and times are cumulative since boot, so two calls and a subtraction make a rate.
 Every function may be called from a thread; those used while a trial runs (`Sampler.sample`,
 `core_times`, `memory`, `nic_counters`, `tcp_counters`, `starvation`) start no process on Linux, and on
-FreeBSD only `tcp_counters` and `sockets` do.  What the system does not tell is None, never a guess.
+FreeBSD only `tcp_counters`, `sockets`, `windows` and the detail of `nic_counters` do.  What the system does
+not tell is None, never a guess.
 
 Disks, sticks and the appliance's switches are for the System screen and its commands alone: `host.disks`,
 `host.switches`, which an agent does not wait for.
@@ -96,7 +97,7 @@ def sockets(first: int, last: int = 0) -> tuple[SocketStat, ...]:
 
 
 def windows(first: int, last: int = 0) -> tuple[SocketStat, ...]:
-    """The congestion windows of the same connections each second; none on systems whose iperf prints them itself."""
+    """The congestion windows of the same connections now; none on systems whose iperf prints them itself."""
     return backend().windows(first, last or first)
 
 

@@ -191,7 +191,7 @@ def _address(raw: str) -> Address:
 
 
 def answered(neighbours: Any) -> bool | None:
-    """Has one of `ip -j neigh`'s entries a hardware address that was confirmed?"""
+    """Has one of `ip -j neigh`'s entries a hardware address, and is it not known to be gone?"""
     for entry in neighbours if isinstance(neighbours, list) else ():
         if entry.get("lladdr") and "FAILED" not in entry.get("state", ()):
             return True

@@ -51,7 +51,7 @@ class Connection:
             await asyncio.wait_for(self._writer.drain(), STEP_TIME)
 
     async def receive(self, seconds: float = STEP_TIME) -> bytes:
-        """The next line, never more than the limit of it; ProtocolError when there is none."""
+        """The next line, of at most LIMIT bytes; ProtocolError where it is longer, ConnectionError where it ended."""
         try:
             return await asyncio.wait_for(self._reader.readuntil(b"\n"), seconds)
         except asyncio.LimitOverrunError:

@@ -69,7 +69,7 @@ def codes_of(transcript: bytes, role: Role) -> Codes:
 
 
 def _seal(stored: str) -> str:
-    """A hash of the word that this end sends once it has stored the other; its yes carries it."""
+    """What an end's yes carries of the secret word that it will send once it has stored the other: its hash."""
     return hashlib.sha256(bytes.fromhex(stored)).hexdigest()
 
 

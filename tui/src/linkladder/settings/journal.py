@@ -88,7 +88,7 @@ class Journal:
             return None
 
     def renewed(self) -> None:
-        """Now, as whoever looks at the file sees."""
+        """Note in the file's time that the lease was renewed now: `peek` tells how long ago that is."""
         with contextlib.suppress(OSError):
             os.utime(self._path)
 

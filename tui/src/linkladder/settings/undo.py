@@ -60,7 +60,7 @@ class Undo:
         self._say(b"renew\n")
 
     async def stand_down(self) -> None:
-        """Everything is back, or has to wait for recover()."""
+        """End the process: everything is back already, or has to wait for recover()."""
         if self._watching:
             self._watching.cancel()
             await asyncio.wait([self._watching])
@@ -72,7 +72,7 @@ class Undo:
         self._process = self._watching = None
 
     async def _replace_when_killed(self, process: asyncio.subprocess.Process, journal: Journal) -> None:
-        """One that was killed has put nothing back, and would not."""
+        """Arm another in place of one that was killed, which has put nothing back."""
         if await process.wait() < 0:
             with contextlib.suppress(SettingsError):  # the next renewal tells
                 await self.arm(journal)
@@ -84,7 +84,7 @@ class Undo:
 
 
 def main(folder: Path, seconds: float) -> int:
-    """0: the settings are as they were."""
+    """Wait until the holder is done, silent or gone; unless it is done, put everything back.  0: all is as it was."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     privilege.restrict()

@@ -43,7 +43,7 @@ TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the ch
 
 
 class Store:
-    """The store in one folder; every method is one short transaction, safe to call from any one thread at a time."""
+    """The store in one folder; each method is short, and safe to call from any one thread at a time."""
 
     def __init__(self, folder: FilePath) -> None:
         self.folder = folder

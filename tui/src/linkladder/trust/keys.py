@@ -30,7 +30,7 @@ def host_key(base: Path | None = None) -> Path:
 
 
 def user_key(base: Path | None = None) -> Path:
-    """The private key with which this appliance opens channels, made on first use."""
+    """The private key with which this appliance opens channels and signs reports, made on first use."""
     return _key(folder(base) / "user_ed25519")
 
 

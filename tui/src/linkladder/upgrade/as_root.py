@@ -41,7 +41,10 @@ def main(words: Sequence[str]) -> int:
 
 
 def upgrade(path: str, *, downgrade: bool, run: Run | None = None, signers: Path = SIGNERS) -> Manifest:
-    """Whatever goes wrong, and wherever the power goes: what runs now starts the next time."""
+    """Write the system in the file to the slot that does not run, and have it start once.
+
+    Whatever goes wrong on the way, and wherever the power goes: what runs now starts the next time.
+    """
     run = run or _run
     slots, target = _target(here(run))
     with writing.open_file(path) as source:

@@ -34,7 +34,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class UpgradeFault(EnvironmentFault):
-    """The file is not taken; nothing on the disk has been changed that matters."""
+    """The file is not taken, or its system was not written to the end; the system that runs is as it was."""
 
 
 @dataclass(frozen=True)
