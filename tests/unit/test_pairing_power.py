@@ -122,7 +122,7 @@ class Appliances:
 
 @pytest.fixture
 def appliances(tmp_path: Path) -> Iterator[Appliances]:
-    FORKS.set_forkserver_preload(["linkladder.pairing.service", "pairing_ends"])
+    FORKS.set_forkserver_preload(["linkladder.pairing.service", "pytest"])  # for all ends, once
     made = Appliances(tmp_path)
     yield made
     for one in made.running.values():

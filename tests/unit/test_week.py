@@ -22,10 +22,12 @@ from linkladder.run import eventlog
 WEEK = 7 * 86_400
 
 
+BUSY, QUIET = (CoreLoad(75.0, 0.0, 0.0, 25.0),), (CoreLoad(15.0, 0.0, 0.0, 85.0),)
+
+
 def second(t: int) -> HostSample:
-    busy = 75.0 if t % 3600 < 900 else 15.0  # a quarter of each hour is busy: 30 % in all
-    nics = (NicCounters("vmx1", rx_bytes=t * 1000),)
-    return HostSample(float(t), (CoreLoad(busy, 0.0, 0.0, 100.0 - busy),), 5 << 20 if t == 777 else 1 << 20, nics, t)
+    cores = BUSY if t % 3600 < 900 else QUIET  # a quarter of each hour is busy: 30 % in all
+    return HostSample(float(t), cores, 5 << 20 if t == 777 else 1 << 20, (NicCounters("vmx1", rx_bytes=t * 1000),), t)
 
 
 def test_a_week_of_seconds_takes_no_more_than_a_few_hours_do() -> None:
