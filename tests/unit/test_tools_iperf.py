@@ -12,6 +12,8 @@ from linkladder.model import Direction, End, Experiment, Fault, Protocol, Socket
 from linkladder.tools import Expectation
 from tools_cases import EXPERIMENTS, MODERN, SHORT, TWO_ENDS, trial
 
+OLD_UDP = replace(SHORT, protocol=Protocol.UDP, streams=2, duration=2, udp_rate_bps=20e6, write_size=1000)
+
 LOOPBACK = Expectation("127.0.0.1", "127.0.0.1")
 BOTH = ("iperf-2.1.8-two-ends", "iperf-2.2.1-two-ends")
 
@@ -254,26 +256,12 @@ def test_watchdog_with_good_figures_is_still_no_result(captures: Path) -> None:
         (
             "iperf-2.0.13-linux",
             "udp-p2",
-            replace(
-                SHORT,
-                protocol=Protocol.UDP,
-                streams=2,
-                duration=2,
-                udp_rate_bps=20e6,
-                write_size=1000,
-            ),
+            OLD_UDP,
         ),
         (
             "iperf-2.0.14a-linux",
             "udp-p2",
-            replace(
-                SHORT,
-                protocol=Protocol.UDP,
-                streams=2,
-                duration=2,
-                udp_rate_bps=20e6,
-                write_size=1000,
-            ),
+            OLD_UDP,
         ),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 from pathlib import Path
 
 import linkladder
@@ -141,3 +142,29 @@ def test_no_name_is_a_riddle() -> None:
 def test_the_changelog_says_what_a_user_notices_in_twenty_lines() -> None:
     lines = [line for line in (TESTS.parent / "CHANGELOG.md").read_text().splitlines() if line and line[0] != "#"]
     assert len(lines) <= 20, "say it in a line that is there"
+
+
+# What somebody else calls: Textual, enum and the HTTP server by these names, and the lab.
+HOOKS = {"_missing_", "check_action", "get_system_commands", "log_message", "render_line", "render_segments"}
+LAB = {"ensure_config"}
+BY_NAME = ("__", "action_", "on_", "_on_", "do_", "watch_", "compose")  # how a name begins that is put together
+
+
+def test_nothing_is_without_a_caller() -> None:
+    """A function or class of the package that nothing of the package names, in code, in a table or in a page."""
+    trees = [ast.parse(m.read_text()) for m in MODULES]
+    for tree in trees:  # to offer is not to use
+        tree.body = [n for n in tree.body if not (isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__")]
+    named = {n.id for t in trees for n in ast.walk(t) if isinstance(n, ast.Name)}
+    named |= {n.attr for t in trees for n in ast.walk(t) if isinstance(n, ast.Attribute)}
+    named |= {n.value for t in trees for n in ast.walk(t) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    pages = " ".join(page.read_text() for page in TOP.rglob("*.j2"))
+    kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    idle = {
+        n.name
+        for t in trees
+        for n in ast.walk(t)
+        if isinstance(n, kinds) and not n.name.startswith(BY_NAME) and n.name not in named
+        if not any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "on" for d in n.decorator_list)
+    }
+    assert {name for name in idle - HOOKS - LAB if not re.search(rf"\b{name}\b", pages)} == set()

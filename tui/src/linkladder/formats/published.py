@@ -1,8 +1,12 @@
-"""The published JSON Schema of a run's document, made from the records themselves so that it cannot lag behind."""
+"""The published JSON Schema of a run's document, made from the records themselves so that it cannot lag behind.
+
+`python -m linkladder.formats.published >docs/document.schema.json` publishes it anew.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
 import typing
 from enum import Enum
@@ -65,3 +69,7 @@ def _record(kind: type, found: dict[str, Any]) -> dict[str, Any]:
             "additionalProperties": False,
         }
     return {"$ref": f"#/$defs/{name}"}
+
+
+if __name__ == "__main__":
+    print(json.dumps(document_schema(), indent=1))
