@@ -240,6 +240,11 @@ elif words[0] == "show":
         third = label if words[1] == "-lp" else "freebsd-ufs"
         told = f"[{rows[index]}]" if rows.get(index) else ""
         print(f"  2048  5859375  vtbd0p{index}  {third}  {told}  (2.8G)")
+elif words[0] == "recover":
+    rows.pop("damaged", "")
+    marks.write_text("".join(f"{k}:{v}\\n" for k, v in rows.items()))
+elif "damaged" in rows:
+    sys.exit("gpart: table 'vtbd0' is corrupt: Operation not permitted")
 else:
     verb, _, mark, _, index, _ = words
     have = set(filter(None, rows.get(index, "").split(",")))
@@ -286,6 +291,13 @@ def test_a_healthy_system_on_trial_is_kept(tmp_path: Path) -> None:
     (tmp_path / "upgrade.why").write_text("was not up before")
     assert slot_script(tmp_path, ["check", "60"], "3:bootme\n4:bootonce\n") == "3: 4:bootme"
     assert not (tmp_path / "upgrade.why").exists()
+
+
+def test_a_table_whose_copies_a_power_cut_left_unlike_is_made_whole_before_anything_is_marked(tmp_path: Path) -> None:
+    assert slot_script(tmp_path, ["check", "60"], "3:bootme\n4:bootonce\ndamaged:\n") == "3: 4:bootme"
+    slot_script(tmp_path, ["trial"], "3:bootme\n4:bootonce\ndamaged:\n")
+    assert (tmp_path / "status").read_text() == "0"
+    assert slot_script(tmp_path, ["trial"], "3:bootme\n4:\ndamaged:\n", root="vtbd0p3") == "3:bootme 4:"
 
 
 def test_one_that_is_not_healthy_is_left_on_trial_and_says_why(tmp_path: Path) -> None:

@@ -74,11 +74,27 @@ class Looked:
         self.state, _, self.system = said.replace("\r", "").rpartition("\n")
 
 
-def operator(machine: Machine) -> Shell:
-    """The console user's shell, once the console is up."""
-    machine.await_tui()
-    machine.leave_tui()
-    return Shell(machine.console)
+MARKED = "sysctl -b kern.geom.confxml | grep -q bootonce"  # while it is on trial
+
+
+def settled(machine: Machine) -> Shell:
+    """The console user's shell, from the console that is up, once the system is on trial no longer.
+
+    A system that is on trial needs the console to stay: it is left for a look and started again.
+    """
+    limit = machine.seconds() + LONG * SLOW
+    while True:
+        machine.leave_tui()
+        shell = Shell(machine.console)
+        if shell.run(MARKED, 60)[0]:
+            return shell
+        assert machine.seconds() < limit, shell.run("cat /state/system/upgrade.why")[1]
+        machine.console.type("exit\n")
+        machine.await_tui()
+        machine.console.pump(0.1)
+        until = machine.seconds() + 30
+        while machine.seconds() < until:
+            machine.console.pump(1.0)
 
 
 def bring(machine: Machine, shell: Shell, file: Path, tmp_path: Path) -> None:
@@ -142,7 +158,8 @@ def prepare(image: Path, folder: Path, firmware: str, upgrade: Path) -> Prepared
         machine.await_tui()
         moments["starting"] = Moment(written, machine.seconds() - began, "shutdown -r now")
         trial = freeze(machine, folder / "trial.memory")
-        moments["trial"] = Moment(trial, moments["starting"].lasts / 2, "")
+
+        moments["trial"] = Moment(trial, moments["starting"].lasts / 4, "")
     finally:
         machine.cut()
     return Prepared(moments, old, look.replace("\r", "").rpartition("\n")[0])

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from .machine import Machine
-from .prepared import LONG, Looked, Prepared, operator, prepare, read, thawed, told
+from .machine import Machine, Shell
+from .prepared import Looked, Prepared, prepare, read, settled, thawed, told
 
 UPGRADE = os.environ.get("LINKLADDER_UPGRADE", "")
 CUTS = int(os.environ.get("LINKLADDER_CUTS", "3"))
@@ -54,10 +54,8 @@ def go_on(prepared: Prepared, where: str, folder: Path, name: str) -> Machine:
 
 def whole(prepared: Prepared, machine: Machine) -> str:
     """The system that is up in the end, with all of the state; one on trial is waited for."""
-    shell = operator(machine)
-    up = machine.seconds()
-    # A system on trial has this mark until it is kept; one that is not healthy in time goes away under the loop.
-    shell.run("while sysctl -b kern.geom.confxml | grep -q bootonce; do sleep 5; done", LONG)
+    up = machine.await_tui()
+    shell = settled(machine)
     looked = Looked(shell)
     assert looked.state == prepared.look, looked.state
     assert "kept" in looked.system or "is back" in looked.system, looked.system
@@ -113,6 +111,21 @@ def test_an_upgrade_left_to_itself_is_kept(prepared: Prepared, tmp_path: Path) -
         finally:
             machine.cut()
         machine.disk.unlink()
+
+
+def test_the_plug_is_pulled_while_the_boot_program_s_marks_are_on_their_way(prepared: Prepared, tmp_path: Path) -> None:
+    """The boot program writes both copies of the table without asking the disk to keep them at once."""
+    machine = go_on(prepared, "starting", tmp_path, "marks")
+    try:
+        machine.console.expect("Launching APs", 600)
+        machine.cut()
+        machine.start()
+        told(machine.firmware, "cut after the boot program:", whole(prepared, machine))
+        shell = Shell(machine.console)
+        assert "CORRUPT" not in shell.run("gpart show -p", 60)[1]
+    finally:
+        machine.cut()
+    machine.disk.unlink()
 
 
 # What is done to the new system before its first start, and what its console then says.
