@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ class Impaired:
     buffer: int | None = None  # its queue in bytes; None: 20 ms
     police: float | None = None  # IP bits per second above which the middle drops
     burst: int = 0
+    at_once: int = 0  # with it the bucket counts packets, and holds so many
     loss: float = 0.0
     drop_above: int | None = None  # packets longer than this vanish in the middle
     delay_ms: float = 0.0  # one way
@@ -36,8 +38,10 @@ class Impaired:
     starve: str = ""  # the appliance whose CPU a quota withholds
     quota: float = 0.0  # its share of a core
     streams: int = 4
+    busy: str = ""  # the appliance whose cores others keep busy meanwhile
 
 
+LARGEST = 1500  # bytes of a packet
 LOSSES = {"rare-loss": (0.0008, 0.002), "loss": (0.003, 0.03), "heavy-loss": (0.05, 0.1)}
 
 
@@ -64,6 +68,16 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             buffer=rng.randrange(12_000, 60_000),
             streams=streams,
         )
+    if kind == "queue":  # as deep as home routers have it
+        return Impaired(
+            kind, sold, rate=share * sold, buffer=int(share * sold / 8 * rng.uniform(0.1, 0.3)), streams=streams,
+            seconds=6,
+        )  # fmt: skip
+    if kind == "small-burst":  # all of the contract gets through, if it comes evenly
+        return Impaired(
+            kind, sold, police=1.02 * sold, at_once=rng.randrange(12, 25), delay_ms=rng.uniform(4, 12), streams=1,
+            seconds=6,
+        )  # fmt: skip
     if kind == "policer":
         rate = min(share, 0.65) * sold  # nearer to the contract its own bucket would be a second limit
         return Impaired(
@@ -101,6 +115,12 @@ def draw(kind: str, rng: random.Random) -> Impaired:
         )
     if kind == "black-hole":
         return Impaired(kind, sold, drop_above=rng.randrange(1280, 1480), streams=streams)
+    if kind == "busy-sender":
+        return Impaired(kind, 1e9, busy="alpha", streams=streams)
+    if kind == "busy-queue":  # what waits, waits on the path, whatever the machine does beside it
+        return Impaired(
+            kind, sold, rate=share * sold, buffer=int(share * sold / 8 * 0.1), busy="alpha", streams=streams
+        )  # fmt: skip
     if kind in ("starved-sender", "starved-receiver"):
         # Receiving costs less than sending: a larger quota would not be the limit on a machine with other work.
         end, least = ("alpha", (0.03, 0.10)) if kind == "starved-sender" else ("beta", (0.01, 0.03))
@@ -129,6 +149,8 @@ def put(lab: Lab, p: Impaired) -> None:
     if p.police:
         # Every packet of the payload's way counts against one bucket; what is over it goes.
         over = f"limit rate over {int(p.police / 8)} bytes/second burst {max(p.burst, 6000)} bytes"
+        if p.at_once:  # of bytes nft's bucket holds a second's more than it is told
+            over = f"limit rate over {int(p.police / 8 / LARGEST)}/second burst {p.at_once} packets"
         rules.append(f"iifname dalpha {over} drop")
     if p.drop_above:
         rules.append(f"meta length > {p.drop_above} drop")
@@ -181,6 +203,10 @@ class Quota:
 @contextlib.contextmanager
 def suffering(lab: Lab, p: Impaired, run: subprocess.Popen[str]) -> Iterator[None]:
     """What befalls a run in mid-trial."""
+    if p.busy:
+        with burning(lab, p.busy, run):
+            yield
+        return
     if not p.outage:
         with starving(lab, p, run):
             yield
@@ -192,6 +218,27 @@ def suffering(lab: Lab, p: Impaired, run: subprocess.Popen[str]) -> Iterator[Non
     inside(lab, "net", "nft", nothing)
     time.sleep(p.outage)
     inside(lab, "net", "nft", "delete", "table", "ip", "outage")
+    yield
+
+
+BURNERS = 3
+PRIORITY = -10  # so that the tools get a thirtieth of the core
+
+
+@contextlib.contextmanager
+def burning(lab: Lab, site: str, run: subprocess.Popen[str]) -> Iterator[None]:
+    """While the run's TCP trial lasts, other processes of the appliance want its cores, and mostly get them."""
+    argv = lab.command(site, ["nice", "-n", str(PRIORITY), sys.executable, "-c", "while True: pass"])
+    while run.poll() is None and not _tools(lab, "alpha"):
+        time.sleep(0.05)
+    others = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for _ in range(BURNERS)]
+    try:
+        while run.poll() is None and _tools(lab, "alpha"):
+            time.sleep(0.05)
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
     yield
 
 

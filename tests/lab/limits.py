@@ -25,6 +25,8 @@ RIGHT = {
     "control": LimiterKind.LINK,
     "shaper": LimiterKind.SHAPER,
     "small-buffer": LimiterKind.SHAPER,
+    "queue": LimiterKind.SHAPER,
+    "small-burst": LimiterKind.BURST,
     "policer": LimiterKind.POLICER,
     "rare-loss": LimiterKind.LOSS,
     "loss": LimiterKind.LOSS,
@@ -35,10 +37,13 @@ RIGHT = {
     "own-card": LimiterKind.OWN_CARD,
     "window": LimiterKind.WINDOW,
     "black-hole": LimiterKind.PATH_MTU,
+    "busy-sender": LimiterKind.SENDER,
+    "busy-queue": LimiterKind.SHAPER,
     "starved-sender": LimiterKind.SENDER,
     "starved-receiver": LimiterKind.RECEIVER,
 }
-TOLD_BY_UDP = ("policer", "rare-loss", "loss", "heavy-loss")  # the others do without
+TOLD_BY_UDP = ("small-burst", "policer", "rare-loss", "loss", "heavy-loss")  # the others do without
+MAY_STAY_OPEN = ("small-burst", "busy-sender")  # on a machine with other work nothing is paced evenly, and both fit
 BY_CAUSE = {"bucket": Cause.LEVEL_FELL, "outage": Cause.OUTAGE, "own-card": Cause.OWN_CARD}  # says it as well
 PLAN = """
 name = "limits"
@@ -144,4 +149,5 @@ def named(lab: Lab, kind: str, folder: Path) -> None:
     """Nine of ten draws are told right, and none is a PASS that it must not be."""
     found = [told(lab, kind, seed, folder) for seed in range(FIRST, FIRST + DRAWS)]
     assert not any(answer == "WRONG PASS" for answer, _ in found), found
-    assert sum(answer == "right" for answer, _ in found) >= 0.9 * DRAWS, found
+    enough = ("right", "open") if kind in MAY_STAY_OPEN else ("right",)
+    assert sum(answer in enough for answer, _ in found) >= 0.9 * DRAWS, found

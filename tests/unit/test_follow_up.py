@@ -35,7 +35,8 @@ def asked(made: Document) -> tuple[Plan, str]:
 def test_loss_or_policer_asks_for_paced_udp_below_and_above_and_then_decides() -> None:
     made = document(HOST, link(tcp=LOSSY))
     limit = judge_document(made).rungs[-1].limiter
-    assert limit is not None and {LimiterKind.LOSS, LimiterKind.POLICER} == set(limit.candidates)
+    assert limit is not None
+    assert {LimiterKind.LOSS, LimiterKind.POLICER, LimiterKind.BURST} == set(limit.candidates)
     plan, text = asked(made)
     assert [r.name for r in plan.rungs] == [RungName.DC_LINK] and tomllib.loads(text)["name"] == "follow-up"
     offers = [e for e in plan.rungs[0].experiments if e.direction is F]

@@ -49,3 +49,28 @@ def test_tcp_that_a_tenth_of_loss_brought_to_a_standstill_met_no_outage() -> Non
     )  # fmt: skip
     assert limiter_of(stalled, bounded=True).kind is LimiterKind.LOSS
     assert limiter_of(replace(stalled, paced=()), bounded=True).kind is LimiterKind.OUTAGE
+
+
+LOST = Evidence(59.8e6, 95e6, 2, 1448, "near", "far", loss=0.01, retransmits=180, sender_busy=40.0, receiver_busy=40.0)
+ALIKE = (paced(48.6e6, 80, 8300), paced(87.5e6, 150, 14_900))
+
+
+def candidates(evidence: Evidence) -> set[LimiterKind]:
+    found = limiter_of(evidence, bounded=True)
+    return {found.kind, *found.candidates}
+
+
+def test_what_a_busy_end_did_not_pace_evenly_may_have_been_dropped_for_its_bursts() -> None:
+    assert candidates(replace(LOST, paced=ALIKE)) == {LimiterKind.LOSS}
+    hurried = tuple(replace(p, uneven=True) for p in ALIKE)
+    assert candidates(replace(LOST, paced=hurried)) == {LimiterKind.LOSS, LimiterKind.BURST}
+    found = limiter_of(replace(LOST, paced=hurried), bounded=True)
+    assert "too busy to pace its datagrams evenly" in found.sentence and "idle" in found.experiment
+
+
+def test_loss_alone_may_be_a_small_buffer_s_and_beside_a_saturated_core_an_end_s() -> None:
+    either = {LimiterKind.LOSS, LimiterKind.POLICER, LimiterKind.BURST}
+    assert candidates(LOST) == either
+    assert candidates(replace(LOST, sender_busy=99.0)) == either | {LimiterKind.SENDER}
+    assert candidates(replace(LOST, receiver_busy=99.0)) == either | {LimiterKind.RECEIVER}
+    assert candidates(replace(LOST, paced=ALIKE, sender_busy=99.0)) == {LimiterKind.LOSS}, "UDP shows who loses it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linkladder.judge.ceilings import ceiling
 from linkladder.model import (
@@ -39,6 +39,7 @@ class Paced:
     delivered_bps: float
     loss: float
     datagrams: int = 0
+    uneven: bool = False  # the sender was too busy to keep the pace even: what it put out came in bursts
 
 
 @dataclass(frozen=True)
@@ -319,13 +320,14 @@ def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, 
             for t in e.trials:
                 busy = _overwhelmed(t.receiver(direction).cpu) and lost_by(t, direction) != "path"
                 if (t.ok or t.fault is Fault.PATH) and not busy:
-                    found.append(paced(t, p, direction))
+                    hurried = _overwhelmed(t.sender(direction).cpu)
+                    found.append(replace(paced(t, p, direction), uneven=hurried))
     return tuple(found)
 
 
-def _overwhelmed(receiver: CpuUse | None) -> bool:
-    """Whether the receiving end may itself have lost the datagrams: then they are no witness of the path."""
-    return receiver is not None and (receiver.busiest >= BUSY or (receiver.starved or 0.0) >= STARVED)
+def _overwhelmed(end: CpuUse | None) -> bool:
+    """Whether an end may itself have lost the datagrams, or sent them in bursts: then they are a poor witness."""
+    return end is not None and (end.busiest >= BUSY or (end.starved or 0.0) >= STARVED)
 
 
 def lost_by(trial: TrialResult, direction: Direction) -> str:

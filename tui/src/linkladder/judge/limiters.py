@@ -195,6 +195,35 @@ def _rate_shown(e: Evidence) -> bool:
 
 
 def _lossy(e: Evidence) -> Limiter | None:
+    found = _loss_or_policer(e)
+    return found and _or_busy(e, _or_burst(e, found))
+
+
+def _or_burst(e: Evidence, found: Limiter) -> Limiter:
+    """A bucket too small for bursts loses what a busy end sent in them; and who never sent more than TCP got, evenly,
+    does not know whether more gets through."""
+    if found.kind is LimiterKind.BURST:
+        return found
+    uneven = any(p.uneven and p.loss > REAL_LOSS for p in e.paced)
+    if not uneven and (len(found.candidates) < 2 or any(p.delivered_bps > ABOVE * e.goodput for p in e.paced)):
+        return found
+    said = say.or_a_burst(found.sentence, found.experiment, uneven)
+    candidates = (*found.candidates, LimiterKind.BURST)
+    return replace(found, sentence=said.sentence, candidates=candidates, experiment=said.experiment)
+
+
+def _or_busy(e: Evidence, found: Limiter) -> Limiter:
+    """What a busy machine loses may be all that was lost, until UDP shows who loses it."""
+    if not {LimiterKind.LOSS, LimiterKind.POLICER} <= set(found.candidates) or not _too_busy(e):
+        return found
+    sends = (e.sender_busy or 0.0) >= (e.receiver_busy or 0.0)
+    end = LimiterKind.SENDER if sends else LimiterKind.RECEIVER
+    busiest = max(e.sender_busy or 0.0, e.receiver_busy or 0.0)
+    said = say.or_the_end(found.sentence, end, busiest)
+    return replace(found, sentence=said, candidates=(*found.candidates, end))
+
+
+def _loss_or_policer(e: Evidence) -> Limiter | None:
     if e.loss is None or e.loss <= SOME_LOSS or (e.retransmits or 0) < 3:
         return None
     if shallow := burst_signs(e):

@@ -174,6 +174,21 @@ def loss_or_policer(loss: float, retransmits: int | None, flat: bool | None, sig
     )
 
 
+def or_a_burst(sentence: str, experiment: str, uneven: bool) -> Said:
+    """Of loss that was seen with datagrams of a busy end (`uneven`), or with none above TCP's rate."""
+    stem, small = sentence.rstrip("."), "a buffer or bucket too small for bursts"
+    if not uneven:
+        return Said(f"{stem}; {small} would look alike.", experiment=experiment)
+    return Said(
+        f"{stem}; the sender was too busy to pace its datagrams evenly, so that {small} may have dropped them.",
+        experiment="The same paced UDP from an end whose cores are idle: what only drops bursts then loses nothing.",
+    )
+
+
+def or_the_end(sentence: str, end: LimiterKind, busiest: float) -> str:
+    return f"{sentence.rstrip('.')}; a core of the {end} is {busiest:.0f} % busy, so that it may be what limits."
+
+
 def _again(loss: float, flat: bool | None = None) -> str:
     rose = "" if flat is None else f" while the round trip {'stayed flat' if flat else 'rose only in bursts'}"
     return f"{loss:.2%} of the segments had to be sent again{rose}"
