@@ -208,7 +208,7 @@ def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str
     """Counters prove something of the cards that have the rung's addresses, as the hosts told of them."""
     counted = {card.name for card in end.nics if card.name}
     here = [(name, nic.name) for name, nic in cards(rung, document)]
-    known = {card for name, card in here if name == end.name or (end.name == "far" and name != "near")}
+    known = {card for name, card in here if end.of(name)}
     if not counted or not known or counted & known or any(e.parameters.settings for e in rung.experiments):
         return ""
     return say.other_cards(end.name, sorted(counted)[0], sorted(known)[0])

@@ -79,6 +79,10 @@ class EndRecord:
     members: tuple[NicCounters, ...] = ()  # of bundles among those cards, each member's own counters
     wall_offset_s: float | None = None  # its time of day minus the near end's
 
+    def of(self, name: str) -> bool:
+        """Is it the record of the run's end of that name?"""
+        return self.name == name or (self.name == End.FAR and name != End.NEAR)
+
     @property
     def carried(self) -> NicCounters:
         """Its cards' counters, added up."""

@@ -56,7 +56,7 @@ def sentence(judged: RungJudgement | DocumentJudgement) -> str:
 def clock(document: Document, name: str) -> str:
     """Where a host's time of day was, seen from the near end's, when it was first asked."""
     for end in (end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends):
-        if end.wall_offset_s is not None and (end.name == name or (end.name == "far" and name != "near")):
+        if end.wall_offset_s is not None and end.of(name):
             return f"{units.apart(end.wall_offset_s)} the near end's"
     return ""
 
