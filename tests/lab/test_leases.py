@@ -124,11 +124,14 @@ def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: Lab
     ]  # fmt: skip
 
 
-def test_another_congestion_control_is_in_force_for_the_trial_alone(world: LabWorld) -> None:
+def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LabWorld) -> None:
     name = "/proc/sys/net/ipv4/tcp_congestion_control"
     before = [world.run(site, f"cat {name}").strip() for site in SITES]
     other = "reno" if before[0] != "reno" else "cubic"
-    more = f'settings = {{kind = "congestion", value = "{other}"}}\n'
+    more = (
+        f'settings = [{{kind = "congestion", value = "{other}"}}, {{kind = "sack", value = false}}, '
+        '{kind = "receive-buffer", value = 2097152}]\n'
+    )
     run = mischief.Run(world, mischief.plan_text(world, duration=3, more=more))
     assert run.wait() == 0
     nothing_is_left(world)
@@ -136,6 +139,10 @@ def test_another_congestion_control_is_in_force_for_the_trial_alone(world: LabWo
     seen = trial.ends[0].sockets
     assert trial.ok and seen and {s.congestion for s in seen.sockets if s.congestion} == {other}
     assert [world.run(site, f"cat {name}").strip() for site in SITES] == before
+    changed = [(str(c.end), " ".join(c.argv)) for leg in trial.legs for c in leg.commands if c.role == "setting"]
+    assert {("far", "sysctl net.ipv4.tcp_sack: 1 -> 0"), ("near", "sysctl net.ipv4.tcp_sack: 1 -> 0")} < set(changed)
+    assert sum(one.endswith(" 2097152") and "tcp_rmem" in one for _, one in changed) == 2
+    assert [world.run(site, "cat /proc/sys/net/ipv4/tcp_sack").strip() for site in SITES] == ["1", "1"]
 
 
 @pytest.mark.parametrize("time", TIMES)

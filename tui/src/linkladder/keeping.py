@@ -118,7 +118,9 @@ def _verbs(settings: Sequence[Setting], adapters: Sequence[str]) -> list[list[st
         elif setting.kind in OFFLOADS:
             found += [["offloads", adapter, f"{setting.kind}={setting.value}"] for adapter in adapters]
         else:
-            raise UsageError(f"{setting.kind} is nothing that an appliance keeps", "it is a setting of Linux")
+            raise UsageError(
+                f"{setting.kind} is nothing that an appliance keeps", hint="linkladder system keeps the rest"
+            )
     return found
 
 

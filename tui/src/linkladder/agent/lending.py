@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import Nic
-from linkladder.settings import Lease, Undo, on_adapter, sysctl
+from linkladder.settings import Lease, Undo, of_machine, on_adapter
 
 READY = 10.0  # seconds that an adapter may take to come up again
 
@@ -32,10 +32,9 @@ class Lending:
                 control = await asyncio.to_thread(control_adapters, request.control)
                 adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
             changes = [on_adapter(setting, adapter) for adapter in adapters for setting in of_adapters]
-            machine = [one for one in request.settings if one.of_machine]
-            changes += [sysctl(*host.congestion_control(one.value)) for one in machine]
-            lease = Lease(changes, Undo(request.seconds))
             with _refusing():
+                changes += [of_machine(one) for one in request.settings if one.of_machine]
+                lease = Lease(changes, Undo(request.seconds))
                 told = await lease.acquire()
             self._lease = lease
             if down := await _still_down(adapters):

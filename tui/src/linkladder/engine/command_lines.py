@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from linkladder import host, tools
 from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
-from linkladder.model import End, Experiment, Path
+from linkladder.model import End, Experiment, Path, Setting
 from linkladder.model.several_legs import share
 from linkladder.settings import on_adapter
 
@@ -71,15 +71,20 @@ def _of_leg(
     return tuple(lines)
 
 
+def _of_machine(setting: Setting) -> list[str]:
+    name = setting.sysctl(host.system())
+    before = host.setting("sysctl", name) if name else None
+    what = f"{name} to {setting.in_kernel(host.system(), before or '')}" if name else f"{setting.kind}, not known here"
+    undo = {End.NEAR: before or "what it was"}
+    return [f"{end}: set {what}; undo: set it back to {undo.get(end, 'what it was')}" for end in setting.ends]
+
+
 def _settings(exp: Experiment, path: Path) -> list[str]:
     """Each change, and what undoes it; what the far end has is known there alone."""
     lines = []
     for setting in exp.settings:
         if setting.of_machine:
-            name, value = host.congestion_control(setting.value)
-            undo = f"set it back to {host.setting('sysctl', name) or 'what it was'}"
-            lines += [f"{end}: set {name} to {value}; undo: {undo if end is End.NEAR else 'set it back to what it was'}"
-                      for end in setting.ends]  # fmt: skip
+            lines += _of_machine(setting)
             continue
         if End.FAR in setting.ends:
             adapter = path.remote_interface or f"the adapter of {path.remote}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder import units
-from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting
+from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting, SettingKind
 from linkladder.model.same_setting import once_more
 
 
@@ -64,7 +64,7 @@ def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> 
 
 
 def _what(setting: Setting) -> str:
-    return f"{setting.kind} {setting.value}" if setting.of_machine else str(setting.kind)
+    return f"{setting.kind} {setting.value}" if setting.kind is SettingKind.CONGESTION else str(setting.kind)
 
 
 def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
@@ -72,20 +72,23 @@ def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
     return next((n for n in host.nics if n.name == name or address in n.addresses), None)
 
 
-RENO = ("reno", "newreno")  # one by two names, Linux's and FreeBSD's
+RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 
 
-def _congestion(wanted: str, host: HostFacts) -> tuple[str, str | None]:
-    """What is in force, by the name that was asked for where that is meant; None where the kernel has it not."""
-    there = [wanted if wanted in RENO and one in RENO else one for one in host.congestion_controls]
-    if not there:
-        return "the kernel", ""
-    return "the kernel", there[0] if wanted in there else None
+def _of_kernel(setting: Setting, host: HostFacts) -> str | None:
+    """What is in force, by the word that was asked for where that is meant; None where the kernel has it not."""
+    if setting.kind is SettingKind.CONGESTION:
+        there = [setting.value if {setting.value, one} <= RENO else one for one in host.congestion_controls]
+        return there[0] if setting.value in there else "" if not there else None
+    if not (name := setting.sysctl(host.os)):
+        return None
+    present = host.sysctls.get(name, "")
+    return setting.value if present and setting.in_kernel(host.os, present) == present else present
 
 
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:
     """The adapter of the path at this end, and what it has; an adapter that is not told of is left to the lease."""
     if setting.of_machine:
-        return _congestion(setting.value, host)
+        return "the kernel", _of_kernel(setting, host)
     nic = _adapter(end, path, host)
     return ("the adapter", "") if nic is None else (nic.name, setting.on(nic))

@@ -17,7 +17,7 @@ cores are counted and reported.
 from __future__ import annotations
 
 from linkladder.host import addresses
-from linkladder.host.backends import backend, confined, congestion_control, hops_from_ttl, own_cores, pinned
+from linkladder.host.backends import backend, confined, hops_from_ttl, own_cores, pinned
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
@@ -30,7 +30,6 @@ __all__ = [
     "boot_id",
     "bundle",
     "confined",
-    "congestion_control",
     "core_times",
     "die_with_parent",
     "difference",

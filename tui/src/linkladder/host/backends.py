@@ -75,13 +75,6 @@ def confined(cores: int) -> tuple[str, ...]:
     return _on(mine[:cores])
 
 
-def congestion_control(name: str) -> tuple[str, str]:
-    """The kernel's setting, and what it calls that algorithm: FreeBSD's reno is newreno."""
-    if sys.platform.startswith("freebsd"):
-        return "net.inet.tcp.cc.algorithm", {"reno": "newreno"}.get(name, name)
-    return "net.ipv4.tcp_congestion_control", {"newreno": "reno"}.get(name, name)
-
-
 def ours(cores: tuple[int, ...]) -> tuple[int, ...]:
     """Of these cores those that are counted as ours."""
     return tuple(core for core in own_cores(os.cpu_count() or 1) if core in cores)

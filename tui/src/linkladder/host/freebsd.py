@@ -31,6 +31,7 @@ SYSCTLS = (
     "net.inet.tcp.cc.algorithm",
     "net.inet.tcp.functions_default",
     "net.inet.tcp.rfc1323",
+    "net.inet.tcp.sack.enable",
     "net.inet.tcp.tso",
     "net.inet.tcp.abc_l_var",
     "net.inet.tcp.initcwnd_segments",

@@ -31,7 +31,7 @@ from linkladder.model.hosts import (
     TcpCounters,
     WindowSeen,
 )
-from linkladder.model.settings import Setting, SettingKind
+from linkladder.model.settings import KERNEL, Setting, SettingKind
 from linkladder.model.words import (
     SCHEMA,
     Affinity,
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "KERNEL",
     "SCHEMA",
     "SHORTENED",
     "Affinity",

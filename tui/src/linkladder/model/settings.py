@@ -11,7 +11,9 @@ from linkladder.model.words import End
 
 SMALLEST_MTU, LARGEST_MTU = 1280, 9216  # below the first an adapter loses its IPv6 addresses, which no undo brings back
 SWITCH = ("on", "off")
-ALGORITHM = re.compile(r"[a-z][a-z0-9_]{1,15}")
+NAME = re.compile(r"[a-z][a-z0-9_]{1,15}")
+SMALLEST_BUFFER, LARGEST_BUFFER = 65536, 1 << 30
+FREEBSD, LINUX = "FreeBSD", "Linux"
 
 
 class SettingKind(StrEnum):
@@ -24,7 +26,54 @@ class SettingKind(StrEnum):
     GRO = "gro"
     RXCSUM = "rxcsum"
     TXCSUM = "txcsum"
-    CONGESTION = "congestion"  # what new TCP connections of the whole machine go by
+    CONGESTION = "congestion"  # this and what follows is the whole machine's, for new TCP connections
+    STACK = "stack"
+    STACK_TSO = "stack-tso"
+    SACK = "sack"
+    DELAYED_ACK = "delayed-ack"
+    INITIAL_WINDOW = "initial-window"
+    SEND_BUFFER = "send-buffer"
+    RECEIVE_BUFFER = "receive-buffer"
+
+
+@dataclass(frozen=True)
+class OfKernel:
+    """What people call a setting of the kernel, its sysctl by system (none: that system has it not), and its values."""
+
+    words: str
+    sysctls: dict[str, str]
+    low: int = 0
+    high: int = 0  # 0: no number
+    names: str = ""  # such as, where it is a name; neither: a switch
+
+
+KERNEL = {
+    SettingKind.CONGESTION: OfKernel(
+        "congestion control",
+        {FREEBSD: "net.inet.tcp.cc.algorithm", LINUX: "net.ipv4.tcp_congestion_control"},
+        names="cubic or reno",
+    ),
+    SettingKind.STACK: OfKernel("TCP stack", {FREEBSD: "net.inet.tcp.functions_default"}, names="freebsd or rack"),
+    SettingKind.STACK_TSO: OfKernel("TSO of the TCP stack", {FREEBSD: "net.inet.tcp.tso"}),
+    SettingKind.SACK: OfKernel("SACK", {FREEBSD: "net.inet.tcp.sack.enable", LINUX: "net.ipv4.tcp_sack"}),
+    SettingKind.DELAYED_ACK: OfKernel("delayed ACK", {FREEBSD: "net.inet.tcp.delayed_ack"}),
+    SettingKind.INITIAL_WINDOW: OfKernel(
+        "initial window in segments", {FREEBSD: "net.inet.tcp.initcwnd_segments"}, 1, 256
+    ),
+    SettingKind.SEND_BUFFER: OfKernel(
+        "largest send buffer by itself",
+        {FREEBSD: "net.inet.tcp.sendbuf_max", LINUX: "net.ipv4.tcp_wmem"},
+        SMALLEST_BUFFER,
+        LARGEST_BUFFER,
+    ),
+    SettingKind.RECEIVE_BUFFER: OfKernel(
+        "largest receive buffer by itself",
+        {FREEBSD: "net.inet.tcp.recvbuf_max", LINUX: "net.ipv4.tcp_rmem"},
+        SMALLEST_BUFFER,
+        LARGEST_BUFFER,
+    ),
+}
+SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
 
 
 @dataclass(frozen=True)
@@ -32,13 +81,24 @@ class Setting:
     """One change to the path's adapter at one or both ends."""
 
     kind: SettingKind
-    value: str  # a size in bytes for the MTU, an algorithm's name for the congestion control, else "on" or "off"
+    value: str  # a size in bytes for the MTU and buffers, a name for the congestion control, else "on" or "off"
     ends: tuple[End, ...] = (End.NEAR, End.FAR)
 
     @property
     def of_machine(self) -> bool:
         """Is it the whole machine's, and no adapter's?"""
-        return self.kind is SettingKind.CONGESTION
+        return self.kind in KERNEL
+
+    def sysctl(self, system: str) -> str:
+        """Of a machine's setting; '' where that system has it not."""
+        return KERNEL[self.kind].sysctls.get(system, "")
+
+    def in_kernel(self, system: str, present: str) -> str:
+        """The value as that system writes it; Linux has three numbers to a buffer, of which the last is the largest."""
+        if self.value in SWITCH:
+            return str(int(self.value == "on"))
+        *first, _ = present.split() or [""]
+        return " ".join([*first, SYNONYMS.get(system, {}).get(self.value, self.value)])
 
     @property
     def restarts(self) -> bool:
@@ -65,11 +125,11 @@ class Setting:
     @property
     def wrong(self) -> str:
         """What was expected of the value instead, '' where it is right."""
-        if self.kind is SettingKind.CONGESTION:
-            return "" if ALGORITHM.fullmatch(self.value) else "expected a name such as cubic or reno"
-        if self.kind is not SettingKind.MTU:
+        of_kernel = KERNEL.get(self.kind)
+        if of_kernel and of_kernel.names:
+            return "" if NAME.fullmatch(self.value) else f"expected a name such as {of_kernel.names}"
+        low, high = (of_kernel.low, of_kernel.high) if of_kernel else (SMALLEST_MTU, LARGEST_MTU)
+        if not high or not (of_kernel or self.kind is SettingKind.MTU):
             return "" if self.value in SWITCH else "expected on or off"
-        fits = self.value.isdecimal() and self.value.isascii() and len(self.value) < 6
-        if not fits or not SMALLEST_MTU <= int(self.value) <= LARGEST_MTU:
-            return f"expected a whole number from {SMALLEST_MTU} to {LARGEST_MTU}"
-        return ""
+        fits = self.value.isdecimal() and self.value.isascii() and len(self.value) < 11
+        return "" if fits and low <= int(self.value) <= high else f"expected a whole number from {low} to {high}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linkladder import units
-from linkladder.model import Affinity, Direction, Experiment, Protocol, Setting, SettingKind
+from linkladder.model import KERNEL, Affinity, Direction, Experiment, Protocol, Setting, SettingKind
 from linkladder.phrases.ways import way
 
 ACRONYMS = (SettingKind.MTU, SettingKind.TSO, SettingKind.LRO, SettingKind.GSO, SettingKind.GRO)
@@ -133,8 +133,7 @@ def settings(p: Experiment) -> str:
 
 
 def _setting(one: Setting) -> str:
-    told = one.kind.upper() if one.kind in ACRONYMS else one.kind.value
-    told = "congestion control" if one.kind is SettingKind.CONGESTION else told
+    told = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
     return f"{told} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linkladder.model import Experiment, SettingKind
+from linkladder.model import KERNEL, Experiment, SettingKind
 from linkladder.phrases.arms import beside
 from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
 
-SWITCHED = frozenset(SettingKind) - {SettingKind.MTU, SettingKind.CONGESTION}
+SWITCHED = frozenset(SettingKind) - {SettingKind.MTU, *KERNEL}
 CORES = {Measured.SENDER_CORES: "sender", Measured.RECEIVER_CORES: "receiver"}
 Arms = tuple[Experiment, Experiment, Change]  # what was changed, what it was held against, and what that did
 

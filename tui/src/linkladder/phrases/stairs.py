@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from linkladder import units
-from linkladder.model import Experiment, Path, Setting, SettingKind
+from linkladder.model import KERNEL, Experiment, Path, Setting, SettingKind
 from linkladder.phrases.arms import window
 from linkladder.phrases.ways import way
 from linkladder.verdicts import Landing
@@ -54,11 +54,9 @@ def _line(one: Setting, card: str) -> str:
             f"FreeBSD ifconfig {card} mtu {one.value}; Linux ip link set dev {card} mtu {one.value}; "
             f"ESXi the same MTU on the virtual switch"
         )
-    if one.kind is SettingKind.CONGESTION:
-        return (
-            f"FreeBSD sysctl net.inet.tcp.cc.algorithm={one.value}; "
-            f"Linux sysctl net.ipv4.tcp_congestion_control={one.value}"
-        )
+    if one.of_machine:
+        by_system = [(system, name, one.in_kernel(system, "")) for system, name in KERNEL[one.kind].sysctls.items()]
+        return "; ".join(f"{system} sysctl {name}={value}" for system, name, value in by_system)
     name = one.kind.value
     minus = "" if one.value == "on" else "-"
     return f"FreeBSD ifconfig {card} {minus}{name}; Linux ethtool -K {card} {name} {one.value}"

@@ -10,7 +10,7 @@ could not be put back stays journalled, and `left_behind()` says so; `on_loan()`
 from __future__ import annotations
 
 from linkladder.settings.lease import Lease, OnLoan, left_behind, on_loan, recover, settle
-from linkladder.settings.reversible import FLAGS, Change, SettingsError, flag, mtu, on_adapter, sysctl
+from linkladder.settings.reversible import FLAGS, Change, SettingsError, flag, mtu, of_machine, on_adapter, sysctl
 from linkladder.settings.undo import Undo
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "flag",
     "left_behind",
     "mtu",
+    "of_machine",
     "on_adapter",
     "on_loan",
     "recover",

@@ -41,6 +41,14 @@ def on_adapter(setting: Setting, interface: str) -> Change:
     return mtu(interface, setting.mtu) if setting.mtu else flag(interface, setting.kind, setting.value == "on")
 
 
+def of_machine(setting: Setting) -> Change:
+    """What an experiment asks of this machine's kernel; SettingsError where it has no such thing."""
+    system = host.system()
+    if not (name := setting.sysctl(system)):
+        raise SettingsError(f"{system} has no {setting.kind} that could be set", "", "leave that setting out")
+    return sysctl(name, setting.in_kernel(system, host.setting("sysctl", name) or ""))
+
+
 def sysctl(name: str, value: str | int) -> Change:
     return Change("sysctl", name, " ".join(str(value).split()))
 

@@ -1,0 +1,96 @@
+"""Settings of the whole machine: each by its sysctl, in a range that the helper allows, or said to be missing."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+
+import pytest
+
+from linkladder import phrases
+from linkladder import plan as plans
+from linkladder.engine.left_out import left_out
+from linkladder.host import freebsd, linux
+from linkladder.model import KERNEL, End, HostFacts, Path, Setting, SettingKind
+from linkladder.priv import sysctls
+from linkladder.settings import SettingsError, reversible
+
+CAPTURE = FilePath(__file__).parents[1] / "captures/freebsd-15.1/sysctl-net.txt"
+VALUES = {
+    SettingKind.CONGESTION: "cubic",
+    SettingKind.STACK: "rack",
+    SettingKind.STACK_TSO: "off",
+    SettingKind.SACK: "off",
+    SettingKind.DELAYED_ACK: "off",
+    SettingKind.INITIAL_WINDOW: "20",
+    SettingKind.SEND_BUFFER: "16777216",
+    SettingKind.RECEIVE_BUFFER: "16777216",
+}
+PRESENT = {"net.ipv4.tcp_wmem": "4096 16384 4194304", "net.ipv4.tcp_rmem": "4096 131072 6291456"}
+
+
+@pytest.mark.parametrize("kind", KERNEL)
+def test_each_is_allowed_by_the_helper_and_told_of_by_the_facts(kind: SettingKind) -> None:
+    one = Setting(kind, VALUES[kind])
+    assert not one.wrong and one.of_machine and not one.restarts
+    for system, name in KERNEL[kind].sysctls.items():
+        value = one.in_kernel(system, PRESENT.get(name, "1"))
+        assert sysctls.check(system, name, value) == value
+        assert name in {"FreeBSD": freebsd.SYSCTLS, "Linux": linux.SYSCTLS}[system], "left out where it is so already"
+        if system == "FreeBSD" and name.startswith("net."):
+            assert f"{name}:" in CAPTURE.read_text(), "FreeBSD has it"
+
+
+def test_linux_keeps_the_other_two_numbers_of_a_buffer() -> None:
+    one = Setting(SettingKind.RECEIVE_BUFFER, "16777216")
+    assert one.in_kernel("Linux", "4096 131072 6291456") == "4096 131072 16777216"
+    assert one.in_kernel("FreeBSD", "2097152") == "16777216"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("sack", "maybe"), ("initial-window", "0"), ("send-buffer", "12"), ("stack", "RACK!"), ("delayed-ack", "1")],
+)
+def test_a_value_that_it_cannot_have_is_refused_by_the_plan(kind: str, value: str) -> None:
+    with pytest.raises(plans.PlanError, match="expected"):
+        plans.read_plan(plan(kind, value))
+
+
+def plan(kind: str, value: str) -> str:
+    return (
+        f'name = "p"\n[[experiment]]\nrungs = ["same-vlan"]\nbaseline = true\n'
+        f'settings = [{{kind = "{kind}", value = "{value}"}}]\n'
+    )
+
+
+def why(kind: str, value: str, near: HostFacts, far: HostFacts) -> set[str]:
+    (rung,) = plans.read_plan(plan(kind, value)).rungs
+    facts = {End.NEAR: near, End.FAR: far}
+    found = left_out(rung.experiments, Path("192.0.2.1", "192.0.2.2", "beta"), facts)
+    return set(found.values()) - {"nothing is left to compare it with"}
+
+
+def test_what_a_system_has_not_or_has_already_is_said_and_left_out() -> None:
+    linux = HostFacts("alpha", "Linux", sysctls={"net.ipv4.tcp_sack": "1", **PRESENT})
+    other = HostFacts(
+        "beta", "FreeBSD", sysctls={"net.inet.tcp.sack.enable": "1", "net.inet.tcp.recvbuf_max": "2097152"}
+    )
+    assert why("delayed-ack", "off", linux, other) == {"the kernel of alpha has no delayed-ack"}
+    assert why("sack", "off", linux, other) == set()
+    (said,) = why("sack", "on", linux, other)
+    assert "is on already" in said
+    (said,) = why("receive-buffer", "6291456", linux, HostFacts("beta", "Linux", sysctls=PRESENT))
+    assert "is 6291456 already" in said
+    assert why("receive-buffer", "6291456", linux, other) == set(), "one end changes"
+
+
+def test_a_kernel_without_it_refuses_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reversible.host, "system", lambda: "Linux")
+    with pytest.raises(SettingsError, match="Linux has no delayed-ack"):
+        reversible.of_machine(Setting(SettingKind.DELAYED_ACK, "off"))
+
+
+def test_it_is_told_in_words_with_what_to_set_where() -> None:
+    plain, changed = plans.read_plan(plan("sack", "off")).rungs[0].experiments
+    assert phrases.difference(changed, plain) == "SACK off"
+    (line,) = phrases.to_set(changed, Path("192.0.2.1", "192.0.2.2", "beta", "vmx1", "vmx1"))
+    assert "FreeBSD sysctl net.inet.tcp.sack.enable=0; Linux sysctl net.ipv4.tcp_sack=0" in line
