@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from linkladder.model import Contract, Experiment, Layer, Protocol, Setting, SettingKind, TrialResult
 from linkladder.phrases import ceilings as say
@@ -24,6 +25,7 @@ CLOCK_TOLERANCE = 200e-6  # two free-running clocks, the measuring one and the l
 READ_BYTES = 128 * 1024  # iperf's read and write size: what one boundary of an interval may misplace per stream
 
 
+@lru_cache(256)  # a run has one contract or a few, and every rule asks
 def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: int | None = None) -> Ceiling:
     """The lower of what the port's line rate and the contracted rate allow; write_size is a UDP datagram's."""
     payload, packets = _packets(contract, protocol, write_size)
