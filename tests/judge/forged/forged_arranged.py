@@ -60,6 +60,15 @@ def rearranged() -> Rows:
     yield "settings on loan that the arm does not tell", lent(), CANNOT, C.CONTRADICTION
     yield "the plan named other addresses", planned_path(local="10.99.3.1", remote="10.99.4.2"), CANNOT, C.CONTRADICTION
     yield "the plan named another peer", planned_path(peer="gamma"), CANNOT, C.CONTRADICTION
+    yield "the peer is not named any more", lambda d: rung(d)["path"].update(peer=""), CANNOT, C.CONTRADICTION
+    yield "arms that the plan does not ask for", unplanned, UNSURE, C.CONTRADICTION
+    yield "an arm on a path that the rung does not have", in_todays_form(
+        lambda d: [e["parameters"].update(paths=[3]) for e in arms(d, BEST)] and None
+    ), CANNOT, C.CONTRADICTION  # fmt: skip
+    yield "short, and nothing of the far end's CPU", together(
+        each(TCP, scaled(0.6)), each(TCP, lambda t: t["cpu"].pop("far"))
+    ), CANNOT, C.UNACCOUNTED  # fmt: skip
+    yield "enough, and nothing of the far end's CPU", each(TCP, lambda t: t["cpu"].pop("far")), UNSURE, C.UNACCOUNTED
     yield "no time of any trial", each(TCP, values(started="")), UNSURE, C.CONTRADICTION
     yield "a time that is none", each(TCP, values(started="yesterday")), UNSURE, C.CONTRADICTION
     yield "trials that took no time", each(TCP, values(seconds=0.0)), UNSURE, C.CONTRADICTION
@@ -202,6 +211,11 @@ def of_plan(**parameters: Any) -> Edit:
                     e.update(parameters)
 
     return edit
+
+
+def unplanned(d: Json) -> None:
+    for r in dc_links(d):
+        r["experiments"] = [e for e in r["experiments"] if e["id"] not in BEST]
 
 
 def planned_path(**changes: str) -> Edit:

@@ -34,7 +34,11 @@ FASTER = 2.0  # times what the port can carry: no buffer hands on so much in a s
 def arranged(rung: RungResult, document: Document) -> list[Concern]:
     """Against what was planned, and in which order."""
     loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
-    return [*_plan(rung, document), *(c for e in loads for c in (*_trials(e, rung, document), *_sums(e)))]
+    return [
+        *_plan(rung, document),
+        *_without_cpu(loads),
+        *(c for e in loads for c in (*_trials(e, rung, document), *_sums(e))),
+    ]
 
 
 def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
@@ -43,7 +47,9 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
         return
     ways = [(p.local, p.remote, p.peer) for p in plan.paths]
     went = [(p.local, p.remote, p.peer) for p in rung.paths]
-    if all(all(one) for one in (*ways, *went)) and ways != went:
+    if len(ways) == len(went) and any(
+        a and a != b for one, other in zip(ways, went, strict=True) for a, b in zip(one, other, strict=True)
+    ):
         yield Concern(Cause.CONTRADICTION, say.other_paths(), Verdict.CANNOT_JUDGE)
     asked = {e.id: e for e in plan.experiments}
     for e in rung.experiments:
@@ -51,7 +57,9 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
         if p is not None and (other := _differs(p, e.parameters)):
             said = say.other_than_planned(phrases.arm(e.parameters), other)
             yield Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)
-    if any(
+        if p is None and asked:
+            yield Concern(Cause.CONTRADICTION, say.not_asked(phrases.arm(e.parameters)), provisional=True)
+    if any(not 0 <= n < max(1, len(rung.paths)) for e in rung.experiments for n in e.parameters.paths) or any(
         leg.role is not Role.DISCARDED and not 0 <= leg.path < max(1, len(rung.paths))
         for e in rung.experiments
         for t in e.trials
@@ -91,6 +99,13 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
         yield Concern(Cause.TRIALS_FAILED, say.none_measured(name, len(e.trials), e.trials[0].reason))
     if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
         yield Concern(Cause.CONTRADICTION, say.without_load(name), provisional=True)
+
+
+def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
+    """Who is not known to have been idle may be what limits."""
+    blind = {end.name for e in loads for t in e.trials if t.ok for end in t.ends if end.nics and end.cpu is None}
+    if blind:
+        yield Concern(Cause.UNACCOUNTED, say.without_cpu(sorted(blind)), provisional=True, excuses=True)
 
 
 def _sums(e: ExperimentResult) -> Iterable[Concern]:

@@ -50,3 +50,11 @@ def faster_than_the_port(trial_name: str, bps: float, port: float) -> str:
 
 def none_measured(arm: str, repeats: int, reason: str) -> str:
     return f"{arm}: none of {units.plural(repeats, 'repeat')} was measured: {reason or 'nothing is told of them'}"
+
+
+def not_asked(arm: str) -> str:
+    return f"{arm}: measured, and the plan does not ask for it."
+
+
+def without_cpu(ends: Iterable[str]) -> str:
+    return f"Nothing is told of the CPU of the {' and '.join(ends)} end: whether it was what limits is not known."
