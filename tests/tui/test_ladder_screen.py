@@ -221,3 +221,23 @@ async def test_what_was_found_after_a_move_is_shown_live(protocol: Protocol, con
         await pilot.pause(1.2)  # two refreshes
         later = " ".join(seen(app).split())
         assert (said in later) == (protocol is Protocol.DF), "a chart needs the room, a ping does not"
+
+
+async def test_a_search_for_the_strongest_generator_shows_how_far_it_is() -> None:
+    backend = synth.settled()
+    plan = synth.the_plan()
+    rung = plan.rungs[0].name
+    backend.entries = [
+        (0.0, events.RunStarted("r", plan, 60.0, 3)),
+        (0.0, events.RungStarted(rung, 60.0, 3, 0)),
+        (0.0, events.GeneratorSought("Looking for the setting that is strongest", 20.0)),
+        (14.0, events.GeneratorChosen(rung, plan, "8 streams are strongest")),
+    ]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        app.climb(plan)
+        text = await until(pilot, "Looking for the setting that is strongest")
+        assert re.search(r"search +[█░]{30} (20|19) s left", text), text
+        present(backend.running).skip_to(14.5)
+        await until(pilot, "8 streams are strongest")
+        assert "search " not in seen(app)

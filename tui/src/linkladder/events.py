@@ -53,6 +53,14 @@ class PlanGrown:
 
 
 @dataclass(frozen=True)
+class GeneratorSought:
+    """Short looks at the ways to make a rung's loads have begun; GeneratorChosen ends them."""
+
+    said: str
+    seconds: float  # at most
+
+
+@dataclass(frozen=True)
 class GeneratorChosen:
     """How the loads of a rung are made that leave it open; `plan` has them so, under their new names."""
 
@@ -184,6 +192,7 @@ Event = (
     RunStarted
     | RungStarted
     | PlanGrown
+    | GeneratorSought
     | GeneratorChosen
     | WaitingForOperator
     | EvidenceFound

@@ -47,6 +47,8 @@ class Lines:
                     return f"  {event.rung}: the next step, beside the best so far"
                 again = "one more trial" if event.trials == 1 else f"{event.trials} more trials"
                 return f"  {event.rung}: the verdict is not settled: {again}"
+            case ev.GeneratorSought():
+                return f"  {event.said}"
             case ev.GeneratorChosen():
                 return f"  {event.rung}: {event.said}"
             case ev.WaitingForOperator():

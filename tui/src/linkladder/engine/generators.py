@@ -11,7 +11,7 @@ from linkladder import codec, drafts, phrases, wire
 from linkladder.engine.far_ends import Missing
 from linkladder.engine.route import Route, routes
 from linkladder.engine.strongest import LIMIT, candidates, chosen, left_open, look_at, numbers_of_streams, search
-from linkladder.events import Event, GeneratorChosen, Notice
+from linkladder.events import Event, GeneratorChosen, GeneratorSought
 from linkladder.model import (
     Experiment,
     Generator,
@@ -88,7 +88,7 @@ class Generators:
         pair = Pair(await here.ask(wire.Facts()), await there.ask(wire.Facts()))
         if kept := self.known(rung, pair):
             return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.known_strength(kept.strength))
-        emit(Notice(phrases.looking(LIMIT)))
+        emit(GeneratorSought(phrases.looking(LIMIT), LIMIT))
         over = routes([way_to_look(rung, here, there)], ends[""])
 
         async def look(generator: Generator) -> float:

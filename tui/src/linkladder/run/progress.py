@@ -110,6 +110,7 @@ class Progress:
     rungs: list[RungView] = field(default_factory=list)
     trial: TrialView | None = None
     last: TrialResult | None = None
+    search: tuple[float, float] | None = None  # for the strongest generator: when it began, seconds at most
     instruction: str = ""
     waiting: RungName | None = None
     paused: bool = False
@@ -174,8 +175,11 @@ class Progress:
                 for counted in (self, self.rung(event.rung)):
                     counted.trials += event.trials
                     counted.seconds += event.seconds
+            case events.GeneratorSought():
+                self.search = (self.at, event.seconds)
+                self.notices.append(event.said)
             case events.GeneratorChosen():
-                self.plan = event.plan
+                self.plan, self.search = event.plan, None
                 self.notices.append(f"{event.rung}: {event.said}")
             case events.WaitingForOperator():
                 self.rung(event.rung).stage = Stage.WAITING
@@ -208,7 +212,7 @@ class Progress:
             case events.RunFinished():
                 self.state, self.reason, self.over = event.state, event.reason, True
                 self.cancelled = event.cancelled
-                self.trial, self.waiting, self.paused = None, None, False
+                self.trial, self.waiting, self.paused, self.search = None, None, False, None
                 for view in self.rungs:
                     if view.stage in (Stage.RUNNING, Stage.WAITING):
                         view.stage = Stage.STOPPED
@@ -218,7 +222,7 @@ class Progress:
     def _trial_started(self, event: events.TrialStarted) -> None:
         view = self.rung(event.rung)
         view.stage = Stage.RUNNING
-        self.waiting, self.instruction, self.paused = None, "", False
+        self.waiting, self.instruction, self.paused, self.search = None, "", False, None
         asked = self.asked(event.rung, event.experiment)
         self.trial = TrialView(event.rung, asked, event.repeat, event.index, event.seconds, self.at, event.commands)
 

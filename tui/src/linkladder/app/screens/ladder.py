@@ -160,7 +160,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             else:
                 self._quiet(progress, width)
             self._so_far(progress)
-            self._bars(progress, width)
+            self._put("bars", Text("\n").join(bars.of_run(progress, width)))
         keys = (progress.over, bool(progress.waiting or progress.paused), _several_paths(progress))
         if keys != self._keys:
             self._keys = keys
@@ -269,20 +269,6 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self.query_one("#chart", StripChart).say(
             "\n".join(part for line in lines for part in textwrap.wrap(line, width) or [""])
         )
-
-    def _bars(self, progress: Progress, width: int) -> None:
-        lines = []
-        if trial := progress.trial:
-            lines.append(bars.progress("trial", progress.at - trial.began, trial.seconds, progress.trial_left(), width))
-            rung = progress.rung(trial.rung)
-            left = progress.rung_left()
-            count = f"trial {rung.done + 1} of {rung.trials}"
-            lines.append(bars.progress("rung", rung.seconds - left, rung.seconds, left, width, count))
-        if progress.seconds and not progress.over:
-            left = progress.whole_left()
-            count = f"trial {min(progress.done + 1, progress.trials)} of {progress.trials}"
-            lines.append(bars.progress("whole", progress.seconds - left, progress.seconds, left, width, count))
-        self._put("bars", Text("\n").join(lines))
 
     # --- keys -----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from rich.text import Text
 from linkladder import units
 from linkladder.model import HostSample
 from linkladder.run.arms_so_far import ArmSoFar, Compared
+from linkladder.run.progress import Progress
 
 
 def bar(share: float, width: int) -> str:
@@ -15,12 +16,32 @@ def bar(share: float, width: int) -> str:
     return "█" * full + "░" * (width - full)
 
 
-def progress(word: str, done: float, whole: float, left: float, width: int, count: str = "") -> Text:
+def bar_of(word: str, done: float, whole: float, left: float, width: int, count: str = "") -> Text:
     """'trial  ████░░░░  7 s of 14 s, 7 s left'."""
     tail = f" {units.duration(left)} left" + (f", {count}" if count else "")
     room = max(6, min(30, width - 7 - len(tail)))  # longer says no more, and costs a slow line
     share = done / whole if whole > 0 else 0.0
     return Text.assemble((f"{word:<6} ", "dim"), (bar(share, room), "cyan"), tail, no_wrap=True)
+
+
+def of_run(progress: Progress, width: int) -> list[Text]:
+    """How far the trial, or the search for the strongest generator, the rung and the whole run are."""
+    lines = []
+    if trial := progress.trial:
+        lines.append(bar_of("trial", progress.at - trial.began, trial.seconds, progress.trial_left(), width))
+        rung = progress.rung(trial.rung)
+        left = progress.rung_left()
+        count = f"trial {rung.done + 1} of {rung.trials}"
+        lines.append(bar_of("rung", rung.seconds - left, rung.seconds, left, width, count))
+    elif progress.search:
+        began, most = progress.search
+        spent = progress.at - began
+        lines.append(bar_of("search", spent, most, max(0.0, most - spent), width))
+    if progress.seconds and not progress.over:
+        left = progress.whole_left()
+        count = f"trial {min(progress.done + 1, progress.trials)} of {progress.trials}"
+        lines.append(bar_of("whole", progress.seconds - left, progress.seconds, left, width, count))
+    return lines
 
 
 def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
