@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder import units
-from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting, SettingKind
+from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting
 from linkladder.model.same_setting import once_more
 
 
@@ -46,7 +46,7 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
             host = facts[end]
             adapter, present = _present(setting, end, path, host)
             if present is None:
-                return f"{adapter} of {host.name} has no {_what(setting)}"
+                return f"{adapter} of {host.name} has no {setting.lacked}"
             acts = acts or present != setting.value
             there.append(f"{setting.kind} of {adapter} at {host.name} is {present} already")
     return "" if acts or not settings else "; ".join(there)
@@ -63,32 +63,14 @@ def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> 
     return ""
 
 
-def _what(setting: Setting) -> str:
-    return f"{setting.kind} {setting.value}" if setting.kind is SettingKind.CONGESTION else str(setting.kind)
-
-
 def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
     name, address = (path.local_interface, path.local) if end is End.NEAR else (path.remote_interface, path.remote)
     return next((n for n in host.nics if n.name == name or address in n.addresses), None)
 
 
-RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
-
-
-def _of_kernel(setting: Setting, host: HostFacts) -> str | None:
-    """What is in force, by the word that was asked for where that is meant; None where the kernel has it not."""
-    if setting.kind is SettingKind.CONGESTION:
-        there = [setting.value if {setting.value, one} <= RENO else one for one in host.congestion_controls]
-        return there[0] if setting.value in there else "" if not there else None
-    if not (name := setting.sysctl(host.os)):
-        return None
-    present = host.sysctls.get(name, "")
-    return setting.value if present and setting.in_kernel(host.os, present) == present else present
-
-
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:
     """The adapter of the path at this end, and what it has; an adapter that is not told of is left to the lease."""
     if setting.of_machine:
-        return "the kernel", _of_kernel(setting, host)
+        return "the kernel", setting.in_force(host)
     nic = _adapter(end, path, host)
     return ("the adapter", "") if nic is None else (nic.name, setting.on(nic))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linkladder.model.hosts import Nic
+from linkladder.model.hosts import HostFacts, Nic
 from linkladder.model.words import End
 
 SMALLEST_MTU, LARGEST_MTU = 1280, 9216  # below the first an adapter loses its IPv6 addresses, which no undo brings back
@@ -73,6 +73,7 @@ KERNEL = {
         LARGEST_BUFFER,
     ),
 }
+RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
 
 
@@ -99,6 +100,21 @@ class Setting:
             return str(int(self.value == "on"))
         *first, _ = present.split() or [""]
         return " ".join([*first, SYNONYMS.get(system, {}).get(self.value, self.value)])
+
+    def in_force(self, host: HostFacts) -> str | None:
+        """What the machine has, by the word that was asked for where that is meant; None where it has no such thing."""
+        if self.kind is SettingKind.CONGESTION:
+            there = [self.value if {self.value, one} <= RENO else one for one in host.congestion_controls]
+            return there[0] if self.value in there else "" if not there else None
+        if not (name := self.sysctl(host.os)):
+            return None
+        present = host.sysctls.get(name, "")
+        return self.value if present and self.in_kernel(host.os, present) == present else present
+
+    @property
+    def lacked(self) -> str:
+        """What a machine has not that cannot have it: 'tso', 'congestion bbr'."""
+        return f"{self.kind} {self.value}" if self.kind is SettingKind.CONGESTION else str(self.kind)
 
     @property
     def restarts(self) -> bool:
