@@ -17,7 +17,8 @@ def _open(path: str, together: Barrier) -> None:
 
 
 def test_many_first_openings_at_once(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["linkladder.store.schema", "pytest"])  # for all openers, once
     for attempt in range(5):
         path = str(tmp_path / f"{attempt}.db")
         together = context.Barrier(3)
