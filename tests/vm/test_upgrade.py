@@ -128,13 +128,13 @@ def test_the_plug_is_pulled_while_the_boot_program_s_marks_are_on_their_way(prep
     machine.disk.unlink()
 
 
-# What is done to the new system before its first start, and what its console then says.
+# What is done to the new system before its first start, and what the kernel or the loader then says.
 SPOILT = {
     "hangs": (
         "echo 'lltrial_seconds=60' >>/mnt/etc/rc.conf && "
         "printf '#!/bin/sh\\n# PROVIDE: hang\\n# BEFORE: LOGIN\\n# REQUIRE: llstate\\nsleep 100000\\n' "
         ">/mnt/etc/rc.d/hang && chmod 755 /mnt/etc/rc.d/hang",
-        "This system is on trial",
+        r"Trying to mount root from ufs:/dev/gptid",
     ),
     "no kernel": ("rm -rf /mnt/boot/kernel /mnt/boot/kernel.GENERIC", "This system does not start"),
     "a damaged kernel": (
