@@ -13,6 +13,7 @@ from linkladder.model import (
     Direction,
     Document,
     End,
+    Evidence,
     Experiment,
     ExperimentResult,
     Fault,
@@ -163,7 +164,8 @@ def df(direction: Direction, path_mtu: PathMtu) -> ExperimentResult:
 
 
 def rung(name: RungName, *experiments: ExperimentResult) -> RungResult:
-    return RungResult(name, (Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"),), experiments)
+    path = Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0")
+    return RungResult(name, (path,), experiments, Evidence("as claimed", ("10.0.0.2 is behind a router",)))
 
 
 def both(name: RungName, bps: float, repeats: int = 3, **more: object) -> RungResult:

@@ -60,6 +60,7 @@ def rearranged() -> Rows:
     yield "settings on loan that the arm does not tell", lent(), CANNOT, C.CONTRADICTION
     yield "the plan named other addresses", planned_path(local="10.99.3.1", remote="10.99.4.2"), CANNOT, C.CONTRADICTION
     yield "the plan named another peer", planned_path(peer="gamma"), CANNOT, C.CONTRADICTION
+    yield "nothing of where the machines stood", lambda d: rung(d).update(evidence=None), UNSURE, C.ELSEWHERE
     yield "the peer is not named any more", lambda d: rung(d)["path"].update(peer=""), CANNOT, C.CONTRADICTION
     yield "arms that the plan does not ask for", unplanned, UNSURE, C.CONTRADICTION
     yield "an arm on a path that the rung does not have", in_todays_form(

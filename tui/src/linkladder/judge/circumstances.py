@@ -80,6 +80,8 @@ def _small(rung: RungResult) -> Verdict | None:
 
 def _whereabouts(rung: RungResult) -> list[Concern]:
     """Whether the traffic went where it was claimed to go."""
+    if rung.evidence is None and rung.name is RungName.DC_LINK and any(e.trials for e in rung.experiments):
+        return [Concern(Cause.ELSEWHERE, say.unchecked(), provisional=True)]
     if rung.evidence is None or not (rung.evidence.contradicts or rung.evidence.against):
         return []
     said = say.contradicted(rung.evidence.against or rung.evidence.findings)

@@ -54,3 +54,7 @@ def unanswered(directions: Iterable[str]) -> str:
 def _hole_possible(what: str, directions: Iterable[str]) -> str:
     ways = " and ".join(sorted(map(way, directions), reverse=True))
     return f"{what} ({ways}): a black hole is not excluded."
+
+
+def unchecked() -> str:
+    return "Of where the machines stood nothing is told: a run looks at addresses, hops and round trips, and keeps it."
