@@ -106,7 +106,7 @@ ended() {
 paths='tests/lab/test_paths.py tests/lab/test_bundle.py tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
-troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_planted_change.py
+troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_loans_at_random.py tests/lab/test_planted_change.py
 	tests/lab/test_until_settled.py tests/lab/test_lab_command.py tests/lab/test_world.py'
 tools=tests/unit/test_tools_real.py
 
