@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import lzma
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -77,15 +78,16 @@ def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name: str, tmp_pa
     """What the engine keeps at the end of a run, before anything says that the run is over."""
     run = recordings.load(name)
     store = Store(tmp_path)
-    engine = Engine(run.document.run.plan, store, None, None)
+    engine, now = Engine(run.document.run.plan, store, None, None), datetime.now(UTC).isoformat()
     engine.run_id = store.begin(run.document.run.plan, "beta")
     for end in run.document.run.ends:
         store.host(engine.run_id, end.name, end.facts)
     for rung in run.document.rungs:
         store.rung(engine.run_id, rung.name, rung.evidence)
     for rung, experiment, trial in run.trials():
-        undated = dataclasses.replace(trial, started="")  # it was measured long before this run began
-        store.trial(engine.run_id, rung.name, experiment.parameters.id, undated)
+        store.trial(
+            engine.run_id, rung.name, experiment.parameters.id, dataclasses.replace(trial, started=now)
+        )  # it was measured long before this run began
     engine._finish(RunState.COMPLETE, "")
     assert store.runs()[0].verdict == run.word
     store.close()

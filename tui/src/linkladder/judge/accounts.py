@@ -17,7 +17,7 @@ from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.moments import moment
 from linkladder.judge.recount import recount, unreadable
 from linkladder.judge.sold import cards
-from linkladder.model import Document, End, EndRecord, Experiment, Protocol, RungName, RungResult, RunState, TrialResult
+from linkladder.model import Document, End, EndRecord, Experiment, Protocol, RungName, RungResult, TrialResult
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -235,8 +235,6 @@ def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
         said = say.trials_overlap()
     if said:
         return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
-    if ended is None and document.run.state is RunState.COMPLETE:
-        return [Concern(Cause.CONTRADICTION, say.without_an_end(), provisional=True)]
     if any(
         (began is not None and first < began - ASIDE) or (ended is not None and last > ended + ASIDE)
         for first, last, mine in spans

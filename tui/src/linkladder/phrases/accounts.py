@@ -104,10 +104,6 @@ def run_ended_before() -> str:
     return "The run ended before it began."
 
 
-def without_an_end() -> str:
-    return "The run is said to be complete, and not when it ended."
-
-
 def trials_last_longer(together: float, run: float) -> str:
     return f"The trials last {units.duration(together)} together, the whole run {units.duration(run)}."
 
