@@ -75,6 +75,8 @@ class Network:
         self._route()
         for device in ("sh0", "sv0") if self.inside else ():
             self.pace(device, self.inside or 0.0)
+        if self.inside:  # within a machine more than between two, and far less than takes all its cores
+            self.pace("lo", 5 * self.inside, "256kb")
 
     def _pair(self, name: str, rung: str) -> None:
         """A veth pair straight from alpha to beta."""
@@ -143,9 +145,9 @@ class Network:
                 ["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True
             )
 
-    def pace(self, device: str, rate: float) -> None:
+    def pace(self, device: str, rate: float, burst: str = "32kb") -> None:
         """Both ends send no faster than this through their adapter of that name."""
-        bucket = ["tbf", "rate", f"{rate:.0f}bit", "burst", "32kb", "latency", "50ms"]
+        bucket = ["tbf", "rate", f"{rate:.0f}bit", "burst", burst, "latency", "50ms"]
         for site in self.sites:
             self._in(site, "tc", "qdisc", "replace", "dev", device, "root", *bucket)
 

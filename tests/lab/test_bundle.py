@@ -16,7 +16,7 @@ from linkladder.judge.evidence import STARVED
 from linkladder.model import Direction, Document
 from network import Link
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]  # a busy machine loses packets of its own
 EACH = 1e8
 CARRIES = EACH * 1448 / 1514
 PLAN = """name = "bundle"
@@ -71,7 +71,6 @@ def of_one_flow(lab: Bundle) -> Disorder:
     return seen
 
 
-@pytest.mark.calm  # a busy machine loses packets of its own
 def test_packets_that_take_turns_are_reordered_and_lost_only_where_a_queue_was_full() -> None:
     with Bundle("lbt", Link(rate=1e9), members=(1e8, 0.7e8), in_turn=True).paired() as lab:
         before = lab.sent()
@@ -85,7 +84,6 @@ def test_packets_that_take_turns_are_reordered_and_lost_only_where_a_queue_was_f
         assert one.kind in (("reordering", "both") if then > first else ("reordering",)), (one, then - first)
 
 
-@pytest.mark.calm  # a busy machine loses packets of its own
 def test_packets_that_are_lost_are_not_called_reordered() -> None:
     with Bundle("lbl", Link(rate=1e9)).paired() as lab:
         lab.lose(0.01)

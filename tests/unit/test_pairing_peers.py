@@ -67,7 +67,7 @@ def test_linkladder_does_not_start_on_open_files(
 
 COMMANDS = (("peers",), ("agent", "--peer", "beta"), (), ("run",), ("runs",), ("show", "last"), ("plan", "show", "x"),
             ("facts",), ("doctor",), ("ceiling", "--rate", "1G"), ("report", "last"), ("pair", "--open"),
-            ("pair", "192.0.2.1"), ("peers", "remove", "beta"), ("judge", "x.json"),
+            ("pair", "192.0.2.1"), ("peers", "remove", "beta"), ("judge", "x.json"), ("keep", "x.json"),
             ("parse", "iperf2", "x"), *((name,) for name in cli.GROUPS["linkladder.commands.measuring"]))  # fmt: skip
 
 

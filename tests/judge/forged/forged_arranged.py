@@ -219,7 +219,11 @@ def unplanned(d: Json) -> None:
 
 
 def planned_path(**changes: str) -> Edit:
-    return lambda d: [r["path"].update(changes) for r in dc_links(d)] and None
+    def edit(d: Json) -> None:
+        for r in dc_links(d):
+            r["path"].update(changes)
+
+    return edit
 
 
 def lent() -> Edit:

@@ -205,7 +205,9 @@ def _or_burst(e: Evidence, found: Limiter) -> Limiter:
     if found.kind is LimiterKind.BURST:
         return found
     uneven = any(p.uneven and p.loss > REAL_LOSS for p in e.paced)
-    if not uneven and (len(found.candidates) < 2 or any(p.delivered_bps > ABOVE * e.goodput for p in e.paced)):
+    above = [p for p in e.paced if p.delivered_bps > ABOVE * e.goodput]
+    as_tcp = any(p.loss >= 0.5 * (e.loss or 0.0) for p in above)  # lost evenly what TCP lost in bursts: no burst it was
+    if not uneven and (len(found.candidates) < 2 or as_tcp):
         return found
     said = say.or_a_burst(found.sentence, found.experiment, uneven)
     candidates = (*found.candidates, LimiterKind.BURST)

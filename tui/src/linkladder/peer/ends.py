@@ -17,6 +17,7 @@ from linkladder.wire import PROTOCOL, Refused
 HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
 OWN_TIMEOUT = 120.0  # our own child's end we see: it is slow, not lost; 45 s passed at boot on an emulated machine
 ASK_TIMEOUT = 12.0
+LAST_WORDS = 2.0  # seconds for what a channel that broke has still to say
 MOST_EVENTS = 512  # that nobody has looked at yet
 R = TypeVar("R")
 
@@ -86,7 +87,9 @@ class FarEnd:
         self._next = 1
         self._lost: str | None = None
         self._errors: list[bytes] = []
-        self._tasks = [asyncio.create_task(t) for t in (self._read(), self._read_errors())]
+        self._hearing = asyncio.create_task(self._read_errors())
+        self._reading = asyncio.create_task(self._read())
+        self._tasks: list[asyncio.Task[None]] = [self._hearing, self._reading]
 
     @classmethod
     async def open(cls, name: str, argv: Sequence[str], own_name: str = "") -> FarEnd:
@@ -139,10 +142,14 @@ class FarEnd:
             self._fail(f"{self.name} did not answer within {limit:g} s")
             raise PeerLost(self._lost or "") from None
         except (OSError, CodecError) as error:
+            if isinstance(error, OSError):  # why ssh ended tells more than that it did
+                await asyncio.wait({self._reading}, timeout=LAST_WORDS)
             self._fail(f"the channel to {self.name} broke: {error}")
             raise PeerLost(self._lost or "") from None
         finally:
             self._waiting.pop(number, None)
+            if future.done() and not future.cancelled():
+                future.exception()  # nobody else asks for it where the question could not be sent
 
     def _patience(self, request: wire.Request[R]) -> float:
         return HELLO_TIMEOUT if request.slow else ASK_TIMEOUT
@@ -160,6 +167,7 @@ class FarEnd:
             with contextlib.suppress(wire.WireError):
                 self._take(wire.read_answer(line))
         await self._process.wait()
+        await asyncio.wait({self._hearing}, timeout=LAST_WORDS)
         words = self.errors.strip()
         said = words.rfind("linkladder: ")  # all that the far linkladder says of itself; of ssh's words the last line
         words = words[said:] if said >= 0 else words.splitlines()[-1] if words else ""
