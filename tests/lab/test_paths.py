@@ -16,7 +16,7 @@ from linkladder.model import Direction, Document, End, Leg, Protocol, Role, Tria
 from network import SITES
 from world import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]  # a busy machine carries less of a bucket
+pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]  # a busy machine carries less
 RATES = {"sh0": 1.2e8, "sv0": 0.6e8}  # of each card's token bucket: each path must be told from the other
 CARRIES = [rate * 1448 / 1514 for rate in RATES.values()]
 PLAN = """

@@ -53,7 +53,7 @@ case "$*" in
 esac
 """
 LANES = [
-    "alone", "limits", "losses", "other", "paths", "people", "places", "screens", "shares", "sums", "tools", "troubles",
+    "alone", "limits", "losses", "other", "paths", "people", "places", "screens", "sums", "tools", "troubles",
     "units",
 ]  # fmt: skip
 
