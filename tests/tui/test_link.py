@@ -247,6 +247,7 @@ async def test_in_half_a_window_arrows_step_from_field_to_field(own_state: pathl
         await until(pilot, "Next step")
         await pilot.press("e")
         await until(pilot, "[ Climb the ladder ]")
+        assert app.focused and app.focused.id == "climb", "what Enter presses is in sight"
         app.screen.query_one("#circuit").focus()
         await pilot.press("down", "down", "down")
         assert app.focused and app.focused.id == "rate"
@@ -255,16 +256,6 @@ async def test_in_half_a_window_arrows_step_from_field_to_field(own_state: pathl
         app.screen.query_one("#up").focus()
         await pilot.pause()
         assert "up, % [99.9  ]" in seen(app), "the row of limits fits beside the scroll bar"
-
-
-async def test_in_half_a_window_the_button_that_enter_presses_is_in_sight(own_state: pathlib.Path) -> None:
-    (own_state / "link.toml").write_text(WRITTEN)
-    app = LadderApp(LiveBackend("this screen"))
-    async with app.run_test(size=(80, 12)) as pilot:
-        await until(pilot, "Next step")
-        await pilot.press("e")
-        await until(pilot, "[ Climb the ladder ]")
-        assert app.focused and app.focused.id == "climb"
 
 
 async def test_a_mesh_gets_no_rungs_by_guess(newcomer: ReplayBackend) -> None:

@@ -229,6 +229,16 @@ def test_jumbo_frames_on_loan_have_the_ceiling_of_jumbo_frames() -> None:
     assert round(jumbo / 1e9, 2) == 9.9  # 9.41 at 1500
 
 
+def test_a_ceiling_that_was_passed_is_a_line_and_not_said_to_be_above() -> None:
+    progress = measuring(FEW)
+    for number in range(3):
+        progress.apply(second(number, 27.0, Direction.FORWARD), 1.0)
+    assert progress.trial
+    lines = throughput.lines_of(progress, progress.trial)
+    assert [(word, round(bps / 1e9, 2)) for word, bps in lines] == [("contract", 0.96), ("ceiling", 9.41)]
+    assert throughput.caption(progress, progress.trial) == ""
+
+
 @pytest.mark.asyncio
 async def test_arms_of_a_staircase_stand_side_by_side_below_the_chart() -> None:
     plan, _ = climb()

@@ -7,6 +7,7 @@ what to type there is told.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -78,6 +79,7 @@ async def keep(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
 async def tried(found: Winners, confirmed: Confirm) -> bool:
     """On loan from this end, whose undo acts where nobody renews it: when time is up, and when this process dies."""
     near = await near_end()
+    began = time.monotonic()
     try:
         addresses = tuple(dict.fromkeys(path.local for path in found.paths))
         request = wire.TakeLease(found.settings, addresses, SECONDS, _control(found.paths))
@@ -86,7 +88,7 @@ async def tried(found: Winners, confirmed: Confirm) -> bool:
             lent = await near.ask(request)
         except Refused as error:
             raise EnvironmentFault("the settings cannot be tried here", str(error), "nothing was changed") from None
-        yes = await confirmed(lent.changes, SECONDS)
+        yes = await confirmed(lent.changes, SECONDS - (time.monotonic() - began))  # the undo waits no longer
         try:
             await near.ask(wire.ReturnLease())
         except Refused as error:

@@ -89,4 +89,5 @@ class LastWord(Question):
     def _count(self) -> None:
         if time.monotonic() > self._ends:
             self.dismiss(False)
-        self.query_one("#text", Static).update(self._words())
+        else:
+            self.query_one("#text", Static).update(self._words())

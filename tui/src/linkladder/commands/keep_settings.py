@@ -36,7 +36,7 @@ def keep(document: Document) -> int:
 
 async def _confirmed(changes: tuple[str, ...], seconds: float) -> bool:
     print("\n".join(["in force now, on loan:", *(f"  {change}" for change in changes)]))
-    print(f"Keep it? It is put back in {seconds:g} s unless you type yes: ", end="", flush=True)
+    print(f"Keep it? It is put back in {seconds:.0f} s unless you type yes: ", end="", flush=True)
     loop = asyncio.get_running_loop()
     typed: asyncio.Future[str] = loop.create_future()
 

@@ -50,12 +50,16 @@ def _lines(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
     most = _ceiling(progress, trial)
     if most.which != "contract":
         return [("contract = ceiling", most.bps)]
-    return [("contract", most.bps), *([("ceiling", most.port_bps)] if most.port_bps < FLAT * most.bps else [])]
+    near = most.port_bps < max(FLAT * most.bps, _highest(trial))
+    return [("contract", most.bps), *([("ceiling", most.port_bps)] if near else [])]
 
 
 def _beyond(trial: TrialView, bps: float) -> bool:
-    highest = max((point[1] for point in points_of(trial)), default=0.0)
-    return 0 < highest * TALL < bps
+    return 0 < _highest(trial) * TALL < bps
+
+
+def _highest(trial: TrialView) -> float:
+    return max((point[1] for point in points_of(trial)), default=0.0)
 
 
 def _ceiling(progress: Progress, trial: TrialView) -> judge.Ceiling:
