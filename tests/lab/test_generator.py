@@ -35,7 +35,9 @@ def test_it_is_found_in_time_said_used_and_kept(world: LabWorld) -> None:
     (kept,) = Generators(world.lab.state("alpha")).kept()
     best, default = kept.strength.looked[0], next(o for o in kept.strength.looked if o.generator == Generator())
     assert best.bps / default.bps >= 1 and kept.strength.seconds <= LIMIT
-    assert len(kept.strength.looked) >= 3 and max(one.looks for one in kept.strength.looked) > 1
+    looks = [one.looks for one in kept.strength.looked]
+    # Two of its one second for each look are a machine on which there was time for two ways and a final.
+    assert max(looks) > 1 and (len(looks) >= 3 or kept.strength.seconds / sum(looks) > 2)
     (rung,) = (r for r in document.rungs if r.experiments)
     (used,) = (e.parameters for e in rung.experiments)
     assert best.generator.of(used) == used and used.strongest
