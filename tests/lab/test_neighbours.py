@@ -10,6 +10,7 @@ import pytest
 from linkladder import formats
 from linkladder.judge.company import judge_company
 from linkladder.judge.evidence import STARVED
+from linkladder.model import Role
 from many import ManyEnds
 from network import Link
 
@@ -29,8 +30,12 @@ rungs = "dc-link"
 company = ["alone", "neighbours"]
 duration = 3
 warmup = 1
-repeats = 2
 ping_under_load = true
+[[experiment]]
+rungs = "dc-link"
+company = "visited"
+duration = 4
+warmup = 1
 """
 
 
@@ -44,11 +49,15 @@ def test_the_neighbour_behind_the_same_uplink_takes_and_the_one_on_this_side_doe
     document = formats.document(json.loads(done.stdout))
     (rung,) = document.rungs
     trials = [t for e in rung.experiments for t in e.trials]
-    assert len(trials) == 2 * (3 + 2) and all(t.ok for t in trials), [t.reason for t in trials]
+    assert len(trials) == 3 + 2 + 1 and all(t.ok for t in trials), [t.reason for t in trials]
+    visitors = [leg for leg in trials[-1].legs if leg.role is Role.VISITOR]
+    assert [leg.path for leg in visitors] == [1, 2] and all(leg.outcome.ok for leg in visitors)
+    first, second = (leg.began for leg in visitors)
+    assert first >= 1 + 4 and second >= first + 8 - 0.5, "one at a time, with the path alone in between"
     seen = judge_company(rung, document.run.plan.contract)
     assert seen
     crossing, aside = seen.neighbours
-    assert (crossing.path, aside.path) == (1, 2)
+    assert (crossing.path, aside.path) == (1, 2) and (crossing.visits, aside.visits) == (1, 1)
     assert crossing.takes and crossing.beside_bps < 0.75 * crossing.alone_bps
     if not any((end.cpu.starved or 0.0) >= STARVED for t in trials for end in t.ends if end.cpu):
         assert not aside.takes

@@ -85,7 +85,7 @@ def test_of_a_single_path_alone_and_all_are_one() -> None:
 
 
 def test_what_is_wrong_is_named() -> None:
-    with pytest.raises(plans.PlanError, match="company: expected one of alone, rounds, neighbours, all"):
+    with pytest.raises(plans.PlanError, match="company: expected one of alone, rounds, neighbours, visited, all"):
         plans.read_plan(MESH.replace('"alone"', '"single"'))
     with pytest.raises(plans.PlanError, match="ends: expected beside mesh"):
         plans.read_plan(MESH.replace("mesh = true", 'ends = ["near", "beta"]'))

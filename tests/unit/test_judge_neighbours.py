@@ -13,10 +13,12 @@ from linkladder.model import (
     Company,
     Contract,
     CpuUse,
+    Direction,
     EndRecord,
     Experiment,
     ExperimentResult,
     Fault,
+    Interval,
     Leg,
     Outcome,
     Path,
@@ -114,8 +116,86 @@ def test_what_was_asked_otherwise_is_no_noisy_neighbour(kind: Company) -> None:
 def test_the_plan_sets_the_first_path_beside_each_of_the_others() -> None:
     rung = plans.with_link(plans.builtin("neighbours"), Link(paths={RungName.DC_LINK: PAIRS})).rungs[0]
     loads = [e for e in rung.experiments if e.tool == "iperf" and e.direction == "forward"]
-    assert [e.paths for e in loads] == [(0,), (1,), (2,), (0, 1), (0, 2)]
-    assert len({e.id for e in rung.experiments}) == len(rung.experiments) and all(e.repeats == 3 for e in loads)
+    assert [e.paths for e in loads] == [(0,), (1,), (2,), (0, 1), (0, 2), (0, 1, 2)]
+    assert len({e.id for e in rung.experiments}) == len(rung.experiments) and all(e.repeats == 3 for e in loads[:5])
+    assert loads[5].company is Company.VISITED and loads[5].duration == 4 * 5, "alone, one, alone, the other, alone"
+    assert company.spread(rung) == rung
     one = company.spread(replace(rung, paths=PAIRS[:1], experiments=(Experiment("x", company=Company.NEIGHBOURS),)))
     assert one.experiments == (), "a path without others has no neighbours"
     assert EXPERIMENT["company"]("neighbours") == [Company.NEIGHBOURS]
+
+
+def visited(
+    kept: dict[int, float], reason: str = "", moments: dict[int, float] | None = None, mended: float = 1.0
+) -> ExperimentResult:
+    """20 s of the watched path, in which each of the others came for 4 s; it kept so much of its rate beside each.
+
+    `mended`: what it had in the second after somebody had gone, of its rate.
+    """
+    moments = moments or {1: 7.0, 2: 15.0}  # seconds after the start, 3 of which are the warm-up
+
+    def bps(second: float) -> float:
+        for path, at in moments.items():
+            if at <= second < at + 4:
+                return ALONE * kept.get(path, 1.0)
+            if second == at + 4:
+                return ALONE * mended
+        return ALONE
+
+    seconds = [Interval(t, t + 1, int(bps(t) / 8), counted=t >= 3) for t in map(float, range(23))]
+    legs = [Leg(Outcome(True, goodput_bps=ALONE, intervals=tuple(seconds)), path=0, near=0, far=1)]
+    for path, at in moments.items():
+        its = tuple(Interval(t, t + 1, int(ALONE / 8)) for t in map(float, range(4)))
+        made = Outcome(False, Fault.PATH, reason) if reason else Outcome(True, goodput_bps=ALONE, intervals=its)
+        legs.append(Leg(made, Role.VISITOR, path, 2, 3, began=at))
+    parameters = Experiment("visited", company=Company.VISITED, paths=(0, 1, 2), duration=20.0)
+    return ExperimentResult(parameters, (TrialResult("v1", 0, tuple(legs)),))
+
+
+def test_a_visitor_who_takes_is_told_from_one_who_does_not_by_the_seconds_of_one_trial() -> None:
+    text = said(visited({1: 0.5}, mended=0.6))
+    assert "near to beta carries 191 Mb/s alone; beside gamma to delta 95.5 Mb/s (50% of that)" in text
+    assert "beside epsilon to zeta 191 Mb/s (as much)" in text
+    assert "gamma to delta takes from near to beta; epsilon to zeta does not. 2 of the repeats are visits" in text
+    assert "once" in text, "a single visit of each"
+
+
+def test_visits_stand_beside_trials_of_the_same_pair() -> None:
+    rung = RungResult(RungName.DC_LINK, PAIRS, (alone(ALONE), measured((0, 1), [96e6]), visited({1: 0.5})))
+    crossing, aside = judge_neighbours(rung)
+    assert crossing.takes and not crossing.once and crossing.visits == 1
+    assert not aside.takes and aside.once and aside.visits == 1
+    slow_alone = RungResult(RungName.DC_LINK, PAIRS, (alone(90e6), visited({1: 0.5})))
+    assert not any(one.takes for one in judge_neighbours(slow_alone)), "alone it was as slow once"
+
+
+def test_a_dip_that_no_visit_explains_is_blamed_on_nobody() -> None:
+    """The seconds in which the path was slow are not those in which somebody came."""
+    trial = visited({1: 0.5}).trials[0]
+    legs = tuple(replace(leg, began=leg.began - 4) if leg.role is Role.VISITOR else leg for leg in trial.legs)
+    moved = replace(visited({}), trials=(replace(trial, legs=legs),))
+    assert "No neighbour takes anything from near to beta." in said(moved)
+
+
+def test_who_could_not_come_is_told_with_the_reason() -> None:
+    found = judge_company(
+        RungResult(RungName.DC_LINK, PAIRS, (alone(ALONE), visited({}, "the port is closed"))), Contract(rate_bps=2e8)
+    )
+    assert found and found.neighbours == ()
+    assert "gamma to delta did not come while it should: the port is closed." in found.findings
+
+
+def test_visited_seconds_are_no_rate_of_the_path() -> None:
+    """What it carried while others came is not what it carries alone."""
+    found = judge_company(RungResult(RungName.DC_LINK, PAIRS, (visited({1: 0.1}),)), Contract(rate_bps=2e8))
+    assert found and found.cells == () and found.whole.verdict == "INCOMPLETE"
+    other_way = ExperimentResult(replace(visited({}).parameters, direction=Direction.REVERSE), visited({}).trials)
+    assert judge_neighbours(RungResult(RungName.DC_LINK, PAIRS, (other_way,))) == ()
+
+
+def test_of_two_paths_the_visit_is_no_trial_of_both() -> None:
+    """A trial of both from end to end and a visit name the same paths."""
+    visit = visited({1: 0.5}, moments={1: 7.0})
+    visit = replace(visit, parameters=replace(visit.parameters, paths=(0, 1)))
+    (one,) = judge_neighbours(RungResult(RungName.DC_LINK, PAIRS[:2], (alone(ALONE), visit)))
+    assert one.visits == 1 and one.beside_bps == pytest.approx(0.5 * ALONE) and one.once

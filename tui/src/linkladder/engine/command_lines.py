@@ -10,7 +10,7 @@ from linkladder import host, tools
 from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
 from linkladder.model import End, Experiment, Path, Setting
-from linkladder.model.several_legs import share
+from linkladder.model.several_legs import loads
 from linkladder.settings import on_adapter
 
 
@@ -28,11 +28,10 @@ def planned(
     key: str = "",
 ) -> tuple[str, ...]:
     """The same, from what is known of the ends of each path; what cannot be done says why."""
-    mine = share(exp, len(paths))
     return tuple(
         line
-        for path, known, port in zip(paths, versions, ports, strict=True)
-        for line in _of_leg(mine, path, known, port, key)
+        for (_, load), path, known, port in zip(loads(exp, len(paths)), paths, versions, ports, strict=True)
+        for line in _of_leg(load, path, known, port, key)
     )
 
 

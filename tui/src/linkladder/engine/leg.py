@@ -36,9 +36,17 @@ class RunningLeg:
     """`number` is the place of its path among the rung's; `offsets` are the ends' clocks against the near one's."""
 
     def __init__(
-        self, exp: Experiment, route: Route, number: int, port: int, key: str, offsets: Mapping[int, float]
+        self,
+        exp: Experiment,
+        route: Route,
+        number: int,
+        port: int,
+        key: str,
+        offsets: Mapping[int, float],
+        comes_after: float | None = None,  # seconds after the others, as a visitor; None: it starts with them
     ) -> None:
         self.exp, self.route, self.number, self.offsets = exp, route, number, offsets
+        self.comes_after = comes_after
         self.port, self.key = port, key
         self.tool = tools.named(exp.tool)
         self.layout: tools.Layout | None = None
@@ -49,6 +57,10 @@ class RunningLeg:
         self.watchdog = False
         self.broken: Outcome | None = None  # why it could not go on
         self.ways: tuple[Command, ...] = ()  # by which cards its packets leave
+
+    @property
+    def visits(self) -> bool:
+        return self.comes_after is not None
 
     @property
     def began(self) -> float:
@@ -125,6 +137,12 @@ class RunningLeg:
         self.server = self._keep(side, self.where.server, "server", await side.point.ask(request))
 
     # --- while it runs
+
+    async def visit(self) -> None:
+        """Wait for its moment, and only then have a server: it would not wait as long for its client."""
+        await asyncio.sleep(self.comes_after or 0.0)
+        await self.serve()
+        await self.run({})
 
     async def run(self, starts: Starts) -> None:
         """The clients, and the pings beside them, to their end; DF probes go one after the other."""
@@ -211,7 +229,8 @@ class RunningLeg:
         """The legs of the result: the load and the pings beside it; `first` is when the first leg began."""
         began = max(0.0, round(self.began - first, 3)) if self.clients else 0.0
         commands = (*more, *self.ways, *(p.command() for p in self.processes if p not in self.pings))
-        load = Leg(outcome, Role.LOAD, self.number, self.route.near.end, self.route.far.end, began, commands)
+        role = Role.VISITOR if self.visits else Role.LOAD
+        load = Leg(outcome, role, self.number, self.route.near.end, self.route.far.end, began, commands)
         return load, *(
             replace(
                 load,

@@ -33,7 +33,7 @@ from linkladder.model import (
     TrialResult,
     WindowSeen,
 )
-from linkladder.model.several_legs import counted_together, share
+from linkladder.model.several_legs import counted_together, loads
 from linkladder.peer import PeerLost, Refused
 
 LOOK = 0.5  # seconds before the end at which connections are looked at
@@ -71,16 +71,17 @@ class Trial:
         self.wall: dict[int, float] = {}  # of each other end's time of day
         self.slowest = 0.0  # answer to a question about the clock
         self.starting = 0.0  # seconds that the slowest server took to start
-        mine = share(exp, len(routes))
         self.key = secrets.token_hex(16)  # of knocks and tools: strangers have none
         self.legs = [
-            RunningLeg(mine, route, number, port, self.key, self.offset)
-            for number, route, port in zip(numbers or range(len(routes)), routes, ports, strict=True)
+            RunningLeg(mine, route, number, port, self.key, self.offset, after)
+            for number, route, port, (after, mine) in zip(
+                numbers or range(len(routes)), routes, ports, loads(exp, len(routes)), strict=True
+            )
         ]
         self.watched = {number: Watched(end.name) for number, end in self.ends.items()}
         self._listening = {number: asyncio.Lock() for number in self.ends}
         self._lost: PeerLost | None = None
-        self.seconds = LiveSeconds(len(self.legs))
+        self.seconds = LiveSeconds(sum(not leg.visits for leg in self.legs))
         self.begun = time.monotonic()
 
     async def run(self) -> TrialResult:
@@ -138,33 +139,34 @@ class Trial:
         return (outcome,) * len(self.legs)
 
     async def _measure(self) -> tuple[tuple[Outcome, ...], tuple[EndRecord, ...]]:
-        loads = tools.named(self.exp.tool).loads
+        loading = tools.named(self.exp.tool).loads
         try:
             await self._every_leg(_laid_out)
             await self._every_leg(_introduced)
             await self._every_leg(self._check_ways)
             await self._every_leg(self._meet)
             await self._every_end(self._synchronise)
-            if loads:
+            if loading:
                 await self._every_end(self._count)
                 await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(True)))
             await self._every_leg(self._serve)
             starts = self._barrier()
             look = asyncio.create_task(self._look())
             try:
-                await self._every_leg(lambda leg: leg.run(starts))
+                await self._every_leg(lambda leg: leg.visit() if leg.visits else leg.run(starts))
             finally:
                 look.cancel()
             await self._every_leg(RunningLeg.end)
-            if loads:
+            if loading:
                 await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(False)))
                 await self._every_end(self._count)
         except NoLegLeft:
             return tuple(leg.broken or Outcome(False, Fault.TOOL, "it was ended") for leg in self.legs), ()
-        going = [leg for leg in self.legs if leg.broken is None]
-        counted = iter(counted_together([(leg.began, leg.outcome()) for leg in going], self.exp))
-        found = tuple(leg.broken or next(counted) for leg in self.legs)
-        if not loads:
+        going = [leg for leg in self.legs if leg.broken is None and not leg.visits]
+        together = counted_together([(leg.began, leg.outcome()) for leg in going], self.exp) if going else ()
+        counted = iter(together)
+        found = tuple(leg.broken or (leg.outcome() if leg.visits else next(counted)) for leg in self.legs)
+        if not loading:
             return found, ()
         carried = dict.fromkeys(self.ends, 0.0)  # by the legs that end at each
         for leg, outcome in zip(self.legs, found, strict=True):
@@ -235,6 +237,8 @@ class Trial:
 
     async def _serve(self, leg: RunningLeg) -> None:
         """An end that takes long to start a server takes long to have a client ready for its moment as well."""
+        if leg.visits:
+            return
         began = time.monotonic()
         await leg.serve()
         self.starting = max(self.starting, time.monotonic() - began)
@@ -242,7 +246,7 @@ class Trial:
     def _barrier(self) -> Starts:
         """The moment at which all legs start, on each end's clock; a single leg starts as soon as it can."""
         self.begun = time.monotonic()
-        if len(self.legs) == 1:
+        if sum(not leg.visits for leg in self.legs) == 1:
             return {}
         self.begun += min(LONGEST, LEAD + self.slowest + HELD * self.starting + EACH * len(self.legs))
         return {number: self.begun + offset for number, offset in self.offset.items()}
@@ -343,7 +347,7 @@ class Trial:
             return
         process.last_line = time.monotonic()
         for line in event.lines:
-            for interval in process.live.feed(line):
+            for interval in () if leg.visits else process.live.feed(line):
                 for second in self.seconds.add(leg.number, interval):
                     self.emit(second)
             round_trip = process.live.round_trip(line)

@@ -17,7 +17,7 @@ from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.moments import moment
 from linkladder.judge.recount import recount, unreadable
 from linkladder.judge.sold import cards
-from linkladder.model import Document, End, EndRecord, Experiment, Protocol, RungName, RungResult, TrialResult
+from linkladder.model import Document, End, EndRecord, Experiment, Protocol, Role, RungName, RungResult, TrialResult
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -182,6 +182,7 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
         return Cause.UNACCOUNTED, say.no_counters()
     if rung.name is RungName.LOCALHOST:
         return None  # one machine: its loopback counts both ways at once, and nothing can leave by a wrong card
+    visited = sum(f.total_bytes for g in t.legs if g.role is Role.VISITOR for f in g.outcome.flows)
     for way in ways(p):
         flows = sum(f.total_bytes for f in t.flows if f.direction is way)
         seconds = sum(i.bytes for i in t.intervals if i.direction is way)  # the warm-up's, too
@@ -196,7 +197,7 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
                 if not end.nics:
                     return Cause.UNACCOUNTED, say.end_without_counters(end.name)
             saw = sum(end.carried.rx_bytes if inwards else end.carried.tx_bytes for end in ends)
-            more = inwards and p.protocol is Protocol.TCP and saw > SHARED * (moved + 0.1 * back) + SMALL
+            more = inwards and p.protocol is Protocol.TCP and saw > SHARED * (moved + visited + 0.1 * back) + SMALL
             if saw < COUNTED * moved or more:
                 named = [card.name for end in ends for card in end.nics if card.name]
                 whose = [end.name for end in ends]

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import BUSY, STARVED
-from linkladder.judge.neighbours import judge_neighbours
+from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import (
+    Company,
     Contract,
     Direction,
     ExperimentResult,
@@ -56,8 +57,8 @@ def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
     """Of a rung with several paths that were measured; None where there is nothing of the kind to say."""
     if len(rung.paths) < 2:
         return None
-    seen = tuple(_seen(rung))
-    if not seen:
+    seen, neighbours = tuple(_seen(rung)), judge_neighbours(rung)
+    if not seen and not neighbours:
         return None
     cells = tuple(_cell(rung, n, way, seen, deal) for n in range(len(rung.paths)) for way in WAYS if _any(seen, n, way))
     every = tuple(range(len(rung.paths)))
@@ -81,8 +82,8 @@ def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
     limit = _shared_ceiling(deal)
     findings = [*_own_limits(rung, cells), *_plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
     findings += [say.nothing_shared(w) for w in WAYS if _tried(seen, w) and not any(s.direction == w for s in sharing)]
-    neighbours = judge_neighbours(rung)
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
+    findings += absent(rung, lambda number, way: _name(rung, number, way))
     whole = _whole(rung, cells, seen, sums, lacking, limit, deal)
     skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
     return CompanyJudgement(
@@ -112,7 +113,7 @@ def _loads(trial: TrialResult) -> list[Leg]:
 
 def _seen(rung: RungResult) -> Iterable[Seen]:
     for e in _experiments(rung):
-        if e.parameters.direction is Direction.DUPLEX:
+        if e.parameters.direction is Direction.DUPLEX or e.parameters.company is Company.VISITED:
             continue
         for trial in e.trials:
             loads = _loads(trial)

@@ -41,6 +41,8 @@ def many(rung: RungResult, deal: Contract) -> Many:
 
 
 def at_once(rung: RungResult) -> RungResult:
-    """Without what was measured on some of its paths alone: the rung is all of them."""
-    every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL)
+    """Without what was measured on some of its paths alone, or while others came and went: the rung is all of them."""
+    every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL) or tuple(
+        e for e in rung.experiments if e.parameters.company is not Company.VISITED
+    )
     return dataclasses.replace(rung, experiments=every) if 0 < len(every) < len(rung.experiments) else rung

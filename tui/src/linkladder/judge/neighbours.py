@@ -1,7 +1,8 @@
 """One path measured while others come and go beside it: what it loses to each, and who causes that.
 
-Needs the path alone and beside each of the others by itself, in turns.  A neighbour is named where the path carries
-less beside it in every repeat than alone in any, and by more than a twentieth; pings beside the loads tell the rest.
+Needs the path alone and beside each of the others by itself, in turns; or the seconds of one trial in which the others
+came, with the moments at which they began.  A neighbour is named where the path carries less beside it in every repeat
+than alone in any, and by more than a twentieth; pings beside the loads tell the rest.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linkladder.judge.evidence import BUSY
-from linkladder.model import Company, Direction, End, Fault, Protocol, Role, Rtt, RungResult, TrialResult
+from linkladder.model import Company, Direction, End, Fault, Leg, Protocol, Role, Rtt, RungResult, TrialResult
 from linkladder.phrases import neighbours as say
 from linkladder.verdicts import Neighbour
 
 KEPT = 0.95  # of its rate alone: a path that keeps so much lost nothing
 WATCHED = 0  # the rung's first path is the one that is watched
+SETTLING = 1.0  # seconds after a visitor began or ended that are neither with it nor without it
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,26 @@ def judge_neighbours(rung: RungResult) -> tuple[Neighbour, ...]:
     """Each other path beside the first one, each way that was measured; what they come to is in `sentences`."""
     found = []
     for way in (Direction.FORWARD, Direction.REVERSE):
-        alone = _side(_trials(rung, way, (WATCHED,)))
+        visited = _visited(rung, way)
+        alone = _side(_trials(rung, way, (WATCHED,)), [_without(t, way) for t in visited])
         for other in range(len(rung.paths)):
             trials = _trials(rung, way, tuple(sorted((WATCHED, other)))) if other != WATCHED else []
-            beside = _side(trials)
+            visits = [t for t in visited if any(leg.path == other for leg in _came(t))]
+            beside = _side(trials, [_with(t, way, other) for t in visits])
             if alone.rates and beside.rates:
-                found.append(_neighbour(rung, way, other, alone, beside, trials))
+                made = _neighbour(rung, way, other, alone, beside, [*trials, *visits])
+                found.append(replace(made, visits=len(beside.rates) - len(_side(trials).rates)))
     return tuple(found)
+
+
+def absent(rung: RungResult, name: Callable[[int, Direction], str]) -> tuple[str, ...]:
+    """Who should have come while the first path was loaded, and could not, and why."""
+    lost: dict[tuple[int, Direction], list[str]] = {}
+    for way in (Direction.FORWARD, Direction.REVERSE):
+        for leg in (leg for t in _visited(rung, way) for leg in t.legs):
+            if leg.role is Role.VISITOR and not leg.outcome.ok:
+                lost.setdefault((leg.path, way), []).append(leg.outcome.reason)
+    return tuple(say.did_not_come(name(*which), reasons) for which, reasons in lost.items())
 
 
 def sentences(found: Sequence[Neighbour], name: Callable[[int, Direction], str]) -> tuple[str, ...]:
@@ -87,17 +102,58 @@ def _neighbour(
 def _trials(rung: RungResult, way: Direction, paths: tuple[int, ...]) -> list[TrialResult]:
     """Those with just these paths at work; with two paths, all of them at once are the neighbours, too."""
     kinds = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and not e.parameters.settings]
+    asked = any(e.parameters.company in (Company.NEIGHBOURS, Company.VISITED) for e in kinds)
+    kinds = [e for e in kinds if e.parameters.company is not Company.VISITED]
     mine = [e for e in kinds if e.parameters.direction is way and tuple(sorted(e.parameters.paths)) == paths]
-    asked = any(e.parameters.company is Company.NEIGHBOURS for e in kinds)
     return [t for e in mine for t in e.trials] if asked else []
 
 
-def _side(trials: Iterable[TrialResult]) -> _Side:
+def _visited(rung: RungResult, way: Direction) -> list[TrialResult]:
+    """The trials in which the watched path was loaded throughout, and the others came and went."""
+    return [
+        t
+        for e in rung.experiments
+        if e.parameters.company is Company.VISITED
+        and e.parameters.protocol is Protocol.TCP
+        and e.parameters.direction is way
+        for t in e.trials
+        if t.ok
+    ]
+
+
+def _came(t: TrialResult) -> list[Leg]:
+    return [leg for leg in t.legs if leg.role is Role.VISITOR and leg.outcome.ok and leg.outcome.intervals]
+
+
+def _span(leg: Leg) -> tuple[float, float]:
+    return leg.began, leg.began + max(i.end for i in leg.outcome.intervals)
+
+
+def _with(t: TrialResult, way: Direction, other: int) -> float | None:
+    """What the watched path carried in the whole seconds in which this one was there."""
+    spans = [_span(leg) for leg in _came(t) if leg.path == other]
+    return _rate(t, way, lambda a, b: any(a >= first + SETTLING and b <= last for first, last in spans))
+
+
+def _without(t: TrialResult, way: Direction) -> float | None:
+    """And in those in which nobody was."""
+    spans = [_span(leg) for leg in _came(t)]
+    return _rate(t, way, lambda a, b: all(b <= first or a >= last + SETTLING for first, last in spans))
+
+
+def _rate(t: TrialResult, way: Direction, wanted: Callable[[float, float], bool]) -> float | None:
+    seconds = [i for i in t.intervals if i.counted and i.direction is way and wanted(i.start, i.end)]
+    span = sum(i.end - i.start for i in seconds)
+    return 8 * sum(i.bytes for i in seconds) / span if span > 0 else None
+
+
+def _side(trials: Iterable[TrialResult], parts: Iterable[float | None] = ()) -> _Side:
+    """`parts` are its rates in parts of other trials."""
     legs = [leg for t in trials for leg in t.legs if leg.path == WATCHED]
     loads = (leg.outcome for leg in legs if leg.role is Role.LOAD)
     rates = tuple(one.goodput_bps if one.ok else 0.0 for one in loads if one.ok or one.fault is Fault.PATH)
     pings = (g.outcome.rtt for g in legs if g.role is Role.PING and g.pinged_by is End.NEAR)
-    return _Side(rates, tuple(one for one in pings if one is not None))
+    return _Side(rates + tuple(bps for bps in parts if bps is not None), tuple(one for one in pings if one is not None))
 
 
 def _busy(trials: Iterable[TrialResult]) -> str:

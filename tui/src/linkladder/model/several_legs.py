@@ -9,7 +9,7 @@ from linkladder.model import sums
 from linkladder.model.asked import Experiment
 from linkladder.model.printed import Flow, Interval
 from linkladder.model.results import Outcome
-from linkladder.model.words import Fault
+from linkladder.model.words import Company, Fault
 
 CLOSE = 0.1  # seconds: legs that began so close together are counted as they are
 EDGE = 0.05  # an interval may begin or end so much outside of what is counted
@@ -18,6 +18,24 @@ EDGE = 0.05  # an interval may begin or end so much outside of what is counted
 def share(exp: Experiment, paths: int) -> Experiment:
     """What one of so many paths is asked to carry: of a paced rate its part, of all else the same."""
     return exp if exp.udp_rate_bps is None else replace(exp, udp_rate_bps=exp.udp_rate_bps / paths)
+
+
+def parts(others: int) -> int:
+    """Of how many parts of one length a trial is made in which so many others come, one in every second of them."""
+    return 2 * others + 1
+
+
+def loads(exp: Experiment, paths: int) -> tuple[tuple[float | None, Experiment], ...]:
+    """With what each path is loaded, and how many seconds after the start, if it is one that comes and goes."""
+    if exp.company is Company.VISITED:
+        return ((None, exp), *_visits(exp, paths - 1))
+    return ((None, share(exp, paths)),) * paths
+
+
+def _visits(exp: Experiment, others: int) -> tuple[tuple[float, Experiment], ...]:
+    part = exp.duration / parts(others)
+    load = replace(exp, warmup=1.0, duration=max(1.0, part - 1.0), ping_under_load=False, client_port=None)
+    return tuple((exp.warmup + part * (2 * n + 1), load) for n in range(others))
 
 
 def counted_together(legs: Sequence[tuple[float, Outcome]], exp: Experiment) -> tuple[Outcome, ...]:

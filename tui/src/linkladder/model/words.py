@@ -17,11 +17,13 @@ class End(StrEnum):
 class Role(StrEnum):
     """What a leg is for: LOAD is what the trial measures, PING the round trips beside it.
 
-    DISCARDED came before it, on adapters that had just started anew: it is shown and never counted.
+    VISITOR is the load of another path that came and went meanwhile.  DISCARDED came before it, on adapters that had
+    just started anew: it is shown and never counted.
     """
 
     LOAD = "load"
     PING = "ping"
+    VISITOR = "visitor"
     DISCARDED = "discarded"
 
 
@@ -69,12 +71,13 @@ class Affinity(StrEnum):
 
 class Company(StrEnum):
     """Which of a rung's paths a trial loads: each by itself, those that share no end side by side, the first one beside
-    each of the others, or all at once.
+    each of the others, the first one throughout while each of the others comes and goes, or all at once.
     """
 
     ALONE = "alone"
     ROUNDS = "rounds"
     NEIGHBOURS = "neighbours"
+    VISITED = "visited"
     ALL = "all"
 
 

@@ -14,6 +14,10 @@ def beside_each(watched: str, found: Sequence[Neighbour], names: Sequence[str]) 
     return f"{watched} carries {units.rate(found[0].alone_bps)} alone; {'; '.join(parts)}."
 
 
+def did_not_come(name: str, reasons: Sequence[str]) -> str:
+    return f"{name} did not come while it should: {reasons[0]}."
+
+
 def _left(one: Neighbour) -> str:
     kept = one.beside_bps / one.alone_bps if one.alone_bps else 1.0
     more = [f"{kept:.0%} of that" if kept < 0.99 else "as much"]
@@ -28,6 +32,8 @@ def _left(one: Neighbour) -> str:
 def who(watched: str, found: Sequence[Neighbour], names: Sequence[str]) -> str:
     """Who takes from it, and what else may be the reason."""
     once = " Each was measured once: repeat it to be sure." if any(one.once for one in found) else ""
+    if visits := sum(one.visits for one in found):
+        once = f" {visits} of the repeats {'is' if visits == 1 else 'are'} visits while it was loaded.{once}"
     guilty = [one for one in found if one.takes]
     if not guilty:
         return f"No neighbour takes anything from {watched}.{once}"

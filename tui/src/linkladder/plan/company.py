@@ -1,4 +1,5 @@
-"""Which paths of a rung are loaded together: each alone, those that share no end side by side, all at once.
+"""Which paths of a rung are loaded together: each alone, those that share no end side by side, all at once, or one
+throughout while the others come and go.
 
 A mesh is every pair of its ends.  Pairs that share no end are coloured alike and run side by side: N ends need N-1
 rounds where N is even, and N where it is odd, and no schedule with one trial at a time on each end has fewer.
@@ -11,6 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from linkladder.model import Company, Experiment, Path, Rung
+from linkladder.model.several_legs import parts
 
 NEAR = "near"  # this appliance, among the ends of a mesh
 
@@ -57,6 +59,9 @@ def spread(rung: Rung) -> Rung:
             made += [replace(e, id=f"{e.id}-{name}", paths=(number,)) for number, name in enumerate(names)]
         elif e.company is Company.NEIGHBOURS:
             made += [replace(e, id=f"{e.id}-{name}", paths=(0, n)) for n, name in enumerate(names) if n]
+        elif e.company is Company.VISITED:  # each part of it lasts as long as the plan says
+            lasting = e.duration * parts(len(names) - 1)
+            made += [replace(e, paths=tuple(range(len(names))), duration=lasting)] if len(names) > 1 else []
         elif len(together) > 1 and any(len(one) > 1 for one in together):  # else it is what the two others are
             made += [replace(e, id=f"{e.id}-{n}", paths=one) for n, one in enumerate(together, 1)]
     return replace(rung, experiments=tuple(made))

@@ -235,6 +235,7 @@ class Neighbour:
     once: bool = False  # measured no second time
     common_end: str = ""  # which both paths use
     busy: str = ""  # an end of the first path that had no core to spare
+    visits: int = 0  # times that it came and went while the first one was loaded
     alone_rtt_ms: float | None = None  # under its own load
     beside_rtt_ms: float | None = None
     alone_lost_percent: float | None = None  # of pings
