@@ -45,13 +45,17 @@ def known_by(lab: Lab, *rungs: str) -> None:
     path.write_text(json.dumps([peer | {"addresses": [lab.address("beta", rung) for rung in rungs]}]))
 
 
-def measured(lab: Lab, duration: int, dead: float, begin: Sequence[str] = DROP, end: Sequence[str] = PASS) -> Document:
-    """A trial in whose middle nothing passes for so many seconds: what the router does at both ends of them."""
+def started(lab: Lab, duration: int) -> subprocess.Popen[str]:
     plan = lab.folder / lab.prefix / "outage.toml"
     plan.write_text(PLAN.format(duration=duration))
     argv = lab.command("alpha", [sys.executable, "-m", "linkladder", "run", "--plan", str(plan), "--json", "-"])
     pipe = subprocess.PIPE
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
+
+
+def measured(lab: Lab, duration: int, dead: float, begin: Sequence[str] = DROP, end: Sequence[str] = PASS) -> Document:
+    """A trial in whose middle nothing passes for so many seconds: what the router does at both ends of them."""
+    process = started(lab, duration)
     wait_for(lambda: _sending(lab), 60, "no trial began")
     time.sleep(3)
     lab._in("net", *begin)
@@ -106,3 +110,23 @@ def test_that_the_far_card_lost_its_link_is_known_there_and_said(lab: Lab) -> No
     assert judged.judgement and judged.verdict is Verdict.CANNOT_JUDGE and said in judged.sentence, judged.sentence
     assert any(said in note for note in document.run.notes)
     assert said in lab.linkladder("alpha", "show", "last").stdout
+
+
+def test_a_card_that_had_no_link_when_the_ends_were_to_meet_is_named(lab: Lab) -> None:
+    """Its cable was pulled before: no tool ran, and it is no filter, no black hole and no fault of the link."""
+    known_by(lab, "control")
+    port = ("ip", "link", "set", "dbeta")
+    lab._in("net", *port, "down")
+    try:
+        out, errors = started(lab, 4).communicate(timeout=150)
+    finally:
+        lab._in("net", *port, "up")
+        lab.impair(lab.link)
+    assert out, errors
+    document = formats.document(json.loads(out))
+    (rung,) = document.rungs
+    (trial,) = rung.experiments[0].trials
+    assert not trial.ok and [(c.end, c.card) for c in trial.carriers_lost] == [("far", "dc0")], trial.reason
+    judged = judge_document(document).rungs[0]
+    assert judged.judgement and (judged.verdict, judged.judgement.cause) == (Verdict.CANNOT_JUDGE, Cause.OWN_CARD)
+    assert "dc0 of the far end lost its link" in judged.sentence and "black hole" not in judged.sentence

@@ -90,6 +90,12 @@ def carriers() -> Rows:
     yield "three dead seconds in another trial than the card lost its link in", together(
         each(BEST, silent(4, 7), (0,)), far
     ), FAIL, C.OUTAGE  # fmt: skip
+    dead = each(TCP, failed("path", "TCP port 5201 of 10.98.4.2 is filtered"))
+    unplugged = together(dead, of_trials(lost_carrier(1), TCP))
+    yield "nothing passed, and the far card had no link", unplugged, CANNOT, C.OWN_CARD
+    yield "nothing passed, and the far card had no link in some of it", together(
+        dead, of_trials(lost_carrier(1), BEST, (0,))
+    ), FAIL, C.SILENCE  # fmt: skip
 
 
 def relabelled() -> Rows:

@@ -42,6 +42,7 @@ class Watched:
     windows: list[WindowSeen] = field(default_factory=list)
     before: dict[str, CountersReply] = field(default_factory=dict)  # by the address of each path there
     after: dict[str, CountersReply] = field(default_factory=dict)
+    without_link: set[str] = field(default_factory=set)  # cards that have none, seen where the ends could not meet
 
     def count(self, address: str, seen: CountersReply) -> None:
         """Take the counters: called once before the trial and once after it."""
@@ -52,7 +53,10 @@ class Watched:
         first, last = self.before.get(address), self.after.get(address)
         if not first or not last or not first.nic or not last.nic:
             return None
-        return _difference(NicCounters(last.nic.name), first.nic, last.nic)
+        made = _difference(NicCounters(last.nic.name), first.nic, last.nic)
+        if made.name in self.without_link and not made.carrier_lost:
+            return replace(made, carrier_lost=1)  # before the trial; it never came back
+        return made
 
     @property
     def retransmits(self) -> int:

@@ -144,10 +144,11 @@ class Trial:
             await self._every_leg(_laid_out)
             await self._every_leg(_introduced)
             await self._every_leg(self._check_ways)
+            if loading:
+                await self._every_end(self._count)
             await self._every_leg(self._meet)
             await self._every_end(self._synchronise)
             if loading:
-                await self._every_end(self._count)
                 await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(True)))
             await self._every_leg(self._serve)
             starts = self._barrier()
@@ -161,7 +162,8 @@ class Trial:
                 await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(False)))
                 await self._every_end(self._count)
         except NoLegLeft:
-            return tuple(leg.broken or Outcome(False, Fault.TOOL, "it was ended") for leg in self.legs), ()
+            broken = tuple(leg.broken or Outcome(False, Fault.TOOL, "it was ended") for leg in self.legs)
+            return broken, await self._without_link() if any(one.fault is Fault.PATH for one in broken) else ()
         going = [leg for leg in self.legs if leg.broken is None and not leg.visits]
         together = counted_together([(leg.began, leg.outcome()) for leg in going], self.exp) if going else ()
         counted = iter(together)
@@ -174,6 +176,20 @@ class Trial:
                 carried[side.end] += outcome.goodput_bps if outcome.ok else 0.0
         records = tuple(self._record(number, carried) for number in range(max(self.ends) + 1))
         return accounted(found, self.routes, self.watched, self.exp), records
+
+    async def _without_link(self) -> tuple[EndRecord, ...]:
+        """The ends, if the card of one of them has or had lost its link, so that they could not meet."""
+
+        async def look(number: int) -> None:
+            if self.watched[number].before:
+                with contextlib.suppress(Refused, PeerLost):
+                    await self._count(number)
+                    cards = (await self.ends[number].point.ask(wire.Facts())).nics
+                    self.watched[number].without_link = {c.name for c in cards if not c.up or c.carrier is False}
+
+        await asyncio.gather(*(look(number) for number in self.ends))
+        records = tuple(self._record(number, dict.fromkeys(self.ends, 0.0)) for number in range(max(self.ends) + 1))
+        return records if any(card.carrier_lost for end in records for card in end.nics) else ()
 
     def _record(self, number: int, carried: Mapping[int, float]) -> EndRecord:
         """What an end did; the record of one that only coordinates, or was lost, is blank."""

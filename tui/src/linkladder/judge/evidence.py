@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.ceilings import ceiling
 from linkladder.model import (
+    CarrierLost,
     Contract,
     CpuUse,
     Direction,
@@ -64,6 +65,7 @@ class Evidence:
     held: float | None = None  # share of the time that the receiver's window held the sender
     steady: bool = False  # an autotuned window stood at the buffer that was granted
     flows: int = 0
+    without_link: tuple[CarrierLost, ...] = ()  # the ends' cards that lost theirs
     idle: Rtt | None = None
     idle_ms: float | None = None
     loaded_ms: float | None = None
@@ -163,6 +165,7 @@ def gather(
         held=_held(sender),
         steady=_steady(trial, direction, sender),
         flows=sum(f.direction is direction for f in trial.flows),
+        without_link=trial.carriers_lost,
         idle=idle,
         idle_ms=idle.p50_ms if idle and idle.p50_ms is not None else (idle.avg_ms if idle else None),
         loaded_ms=_loaded(trial, direction),

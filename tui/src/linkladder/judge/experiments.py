@@ -24,6 +24,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.phrases import one_setting as say
+from linkladder.phrases.outages import carriers_lost
 from linkladder.phrases.remedies import MORE_REPEATS
 from linkladder.verdicts import (
     Cause,
@@ -170,10 +171,11 @@ def _judge(
     silent = [t for t, v in zip(usable, values, strict=True) if v <= 0 or not t.ok]
     if silent:
         why = limits.sentence if limits and limits.known else silent[0].reason or say.NOTHING_ARRIVED
+        unplugged = all(t.carriers_lost for t in silent)  # an end's own card, its cable, or the port it is in
+        why = carriers_lost(silent[0].carriers_lost) if unplugged else why
         said = say.stalled(len(silent), len(usable), why)
-        return Judgement(
-            Verdict.FAIL, False, said, (said,), findings=tuple(findings), figures=figures, cause=Cause.SILENCE
-        )
+        verdict, cause = (Verdict.CANNOT_JUDGE, Cause.OWN_CARD) if unplugged else (Verdict.FAIL, Cause.SILENCE)
+        return Judgement(verdict, False, said, (said,), findings=tuple(findings), figures=figures, cause=cause)
     if not bounded:
         return Judgement(Verdict.PASS, provisional, say.carried(seen), findings=tuple(findings), figures=figures)
     figures |= {"ceiling_bps": best, "percent_of_ceiling": 100 * seen.median / best}

@@ -85,6 +85,8 @@ def _limiter(kind: LimiterKind, said: say.Said, *others: LimiterKind) -> Limiter
 
 
 def _nothing_arrived(e: Evidence) -> Limiter | None:
+    if e.goodput <= 0 and e.without_link:
+        return _limiter(LimiterKind.OWN_CARD, say.without_link(e.without_link))
     probed = e.path_mtu
     if probed is not None and probed.black_hole and e.goodput < 0.01 * (e.ceiling or math.inf):
         return _limiter(LimiterKind.PATH_MTU, say.black_hole(e.goodput, probed.mtu, probed.failed))

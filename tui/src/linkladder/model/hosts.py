@@ -116,7 +116,7 @@ class NicCounters:
     crc_errors: int | None = None
     rx_pause: int | None = None
     tx_pause: int | None = None
-    carrier_lost: int | None = None  # times that the other end of its cable went away
+    carrier_lost: int | None = None  # times that the other end of its cable went away; 1 where it was away
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from linkladder import units
+from linkladder.model import CarrierLost
 from linkladder.phrases.arms import streams
 from linkladder.phrases.followups import Question
+from linkladder.phrases.outages import carriers_lost
 from linkladder.verdicts import LimiterKind
 
 
@@ -43,6 +45,11 @@ def no_connection() -> Said:
         "Nothing arrived, and no connection is on record: the link or the far end was down, or a filter is on the way.",
         ("no flow is on record",),
     )
+
+
+def without_link(cards: Sequence[CarrierLost]) -> Said:
+    said = carriers_lost(cards)
+    return Said(f"Nothing arrived: {said}.", (said.partition(":")[0],))
 
 
 def opened_only(arrived: int, mtu: int) -> Said:

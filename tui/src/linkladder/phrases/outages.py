@@ -37,8 +37,13 @@ def stopped_meanwhile() -> str:
 
 def carriers_lost(cards: Iterable[CarrierLost]) -> str:
     """'dc0 of the far end lost its link: look at the card, its cable and the port at the other end of it'."""
-    named = " and ".join(f"{c.card} of the {c.end} end" for c in cards)
-    return f"{named} lost its link meanwhile: look at that card, its cable and the port at the other end of the cable"
+    named = list(dict.fromkeys(f"{c.card} of the {c.end} end" for c in cards))
+    if len(named) > 1:
+        where = "look at these cards, their cables and the ports at the other ends of the cables"
+        return f"{' and '.join(named)} lost their links meanwhile: {where}"
+    return (
+        f"{named[0]} lost its link meanwhile: look at that card, its cable and the port at the other end of the cable"
+    )
 
 
 def carrier_in_trial(p: Experiment, repeat: int, cards: Iterable[CarrierLost]) -> str:
