@@ -30,6 +30,7 @@ from linkladder.model import (
 from linkladder.model import Rtt as RoundTrips
 from linkladder.plan import Link, company
 from linkladder.plan.fields import EXPERIMENT
+from linkladder.plan.link import Side
 from plain import faults
 
 PAIRS = (Path(peer="beta"), Path(peer="delta", origin="gamma"), Path(peer="zeta", origin="epsilon"))
@@ -199,3 +200,21 @@ def test_of_two_paths_the_visit_is_no_trial_of_both() -> None:
     visit = replace(visit, parameters=replace(visit.parameters, paths=(0, 1)))
     (one,) = judge_neighbours(RungResult(RungName.DC_LINK, PAIRS[:2], (alone(ALONE), visit)))
     assert one.visits == 1 and one.beside_bps == pytest.approx(0.5 * ALONE) and one.once
+
+
+def test_where_no_path_is_described_all_that_are_paired_take_part() -> None:
+    """alpha (here) and gamma stand on one side, beta and delta on the other: near to beta, gamma to delta."""
+    sites = {"near": "east", "beta": "west", "gamma": "east", "delta": "west"}
+    link = Link(ends={name: Side(site=site) for name, site in sites.items()})
+    (rung,) = plans.with_link(plans.builtin("neighbours"), link, paired=("beta", "gamma", "delta")).rungs
+    pairs = [(path.origin, path.peer) for path in rung.paths]
+    assert pairs in ([("", "beta"), ("gamma", "delta")], [("", "delta"), ("beta", "gamma")])
+    assert all(path.origin_site != path.peer_site for path in rung.paths)
+    (three,) = plans.with_link(plans.builtin("neighbours"), Link(), paired=("beta", "gamma")).rungs
+    assert [(path.origin, path.peer) for path in three.paths] == [("", "beta"), ("", "gamma")]
+    described = Link(paths={RungName.DC_LINK: PAIRS})
+    (own,) = plans.with_link(plans.builtin("neighbours"), described, paired=("beta", "gamma", "delta")).rungs
+    assert [path.peer for path in own.paths] == ["beta", "delta", "zeta"], "the description wins"
+    (quick,) = (r for r in plans.with_link(plans.builtin("quick"), Link(), paired=("beta", "gamma", "delta")).rungs
+                if r.name is RungName.DC_LINK)  # fmt: skip
+    assert len(quick.paths) == 1

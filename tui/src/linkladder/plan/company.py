@@ -7,7 +7,7 @@ rounds where N is even, and N where it is odd, and no schedule with one trial at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -40,6 +40,28 @@ def rounds(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[int, ...], ...]:
     circled = tuple(tuple(found[colour]) for colour in sorted(found))
     greedy = _greedy(pairs)
     return greedy if len(greedy) <= len(circled) else circled
+
+
+def apart(ends: Sequence[str], sites: Mapping[str, str]) -> tuple[Path, ...]:
+    """As many paths as can be of which no two share an end, this appliance's first, and rather between two sites.
+
+    Three ends have no two such paths: those of this appliance.
+    """
+    every = mesh(ends)
+    together = [[every[n] for n in one] for one in rounds([(path.origin or NEAR, path.peer) for path in every])]
+    best = max(together, key=lambda paths: sum(_crosses(path, sites) for path in paths), default=[])
+    if len(best) < 2:
+        best = [path for path in every if not path.origin]
+    return tuple(sorted(best, key=lambda path: path.origin))
+
+
+def _crosses(path: Path, sites: Mapping[str, str]) -> bool:
+    here, there = sites.get(path.origin or NEAR, ""), sites.get(path.peer, "")
+    return bool(here and there and here != there)
+
+
+def asks_for_neighbours(rung: Rung) -> bool:
+    return any(e.company in (Company.NEIGHBOURS, Company.VISITED) for e in rung.experiments)
 
 
 def spread(rung: Rung) -> Rung:

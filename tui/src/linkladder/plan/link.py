@@ -122,9 +122,11 @@ def _quoted(text: str) -> str:
 def with_link(plan: Plan, link: Link, peer: str = "", paired: Sequence[str] = ()) -> Plan:
     """The plan with what the link description knows filled in; a path of the plan's own wins.
 
-    `peer` stands at the far side of every path; of a mesh, all that are `paired` take part, or those it names.
+    `peer` stands at the far side of every path; of a mesh, all that are `paired` take part, or those it names.  So they
+    do in what measures a path beside its neighbours, where no path is described.
     """
-    every = company.mesh(_ends_of_mesh(plan, link, peer, paired)) if plan.mesh else ()
+    ends = _ends_of_mesh(plan, link, peer, paired)
+    every = company.mesh(ends) if plan.mesh else ()
     rungs = []
     for rung in plan.rungs:
         paths = rung.paths
@@ -133,9 +135,11 @@ def with_link(plan: Plan, link: Link, peer: str = "", paired: Sequence[str] = ()
         elif len(paths) == 1 and not paths[0].remote and rung.name in link.paths:
             own = {key: value for key, value in vars(paths[0]).items() if value}
             paths = tuple(replace(described, **own) for described in link.paths[rung.name])
+        elif len(ends) > 2 and company.asks_for_neighbours(rung) and not any(path.peer for path in paths):
+            paths = company.apart(ends, {name: side.site for name, side in link.ends.items()})
         if rung.name == RungName.LOCALHOST:
             paths = tuple(_within(path, plan.contract.ip_version) for path in paths)
-        elif peer and not every:
+        elif peer and "," not in peer and not every:
             paths = tuple(path if path.origin else replace(path, peer=peer) for path in paths)
         paths = tuple(_between(path, link.ends) if len(paths) > 1 else path for path in paths)
         rungs.append(company.spread(replace(rung, paths=paths)))
