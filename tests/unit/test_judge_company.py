@@ -110,6 +110,14 @@ def test_pairs_that_alone_add_up_to_less_cannot_show_it() -> None:
     assert not seen.sharing and any("takes anything from another" in text for text in seen.findings)
 
 
+def test_a_busy_end_side_by_side_could_not_show_what_they_share() -> None:
+    """Alone each pair had a core to spare; with the others beside it one end had none."""
+    side_by_side = measured((0, 1, 2), [110e6, 110e6, 110e6], Company.ALL, cpu=BUSY)
+    seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), side_by_side)
+    assert (seen.whole.verdict, seen.whole.cause) == (Verdict.CANNOT_JUDGE, Cause.BUSY_END)
+    assert any("but a core of near was 99 % busy" in text for text in seen.whole.reasons)
+
+
 def test_more_than_is_shared_goes_past_it() -> None:
     seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), together(ALONE, ALONE, ALONE))
     assert (seen.whole.verdict, seen.whole.cause) == (Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING)

@@ -20,6 +20,7 @@ class Load:
 
     way: Direction
     rates: dict[int, float]
+    busy: str = ""  # which end had no CPU to spare
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Across:
 
     together: float
     alone: float
+    busy: str = ""
 
 
 def sited(paths: Sequence[Path]) -> bool:
@@ -52,5 +54,5 @@ def across(
         for name, numbers in groups.items():
             together = sum(load.rates[n] for n in numbers)
             if name not in found or together > found[name].together:
-                found[name] = Across(together, sum(alone.get((n, load.way), 0.0) for n in numbers))
+                found[name] = Across(together, sum(alone.get((n, load.way), 0.0) for n in numbers), load.busy)
     return found

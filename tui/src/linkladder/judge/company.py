@@ -243,6 +243,9 @@ def _whole(
         elif sums[least] < needed and (alone := loads[least].alone if least in loads else 0.0) < needed:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR
             reasons.append(say.too_weak(alone or sums[least], needed))
+        elif sums[least] < needed and least in loads and loads[least].busy:
+            verdict, cause = Verdict.CANNOT_JUDGE, Cause.BUSY_END
+            reasons.append(say.busy_together(sums[least], needed, loads[least].busy))
         elif sums[least] < needed:
             verdict, cause = Verdict.FAIL, Cause.SHORT
     text = say.whole(verdict, sums, needed, limit)
@@ -269,7 +272,7 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
     for (_, way), group in groups.items():
         rates = {n: _rate(s for s in group if s.path == n)[0] for n in group[0].beside}
         if all(bps is not None for bps in rates.values()):
-            yield Load(way, {n: bps or 0.0 for n, bps in rates.items()})
+            yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, next((s.busy for s in group if s.busy), ""))
 
 
 def _tried(seen: Sequence[Seen], way: Direction) -> bool:

@@ -193,6 +193,10 @@ def too_weak(alone: float, needed: float) -> str:
     )
 
 
+def busy_together(together: float, needed: float, busy: str) -> str:
+    return f"{units.rate(together)} side by side are less than the {units.rate(needed)} needed, but {busy}."
+
+
 def lacking(names: Sequence[str], reason: str) -> str:
     return f"{listed(names)} {'is' if len(names) == 1 else 'are'} not in the sum: {reason}"
 
