@@ -1,0 +1,91 @@
+"""What the README says of the commands, plans, verdicts, limiters, ports and files is what the product has."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from linkladder import cli
+from linkladder import plan as plans
+from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.pairing import discovery
+from linkladder.pairing.connection import CONTROL
+from linkladder.plan import link
+from linkladder.plan.read import BUILTIN
+from linkladder.tools.contract import TEST_PORTS
+from linkladder.verdicts import LimiterKind, Verdict
+
+TOP = Path(__file__).resolve().parents[2]
+README = (TOP / "README.md").read_text(encoding="utf-8")
+TYPED = [code for code in re.findall(r"`([^`\n]+)`", README) if re.match(r"(\(umask 077; )?linkladder [a-z]", code)]
+PLACES = {"ADDRESS": "10.0.0.2", "CODE": "12", "N": "beta", "M": "gamma", "RUN": "last", "RUN2": "last", "FILE": "f"}
+
+
+@pytest.fixture(scope="module")
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser()
+    commands = made.add_subparsers()
+    for module in cli.GROUPS:
+        import_module(module).add_parsers(commands)
+    return made
+
+
+def words(code: str) -> list[str]:
+    """What the program gets of a line that somebody types."""
+    line = code.strip("()").partition("; ")[2] or code
+    return [PLACES.get(word, word) for word in shlex.split(line.partition(" >")[0])[1:]]
+
+
+@pytest.mark.parametrize("code", TYPED)
+def test_what_it_tells_to_type_is_understood(code: str, parser: argparse.ArgumentParser) -> None:
+    parser.parse_args(words(code))
+
+
+def test_every_command_for_people_is_in_it() -> None:
+    told = {words(code)[0] for code in TYPED}
+    every = {name for names in cli.GROUPS.values() for name in names}
+    assert every - told <= {"agent", "facts", "watch"}, "sshd starts the agent; two more are in --help"
+
+
+def test_the_plans_it_names_are_there() -> None:
+    named = set(re.findall(r"--plan ([a-z-]+)(?=[` ])", README)) | {"circuit", "ladder", "soak"}
+    assert named <= {*BUILTIN, "my"} and "my.toml" in README
+    assert all(f"`{name}`" in README for name in ("circuit", "ladder", "soak"))
+
+
+def test_every_verdict_and_limiter_is_named() -> None:
+    told = README[README.index("## Judge and report") :].replace("\n", " ")
+    assert [str(v) for v in Verdict if str(v) not in told] == []
+    assert [str(k) for k in LimiterKind if str(k) not in told] == []
+
+
+def test_the_ports_and_exit_codes_are_the_product_s() -> None:
+    flat = README.replace("\n", " ")
+    assert f"TCP port {CONTROL} (OpenSSH)" in flat and f"TCP and UDP {discovery.PORT}" in flat
+    assert f"ports {TEST_PORTS[0]} to {TEST_PORTS[-1]}" in flat
+    codes = re.search(r"Exit codes: 0 .*, 1 .*, (\d) usage, (\d) no peer or environment", flat)
+    assert codes and (int(codes[1]), int(codes[2])) == (UsageError.exit_code, EnvironmentFault.exit_code)
+
+
+def test_its_examples_of_files_are_accepted(tmp_path: Path) -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", README, re.S)
+    described = [text for text in blocks if "[[experiment]]" not in text]
+    assert len(described) == 2 and len(blocks) == 3
+    for text in described:
+        (tmp_path / "link.toml").write_text(text, encoding="utf-8")
+        contract = link.load_link(tmp_path).contract
+        assert contract and contract.rate_bps == 1e9
+        assert tomllib.loads(text)["plan"] in BUILTIN
+    (own,) = (text for text in blocks if "[[experiment]]" in text)
+    (rung,) = plans.read_plan('name = "mine"\n' + own).rungs
+    assert len(rung.experiments) == 2 and rung.experiments[0].repeats == 6, "with it and without it, in six pairs"
+
+
+def test_files_that_it_leads_to_are_there() -> None:
+    assert [to for to in re.findall(r"\]\(([^)#]+)\)", README) if not (TOP / to).exists()] == []
