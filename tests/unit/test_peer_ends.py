@@ -17,6 +17,13 @@ SLOW = (
     'print(\'{"id": 1, "error": "not today"}\', flush=True); sys.stdin.read()'
 )
 
+HELLO = wire.answer(1, wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)).decode()
+LATER = (
+    f"import json, sys, time; sys.stdin.readline(); print({HELLO!r}, end='', flush=True)\n"
+    "for line in sys.stdin:\n    time.sleep(0.3)\n"
+    "    print(json.dumps({'id': json.loads(line)['id'], 'error': 'not today'}), flush=True)"
+)
+
 
 async def test_the_start_of_an_agent_may_take_longer_than_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ends, "ASK_TIMEOUT", 0.1)
@@ -36,8 +43,13 @@ async def test_an_agent_of_our_own_is_slow_for_longer_than_one_across_a_network(
 ) -> None:
     """Were it gone, its end would tell."""
     monkeypatch.setattr(ends, "HELLO_TIMEOUT", 0.1)
+    monkeypatch.setattr(ends, "ASK_TIMEOUT", 0.1)
     with pytest.raises(ends.Refused, match="not today"):
         await ends.OwnAgent.open("near", [sys.executable, "-c", SLOW])
+    agent = await ends.OwnAgent.open("near", [sys.executable, "-c", LATER])
+    with pytest.raises(ends.Refused, match="not today"):
+        await agent.ask(wire.Clock())
+    await agent.close()
     with pytest.raises(EnvironmentFault, match="own agent ended"):
         await ends.OwnAgent.open("near", [sys.executable, "-c", "raise SystemExit('no room')"])
 

@@ -231,7 +231,7 @@ class OwnAgent(FarEnd):
             raise EnvironmentFault("this appliance's own agent ended", str(error), "linkladder doctor") from None
 
     def _patience(self, request: wire.Request[R]) -> float:
-        return OWN_TIMEOUT if request.slow else super()._patience(request)
+        return OWN_TIMEOUT
 
 
 async def near_end() -> EndPoint:
