@@ -57,9 +57,9 @@ def test_a_kernel_that_has_it_not_or_goes_by_it_already_is_said_and_left_out() -
 
 def test_what_a_kernel_has_is_read_the_one_in_force_first() -> None:
     text = CAPTURE.read_text().partition("net.inet.tcp.cc.available:")[2].partition("net.inet.tcp.cc.algorithm")[0]
-    assert freebsd_text.congestion_controls(text.strip()) == ("cubic",)
-    assert freebsd_text.congestion_controls("CCmod D PCB count\nnewreno   0\ncubic * 2\n") == ("cubic", "newreno")
-    assert freebsd_text.congestion_controls("") == ()
+    assert freebsd_text.registered(text.strip()) == ("cubic",)
+    assert freebsd_text.registered("CCmod D PCB count\nnewreno   0\ncubic * 2\n") == ("cubic", "newreno")
+    assert freebsd_text.registered("") == ()
     assert linux_text.in_force_first("cubic\n", "reno bbr cubic\n") == ("cubic", "reno", "bbr")
     assert linux_text.in_force_first("", "reno") == ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path as FilePath
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,8 @@ from linkladder import plan as plans
 from linkladder.engine.left_out import left_out
 from linkladder.host import freebsd, linux
 from linkladder.model import KERNEL, End, HostFacts, Path, Setting, SettingKind
-from linkladder.priv import sysctls
+from linkladder.priv import sysctls, verbs
+from linkladder.priv.checks import Refused
 from linkladder.settings import SettingsError, reversible
 
 CAPTURE = FilePath(__file__).parents[1] / "captures/freebsd-15.1/sysctl-net.txt"
@@ -87,6 +89,51 @@ def test_a_kernel_without_it_refuses_in_words(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(reversible.host, "system", lambda: "Linux")
     with pytest.raises(SettingsError, match="Linux has no delayed-ack"):
         reversible.of_machine(Setting(SettingKind.DELAYED_ACK, "off"))
+
+
+REGISTERED = {
+    "net.inet.tcp.cc.available": "\nCCmod           D PCB count\ncubic           * 9\n",
+    "net.inet.tcp.functions_available": "\nStack  D Alias  PCB count\nfreebsd  * freebsd  2\n",
+}
+
+
+@pytest.fixture
+def appliance(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> freebsd.FreeBSD:
+    """FreeBSD with modules of four names, of which its kernel has one built in, and a folder that is not there."""
+    for name in ("cc_cubic", "cc_htcp", "tcp_rack", "tcpmd5", "if_vmx"):
+        (tmp_path / f"{name}.ko").touch()
+    told = REGISTERED | {"kern.module_path": f"{tmp_path};/nowhere"}
+    one = freebsd.FreeBSD.__new__(freebsd.FreeBSD)
+    monkeypatch.setattr(one, "_calls", SimpleNamespace(text=told.get), raising=False)
+    monkeypatch.setattr(reversible, "host", SimpleNamespace(system=lambda: "FreeBSD", setting=one.setting))
+    return one
+
+
+def test_a_module_is_on_where_the_kernel_has_it_and_off_where_it_could(appliance: freebsd.FreeBSD) -> None:
+    names = ("cc_cubic", "cc_htcp", "tcp_freebsd", "tcp_rack", "cc_cdg", "if_vmx", "rack")
+    assert [appliance.setting("module", name) for name in names] == ["on", "off", "on", "off", None, None, None]
+
+
+def test_what_needs_a_module_has_it_loaded_first_and_unloaded_last(appliance: freebsd.FreeBSD) -> None:
+    asked = [reversible.of_machine(Setting(kind, value)) for kind, value in (
+        (SettingKind.CONGESTION, "htcp"), (SettingKind.STACK, "rack"), (SettingKind.CONGESTION, "cubic"),
+    )]  # fmt: skip
+    assert [[str(change) for change in one] for one in asked] == [
+        ["module cc_htcp on", "sysctl net.inet.tcp.cc.algorithm htcp"],
+        ["module tcp_rack on", "sysctl net.inet.tcp.functions_default rack"],
+        ["sysctl net.inet.tcp.cc.algorithm cubic"],
+    ]
+    for module in ("cc_htcp", "tcp_rack"):
+        assert len(verbs.build("measure", "module", [module, "off"], "FreeBSD")) == 1
+    with pytest.raises(Refused):
+        verbs.build("measure", "module", ["if_vmx", "off"], "FreeBSD")
+
+
+def test_a_stack_that_no_module_brings_is_said_and_left_out() -> None:
+    has = {"net.inet.tcp.functions_default": "freebsd"}
+    one, two = (HostFacts(name, "FreeBSD", sysctls=has, tcp_stacks=("freebsd", "rack")) for name in ("alpha", "beta"))
+    assert why("stack", "rack", one, two) == set()
+    assert why("stack", "bbr", one, two) == {"the kernel of alpha has no stack bbr"}
 
 
 def test_it_is_told_in_words_with_what_to_set_where() -> None:

@@ -66,6 +66,7 @@ GOOD = {
     "frames": [IFACE, "9000"],
     "offloads": [IFACE, "tso=off"],
     "congestion": ["htcp"],
+    "module": ["cc_htcp", "on"],
     "trial-open": [IFACE, "10.0.0.2"],
     "hostname": ["alpha.lab"],
     "upgrade": ["/state/export/linkladder-1.2.3-amd64.upgrade", "downgrade"],
@@ -147,7 +148,8 @@ def test_offloads_are_kept_beside_those_kept_before(tmp_path: Path, monkeypatch:
 
 
 def test_a_congestion_control_is_kept_for_the_next_boot() -> None:
-    now, later = words("congestion", ["newreno"], "FreeBSD")
+    module, now, later = words("congestion", ["newreno"], "FreeBSD")
+    assert module == "/sbin/kldload -n cc_newreno"  # nothing tells here that the kernel has it
     assert now == "/sbin/sysctl net.inet.tcp.cc.algorithm=newreno" and later.endswith("linkladder_congestion=newreno")
 
 

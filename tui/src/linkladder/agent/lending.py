@@ -33,7 +33,7 @@ class Lending:
                 adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
             changes = [on_adapter(setting, adapter) for adapter in adapters for setting in of_adapters]
             with _refusing():
-                changes += [of_machine(one) for one in request.settings if one.of_machine]
+                changes += [change for one in request.settings if one.of_machine for change in of_machine(one)]
                 lease = Lease(changes, Undo(request.seconds))
                 told = await lease.acquire()
             self._lease = lease

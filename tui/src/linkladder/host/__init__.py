@@ -148,7 +148,8 @@ def arp_direct(remote: str) -> bool | None:
 def setting(kind: str, target: str) -> str | None:
     """A setting's present value, None if there is none.
 
-    Kind and target: 'mtu' of vmx0, 'flag' of vmx0:tso (on or off), 'sysctl' of a name, 'kenv' what the loader gave.
+    Kind and target: 'mtu' of vmx0, 'flag' of vmx0:tso (on or off), 'sysctl' of a name, 'kenv' what the loader gave,
+    'module' of one that brings a congestion control or TCP stack (on where the kernel has it, off where it could).
     """
     return backend().setting(kind, target)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -51,6 +52,8 @@ SYSCTLS = (
 )
 # A socket buffer's limit counts the memory behind it; a program may ask for this share (uipc_sockbuf.c, BUF_MAX_ADJ).
 ASKABLE, OF = 2048, 2304
+# What tells which algorithms and stacks the kernel has, by what comes before their names where they are modules.
+REGISTERED = {"cc_": "net.inet.tcp.cc.available", "tcp_": "net.inet.tcp.functions_available"}
 NO_DRIVER = frozenset({"", "lo", "lagg", "bridge", "vlan", "tap", "tun", "epair", "gif", "pflog", "enc"})
 
 
@@ -77,7 +80,8 @@ class FreeBSD:
             virtual=self._hypervisor(),
             nics=self._nics(),
             sysctls=text.sysctls(output(["sysctl", "-ie", *SYSCTLS])),
-            congestion_controls=text.congestion_controls(self._calls.text("net.inet.tcp.cc.available")),
+            congestion_controls=self._to_be_had("cc_"),
+            tcp_stacks=self._to_be_had("tcp_"),
             window_limit=ceiling * ASKABLE // OF if ceiling else None,
         )
 
@@ -152,11 +156,24 @@ class FreeBSD:
             return text.answered6(output(["ndp", "-an"]), remote)
         return text.answered(document(output(["arp", "--libxo", "json", "-an"])), remote)
 
+    def _to_be_had(self, prefix: str) -> tuple[str, ...]:
+        """What the kernel has, the one in force first, then what it could load."""
+        there = text.registered(self._calls.text(REGISTERED[prefix]))
+        folders = self._calls.text("kern.module_path").split(";")
+        found = {file.name for folder in folders if folder for file in Path(folder).glob(f"{prefix}*.ko")}
+        loadable = sorted(name.removeprefix(prefix).removesuffix(".ko") for name in found)
+        return tuple(dict.fromkeys((*there, *loadable)))
+
     def setting(self, kind: str, target: str) -> str | None:
         if kind == "sysctl":
             return output(["sysctl", "-n", target]).strip() or None
         if kind == "kenv":
             return output(["kenv", "-q", target]).strip() or None
+        if kind == "module":
+            prefix, name = target[: target.find("_") + 1], target[target.find("_") + 1 :]
+            if prefix not in REGISTERED or name not in self._to_be_had(prefix):
+                return None
+            return "on" if name in text.registered(self._calls.text(REGISTERED[prefix])) else "off"
         name, _, flag = target.partition(":")
         found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
         if found is None:

@@ -112,9 +112,9 @@ def queue_cores(values: dict[str, str]) -> tuple[int, ...]:
     return tuple(sorted({int(value) for value in found if value.strip().isdecimal()}))
 
 
-def congestion_controls(table: str) -> tuple[str, ...]:
-    """Of 'CCmod D PCB count', with a star beside the one in force, which comes first."""
-    rows = [line.split() for line in table.splitlines() if line.strip() and not line.startswith("CCmod")]
+def registered(table: str) -> tuple[str, ...]:
+    """Of 'CCmod D PCB count' or 'Stack D Alias PCB count', with a star beside the one in force, which comes first."""
+    rows = [line.split() for line in table.splitlines() if line.strip() and not line.startswith(("CCmod", "Stack"))]
     return tuple(row[0] for row in sorted(rows, key=lambda row: row[1:2] != ["*"]))
 
 

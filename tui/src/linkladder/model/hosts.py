@@ -72,7 +72,8 @@ class HostFacts:
     sysctls: dict[str, str] = field(
         default_factory=dict
     )  # those that weigh on a measurement, by the system's own names
-    congestion_controls: tuple[str, ...] = ()  # those that its kernel has, the one in force first
+    congestion_controls: tuple[str, ...] = ()  # those that its kernel has or can load, the one in force first
+    tcp_stacks: tuple[str, ...] = ()  # likewise; none where the system has but one
     window_limit: int | None = None  # the largest socket buffer the system grants
 
 

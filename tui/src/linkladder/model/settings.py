@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from linkladder.model.hosts import HostFacts, Nic
@@ -45,6 +45,7 @@ class OfKernel:
     low: int = 0
     high: int = 0  # 0: no number
     names: str = ""  # such as, where it is a name; neither: a switch
+    modules: dict[str, str] = field(default_factory=dict)  # by system: what a name has before it as a kernel module
 
 
 KERNEL = {
@@ -52,8 +53,14 @@ KERNEL = {
         "congestion control",
         {FREEBSD: "net.inet.tcp.cc.algorithm", LINUX: "net.ipv4.tcp_congestion_control"},
         names="cubic or reno",
+        modules={FREEBSD: "cc_"},
     ),
-    SettingKind.STACK: OfKernel("TCP stack", {FREEBSD: "net.inet.tcp.functions_default"}, names="freebsd or rack"),
+    SettingKind.STACK: OfKernel(
+        "TCP stack",
+        {FREEBSD: "net.inet.tcp.functions_default"},
+        names="freebsd or rack",
+        modules={FREEBSD: "tcp_"},
+    ),
     SettingKind.STACK_TSO: OfKernel("TSO of the TCP stack", {FREEBSD: "net.inet.tcp.tso"}),
     SettingKind.SACK: OfKernel("SACK", {FREEBSD: "net.inet.tcp.sack.enable", LINUX: "net.ipv4.tcp_sack"}),
     SettingKind.DELAYED_ACK: OfKernel("delayed ACK", {FREEBSD: "net.inet.tcp.delayed_ack"}),
@@ -101,6 +108,11 @@ class Setting:
         *first, _ = present.split() or [""]
         return " ".join([*first, SYNONYMS.get(system, {}).get(self.value, self.value)])
 
+    def module(self, system: str) -> str:
+        """The kernel module that brings it where the kernel has not got it by itself; '' where none can."""
+        prefix = KERNEL[self.kind].modules.get(system, "")
+        return prefix and prefix + self.in_kernel(system, "")
+
     def in_force(self, host: HostFacts) -> str | None:
         """What the machine has, by the word that was asked for where that is meant; None where it has no such thing."""
         if self.kind is SettingKind.CONGESTION:
@@ -109,12 +121,15 @@ class Setting:
         if not (name := self.sysctl(host.os)):
             return None
         present = host.sysctls.get(name, "")
+        if self.kind is SettingKind.STACK and host.tcp_stacks and self.value not in host.tcp_stacks:
+            return None
         return self.value if present and self.in_kernel(host.os, present) == present else present
 
     @property
     def lacked(self) -> str:
         """What a machine has not that cannot have it: 'tso', 'congestion bbr'."""
-        return f"{self.kind} {self.value}" if self.kind is SettingKind.CONGESTION else str(self.kind)
+        of_kernel = KERNEL.get(self.kind)
+        return f"{self.kind} {self.value}" if of_kernel and of_kernel.names else str(self.kind)
 
     @property
     def restarts(self) -> bool:

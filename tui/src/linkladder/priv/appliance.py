@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from linkladder.priv import sysctls
+from linkladder.priv import modules, sysctls
 from linkladder.priv.checks import (
     DIGITS,
     LETTERS,
@@ -117,7 +117,7 @@ def congestion_steps(args: list[str]) -> list[Step]:
     """congestion ALGORITHM: what new TCP connections go by, now and after every boot (lltune reads it)"""
     exactly(args, "algorithm")
     name = sysctls.check("FreeBSD", CONGESTION, args[0])
-    return [["/sbin/sysctl", f"{CONGESTION}={name}"], assign(f"linkladder_congestion={name}")]
+    return [*modules.loading(name), ["/sbin/sysctl", f"{CONGESTION}={name}"], assign(f"linkladder_congestion={name}")]
 
 
 def tests_on_management_steps(args: list[str]) -> list[Step]:

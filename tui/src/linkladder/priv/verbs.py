@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linkladder.priv import access, appliance, firewall, ping, sysctls
+from linkladder.priv import access, appliance, firewall, modules, ping, sysctls
 from linkladder.priv.checks import LIMIT, Refused, cpus, exactly, interface, number, one_of, shown
 
 # A step is a command line, its program an absolute path, or a function that does the same without a process.
@@ -90,6 +90,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "iface-flags": (MEASURE, _iface_flags),
     "mtu": (MEASURE, _mtu),
     "sysctl": (MEASURE, _sysctl),
+    "module": (MEASURE, modules.steps),
     "cpuset": (MEASURE, _cpuset),
     "ping": (MEASURE, _ping),
     "trial-open": (MEASURE, firewall.open_steps),

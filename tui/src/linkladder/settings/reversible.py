@@ -19,7 +19,7 @@ PASSES = 3  # putting back one offload can need another to be back first
 class Change:
     """One setting and the value wanted; make it with mtu(), flag() or sysctl()."""
 
-    kind: str  # "mtu" | "flag" | "sysctl", as host.setting() knows them
+    kind: str  # "mtu" | "flag" | "sysctl" | "module", as host.setting() knows them
     target: str
     value: str
 
@@ -41,12 +41,16 @@ def on_adapter(setting: Setting, interface: str) -> Change:
     return mtu(interface, setting.mtu) if setting.mtu else flag(interface, setting.kind, setting.value == "on")
 
 
-def of_machine(setting: Setting) -> Change:
-    """What an experiment asks of this machine's kernel; SettingsError where it has no such thing."""
+def of_machine(setting: Setting) -> tuple[Change, ...]:
+    """What an experiment asks of this machine's kernel, which may need a module for it first."""
     system = host.system()
     if not (name := setting.sysctl(system)):
         raise SettingsError(f"{system} has no {setting.kind} that could be set", "", "leave that setting out")
-    return sysctl(name, setting.in_kernel(system, host.setting("sysctl", name) or ""))
+    change = sysctl(name, setting.in_kernel(system, host.setting("sysctl", name) or ""))
+    module = setting.module(system)
+    if module and host.setting("module", module) == "off":
+        return Change("module", module, "on"), change
+    return (change,)
 
 
 def sysctl(name: str, value: str | int) -> Change:
@@ -124,4 +128,4 @@ def _request(kind: str, target: str, value: str) -> tuple[str, ...]:
     if kind == "flag":
         interface, _, name = target.partition(":")
         return ("iface-flags", interface, name if value == "on" else f"-{name}")
-    return ("mtu" if kind == "mtu" else "sysctl", target, value)
+    return (kind, target, value)
