@@ -7,11 +7,12 @@ import dataclasses
 import pytest
 
 import freebsd_dci
-from judge_documents import GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial, udp
+from judge_documents import GIGABIT, GOOD, F, R, both, df, document, failed, ladder, ping, rung, tcp, trial, udp
 from linkladder import codec
-from linkladder.judge import LimiterKind, Verdict, judge_document, judge_rung, with_judgement
+from linkladder.judge import LimiterKind, Verdict, ceiling, judge_document, judge_rung, with_judgement
 from linkladder.model import CpuUse, Document, Fault, PathMtu, Rtt, RungName, RunState, TcpCounters
 from linkladder.verdicts import Cause
+from trials import changed
 
 # --- verdicts
 
@@ -172,6 +173,23 @@ def test_rfc6349_figures() -> None:
     assert figures.window_per_stream_bytes == pytest.approx(figures.bdp_bytes / 4)
     assert figures.transfer_time_ratio == pytest.approx(2.0, rel=1e-3)
     assert figures.efficiency_percent == 100.0
+
+
+def test_a_transfer_takes_as_long_as_it_took_slow_start_included() -> None:
+    """Three seconds of a warm-up in which half as much came, then the full rate: the bytes tell, not the goodput."""
+    best = ceiling(GIGABIT).bps
+    made = tcp(F, (trial(best * 0.99, n=0), trial(best * 0.99, n=1), trial(best * 0.5, n=2)))
+    (one, *rest), moved = made.trials, best * 0.99 * 11.5 / 8
+    slow = changed(one, flows=tuple(dataclasses.replace(f, total_bytes=int(moved / 4)) for f in one.flows))
+    link = rung(RungName.DC_LINK, ping(10.0), dataclasses.replace(made, trials=(slow, *rest)))
+    figures = judge_rung(link, document(link)).rfc6349[0]
+    assert figures.transfer_time_ratio == pytest.approx(13.0 / (0.99 * 11.5), rel=1e-3), "the middle one of three"
+    assert figures.transfer_seconds == 13.0 and figures.transfer_bytes == pytest.approx(
+        best * 0.99 * 11.5 / 8, rel=1e-3
+    )
+    bare = dataclasses.replace(made, trials=tuple(changed(t, flows=()) for t in made.trials))
+    untold = judge_rung(rung(RungName.DC_LINK, ping(10.0), bare), document(link)).rfc6349[0]
+    assert untold.transfer_time_ratio is None, "nobody told when its last byte came"
 
 
 def test_rfc6349_worked_examples() -> None:

@@ -1,9 +1,10 @@
 """The figures of RFC 6349, from what a rung measured.
 
-Transfer time ratio: actual over ideal time for the same bytes, which is ceiling over goodput.  Efficiency: bytes sent
-less bytes sent again, over bytes sent; segments stand for bytes.  Buffer delay: the rise of the round trip over its
-baseline.  Bandwidth-delay product: the rate that was bought times the baseline round trip, for headers wait in
-queues and windows as well.
+Transfer time ratio: the time that a trial's bytes took from the first to the last, slow start included, over the time
+that they take at the ceiling; needs flows that tell of both, and is not told without.  Efficiency: bytes sent less
+bytes sent again, over bytes sent; segments stand for bytes.  Buffer delay: the rise of the round trip over its
+baseline.  Bandwidth-delay product: the rate that was bought times the baseline round trip, for headers wait in queues
+and windows as well.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _one(rung: RungResult, deal: Contract, judged: ExperimentJudgement, directio
     loaded = [ms for t in result.trials if t.ok if (ms := _mean(t, direction)) is not None]
     losses = [e.loss for e in seen if e.loss is not None]
     mean_loaded = sum(loaded) / len(loaded) if loaded else None
-    goodput = judged.spread.median if judged.spread else 0.0
+    ratio, moved, took = _transfer([t for t in result.trials if t.ok], direction, best) or (None, None, None)
     bdp = deal_bdp(rate_sold(deal), base) if base else None
     streams = max(1, result.parameters.streams)
     return Rfc6349(
@@ -46,10 +47,23 @@ def _one(rung: RungResult, deal: Contract, judged: ExperimentJudgement, directio
         bdp_bytes=bdp,
         window_per_stream_bytes=bdp / streams if bdp else None,
         streams=streams,
-        transfer_time_ratio=best / goodput if goodput > 0 else None,
+        transfer_time_ratio=ratio,
+        transfer_bytes=moved,
+        transfer_seconds=took,
         efficiency_percent=100 * (1 - sum(losses) / len(losses)) if losses else None,
         buffer_delay_percent=100 * (mean_loaded - base) / base if mean_loaded and base else None,
     )
+
+
+def _transfer(trials: list[TrialResult], direction: Direction, best: float) -> tuple[float, int, float] | None:
+    """The middle trial's ratio, with its bytes and the seconds that they took from the first to the last."""
+    found = []
+    for t in trials:
+        flows = [f for f in t.flows if f.direction is direction]
+        moved, took = sum(f.total_bytes for f in flows), max((f.seconds for f in flows), default=0.0)
+        if moved > 0 and took > 0:
+            found.append((took * best / (8 * moved), moved, took))
+    return sorted(found)[len(found) // 2] if found else None
 
 
 def _mean(trial: TrialResult, direction: Direction) -> float | None:

@@ -120,6 +120,11 @@ def grades() -> str:
     return ", ".join(f"{name} below {most:g} ms" for most, name in GRADES) + f", {WORST} above"
 
 
+def _transfer(r: Rfc6349) -> str:
+    took = f" ({units.size(r.transfer_bytes)} in {r.transfer_seconds or 0:.2f} s)" if r.transfer_bytes else ""
+    return f"{r.transfer_time_ratio or 0:.3f}{took}"
+
+
 def rfc6349_words(r: Rfc6349) -> str:
     """All of it in a line; what was not measured is said so."""
 
@@ -132,7 +137,7 @@ def rfc6349_words(r: Rfc6349) -> str:
         f"under load {units.milliseconds(r.loaded_rtt_ms)}",
         f"bandwidth-delay product {units.size(r.bdp_bytes)}",
         f"window per stream {units.size(r.window_per_stream_bytes)} with {r.streams}",
-        f"transfer time ratio {or_none(r.transfer_time_ratio, f'{r.transfer_time_ratio or 0:.3f}')}",
+        f"transfer time ratio {or_none(r.transfer_time_ratio, _transfer(r))}",
         f"TCP efficiency {or_none(r.efficiency_percent, f'{r.efficiency_percent or 0:.3f} %')}",
         f"buffer delay {or_none(r.buffer_delay_percent, f'{r.buffer_delay_percent or 0:.0f} %')}",
     ]

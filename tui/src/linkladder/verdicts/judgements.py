@@ -129,7 +129,9 @@ class Rfc6349:
     bdp_bytes: float | None = None
     window_per_stream_bytes: float | None = None
     streams: int = 1
-    transfer_time_ratio: float | None = None
+    transfer_time_ratio: float | None = None  # slow start included
+    transfer_bytes: int | None = None  # of the trial that the ratio is of,
+    transfer_seconds: float | None = None  # and how long it took them
     efficiency_percent: float | None = None
     buffer_delay_percent: float | None = None
 
