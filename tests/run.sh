@@ -97,13 +97,14 @@ ended() {
 # Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
-# of what several paths add up to, go in three lanes with nothing else beside them, as a busy machine loses datagrams of
-# its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a
+# of what rungs and several paths carry, go in four lanes with nothing else beside them, as a busy machine loses datagrams
+# of its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a
 # core carries, so three lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
 # wrong in a run and is put back; and all others: people, pairings, attackers. The real tools over loopback are measured
 # beside them. Four lanes need the cores, and wait now and then as well; they are nice to those that measure: screens, in
 # two halves, units, and everything else. Whoever measures over loopback has one of its own.
 flows=tests/lab/test_bundle.py
+rungs='tests/lab/test_ladder.py tests/lab/test_paths.py'
 paths='tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py'
@@ -121,7 +122,10 @@ tests() {
 	pytest alone tests/lab -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
 	beside losses tests/lab/test_limiter_loss.py $flows -m calm
-	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' --ignore $flows -m calm
+	# shellcheck disable=SC2086  # a list of files
+	beside rungs $rungs -m calm
+	# shellcheck disable=SC2046,SC2086
+	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' $(printf ' --ignore %s' $flows $rungs) -m calm
 	pytest limits tests/lab/test_limiter.py -m calm || good=1
 	ended
 	network=tests/own_network.sh

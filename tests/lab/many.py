@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from network import bucket
 from spaces import ip
 from world import Lab
 
@@ -75,16 +76,8 @@ class ManyEnds(Lab):
         self._bucket(site, "up0", self.link.rate)
 
     def _bucket(self, space: str, device: str, rate: float) -> None:
-        bucket = [
-            "tbf",
-            "rate",
-            f"{int(rate)}bit",
-            "burst",
-            str(self.link.burst),
-            "latency",
-            f"{self.link.latency_ms:g}ms",
-        ]
-        self._in(space, "tc", "qdisc", "replace", "dev", device, "root", *bucket)
+        held = bucket(rate, self.link.latency_ms, self.link.burst)
+        self._in(space, "tc", "qdisc", "replace", "dev", device, "root", *held)
 
     def describe_link(self) -> None:
         """link.toml at alpha: a mesh, its contract, what the pairs share, and by what each end takes part."""

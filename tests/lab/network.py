@@ -18,6 +18,7 @@ from taken import LabError
 SITES = ("alpha", "beta")
 CONGESTION = "cubic"  # what both systems use by default; a host's own choice would come in unasked
 VLAN = 98
+HELD_UP = 0.02  # seconds that a bucket saves up for: a busy machine, which serves it late, takes nothing from its rate
 GENTLE = 3e8  # b/s: enough for a test that holds no rate against anything, and little work for the machine
 
 
@@ -29,8 +30,18 @@ class Link:
     delay_ms: float = 0.0
     loss: float = 0.0  # percent
     mtu: int = 1500
-    burst: int = 128 * 1024
+    burst: int = 0  # bytes; 0: what HELD_UP is worth at this rate
     latency_ms: float = 20.0
+
+    @property
+    def bucket(self) -> list[str]:
+        """As tc puts it."""
+        return bucket(self.rate, self.latency_ms, self.burst)
+
+
+def bucket(rate: float, latency_ms: float, burst: int = 0) -> list[str]:
+    depth = burst or max(128 * 1024, int(rate / 8 * HELD_UP))
+    return ["tbf", "rate", f"{int(rate)}bit", "burst", str(depth), "latency", f"{latency_ms:g}ms"]
 
 
 @dataclass
@@ -76,7 +87,7 @@ class Network:
         for device in ("sh0", "sv0") if self.inside else ():
             self.pace(device, self.inside or 0.0)
         if self.inside:  # within a machine more than between two, and far less than takes all its cores
-            self.pace("lo", 5 * self.inside, "256kb")
+            self.pace("lo", 5 * self.inside)
 
     def _pair(self, name: str, rung: str) -> None:
         """A veth pair straight from alpha to beta."""
@@ -121,9 +132,7 @@ class Network:
         self.link = link
         for site in self.sites:
             port = f"d{site}"
-            rate, latency = f"{int(link.rate)}bit", f"{link.latency_ms:g}ms"
-            self._in("net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", "tbf", "rate", rate,
-                     "burst", str(link.burst), "latency", latency)  # fmt: skip
+            self._in("net", "tc", "qdisc", "replace", "dev", port, "root", "handle", "1:", *link.bucket)
             largest = str(max(link.mtu, 1500))
             self._in("net", "ip", "link", "set", port, "mtu", largest)
             self._in(site, "ip", "link", "set", "dc0", "mtu", largest)
@@ -145,11 +154,10 @@ class Network:
                 ["ip", "netns", "exec", self.space("net"), "nft", "-f", "-"], input=rules, text=True, check=True
             )
 
-    def pace(self, device: str, rate: float, burst: str = "32kb") -> None:
+    def pace(self, device: str, rate: float) -> None:
         """Both ends send no faster than this through their adapter of that name."""
-        bucket = ["tbf", "rate", f"{rate:.0f}bit", "burst", burst, "latency", "50ms"]
         for site in self.sites:
-            self._in(site, "tc", "qdisc", "replace", "dev", device, "root", *bucket)
+            self._in(site, "tc", "qdisc", "replace", "dev", device, "root", *bucket(rate, 50))
 
     def _without(self, what: str) -> None:
         if what not in self.left_out:

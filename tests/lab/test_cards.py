@@ -14,7 +14,6 @@ from linkladder.judge.evidence import STARVED
 from linkladder.model import Document, RungResult
 from linkladder.run import eventlog
 from linkladder.verdicts import CompanyJudgement
-from network import SITES
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]
@@ -38,10 +37,8 @@ def path(local: str, remote: str) -> str:
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     with Lab("llc").paired() as made:
-        for site in SITES:
-            for name, rate in RATES.items():
-                bucket = ["tbf", "rate", f"{rate:.0f}bit", "burst", "64kb", "latency", "50ms"]
-                made._in(site, "tc", "qdisc", "replace", "dev", name, "root", *bucket)
+        for name, rate in RATES.items():
+            made.pace(name, rate)
         yield made
 
 

@@ -1,8 +1,9 @@
-"""`./build.sh lab` as scripts use it: what stays up holds nothing of theirs, and an unpaired lab is unpaired."""
+"""`./build.sh lab` as scripts use it: what stays up holds nothing of theirs, what goes leaves nothing."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import spaces
-from world import Lab
+from world import TOP, Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
 NAME = "llk"  # not the lab's own name: one that a person has open is left alone
@@ -56,3 +57,22 @@ def test_what_stays_up_holds_no_pipe_and_the_next_unpaired_lab_is_unpaired(
     monkeypatch.setenv("LINKLADDER_STATE", str(lab.state("alpha")))
     shown = subprocess.run([sys.executable, "-m", "linkladder", "runs", "--json"], capture_output=True, check=True)
     assert "complete" in [run["state"] for run in json.loads(shown.stdout)], "that of the paired lab"
+
+
+@pytest.mark.alone  # what others hold raised would stay, and its loopback takes all the cores
+def test_the_lab_leaves_nothing_behind(tmp_path: Path) -> None:
+    """As a person would: up, a short plan, down; then no namespace, no process, no raised ceiling is left."""
+    before = Path("/proc/sys/net/core/rmem_max").read_text()
+    one, plan = TOP / "tests" / "lab" / "lab.py", tmp_path / "short.toml"
+    plan.write_text('name = "short"\n[[experiment]]\nrungs = ["localhost", "same-host"]\nduration = 2\nwarmup = 1\n')
+    done = subprocess.run(
+        [sys.executable, str(one), "--headless", "--plan", str(plan), "--rung", "localhost"],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    verdict = done.stderr.strip().splitlines()[-1]
+    assert re.match(r"INCOMPLETE: only the generator was measured, no link\. The generator .*b/s", verdict), verdict
+    names = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"ll-alpha", "ll-beta", "ll-net"} & set(names)
+    if not any(name.endswith("-alpha") for name in names):
+        assert Path("/proc/sys/net/core/rmem_max").read_text() == before

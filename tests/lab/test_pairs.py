@@ -26,6 +26,7 @@ from network import Link
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 ALONE, SHARED = 200e6, 400e6
 CARRIES = 1448 / 1514  # of a bucket that counts frames
+TWICE = 1.05  # what is counted twice is far above it; a reader that was kept waiting moves some of it between seconds
 SKEW = 0.1  # seconds between the starts of a trial's legs
 LOADS = """
 [[experiment]]
@@ -96,11 +97,11 @@ def test_each_pair_alone_carries_its_own_and_three_what_they_share(
     assert document.run.state == "complete"
     assert [(path.origin, path.peer) for path in rung.paths] == [("", "beta"), ("gamma", "delta"), ("epsilon", "zeta")]
     for cell in seen.cells:
-        assert cell.alone_bps and cell.alone_bps < 1.01 * ALONE * CARRIES
+        assert cell.alone_bps and cell.alone_bps < TWICE * ALONE * CARRIES
         assert cell.rtt_ms is not None and cell.loss_percent == 0
         if withheld(rung) < STARVED:
             assert cell.alone_bps == pytest.approx(ALONE * CARRIES, rel=0.03 + withheld(rung))
-    assert seen.sum_bps["forward"] < 1.01 * SHARED * CARRIES
+    assert seen.sum_bps["forward"] < TWICE * SHARED * CARRIES
     if withheld(rung) < STARVED:
         assert seen.sum_bps["forward"] == pytest.approx(SHARED * CARRIES, rel=0.03 + withheld(rung))
         assert judge_document(document).rungs[0].verdict == "PASS"

@@ -16,7 +16,7 @@ from linkladder.model import Direction, Document, End, Leg, Protocol, Role, Tria
 from network import SITES
 from world import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone, pytest.mark.timeout(200)]  # a busy machine carries less
+pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]
 RATES = {"sh0": 1.2e8, "sv0": 0.6e8}  # of each card's token bucket: each path must be told from the other
 CARRIES = [rate * 1448 / 1514 for rate in RATES.values()]
 PLAN = """
@@ -77,9 +77,9 @@ def loads(trial: TrialResult) -> list[Leg]:
     return [leg for leg in trial.legs if leg.role is Role.LOAD]
 
 
-def starved(trial: TrialResult) -> bool:
-    """Was an end kept from its cores, so that it may not have filled what it could?"""
-    return max(end.cpu.starved or 0.0 for end in trial.ends if end.cpu) >= STARVED
+def withheld(trial: TrialResult) -> float:
+    """The share of its time that an end was kept from its cores, and could fill nothing in."""
+    return max(end.cpu.starved or 0.0 for end in trial.ends if end.cpu)
 
 
 def test_every_trial_has_a_leg_on_each_path(document: Document) -> None:
@@ -98,8 +98,8 @@ def test_each_path_s_goodput_is_its_bucket_s_and_the_trial_s_their_sum(document:
         rates = [leg.outcome.goodput_bps for leg in loads(trial)]
         assert trial.goodput_bps == sum(rates)
         assert all(rate < 1.03 * carries for rate, carries in zip(rates, CARRIES, strict=True))
-        if not starved(trial):
-            assert rates == [pytest.approx(carries, rel=0.05) for carries in CARRIES]
+        if (kept := withheld(trial)) < STARVED:
+            assert rates == [pytest.approx(carries, rel=0.05 + kept) for carries in CARRIES]
 
 
 def test_both_are_counted_over_the_same_seconds(document: Document) -> None:
@@ -137,8 +137,8 @@ def test_a_paced_rate_is_shared(document: Document) -> None:
     (trial,) = trials(document, "udp")
     for leg in loads(trial):
         assert leg.outcome.goodput_bps < 1.02 * 2e7
-        if not starved(trial):
-            assert leg.outcome.goodput_bps == pytest.approx(2e7, rel=0.05)
+        if (kept := withheld(trial)) < STARVED:
+            assert leg.outcome.goodput_bps == pytest.approx(2e7, rel=0.05 + kept)
 
 
 def test_each_path_s_share_is_shown(lab: Lab, document: Document) -> None:

@@ -53,7 +53,7 @@ case "$*" in
 esac
 """
 LANES = [
-    "alone", "limits", "losses", "other", "paths", "people", "places", "screens", "sums", "tools", "troubles",
+    "alone", "limits", "losses", "other", "paths", "people", "places", "rungs", "screens", "sums", "tools", "troubles",
     "units",
 ]  # fmt: skip
 
