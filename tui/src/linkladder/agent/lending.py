@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
-from linkladder.model import Nic
-from linkladder.settings import Lease, Undo, of_machine, on_adapter
+from linkladder.model import FEWEST_CARDS, MOST_CARDS, Nic, SettingKind
+from linkladder.settings import Lease, Undo, bundle, of_machine, on_adapter
 
 READY = 10.0  # seconds that an adapter may take to come up again
 
@@ -26,12 +26,16 @@ class Lending:
         async with self._turn:
             if self._lease:
                 raise wire.Refused("settings are on loan from this end already")
-            of_adapters = [one for one in request.settings if not one.of_machine]
+            bundles = [one for one in request.settings if one.kind is SettingKind.LAGG]
+            of_adapters = [one for one in request.settings if not one.of_machine and one not in bundles]
             adapters: dict[str, None] = {}
-            if of_adapters:
+            if of_adapters or bundles:
                 control = await asyncio.to_thread(control_adapters, request.control)
                 adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
             changes = [on_adapter(setting, adapter) for adapter in adapters for setting in of_adapters]
+            if bundles and not FEWEST_CARDS <= len(adapters) <= MOST_CARDS:
+                raise wire.Refused(f"a bundle takes {FEWEST_CARDS} to {MOST_CARDS} cards, not {len(adapters)}")
+            changes += [bundle(one, list(adapters)) for one in bundles]
             with _refusing():
                 changes += [change for one in request.settings if one.of_machine for change in of_machine(one)]
                 lease = Lease(changes, Undo(request.seconds))
@@ -59,7 +63,8 @@ class Lending:
             return wire.LeaseReply(())
         with _refusing():
             told = await lease.release()
-        await _still_down({change.target.partition(":")[0] for change in lease.changes})  # else the next trial meets it
+        changed = {name for change in lease.changes for name in change.target.partition(":")[0].split(",")}
+        await _still_down(changed)  # else the next trial meets it
         return wire.LeaseReply(told)
 
 

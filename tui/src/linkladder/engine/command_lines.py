@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from linkladder import host, tools
 from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
-from linkladder.model import End, Experiment, Path, Setting
+from linkladder.model import End, Experiment, Path, Setting, SettingKind
 from linkladder.model.several_legs import loads
 from linkladder.settings import on_adapter
 
@@ -78,12 +78,22 @@ def _of_machine(setting: Setting) -> list[str]:
     return [f"{end}: set {what}; undo: set it back to {undo.get(end, 'what it was')}" for end in setting.ends]
 
 
+def _bundle(setting: Setting) -> str:
+    return (
+        f"make the cards of all paths one {setting.value} bundle (lagg), which takes their addresses; "
+        "undo: destroy it, and give each card its addresses, MAC, MTU and offloads back, up or down as it was"
+    )
+
+
 def _settings(exp: Experiment, path: Path) -> list[str]:
     """Each change, and what undoes it; what the far end has is known there alone."""
     lines = []
     for setting in exp.settings:
         if setting.of_machine:
             lines += _of_machine(setting)
+            continue
+        if setting.kind is SettingKind.LAGG:
+            lines += [f"{end}: {_bundle(setting)}" for end in (End.FAR, End.NEAR) if end in setting.ends]
             continue
         if End.FAR in setting.ends:
             adapter = path.remote_interface or f"the adapter of {path.remote}"

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linkladder import units
-from linkladder.model import Affinity, End, Experiment, HostFacts, Nic, Path, Rung, Setting
+from linkladder.model import (
+    FEWEST_CARDS,
+    MOST_CARDS,
+    Affinity,
+    End,
+    Experiment,
+    HostFacts,
+    Nic,
+    Path,
+    Rung,
+    Setting,
+    SettingKind,
+)
 from linkladder.model.same_setting import once_more
 
 
@@ -18,7 +30,12 @@ def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -
         for path in paths
         if path.origin in facts and path.peer in facts
     ]
-    return {name: why for name, why in each[0].items() if all(name in one for one in each)} if each else {}
+    found = {name: why for name, why in each[0].items() if all(name in one for one in each)} if each else {}
+    cards = sum((path.origin, path.peer) == (paths[0].origin, paths[0].peer) for path in paths)
+    if not FEWEST_CARDS <= cards <= MOST_CARDS:
+        said = f"a bundle takes {FEWEST_CARDS} to {MOST_CARDS} cards, and this rung has {units.plural(cards, 'path')}"
+        found |= {e.id: said for e in rung.experiments if e.bundled and e.id not in found}
+    return found
 
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
@@ -44,6 +61,11 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
     for setting in settings:
         for end in setting.ends:
             host = facts[end]
+            if said := setting.refused(host):
+                return said
+            if setting.kind is SettingKind.LAGG:
+                acts = True
+                continue
             adapter, present = _present(setting, end, path, host)
             if present is None:
                 return f"{adapter} of {host.name} has no {setting.lacked}"

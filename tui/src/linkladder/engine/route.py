@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from linkladder.model import End, Path
+from linkladder.model import End, Experiment, Path
 from linkladder.peer import EndPoint
 
 
@@ -38,6 +38,10 @@ class Route:
         """The sides, without those that are the same machine."""
         return (self.near,) if self.local else (self.near, self.far)
 
+    def by_address(self) -> Route:
+        """The same, whichever card has its addresses."""
+        return replace(self, near=replace(self.near, interface=""), far=replace(self.far, interface=""))
+
     def at(self, side: End) -> Side:
         return self.near if side is End.NEAR else self.far
 
@@ -58,6 +62,15 @@ def routes(paths: Sequence[tuple[Path, EndPoint, EndPoint]], near: EndPoint) -> 
         Route(path, side(here, path.local, path.local_interface), side(there, path.remote, path.remote_interface))
         for path, here, there in paths
     )
+
+
+def bundled(exp: Experiment, paths: Sequence[Path], ends: Mapping[str, EndPoint], near: EndPoint) -> tuple[Route, ...]:
+    """All paths of the pair whose cards the experiment wants as one bundle, whichever it loads; none without one."""
+    if not exp.bundled:
+        return ()
+    loaded = {(paths[n].origin, paths[n].peer) for n in exp.paths or range(len(paths))}
+    mine = [path for path in paths if (path.origin, path.peer) in loaded]
+    return routes([(path, ends[path.origin], ends[path.peer]) for path in mine], near)
 
 
 def ends_of(found: Sequence[Route]) -> dict[int, Side]:

@@ -25,7 +25,7 @@ from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
 from linkladder.engine.resumption import admitted, keep_host, take_up
-from linkladder.engine.route import Route, routes
+from linkladder.engine.route import Route, bundled, routes
 from linkladder.engine.trial import Trial
 from linkladder.engine.warmup import with_longer_warmup
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
@@ -338,7 +338,8 @@ class Engine:
             ends: dict[str, EndPoint] = {"": self.near, **await self._ends.at_hand(rung.peers)}
             over = routes([(paths[n], ends[paths[n].origin], ends[paths[n].peer]) for n in mine], self.near)
             drawn = ports_for(self._ports, exp, len(over))
-            trial = Trial(over, exp, repeat, drawn, self._emit, self._ends.channels, mine, self._ports)
+            lent = bundled(exp, paths, ends, self.near)
+            trial = Trial(over, exp, repeat, drawn, self._emit, self._ends.channels, mine, self._ports, lent)
             commands = commands_of(exp, over, drawn, trial.key)
             self._emit(ev.TrialStarted(rung.name, exp.id, repeat, self._index, plans.trial_seconds(exp), commands))
             came = await self._attempt(trial)

@@ -63,9 +63,11 @@ class Trial:
         channels: tuple[str, ...] = (),  # where this end's channels to its peers lead
         numbers: Sequence[int] = (),  # which of the rung's paths they are; none: all, in their order
         more: Iterator[int] | None = None,  # ports for what is discarded before it
+        lent: Sequence[Route] = (),  # whose adapters its settings change; none: those of its own routes
     ) -> None:
+        routes = [route.by_address() for route in routes] if exp.bundled else routes
         self.routes, self.exp, self.repeat, self.emit, self.channels = tuple(routes), exp, repeat, emit, channels
-        self.numbers, self.more = tuple(numbers), more
+        self.numbers, self.more, self.lent = tuple(numbers), more, tuple(lent or routes)
         self.ends = ends_of(routes)
         self.offset = dict.fromkeys(self.ends, 0.0)  # of each end's clock against the near one's
         self.wall: dict[int, float] = {}  # of each other end's time of day
@@ -91,7 +93,7 @@ class Trial:
         ends: tuple[EndRecord, ...] = ()
         pumps: list[asyncio.Task[None]] = []
         before: tuple[Leg, ...] = ()
-        loan = Loan(self.exp.settings, self.routes, self.channels)
+        loan = Loan(self.exp.settings, self.lent, self.channels)
         clean = False
         try:
             try:

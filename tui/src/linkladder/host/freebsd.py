@@ -174,6 +174,8 @@ class FreeBSD:
             if prefix not in REGISTERED or name not in self._to_be_had(prefix):
                 return None
             return "on" if name in text.registered(self._calls.text(REGISTERED[prefix])) else "off"
+        if kind == "lagg":
+            return self._bundled(target.split(","))
         name, _, flag = target.partition(":")
         found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
         if found is None:
@@ -182,6 +184,17 @@ class FreeBSD:
             return str(found.mtu)
         state = found.offloads.get(flag)
         return None if state is None else ("on" if state else "off")
+
+    def _bundled(self, names: list[str]) -> str | None:
+        """The protocol of the bundle that just these cards are, else what each is by itself."""
+        from linkladder.priv.lagg import SHOWN, card  # late: few ends ever make one
+
+        for made in output(["ifconfig", "-g", "lagg"]).split():
+            found = self.bundle(made)
+            if found and {member.name for member in found.members} == set(names):
+                return found.protocol
+        cards = [card(name, output(["ifconfig", *SHOWN, name])) for name in names]
+        return None if None in cards else "; ".join(map(str, cards))
 
     def boot_id(self) -> str:
         raw = self._calls.raw("kern.boot_id") or self._calls.raw("kern.boottime") or b""

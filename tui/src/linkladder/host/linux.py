@@ -135,7 +135,7 @@ class Linux:
         return linux_text.answered(found)
 
     def setting(self, kind: str, target: str) -> str | None:
-        if kind == "kenv":
+        if kind in ("kenv", "lagg"):
             return None
         if kind == "sysctl":
             value = read("/proc/sys/" + target.replace(".", "/"))

@@ -114,7 +114,7 @@ def _on_loan(whole: RungResult, rung: RungResult, deal: Contract, bounded: bool)
     lent = tuple(e for e in whole.experiments if e not in rung.experiments)
     found: list[ExperimentJudgement] = []
     for e in lent:
-        under = at_lent_mtu(deal, e.parameters.settings)
+        under = at_lent_mtu(deal, e.parameters.settings, len(whole.paths))
         found += _experiments(dataclasses.replace(whole, experiments=(e,)), under, bounded)
     return tuple(dataclasses.replace(j, counts=False) for j in found)
 

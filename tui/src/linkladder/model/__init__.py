@@ -31,7 +31,7 @@ from linkladder.model.hosts import (
     TcpCounters,
     WindowSeen,
 )
-from linkladder.model.settings import KERNEL, Setting, SettingKind
+from linkladder.model.settings import BUNDLES, FEWEST_CARDS, KERNEL, MOST_CARDS, Setting, SettingKind
 from linkladder.model.words import (
     SCHEMA,
     Affinity,
@@ -64,7 +64,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "BUNDLES",
+    "FEWEST_CARDS",
     "KERNEL",
+    "MOST_CARDS",
     "SCHEMA",
     "SHORTENED",
     "Affinity",

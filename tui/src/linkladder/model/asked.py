@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from linkladder.model.settings import Setting
+from linkladder.model.settings import Setting, SettingKind
 from linkladder.model.words import Affinity, Company, Direction, Layer, Protocol, RungName
 
 
@@ -100,6 +100,11 @@ class Experiment:
     begins: bool = False  # of the arms of a comparison the coin chose this one to begin
     company: Company = Company.ALL  # which of the rung's paths are loaded at once
     paths: tuple[int, ...] = ()  # those paths by number; none: all of them
+
+    @property
+    def bundled(self) -> str:
+        """The protocol of the bundle that the adapters of all paths are while it is measured; '' for none."""
+        return next((one.value for one in self.settings if one.kind is SettingKind.LAGG), "")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,10 @@ SMALLEST_BUFFER, LARGEST_BUFFER = 65536, 1 << 30
 FREEBSD, LINUX = "FreeBSD", "Linux"
 
 
+BUNDLES = ("roundrobin", "loadbalance", "failover", "lacp")
+FEWEST_CARDS, MOST_CARDS = 2, 4  # of a bundle
+
+
 class SettingKind(StrEnum):
     """Each of these can be read, made, read back and put back; what cannot is no setting."""
 
@@ -26,6 +30,7 @@ class SettingKind(StrEnum):
     GRO = "gro"
     RXCSUM = "rxcsum"
     TXCSUM = "txcsum"
+    LAGG = "lagg"  # of the adapters of all paths of the rung together
     CONGESTION = "congestion"  # this and what follows is the whole machine's, for new TCP connections
     STACK = "stack"
     STACK_TSO = "stack-tso"
@@ -141,6 +146,18 @@ class Setting:
         """The MTU that it makes."""
         return int(self.value) if self.kind is SettingKind.MTU else None
 
+    def refused(self, host: HostFacts) -> str:
+        """Why a machine lends no such thing, '' where it may."""
+        if self.kind is not SettingKind.LAGG:
+            return ""
+        if host.os != FREEBSD:
+            return (
+                f"{host.name} runs {host.os or 'another system'}, and bundles are made on loan by FreeBSD's lagg alone"
+            )
+        if self.value == "lacp" and host.virtual:
+            return f"{host.name} is a guest ({host.virtual}), and a hypervisor's switch speaks no LACP with its guests"
+        return ""
+
     def on(self, nic: Nic) -> str | None:
         """What the adapter has; None where it has no such thing."""
         if self.kind is SettingKind.MTU:
@@ -156,6 +173,8 @@ class Setting:
     @property
     def wrong(self) -> str:
         """What was expected of the value instead, '' where it is right."""
+        if self.kind is SettingKind.LAGG:
+            return "" if self.value in BUNDLES else f"expected one of {', '.join(BUNDLES)}"
         of_kernel = KERNEL.get(self.kind)
         if of_kernel and of_kernel.names:
             return "" if NAME.fullmatch(self.value) else f"expected a name such as {of_kernel.names}"

@@ -8,7 +8,7 @@ from linkladder.model import KERNEL, Experiment, SettingKind
 from linkladder.phrases.arms import beside
 from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
 
-SWITCHED = frozenset(SettingKind) - {SettingKind.MTU, *KERNEL}
+SWITCHED = frozenset(SettingKind) - {SettingKind.MTU, SettingKind.LAGG, *KERNEL}
 CORES = {Measured.SENDER_CORES: "sender", Measured.RECEIVER_CORES: "receiver"}
 Arms = tuple[Experiment, Experiment, Change]  # what was changed, what it was held against, and what that did
 

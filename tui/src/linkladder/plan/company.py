@@ -66,6 +66,7 @@ def asks_for_neighbours(rung: Rung) -> bool:
 
 def spread(rung: Rung) -> Rung:
     """Its experiments, those for single paths and for rounds once for each."""
+    rung = _over_bundles(rung)
     if all(e.company is Company.ALL or e.paths for e in rung.experiments):
         return rung
     names = [_name(path, number, rung.paths) for number, path in enumerate(rung.paths)]
@@ -87,6 +88,15 @@ def spread(rung: Rung) -> Rung:
         elif len(together) > 1 and any(len(one) > 1 for one in together):  # else it is what the two others are
             made += [replace(e, id=f"{e.id}-{n}", paths=one) for n, one in enumerate(together, 1)]
     return replace(rung, experiments=tuple(made))
+
+
+def _over_bundles(rung: Rung) -> Rung:
+    """A bundle of all cards is loaded by the first path's addresses, and so is what it is compared with."""
+    compared = {name for e in rung.experiments if e.bundled for name in (e.id, e.baseline)}
+    if not compared or len(rung.paths) < 2:
+        return rung
+    of_one = tuple(replace(e, paths=(0,)) if e.id in compared else e for e in rung.experiments)
+    return replace(rung, experiments=of_one)
 
 
 def _name(path: Path, number: int, paths: Sequence[Path]) -> str:

@@ -60,11 +60,11 @@ def feed(argv: list[str], text: str) -> None:
         raise Failed(f"{path} ended with {code}", max(0, code))
 
 
-def run(argv: list[str]) -> None:
+def run(argv: list[str], heed: bool = True) -> None:
     """Run a program to its end, on our standard output and error; Failed if it did not end well.
 
-    When the pipe on our standard input closes, whoever asked has lost interest or died: the program is
-    interrupted, which lets ping print its summary, and killed if that does not end it.
+    When the pipe on our standard input closes, whoever asked has lost interest or died.  If that is to be heeded the
+    program is interrupted, which lets ping print its summary, and killed if that does not end it.
     """
     path = program(argv[0])
     reading, writing = os.pipe()  # its writing end closes with the child, which wakes poll()
@@ -84,18 +84,18 @@ def run(argv: list[str]) -> None:
     for number in ENDING:
         signal.signal(number, lambda *_: os.kill(child, signal.SIGINT))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-    _wait(child, reading)
+    _wait(child, reading, heed)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code:
         raise Failed(f"{path} ended with {code}" if code > 0 else f"{path} was ended by signal {-code}", code)
 
 
-def _wait(child: int, reading: int) -> None:
+def _wait(child: int, reading: int, heed: bool) -> None:
     """Until the child is gone, or has been made to go."""
     poll = select.poll()
     poll.register(reading, select.POLLIN)
-    if _is_pipe(0):
+    if heed and _is_pipe(0):
         poll.register(0, select.POLLIN)
     signals = [signal.SIGINT, signal.SIGKILL]
     timeout: int | None = None

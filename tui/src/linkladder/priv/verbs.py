@@ -64,6 +64,12 @@ def _sysctl(system: str, args: list[str]) -> list[Step]:
     return [lambda: _write("/proc/sys/" + name.replace(".", "/"), value)]
 
 
+def _lagg(system: str, args: list[str]) -> list[Step]:
+    from linkladder.priv import lagg  # late: the other verbs start without what it needs
+
+    return lagg.lagg_steps(system, args)
+
+
 def _cpuset(system: str, args: list[str]) -> list[Step]:
     """Which cores serve an interrupt; processes of one's own need no root."""
     exactly(args, "irq", "cpus")
@@ -89,6 +95,7 @@ def _operator(build_steps: Callable[[list[str]], list[Step]]) -> tuple[str, Buil
 VERBS: dict[str, tuple[str, Builder]] = {
     "iface-flags": (MEASURE, _iface_flags),
     "mtu": (MEASURE, _mtu),
+    "lagg": (MEASURE, _lagg),
     "sysctl": (MEASURE, _sysctl),
     "module": (MEASURE, modules.steps),
     "cpuset": (MEASURE, _cpuset),

@@ -10,7 +10,17 @@ could not be put back stays journalled, and `left_behind()` says so; `on_loan()`
 from __future__ import annotations
 
 from linkladder.settings.lease import Lease, OnLoan, left_behind, on_loan, recover, settle
-from linkladder.settings.reversible import FLAGS, Change, SettingsError, flag, mtu, of_machine, on_adapter, sysctl
+from linkladder.settings.reversible import (
+    FLAGS,
+    Change,
+    SettingsError,
+    bundle,
+    flag,
+    mtu,
+    of_machine,
+    on_adapter,
+    sysctl,
+)
 from linkladder.settings.undo import Undo
 
 __all__ = [
@@ -20,6 +30,7 @@ __all__ = [
     "OnLoan",
     "SettingsError",
     "Undo",
+    "bundle",
     "flag",
     "left_behind",
     "mtu",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linkladder import host, privilege
 from linkladder.errors import EnvironmentFault
-from linkladder.model import Setting
+from linkladder.model import BUNDLES, Setting
 from linkladder.settings.journal import Entry
 
 FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
@@ -17,9 +17,9 @@ PASSES = 3  # putting back one offload can need another to be back first
 
 @dataclass(frozen=True)
 class Change:
-    """One setting and the value wanted; make it with mtu(), flag() or sysctl()."""
+    """One setting and the value wanted; make it with mtu(), flag(), bundle() or sysctl()."""
 
-    kind: str  # "mtu" | "flag" | "sysctl" | "module", as host.setting() knows them
+    kind: str  # "mtu" | "flag" | "lagg" | "sysctl" | "module", as host.setting() knows them
     target: str
     value: str
 
@@ -39,6 +39,11 @@ def flag(interface: str, name: str, on: bool) -> Change:
 def on_adapter(setting: Setting, interface: str) -> Change:
     """What an experiment asks of a path's adapter."""
     return mtu(interface, setting.mtu) if setting.mtu else flag(interface, setting.kind, setting.value == "on")
+
+
+def bundle(setting: Setting, interfaces: Sequence[str]) -> Change:
+    """Of the adapters of all paths; made when all else of them is as wanted, as it fixes their MTU."""
+    return Change("lagg", ",".join(interfaces), setting.value)
 
 
 def of_machine(setting: Setting) -> tuple[Change, ...]:
@@ -128,4 +133,6 @@ def _request(kind: str, target: str, value: str) -> tuple[str, ...]:
     if kind == "flag":
         interface, _, name = target.partition(":")
         return ("iface-flags", interface, name if value == "on" else f"-{name}")
+    if kind == "lagg":
+        return ("lagg", "join", value, *target.split(",")) if value in BUNDLES else ("lagg", "part")
     return (kind, target, value)
