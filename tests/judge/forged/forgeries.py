@@ -7,6 +7,7 @@ The cause is the rule that decides; of a PASS, a rule that speaks among its find
 from __future__ import annotations
 
 from forged_arranged import carriers, legs, odd_figures, rearranged, relabelled
+from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
 from forged_culprits import culprits
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
@@ -17,7 +18,7 @@ from forged_words import Row
 PARTS = (
     healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits,
     impossible_figures, wrong_times, another_machine, lost_ends,
-    rearranged, carriers, relabelled, legs, odd_figures,
+    rearranged, carriers, relabelled, legs, odd_figures, commanded,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import itertools
 from weakref import ref
 
 from linkladder import tools
+from linkladder.judge.as_commanded import as_commanded
 from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.contradictions import contradiction, of_pings, of_probes
 from linkladder.judge.copies import copies
@@ -106,6 +107,8 @@ def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) 
             return said
     if told := contradiction(t, p):
         return Cause.CONTRADICTION, told
+    if other := as_commanded(t, p, rung, document):
+        return other
     if otherwise := recount(t, p, rung, document):
         return Cause.RAW_OUTPUT, otherwise
     return _counters(t, p, rung, document)

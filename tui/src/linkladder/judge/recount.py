@@ -38,7 +38,7 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
     loads = [leg for leg in t.legs if leg.role == "load" and leg.outcome.fault is not Fault.PEER]
     if said := next(filter(None, (_addressed(leg, rung) for leg in loads)), ""):
         return said
-    asked = _asked(t, share(p, max(1, len(loads))))
+    asked = asked_of(t, p)
     printed = [_printed(leg, asked, t, rung, document) for leg in loads]
     if broken := next((one for one in printed if one is not None and not one.ok), None):
         return say.no_measurement(broken.reason)
@@ -57,14 +57,15 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
 def unreadable(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> bool:
     """Whether a load's output is there, whole, and no end tells of the tool that printed it."""
     return p.protocol in (Protocol.TCP, Protocol.UDP) and any(
-        {"server", "client"} <= {c.role for c in leg.commands if _whole(c)} and _layout(leg, p, rung, document) is None
+        {"server", "client"} <= {c.role for c in leg.commands if whole(c)} and layout_of(leg, p, rung, document) is None
         for leg in t.legs
         if leg.role == "load"
     )
 
 
-def _asked(t: TrialResult, p: Experiment) -> Experiment:
-    """A long way takes a longer warm-up than was asked for."""
+def asked_of(t: TrialResult, whole_trial: Experiment) -> Experiment:
+    """Of one of a trial's loads; a long way takes a longer warm-up than was asked for."""
+    p = share(whole_trial, max(1, sum(leg.role == "load" for leg in t.legs)))
     seconds = (leg.outcome.intervals for leg in t.legs if leg.role == "load")
     first = min((next((i.start for i in one if i.counted), p.warmup) for one in seconds), default=p.warmup)
     return p if abs(first - p.warmup) < 1 else replace(p, warmup=float(round(first)))
@@ -74,9 +75,9 @@ def _printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docu
     """The leg as its tools printed it; None where their output is not there, or cannot be read here."""
     servers = [c for c in leg.commands if c.role == "server"]
     clients = [c for c in leg.commands if c.role == "client"]
-    if not servers or not clients or not all(_whole(c) for c in (*servers, *clients)):
+    if not servers or not clients or not all(whole(c) for c in (*servers, *clients)):
         return None
-    where = _layout(leg, asked, rung, document)
+    where = layout_of(leg, asked, rung, document)
     if where is None or _name(t, leg, where.client) != clients[0].end:
         return None
     return _read(
@@ -88,9 +89,9 @@ def _printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docu
     )
 
 
-def _layout(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> tools.Layout | None:
+def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> tools.Layout | None:
     """Which side ran what; None where no end tells of such a tool."""
-    known = _versions(rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path, document)
+    known = versions_of(rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path, document)
     if known is None:
         return None
     try:
@@ -140,11 +141,11 @@ def _flows(t: Outcome) -> set[tuple[str, int]]:
     return {(f.local, f.local_port) for f in t.flows if f.local and f.local_port}
 
 
-def _whole(command: Command) -> bool:
+def whole(command: Command) -> bool:
     return bool(command.output.strip()) and SHORTENED not in command.output
 
 
-def _versions(path: Path, document: Document) -> tuple[tools.ToolVersions, tools.ToolVersions] | None:
+def versions_of(path: Path, document: Document) -> tuple[tools.ToolVersions, tools.ToolVersions] | None:
     near = document.run.facts(path.origin or End.NEAR)
     far = document.run.facts(path.peer) if path.peer else near
     if near is None or far is None or not near.tools or not far.tools:

@@ -81,3 +81,20 @@ def other_traffic(ends: Iterable[str], sent: float, moved: float) -> str:
         f"The card of {' and '.join(map(whose, ends))} sent {units.size(sent)} where the trial moved "
         f"{units.size(moved)}: other traffic left by it at the same time."
     )
+
+
+def other_option(role: str, option: str, what: str, ran: str | None, asked: str | None) -> str:
+    """None: without it; '' where it takes no value."""
+    if ran is None:
+        return f"its {role} was run without {_option(option, asked)} ({what}), which was asked for"
+    if asked is None:
+        return f"its {role} was run with {_option(option, ran)} ({what}), which was not asked for"
+    return f"its {role} was run with {_option(option, ran)} ({what}), and {asked} was asked for"
+
+
+def _option(option: str, value: str | None) -> str:
+    return f"{option.removeprefix('-- ')} {value or ''}".strip()
+
+
+def other_program(argv: Iterable[str], program: str) -> str:
+    return f"its command is none of {program}: {' '.join(argv)[:120]}"

@@ -52,6 +52,7 @@ def finish(
             ways[way] = _pairs(exp, where, way, server, client, expect)
         _addresses(where, server, client, expect)
         _ports(exp, client)
+        _class(exp, client)
         _window(exp, where, server, client, expect)
         partial = _figures(exp, where, ways, partial)
         for way, pairs in ways.items():
@@ -173,6 +174,12 @@ def _ports(exp: Experiment, client: Output) -> None:
     if used != list(range(exp.client_port, exp.client_port + len(used))):
         said = ", ".join(map(str, used))
         raise Broken(Fault.TOOL, f"the client used the ports {said} and not those from {exp.client_port} on")
+
+
+def _class(exp: Experiment, client: Output) -> None:
+    """With what the packets were marked, where the client says so: the class decides what a path does with them."""
+    if client.tos is not None and client.tos >> 2 != exp.dscp:
+        raise Broken(Fault.TOOL, f"the client sent in class DSCP {client.tos >> 2} and not {exp.dscp} as it was told")
 
 
 def _read_back(where: Layout, server: Output, client: Output) -> SocketBuffers:

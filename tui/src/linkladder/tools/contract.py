@@ -79,6 +79,8 @@ class Tool(ABC):
     protocols: tuple[Protocol, ...]  # the first is meant where a plan names none
     keys: Mapping[Protocol, frozenset[str]]  # what an experiment may say besides what every one may
 
+    telling: Mapping[str, str] = {}  # options by which its commands say what is measured; those after "--" as "-- -m"
+
     generators: tuple[Generator, ...] = ()  # with one stream: ways to send that may be the strongest, the default first
 
     loads = True  # it fills the path, or tries to: both ends are watched, and a ping may go beside it

@@ -10,6 +10,7 @@ A trial uses one port.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 from linkladder.model import Experiment, Generator, Protocol
@@ -45,6 +46,10 @@ class Iperf2(Tool):
     )
     protocols = (Protocol.TCP, Protocol.UDP)
     keys = {Protocol.TCP: STREAMS, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
+    telling: Mapping[str, str] = {
+        "-P": "streams", "-u": "UDP", "-b": "the rate", "-l": "the size of writes", "-w": "the socket buffer",
+        "-S": "the class", "-V": "IPv6", "--full-duplex": "both ways at once",
+    }  # fmt: skip
     every_second = True
     server_tells = True
     afterthought = 0.5

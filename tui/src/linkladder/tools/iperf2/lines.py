@@ -38,6 +38,7 @@ WINDOW = re.compile(
     r"^(?:TCP window|UDP buffer) size: +(\d+(?:\.\d+)?) ([KMG]?)Bytes?"
     r"(?: \((?:default|WARNING: requested +(\d+(?:\.\d+)?) ([KMG]?)Bytes?)\))?"
 )
+TOS = re.compile(r"^TOS (?:set|defaults) to 0x([0-9a-f]{1,2})\b")
 SENDING = re.compile(r"^Sending (\d{1,6}) byte datagrams")
 SENT = re.compile(r"^\[ *(\d{1,6})\] Sent (\d{1,15}) datagrams")
 SUM = re.compile(r"^\[SUM(?:-\d{1,6})?\] +0\.0+- *(\d{1,9}\.\d{1,6}) sec +(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)Bytes ")
@@ -82,6 +83,9 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
         elif match := SERVER.match(line):
             out.role, out.protocol, out.port = out.role or "server", _protocol(match[1]), int(match[2])
             headers += 1
+            continue
+        elif match := TOS.match(line):
+            out.tos = int(match[1], 16)
             continue
         elif match := SENDING.match(line):
             out.datagram = int(match[1])

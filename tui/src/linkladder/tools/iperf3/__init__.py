@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from linkladder.model import Experiment, Generator, Protocol
 from linkladder.tools.contract import Reading, Tool
@@ -30,6 +31,10 @@ class Iperf3(Tool):
     harmless = (r"warning: UDP block size \d+ exceeds TCP MSS",)
     protocols = (Protocol.TCP, Protocol.UDP)
     keys = {Protocol.TCP: STREAMS | {"zero_copy"}, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
+    telling: Mapping[str, str] = {
+        "-P": "streams", "-u": "UDP", "-b": "the rate", "-l": "the size of writes", "-w": "the socket buffer",
+        "-S": "the class", "-4": "IPv4", "-6": "IPv6", "-R": "the other way", "--bidir": "both ways at once",
+    }  # fmt: skip
     afterthought = 0.5
     generators = (
         Generator("iperf3"),

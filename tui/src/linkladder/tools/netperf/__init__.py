@@ -11,6 +11,7 @@ sessions' figures, which the true one cannot exceed.  Mean, minimum and maximum 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from linkladder.model import Experiment, Protocol
 from linkladder.tools.contract import Need, Reading, Tool
@@ -34,6 +35,10 @@ class Netperf(Tool):
         Protocol.TCP: ALWAYS | {"streams", "write_size", "incompressible"},
         Protocol.RR: ALWAYS | {"sessions", "request", "response"},
     }
+    telling: Mapping[str, str] = {
+        "-t": "the test", "-Y": "the class", "-4": "IPv4", "-6": "IPv6", "-- -m": "the size of writes",
+        "-- -s": "the socket buffer", "-- -r": "the sizes of requests",
+    }  # fmt: skip
 
     def version(self, text: str) -> str:
         match = VERSION.search(text)

@@ -1,0 +1,75 @@
+"""Whether the commands that were run are those of what was asked for: a class that no command set was not measured.
+
+Needs a load's commands and the versions of both ends' tools, which tell how such a command is made; only options that
+say what is measured are compared.  Where there is no command nothing is said: the figures have their own rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linkladder import tools
+from linkladder.judge.recount import asked_of, layout_of, versions_of
+from linkladder.model import Command, Document, End, Experiment, Leg, Protocol, Role, RungResult, TrialResult
+from linkladder.phrases import sold as say
+from linkladder.verdicts import Cause
+
+Said = tuple[Cause, str]
+NEAR_ENOUGH = 0.01  # of a number: a rate is rounded to what each stream gets
+
+
+def as_commanded(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> Said | None:
+    """The first option of a trial's commands that is another than was asked for."""
+    if p.protocol not in (Protocol.TCP, Protocol.UDP):
+        return None
+    asked = asked_of(t, p)
+    loads = (leg for leg in t.legs if leg.role is Role.LOAD and leg.commands)
+    return next((said for leg in loads if (said := _leg(leg, asked, rung, document))), None)
+
+
+def _leg(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> Said | None:
+    path = rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path
+    where, versions = layout_of(leg, asked, rung, document), versions_of(path, document)
+    if where is None or versions is None or where.server is None:
+        return None
+    told = tools.named(asked.tool).telling
+    ends = {End.NEAR: (versions[0], path.local), End.FAR: (versions[1], path.remote)}
+    here, there = ends[where.client], ends[where.server]
+    client = tools.client_argv(asked, here[0], where, here[1], there[1], tools.TEST_PORTS.start)
+    server = tools.server_argv(asked, there[0], there[1], tools.TEST_PORTS.start)
+    for command in leg.commands:
+        made = {"client": client, "server": server}.get(command.role)
+        if made and (other := _other(command, made, told)):
+            return other
+    return None
+
+
+def _other(command: Command, made: tuple[str, ...], told: Mapping[str, str]) -> Said | None:
+    program = next((n for n, word in enumerate(command.argv) if word.rpartition("/")[2] == made[0]), None)
+    if program is None:
+        return Cause.RAW_OUTPUT, say.other_program(command.argv, made[0])
+    ran, asked = _options(command.argv[program:], told), _options(made, told)
+    for option, what in told.items():
+        one, other = ran.get(option), asked.get(option)
+        if one != other and not _alike(one, other):
+            return Cause.NOT_AS_SOLD, say.other_option(command.role, option, what, one, other)
+    return None
+
+
+def _options(argv: tuple[str, ...], told: Mapping[str, str]) -> dict[str, str]:
+    """What each of these options is set to; '' of one that takes no value."""
+    found, prefix = {}, ""
+    for word, following in zip(argv, (*argv[1:], "-"), strict=True):
+        if word == "--":
+            prefix = "-- "
+        elif prefix + word in told:
+            found[prefix + word] = "" if following.startswith("-") else following
+    return found
+
+
+def _alike(one: str | None, other: str | None) -> bool:
+    try:
+        a, b = float(one or ""), float(other or "")
+    except ValueError:
+        return False
+    return abs(a - b) <= NEAR_ENOUGH * max(abs(a), abs(b))
