@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from linkladder import events
 from linkladder.codec import from_json
 from linkladder.judge.evidence import STARVED
 from linkladder.model import Document
+from linkladder.run import eventlog
 from network import GENTLE
 from world import TOP, Lab
 
@@ -23,6 +25,18 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(200)]
 def lab() -> Iterator[Lab]:
     with Lab("lly", inside=GENTLE).paired() as made:
         yield made
+
+
+def live_seconds(lab: Lab) -> dict[str, list[events.IntervalSeen]]:
+    """What was shown of each experiment of the latest run while it was measured."""
+    told: dict[str, list[events.IntervalSeen]] = {}
+    now = ""
+    for _, event in eventlog.read(max((lab.state("alpha") / "live").glob("*.jsonl"))):
+        if isinstance(event, events.TrialStarted):
+            now = event.experiment
+        elif isinstance(event, events.IntervalSeen):
+            told.setdefault(now, []).append(event)
+    return told
 
 
 def test_iperf3_every_way(lab: Lab, tmp_path: Path) -> None:
@@ -41,6 +55,11 @@ def test_iperf3_every_way(lab: Lab, tmp_path: Path) -> None:
     document = from_json(Document, json.loads(done.stdout))
     found = {e.parameters: t for r in document.rungs for e in r.experiments for t in e.trials}
     assert len(found) == 7
+    told = live_seconds(lab)
+    for exp, trial in found.items():
+        one_text = any("-J" in command.argv for command in trial.commands)  # printed at its end
+        if trial.ok:
+            assert told[exp.id] and {one.by_cards for one in told[exp.id]} == {one_text}, exp.id
     for exp, trial in found.items():
         if exp.tool == "iperf3" and not shutil.which("iperf3"):
             assert "not installed" in trial.reason

@@ -110,6 +110,15 @@ def test_one_way_is_drawn_as_it_is_whichever_it_is() -> None:
         assert [round(bps / 1e9, 1) for _, bps, _ in throughput.points_of(trial)] == [9.4]
 
 
+def test_what_the_card_counted_is_told_as_such_until_the_tool_tells() -> None:
+    progress = measuring(HALF)
+    progress.apply(replace(second(2, 5.9, Direction.FORWARD), by_cards=True), 3.0)
+    assert progress.trial and throughput.caption(progress, progress.trial) == "by the card, with headers"
+    progress.apply(second(0, 5.6, Direction.FORWARD), 4.0)
+    assert throughput.caption(progress, progress.trial) == ""
+    assert [round(bps / 1e9, 1) for _, bps, _ in throughput.points_of(progress.trial)] == [5.6]
+
+
 def test_of_two_lines_in_one_row_the_higher_stays_above() -> None:
     rows = ["".join(char for char, _ in row) for row in draw([], 60, 9, [("contract", 9.3e9), ("ceiling", 9.4e9)])]
     at = {word: next(n for n, row in enumerate(rows) if f" {word} " in row) for word in ("contract", "ceiling")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,9 +12,9 @@ import trials
 from linkladder import plan as plans
 from linkladder import tools
 from linkladder.engine.command_lines import planned
-from linkladder.engine.live import LiveSeconds
+from linkladder.engine.live import CardSeconds, LiveSeconds
 from linkladder.engine.ports import ports, ports_for
-from linkladder.engine.route import ends_of, routes
+from linkladder.engine.route import Route, Side, ends_of, routes
 from linkladder.events import IntervalSeen
 from linkladder.model import (
     Command,
@@ -24,6 +24,7 @@ from linkladder.model import (
     Experiment,
     Fault,
     Flow,
+    HostSample,
     Interval,
     Leg,
     NicCounters,
@@ -38,6 +39,7 @@ from linkladder.model import (
 )
 from linkladder.model import Path as RungPath
 from linkladder.model.several_legs import counted_together, share
+from linkladder.peer import EndPoint
 from linkladder.tools import ToolVersions
 from linkladder.wire import PORTS
 
@@ -155,6 +157,30 @@ def test_shown_is_the_second_that_every_leg_has_told() -> None:
     assert (alone.interval.start, alone.interval.bytes) == (1, 5), "a leg that is silent for long"
     assert [one.path for one in alone.paths] == [0]
     assert LiveSeconds(1).add(0, Interval(0, 1, 5)) == [IntervalSeen(Interval(0, 1, 5))]
+
+
+def of_card(t: float, received: int, name: str = "vmx1") -> HostSample:
+    return HostSample(t, (), 0, (NicCounters("vmx0", rx_bytes=9), NicCounters(name, rx_bytes=received)))
+
+
+def test_of_a_tool_that_tells_nothing_the_receiving_card_is_shown() -> None:
+    path = RungPath("10.0.0.1", "10.0.0.2")
+    near, far = (Side(n, cast(EndPoint, None), word, at, "") for n, (word, at) in enumerate(
+        (("near", path.local), ("far", path.remote))))  # fmt: skip
+    card = {"10.0.0.1": "vmx1", "10.0.0.2": "vmx1"}.__getitem__
+    cards = CardSeconds(Experiment("x", warmup=2.5), [Route(path, near, far)])
+    assert cards.take(1, of_card(0.1, 1_000), card) == [] == cards.take(1, of_card(1.1, 2_000), card), "it may yet tell"
+    assert cards.take(0, of_card(2.0, 50), card) == [] == cards.take(0, of_card(3.0, 60), card), "this end sends"
+    assert cards.take(1, of_card(2.1, 5_000), card) == [Interval(1.1, 2.1, 3_000, counted=False)]
+    assert cards.take(1, of_card(3.1, 4_000), card) == [], "counters that were set back"
+    assert cards.take(1, of_card(4.1, 4_500, "vmx2"), card) == [], "another card"
+    both = CardSeconds(Experiment("x", direction=Direction.DUPLEX, warmup=1), [Route(path, near, far)])
+    for end, way in ((0, Direction.REVERSE), (1, Direction.FORWARD)):
+        both.take(end, of_card(2.0, 0), card)
+        assert both.take(end, of_card(3.0, 7), card) == [Interval(2.0, 3.0, 7, way)]
+    several = CardSeconds(Experiment("x"), [Route(path, near, far)] * 2)
+    several.take(1, of_card(2.0, 0), card)
+    assert several.take(1, of_card(3.0, 7), card) == [], "which path's, nobody could tell"
 
 
 def test_a_paced_rate_is_that_of_all_paths() -> None:

@@ -48,6 +48,11 @@ class Watched:
         """Take the counters: called once before the trial and once after it."""
         (self.after if address in self.before else self.before)[address] = seen
 
+    def card(self, address: str) -> str:
+        """The name of the card of that address; '' while nobody counted."""
+        seen = self.before.get(address)
+        return seen.nic.name if seen and seen.nic else ""
+
     def nic(self, address: str) -> NicCounters | None:
         """What the card of that address counted in the trial."""
         first, last = self.before.get(address), self.after.get(address)

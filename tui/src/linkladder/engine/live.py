@@ -1,11 +1,20 @@
-"""The seconds of several legs, added up as they come: what the eye is shown is the trial's, and each path's."""
+"""The seconds of several legs, added up as they come: what the eye is shown is the trial's, and each path's.
+
+Of a tool that tells nothing before its end it is shown what the receiving cards count.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from linkladder.engine.route import Route
 from linkladder.events import IntervalSeen, PathRate
-from linkladder.model import Direction, Interval, sums
+from linkladder.model import Direction, End, Experiment, HostSample, Interval, Protocol, sums
+
+RECEIVER = {Direction.FORWARD: End.FAR, Direction.REVERSE: End.NEAR}
 
 LATE = 3  # a second is given out without a leg that is so many seconds behind
+UNTOLD = 2.0  # seconds into a trial before which its tool may still tell of the first
 
 _Parts = list[tuple[int, Interval]]  # of paths, by number
 
@@ -24,6 +33,31 @@ class LiveSeconds:
         newest = max(waiting)
         ready = [s for s, parts in sorted(waiting.items()) if len(parts) >= self._legs or s <= newest - LATE]
         return [_whole(waiting.pop(second)) for second in ready]
+
+
+class CardSeconds:
+    """The seconds between two looks at the receiving card of a trial over one path."""
+
+    def __init__(self, exp: Experiment, routes: Sequence[Route]) -> None:
+        ways = [way for way in RECEIVER if exp.direction in (way, Direction.DUPLEX)]
+        loaded = len(routes) == 1 and exp.protocol in (Protocol.TCP, Protocol.UDP)
+        self._sides = {way: routes[0].at(RECEIVER[way]) for way in ways} if loaded else {}
+        self._warmup = exp.warmup
+        self._before: dict[int, HostSample] = {}
+
+    def take(self, end: int, now: HostSample, card: Callable[[str], str]) -> list[Interval]:
+        """What the end's cards received since its sample before; `card` names the one that has an address."""
+        before = self._before.get(end)
+        self._before[end] = now
+        if before is None or now.t < UNTOLD:
+            return []
+        found = []
+        for way, side in self._sides.items():
+            name = card(side.address) if side.end == end else ""
+            counts = [c.rx_bytes for one in (before, now) for c in one.nics if c.name == name]
+            if len(counts) == 2 and counts[0] <= counts[1]:
+                found.append(Interval(before.t, now.t, counts[1] - counts[0], way, before.t >= self._warmup))
+        return found
 
 
 def _whole(parts: _Parts) -> IntervalSeen:

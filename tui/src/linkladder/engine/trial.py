@@ -16,11 +16,11 @@ from linkladder.engine.account import Watched, accounted, of_trial
 from linkladder.engine.discarded import before_it, carried, discarded
 from linkladder.engine.leases import Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts
-from linkladder.engine.live import LiveSeconds
+from linkladder.engine.live import CardSeconds, LiveSeconds
 from linkladder.engine.ports import ports_for
 from linkladder.engine.route import Route, ends_of
 from linkladder.engine.tool_process import Process
-from linkladder.events import Event, RoundTripSeen, Sampled
+from linkladder.events import Event, IntervalSeen, RoundTripSeen, Sampled
 from linkladder.model import (
     Direction,
     EndRecord,
@@ -84,6 +84,7 @@ class Trial:
         self._listening = {number: asyncio.Lock() for number in self.ends}
         self._lost: PeerLost | None = None
         self.seconds = LiveSeconds(sum(not leg.visits for leg in self.legs))
+        self.cards, self.told = CardSeconds(exp, self.routes), tools.named(exp.tool).every_second
         self.begun = time.monotonic()
 
     async def run(self) -> TrialResult:
@@ -351,6 +352,9 @@ class Trial:
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
             self.watched[number].samples.append(sample)
             self.emit(Sampled(self.ends[number].name, sample))
+            if not self.told and self.legs[0].clients:
+                for second in self.cards.take(number, sample, self.watched[number].card):
+                    self.emit(IntervalSeen(second, by_cards=True))
             return
         for leg in self.legs:
             for process in leg.processes:
@@ -366,6 +370,7 @@ class Trial:
         process.last_line = time.monotonic()
         for line in event.lines:
             for interval in () if leg.visits else process.live.feed(line):
+                self.told = True
                 for second in self.seconds.add(leg.number, interval):
                     self.emit(second)
             round_trip = process.live.round_trip(line)

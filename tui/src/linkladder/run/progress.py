@@ -78,6 +78,7 @@ class TrialView:
     samples: dict[str, HostSample] = field(default_factory=dict)
     rtts: list[float] = field(default_factory=list)
     paths: dict[tuple[Direction, int], float | None] = field(default_factory=dict)  # each one's last second, of several
+    by_cards: bool = False  # the seconds are what cards counted, since the tool tells of none before its end
 
     def paths_seen(self, event: events.IntervalSeen) -> None:
         """A path that told nothing of the newest second has nothing to show for it."""
@@ -271,6 +272,9 @@ class Progress:
             case events.Sampled():
                 trial.samples[event.end] = event.sample
             case events.IntervalSeen():
+                if trial.by_cards and not event.by_cards:
+                    trial.intervals.clear()  # the tool tells after all
+                trial.by_cards = event.by_cards
                 trial.intervals.append(event.interval)
                 trial.paths_seen(event)
                 if event.interval.rtt_ms is not None:

@@ -33,6 +33,8 @@ def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
 def caption(progress: Progress, trial: TrialView) -> str:
     """Which way is drawn, where two are measured; and what has no line, as it is further up."""
     words = ["the slower way"] if trial.experiment.direction is Direction.DUPLEX else []
+    if trial.by_cards:
+        words.append("by the card, with headers")
     lines = _lines(progress, trial)
     if [word for word, _ in lines] == ["contract"]:
         lines.append(("ceiling", _ceiling(progress, trial).port_bps))
