@@ -18,6 +18,7 @@ from typing import Self
 import pytest
 
 import spaces
+from network import GENTLE, bucket
 from taken import hold, release
 
 TOP = Path(__file__).resolve().parents[2]
@@ -95,6 +96,7 @@ class World:
         self.within("router", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
         for site in APPLIANCES:
             self._veth(site, "rt0", "router", f"to{site}")
+            self.within(site, "tc", "qdisc", "replace", "dev", "rt0", "root", *bucket(GENTLE, 50))
             for address, length, via in ((ROUTED[site], 24, ".254"), (ROUTED6[site], 64, "::fe")):
                 router = address.rsplit("." if length == 24 else "::", 1)[0] + via
                 self.within(site, "ip", "addr", "add", f"{address}/{length}", "dev", "rt0")
