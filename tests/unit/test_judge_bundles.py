@@ -9,15 +9,21 @@ import pytest
 from linkladder import plan as plans
 from linkladder.judge.bundles import judge_bundles, likely, occupied, odds
 from linkladder.judge.disorder import told_apart
+from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.model import (
     Contract,
     Direction,
+    EndRecord,
     Experiment,
     ExperimentResult,
     Leg,
+    NicCounters,
     Outcome,
     RungName,
     RungResult,
+    Setting,
+    SettingKind,
+    TcpCounters,
     TrialResult,
 )
 from linkladder.verdicts import BundleJudgement
@@ -124,3 +130,55 @@ def test_the_plan_has_both_blocks_and_both_ways() -> None:
     assert {e.direction for e in asked} == {Direction.FORWARD, Direction.REVERSE} and len({e.id for e in asked}) == 20
     ports = [range(block, block + 16) for block in BLOCKS]
     assert not set(ports[0]) & set(ports[1])
+
+
+def lent(
+    kind: str, flows: int, bps: float, by_card: tuple[int, int], tcp: tuple[TcpCounters, TcpCounters]
+) -> ExperimentResult:
+    """One good trial over a bundle on loan, with what its cards and its ends' TCP counted."""
+    near, far = (
+        EndRecord(
+            name,
+            tcp=counters,
+            members=tuple(
+                NicCounters(f"vmx{n}", tx_bytes=moved * sends, rx_bytes=moved * (1 - sends))
+                for n, moved in enumerate(by_card, 1)
+            ),
+        )
+        for name, counters, sends in (("near", tcp[0], 1), ("far", tcp[1], 0))
+    )
+    exp = Experiment(f"{kind}-{flows}", streams=flows, settings=(Setting(SettingKind.LAGG, kind),))
+    leg = Leg(Outcome(True, goodput_bps=bps, by_direction={"forward": bps}))
+    return ExperimentResult(exp, (TrialResult(exp.id, 0, (leg,), (near, far)),))
+
+
+QUIET = (TcpCounters(segments_sent=1000, retransmits=0, dsacks=0), TcpCounters(out_of_order=0))
+MIXED = (TcpCounters(segments_sent=1000, retransmits=40, dsacks=30), TcpCounters(out_of_order=180))
+
+
+def test_what_a_bundle_on_loan_gives_is_said_in_words() -> None:
+    made = (
+        lent("loadbalance", 1, 941e6, (990, 10), QUIET),
+        lent("loadbalance", 8, 1.74e9, (520, 480), QUIET),
+        lent("roundrobin", 1, 1.24e9, (500, 500), MIXED),
+    )
+    first, sent, received, turns, *_ = lent_bundles(RungResult(RungName.DC_LINK, experiments=made))
+    assert first == (
+        "Loadbalance bundle of 2 cards on loan, near to far: one flow gets one member: 941 Mb/s, 0 % out of order; "
+        "8 get 1.74 Gb/s, 92 % of two."
+    )
+    assert sent.startswith("near sent 8 flows 52 % by vmx1, 48 % by vmx2; hashing puts 70 %")
+    assert received.startswith("far received 8 flows 52 % by vmx1")
+    assert turns == (
+        "Roundrobin bundle of 2 cards on loan, near to far: 1.24 Gb/s for one flow, 18 % out of order, "
+        "3 % sent again for nothing."
+    )
+
+
+def test_a_flow_over_two_cards_of_a_hashing_bundle_is_not_said_to_have_one_member() -> None:
+    made = (lent("loadbalance", 1, 941e6, (600, 400), QUIET),)
+    assert "941 Mb/s for one flow" in lent_bundles(RungResult(RungName.DC_LINK, experiments=made))[0]
+
+
+def test_without_a_bundle_on_loan_nothing_is_said() -> None:
+    assert lent_bundles(RungResult(RungName.DC_LINK, experiments=(measured(8, 20000, 1e9),))) == []

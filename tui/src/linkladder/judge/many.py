@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from linkladder.judge import disorder
 from linkladder.judge.bundles import judge_bundles, member_shares
 from linkladder.judge.company import judge_company, several_pairs
+from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.model import Company, Contract, RungResult
 from linkladder.verdicts import BundleJudgement, CompanyJudgement, Judgement
 
@@ -35,7 +36,7 @@ class Many:
 
 def many(rung: RungResult, deal: Contract) -> Many:
     company, bundles = judge_company(rung, deal), judge_bundles(rung, deal)
-    said = [*(text for one in bundles for text in one.sentences), *member_shares(rung)]
+    said = [*(text for one in bundles for text in one.sentences), *member_shares(rung), *lent_bundles(rung)]
     said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
     return Many(company, bundles, tuple(said))
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
 from linkladder.phrases.ways import way
 from linkladder.verdicts import BundleJudgement
+
+NUMBERS = {2: "two", 3: "three", 4: "four"}
 
 
 def concluded(seen: BundleJudgement, ceiling: float | None) -> str:
@@ -42,10 +46,36 @@ def one_block(seen: BundleJudgement) -> str:
     )
 
 
-def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: float) -> str:
+def lent(
+    kind: str,
+    direction: str,
+    cards: int,
+    rates: Sequence[tuple[int, float]],
+    *,
+    one_card: bool,
+    out_of_order: float | None,
+    for_nothing: float | None,
+) -> str:
+    """'Loadbalance bundle of 2 cards on loan, near to far: one flow gets one member: 941 Mb/s; 8 get 1.74 Gb/s, 92 % of
+    two.', 'Roundrobin bundle ...: 1.24 Gb/s for one flow, 18 % out of order, 3 % sent again for nothing; 8 get ...'.
+    """
+    told = f"{kind.capitalize()} bundle of {units.plural(cards, 'card')} on loan, {way(direction)}: "
+    (flows, first), *more = rates
+    one = "one flow" if flows == 1 else f"{flows} flows"
+    told += f"{one} gets one member: {units.rate(first)}" if one_card else f"{units.rate(first)} for {one}"
+    told += f", {100 * out_of_order:.2g} % out of order" if out_of_order is not None else ""
+    told += f", {100 * for_nothing:.2g} % sent again for nothing" if for_nothing is not None else ""
+    for count, bps in more:
+        told += f"; {count} get {units.rate(bps)}"
+        told += f", {100 * bps / (cards * first):.0f} % of {NUMBERS.get(cards, cards)}" if one_card else ""
+    return f"{told}."
+
+
+def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: float | None) -> str:
     """'near sent 16 flows 52 % by ix0, 48 % by ix1; ...'."""
     told = ", ".join(f"{100 * share:.0f} % by {name}" for name, share in found.items())
-    luck = f"; hashing puts 70 % of them or more on one member in {100 * chance:.0f} of 100 draws" if flows > 1 else ""
+    luck = f"; hashing puts 70 % of them or more on one member in {100 * (chance or 0):.0f} of 100 draws"
+    luck = luck if flows > 1 and chance is not None else ""
     return f"{end} {'sent' if sends else 'received'} {units.plural(flows, 'flow')} {told}{luck}."
 
 

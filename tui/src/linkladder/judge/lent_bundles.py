@@ -1,0 +1,64 @@
+"""Bundles that were made on loan: what one flow and many got over the cards, and in which order it came."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+
+from linkladder.judge.bundles import LOPSIDED, odds
+from linkladder.judge.disorder import disorder
+from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, TrialResult
+from linkladder.phrases import bundles as say
+
+WHOLE = 0.95  # of a flow by one card's counters: the rest is acknowledgements of other traffic
+
+
+def lent_bundles(rung: RungResult) -> list[str]:
+    """A sentence for each kind of bundle and way, and what each card had of the most flows."""
+    said: list[str] = []
+    kinds = dict.fromkeys(e.parameters.bundled for e in rung.experiments if e.parameters.bundled)
+    for kind in kinds:
+        for way in (Direction.FORWARD, Direction.REVERSE):
+            mine = [e for e in rung.experiments if e.parameters.bundled == kind and e.parameters.direction is way]
+            said += _of_kind(kind, way, [e for e in mine if e.parameters.protocol is Protocol.TCP])
+    return said
+
+
+def _of_kind(kind: str, way: Direction, experiments: list[ExperimentResult]) -> Iterable[str]:
+    """Of experiments that differ in other settings the first of each number of flows."""
+    by_flows: dict[int, list[TrialResult]] = {}
+    for e in experiments:
+        good = [t for t in e.trials if t.ok and t.goodput_bps > 0]
+        if good:
+            by_flows.setdefault(e.parameters.streams, good)
+    if not by_flows:
+        return
+    rates = {flows: statistics.median(t.goodput_bps for t in good) for flows, good in by_flows.items()}
+    fewest, most = min(rates), max(rates)
+    first = by_flows[fewest][0]
+    cards = max(1, len(first.sender(way).members))
+    order = disorder(first, way)
+    yield say.lent(
+        kind,
+        str(way),
+        cards,
+        [(flows, rates[flows]) for flows in dict.fromkeys((fewest, most))],
+        one_card=fewest == 1 and max(_sent(first, way).values(), default=0.0) >= WHOLE,
+        out_of_order=order.out_of_order if order else None,
+        for_nothing=order.again * order.needless if order and order.needless is not None else None,
+    )
+    trial = by_flows[most][0]
+    for end, sends in ((trial.sender(way), True), (trial.receiver(way), False)):
+        found = _shares({m.name: m.tx_bytes if sends else m.rx_bytes for m in end.members})
+        if len(found) > 1:
+            chance = None if kind == "roundrobin" else odds(most, len(found), LOPSIDED)
+            yield say.shares(end.name, sends, most, found, chance)
+
+
+def _sent(trial: TrialResult, way: Direction) -> dict[str, float]:
+    return _shares({m.name: m.tx_bytes for m in trial.sender(way).members})
+
+
+def _shares(counted: dict[str, int]) -> dict[str, float]:
+    total = sum(counted.values())
+    return {name: moved / total for name, moved in counted.items()} if total else {}
