@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from linkladder import host, keeping, privilege
+from linkladder import host, keeping, privilege, wire
 from linkladder.errors import UsageError
 from linkladder.model import Document, Experiment, Path, RungResult, Setting, SettingKind
 from staircases import climbed
@@ -107,3 +108,33 @@ def test_two_ways_that_disagree_are_for_a_person_to_settle(top: Document) -> Non
     both = replace(top, rungs=(first, RungResult(other.name, (Path(),), other.experiments)))
     with pytest.raises(UsageError, match="what is to be kept"):
         keeping.winners(both)
+
+
+async def test_who_is_asked_has_the_whole_minute_however_slow_the_adapters_were(
+    top: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not a second more than the undo, which counts from the renewal."""
+    slow = {wire.TakeLease: 40.0, wire.RenewLease: 5.0}
+    clock = [1000.0]
+    asked: list[str] = []
+
+    class Near:
+        async def ask(self, request: wire.Request[object]) -> wire.LeaseReply:
+            clock[0] += slow.get(type(request), 0.0)
+            asked.append(request.verb)
+            return wire.LeaseReply(("mtu vmx1: 1500 -> 9000",))
+
+        async def close(self) -> None:
+            asked.append("close")
+
+    async def near_end() -> Near:
+        return Near()
+
+    async def confirmed(changes: Sequence[str], seconds: float) -> bool:
+        asked.append(f"{seconds:g} s")
+        return True
+
+    monkeypatch.setattr(keeping, "near_end", near_end)
+    monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    assert await keeping.tried(keeping.winners(top), confirmed)
+    assert asked == ["reserve", "lease", "renew", "55 s", "return", "close"]

@@ -79,13 +79,14 @@ async def keep(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
 async def tried(found: Winners, confirmed: Confirm) -> bool:
     """On loan from this end, whose undo acts where nobody renews it: when time is up, and when this process dies."""
     near = await near_end()
-    began = time.monotonic()
     try:
         addresses = tuple(dict.fromkeys(path.local for path in found.paths))
         request = wire.TakeLease(found.settings, addresses, SECONDS, _control(found.paths))
         try:
             await near.ask(wire.Reserve("linkladder keep"))
             lent = await near.ask(request)
+            began = time.monotonic()
+            await near.ask(wire.RenewLease())  # the minute is a person's: adapters may have taken long to come up
         except Refused as error:
             raise EnvironmentFault("the settings cannot be tried here", str(error), "nothing was changed") from None
         yes = await confirmed(lent.changes, SECONDS - (time.monotonic() - began))  # the undo waits no longer
