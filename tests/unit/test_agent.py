@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkladder import wire
-from linkladder.agent import Service
+from linkladder.agent import Service, answering
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import GRACE, Children
 from linkladder.codec import to_json
@@ -102,6 +102,27 @@ async def test_test_traffic_goes_only_where_a_nonce_was_answered() -> None:
         await service.do(wire.request_of("client", {**CLIENT, "remote": "192.0.2.8"}))
     with pytest.raises(wire.Refused, match="not an address of this appliance"):
         await service.do(wire.Listen("192.0.2.9", 5301, "192.0.2.8", KEY))
+    await service.close()
+
+
+async def test_a_server_is_looked_for_once_more_where_a_look_takes_longer_than_it_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answering, "LISTEN_WAIT", 0.05)
+    looks = [False, True]
+
+    def look(port: int, udp: bool, address: str) -> bool:
+        time.sleep(0.1)
+        return looks.pop(0)
+
+    monkeypatch.setattr(answering.host, "listening", look)
+    service = Service(lambda event: None)
+    child = await service.children.start(["sleep", "60"])
+    await service._until_listening(child, 5301, False, "127.0.0.1")
+    looks[:] = [False] * 100
+    with pytest.raises(wire.Refused, match=r"did not listen within 0\.05 s"):
+        await service._until_listening(child, 5301, False, "127.0.0.1")
+    assert child.done.done()
     await service.close()
 
 
