@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from linkladder.app import terminal
-from terminals import LINKLADDER, Opened, Terminal
+from terminals import LINKLADDER, PATIENCE, Opened, Terminal
 
 os.environ.pop("NO_COLOR", None)
 terminal.prepare(os.environ, terminal.survey({"TERM": "xterm", "LANG": "C.UTF-8"}))  # before textual is imported
@@ -25,7 +25,7 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 
     def make(argv: Sequence[str] = LINKLADDER, **environ: str) -> Terminal:
         made.append(Terminal(argv, LINKLADDER_STATE=str(tmp_path), **environ))
-        made[-1].read(30, until=b"Next step")
+        made[-1].read(PATIENCE, until=b"Next step")
         return made[-1]
 
     yield make

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from textual.app import App
 from textual.pilot import Pilot
+
+from terminals import PATIENCE
 
 SIZES = [(80, 25), (120, 40)]
 Compare = Callable[..., bool]  # what the fixture `snap_compare` gives
@@ -32,9 +35,10 @@ def seen(app: App[Any]) -> str:
     return "\n".join(lines)
 
 
-async def until(pilot: Pilot[Any], words: str, seconds: float = 6.0) -> str:
+async def until(pilot: Pilot[Any], words: str, seconds: float = PATIENCE) -> str:
     """Wait for words to appear; the screen as it then is."""
-    for _ in range(int(seconds / 0.05)):
+    last = time.monotonic() + seconds
+    while time.monotonic() < last:
         await pilot.pause(0.05)
         text = seen(pilot.app)
         if words in " ".join(text.split()):  # lines wrap where they like
@@ -42,10 +46,10 @@ async def until(pilot: Pilot[Any], words: str, seconds: float = 6.0) -> str:
     raise AssertionError(f"never saw {words!r} on:\n{seen(pilot.app)}")
 
 
-async def settled(pilot: Pilot[Any], seconds: float = 6.0) -> None:
+async def settled(pilot: Pilot[Any]) -> None:
     """Wait until nothing on the screen has moved for a while: a picture taken on a loaded machine is the same."""
     last, still = "", 0
-    for _ in range(int(seconds / 0.1)):
+    for _ in range(int(PATIENCE / 0.1)):
         await pilot.pause(0.1)
         text = seen(pilot.app)
         still = still + 1 if text == last else 0

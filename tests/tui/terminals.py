@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 
 CLEAN = ("TEXTUAL", "ESCDELAY", "NO_COLOR", "COLORTERM", "LC_", "LANG", "LINKLADDER", "COLUMNS", "LINES")
+PATIENCE = 60.0  # seconds for what has no limit of its own: the machine may be busy with other tests
 LINKLADDER = (sys.executable, "-m", "linkladder")
 
 
@@ -62,6 +63,13 @@ class Terminal:
 
     def type(self, keys: bytes) -> None:
         os.write(self.end, keys)
+
+    def until_read(self) -> None:
+        """Until the program has taken all that was typed."""
+        last, waiting = time.monotonic() + PATIENCE, bytearray(4)
+        while fcntl.ioctl(self.far, termios.FIONREAD, waiting) == 0 and any(waiting):
+            assert time.monotonic() < last, "it reads no keys"
+            time.sleep(0.01)
 
     def cpu(self) -> float:
         """Seconds that the program has taken so far."""

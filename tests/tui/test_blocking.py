@@ -60,13 +60,13 @@ async def test_no_place_blocks_the_event_loop(
     found = blocking.found()
     with found.watching():
         async with app.run_test(size=(80, 25)) as pilot:
-            await until(pilot, "PASS", 20)
+            await until(pilot, "PASS")
             for name, make, said in kept:
                 app.push_screen(real_ones.get(name, make)())
-                await until(pilot, said, 20)
+                await until(pilot, said)
                 if name == "Export":
                     await pilot.press("enter")
-                    await until(pilot, "Written:", 20)
+                    await until(pilot, "Written:")
                     await pilot.press("end", "up", "enter")
                     await until(pilot, "scp ")
                 if name == "Link":
@@ -80,7 +80,7 @@ async def test_no_place_blocks_the_event_loop(
             await pilot.press("escape")
             await until(pilot, f"{RUNS} runs")
             await pilot.press("space", "down", "space", "c")
-            await until(pilot, "linkladder Compare", 20)
+            await until(pilot, "linkladder Compare")
             await pilot.press("escape", "d")
             await until(pilot, "Delete this run?")
             await pilot.press("left", "enter")
@@ -109,15 +109,15 @@ async def joined_late(pilot: Pilot[None], backend: LiveBackend) -> None:
     await asyncio.to_thread(begin)
     app = pilot.app
     assert isinstance(app, LadderApp)
-    await until(pilot, "> Watch the run", 20)
+    await until(pilot, "> Watch the run")
     await pilot.press("enter")
-    await until(pilot, "same-host", 20)
-    await until(pilot, "PASS", 20)
+    await until(pilot, "same-host")
+    await until(pilot, "PASS")
     await pilot.press("v")
     await until(pilot, "no such run is stored")
     await pilot.press("enter", "escape")
     measures.release()
-    await until(pilot, "The run ended early", 20)
+    await until(pilot, "The run ended early")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 import synth
 from grid import CODE_PAGE, SEVEN_BITS, TRUECOLOUR, VT_FONT, Grid
 from replay_backend import THEIRS
-from terminals import Terminal
+from terminals import PATIENCE, Terminal
 
 PROGRAM = f"""
 import os, sys
@@ -144,7 +144,7 @@ def test_the_main_flows(name: str, tmp_path: Path) -> None:
                     terminal.type(keys.encode())
                 stand(terminal, grid, words, flow)
         terminal.type(b"q")
-        assert terminal.process.wait(15) == 0
+        assert terminal.process.wait(PATIENCE) == 0
         grid.feed(terminal.read(1))
         assert grid.left_clean(), grid.modes
         assert termios.tcgetattr(terminal.far) == terminal.before
@@ -160,7 +160,7 @@ def test_the_main_flows(name: str, tmp_path: Path) -> None:
 
 
 def stand(terminal: Terminal, grid: Grid, words: str, flow: str) -> None:
-    last = time.monotonic() + 20
+    last = time.monotonic() + PATIENCE
     while (words.lstrip("~") in " ".join(grid.text().split())) is words.startswith("~"):
         grid.feed(terminal.read(0.1))
         assert time.monotonic() < last, f"{flow}: never saw {words!r} on\n{grid.text()}"

@@ -12,7 +12,7 @@ from helpers import seen, until
 from linkladder.app.backend import Finding, Health
 from linkladder.app.home_text import health_line
 from linkladder.app.main import LadderApp
-from terminals import Terminal
+from terminals import PATIENCE, Terminal
 
 pytestmark = pytest.mark.asyncio
 
@@ -79,7 +79,7 @@ async def test_what_is_wrong_already_is_said_before() -> None:
 PROGRAM = """
 import time
 from linkladder import doctor
-doctor.examine = lambda: time.sleep(60)
+doctor.examine = lambda: time.sleep(600)
 import sys, linkladder.app
 sys.exit(linkladder.app.run())
 """
@@ -90,8 +90,8 @@ async def test_leaving_does_not_wait_for_it() -> None:
 
     terminal = Terminal((sys.executable, "-c", PROGRAM))
     try:
-        terminal.read(20, b"looking at this machine")
+        terminal.read(PATIENCE, b"looking at this machine")
         terminal.type(b"q")
-        assert terminal.process.wait(30) == 0, "half as long as the doctor takes"
+        assert terminal.process.wait(PATIENCE) == 0, "a tenth of what the doctor takes"
     finally:
         terminal.close()

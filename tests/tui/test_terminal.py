@@ -6,13 +6,12 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import pytest
 
 from linkladder.app.terminal import prepare, survey
-from terminals import LINKLADDER, Opened, Terminal
+from terminals import LINKLADDER, PATIENCE, Opened, Terminal
 
 LEFT = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l")  # screen, cursor, paste, mouse
 
@@ -36,14 +35,14 @@ def test_a_terminal_that_goes_away_ends_it(opened: Opened) -> None:
     """Nobody tells the program by a signal, and yet it must not read the end of its input for ever."""
     terminal = opened()
     terminal.hang_up()
-    assert terminal.process.wait(15) == 128 + signal.SIGHUP
+    assert terminal.process.wait(PATIENCE) == 128 + signal.SIGHUP
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_ends_it_and_the_terminal_is_left_clean(opened: Opened, number: signal.Signals) -> None:
     terminal = opened()
     terminal.process.send_signal(number)
-    assert terminal.process.wait(15) == 128 + number
+    assert terminal.process.wait(PATIENCE) == 128 + number
     if number == signal.SIGTERM:
         said = terminal.read(1)
         assert all(part in said for part in LEFT)
@@ -52,12 +51,11 @@ def test_a_signal_ends_it_and_the_terminal_is_left_clean(opened: Opened, number:
 
 def test_a_key_that_a_serial_line_cuts_in_two_is_still_that_key(opened: Opened) -> None:
     """F1 in two packets, as serial over LAN sends it; taken apart, it would be Esc and two letters."""
-    terminal = opened(TERM="vt100")
-    terminal.read(3)  # busy with what it has just found, it would not tell the two apart
+    terminal = opened(TERM="vt100", ESCDELAY="20000")  # a busy machine may take longer than a line; the waits: below
     terminal.type(b"\x1b")
-    time.sleep(0.15)
+    terminal.until_read()
     terminal.type(b"OP")
-    terminal.read(10, until=b"this help")
+    terminal.read(PATIENCE, until=b"this help")
 
 
 @pytest.mark.parametrize(
@@ -90,8 +88,8 @@ sys.exit(app.return_code)
 
 def test_a_flood_of_errors_leaves_the_terminal_clean(opened: Opened) -> None:
     terminal = opened((sys.executable, "-c", CRASH))
-    said = terminal.read(20, until=b"Traceback")
-    assert terminal.process.wait(15) == 1
+    said = terminal.read(PATIENCE, until=b"Traceback")
+    assert terminal.process.wait(PATIENCE) == 1
     assert all(part in said for part in LEFT)
     assert said.index(LEFT[0]) < said.index(b"Traceback")
     assert termios.tcgetattr(terminal.far) == terminal.before
@@ -100,21 +98,21 @@ def test_a_flood_of_errors_leaves_the_terminal_clean(opened: Opened) -> None:
 def test_leaving_by_a_key(opened: Opened) -> None:
     terminal = opened()
     terminal.type(b"q")
-    assert terminal.process.wait(15) == 0
+    assert terminal.process.wait(PATIENCE) == 0
     said = terminal.read(1)
     assert all(part in said for part in LEFT)
     assert termios.tcgetattr(terminal.far) == terminal.before
 
 
 def test_without_a_terminal_it_says_so(tmp_path: Path) -> None:
-    done = subprocess.run(LINKLADDER, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(LINKLADDER, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 3 and "there is no terminal here" in done.stderr and not done.stdout
 
 
 def test_a_state_that_cannot_be_kept_is_said(opened: Opened) -> None:
     terminal = Terminal(LINKLADDER_STATE="/dev/null/state")
     try:
-        assert terminal.process.wait(30) == 3
+        assert terminal.process.wait(PATIENCE) == 3
         assert b"cannot keep its state" in terminal.read(1)
     finally:
         terminal.close()

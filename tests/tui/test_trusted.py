@@ -20,7 +20,7 @@ from linkladder.pairing.service import PairingService
 
 
 async def seen_soon(pilot: Pilot[None], words: str) -> str:
-    return await until(pilot, words, 20)  # however busy the machine
+    return await until(pilot, words)
 
 
 async def test_who_is_heard_is_told_apart_whatever_they_claim() -> None:

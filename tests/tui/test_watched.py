@@ -46,15 +46,15 @@ async def test_a_run_begun_in_a_shell_is_watched_and_ended_on_the_console(backen
     try:
         app = LadderApp(backend)
         async with app.run_test(size=(80, 25)) as pilot:
-            await until(pilot, "> Watch the run", 30)
+            await until(pilot, "> Watch the run")
             assert "measures with this machine" not in seen(app)
             await pilot.press("enter")
-            await until(pilot, "Ladder plan brief running", 10)
-            await until(pilot, "b/s to far", 20)
+            await until(pilot, "Ladder plan brief running")
+            await until(pilot, "b/s to far")
             await pilot.press("x")
             await until(pilot, "Cancel the run?")
             await pilot.press("left", "enter")
-            await until(pilot, "ended early: it was cancelled", 20)
+            await until(pilot, "ended early: it was cancelled")
         said = (await asyncio.to_thread(shell.communicate, None, 30))[1]
     finally:
         shell.kill()
@@ -102,7 +102,7 @@ async def test_who_holds_the_controls_in_the_shell_is_told_on_the_console(backen
         mine.announce(log=str(backend.folder / "log.jsonl"), run="one")
         app = LadderApp(backend)
         async with app.run_test(size=(80, 25)) as pilot:
-            await until(pilot, "> Watch the run", 30)
+            await until(pilot, "> Watch the run")
             app.push_screen(LadderScreen())
             await until(pilot, "You are watching; linkladder run on pts/3 has the controls. Press t to take them.")
             await pilot.press("t")
