@@ -24,7 +24,7 @@ usage() {
 		  --again NAME        forget that this stage and those behind it were done, then build
 		  --sets DIR          distribution sets: MANIFEST, base.txz, kernel.txz (and kernel-LINKLADDER.txz, or src.txz)
 		  --packages REPO     a package repository instead of ports and bulk (linkladder itself comes from this tree)
-		  --ports DIR         a ports tree instead of the pinned branch
+		  --ports DIR         a ports tree instead of the pinned one
 		  --offline DIR       take everything from a folder that `fetch` filled; nothing is downloaded
 		  --builder IMAGE     (Linux) the FreeBSD virtual machine to build in, qcow2 or raw
 		  --stand-in TEXT     record that an input is not the official one (repeatable)

@@ -228,7 +228,8 @@ build_there() {
 	done
 	# In the background, as only a wait is interrupted at once.
 	builder_run "cd /build/tree && env LL_DISTFILES=/build/distfiles LL_RELEASE=$LL_RELEASE LL_ARCH=$LL_ARCH \
-		LL_PORTS_BRANCH=$LL_PORTS_BRANCH sh image/build-image.sh image --inside --work /build/work $options" >&2 &
+		LL_PORTS_BRANCH=$LL_PORTS_BRANCH LL_PORTS_COMMIT=$LL_PORTS_COMMIT LL_PORTS_SHA256=$LL_PORTS_SHA256 \
+		sh image/build-image.sh image --inside --work /build/work $options" >&2 &
 	status=0
 	wait $! || status=$?
 	say "builder: carrying the results out"

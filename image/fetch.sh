@@ -16,9 +16,15 @@ get_sets() {
 $faults"
 }
 
-# get_ports FILE - the pinned branch of the ports tree, packed.
+# get_ports FILE - the ports tree, packed: the pinned commit of it, or its branch as it is.
 get_ports() {
 	download "$LL_PORTS_URL" "$1"
+	told=$(python3 "$here/ports_tree.py" "$1" --commit "$LL_PORTS_COMMIT" --digest "$LL_PORTS_SHA256") ||
+		die "the ports tree that came is not the one that was asked for"
+	if [ -z "$LL_PORTS_COMMIT" ] || [ -z "$LL_PORTS_SHA256" ]; then
+		say "  nothing pins the ports tree: to hold later builds to this one, set
+    LL_PORTS_COMMIT=${told%% *} LL_PORTS_SHA256=${told##* }"
+	fi
 }
 
 # What was not given is downloaded once, and from there on is taken as if it had been given.
@@ -30,7 +36,7 @@ get_inputs() {
 		! wants_stages || get_sets "$sets"
 	fi
 	if [ -z "$packages" ] && [ -z "$ports" ]; then
-		ports=$work/ports-$LL_PORTS_BRANCH.tar.gz
+		ports=$work/ports-${LL_PORTS_COMMIT:-$LL_PORTS_BRANCH}.tar.gz
 		! wants ports bulk image || get_ports "$ports"
 	fi
 }

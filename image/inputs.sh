@@ -162,10 +162,22 @@ check_sums() {
 			fault "$offline/$file is damaged: its SHA-256 is not the one in SHA256SUMS"
 		fi
 	done <"$offline/SHA256SUMS"
+	if [ -s "$offline/ports.tar.gz" ]; then
+		told=$(python3 "$here/ports_tree.py" "$offline/ports.tar.gz" --commit "$LL_PORTS_COMMIT" --digest "$LL_PORTS_SHA256" 2>&1) ||
+			fault "$told"
+	fi
 	# A file that nothing vouches for is as bad as a damaged one.
 	for file in sets/MANIFEST ports.tar.gz builder.qcow2; do
 		[ ! -s "$offline/$file" ] || grep -q " ${file}\$" "$offline/SHA256SUMS" || fault "$offline/SHA256SUMS does not name $file"
 	done
+}
+
+# Which tree it is, where nothing pins one.
+unpinned_ports() {
+	[ -z "$LL_PORTS_COMMIT" ] || [ -z "$LL_PORTS_SHA256" ] || return 0
+	[ -s "$ports" ] || return 0
+	told=$(python3 "$here/ports_tree.py" "$ports") || return 0
+	echo "ports: commit ${told%% *}, files ${told##* }: no commit and digest are pinned, it is the branch as it was"
 }
 
 # What is not the official input, as far as it can be seen before the build: whoever made a set or a package says so in a
@@ -184,8 +196,9 @@ stand_ins() {
 		[ ! -s "$packages/STAND-IN" ] || sed 's/^/packages: /' "$packages/STAND-IN"
 	fi
 	case $ports in
-	'' | "$offline/ports.tar.gz" | "$work"/ports-*.tar.gz) ;;
-	*) echo "ports: ${ports##*/} was given, it is not the pinned branch" ;;
+	'') ;;
+	"$offline/ports.tar.gz" | "$work"/ports-*.tar.gz) unpinned_ports ;;
+	*) echo "ports: ${ports##*/} was given, it is not the pinned tree" ;;
 	esac
 	case $builder in
 	'') ;;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -173,3 +174,11 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
     # And a build from it looks no further than the folder.
     check = machine.build("image", "--check", "--offline", folder)
     assert check.returncode == 0 and "inputs: good" in check.stderr, check.stderr
+    assert (
+        "LL_PORTS_COMMIT=unknown LL_PORTS_SHA256=" in done.stderr and "no commit and digest are pinned" in check.stderr
+    )
+    pin = re.findall(r"LL_PORTS_SHA256=([0-9a-f]{64})", done.stderr)[0]
+    pinned = machine.build("image", "--check", "--offline", folder, LL_PORTS_SHA256=pin)
+    assert pinned.returncode == 0, pinned.stderr
+    other = machine.build("image", "--check", "--offline", folder, LL_PORTS_SHA256=pin[::-1])
+    assert other.returncode == 3 and "not the pinned tree of ports" in other.stderr

@@ -135,6 +135,9 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     done = freebsd.build(*stages, **online)
     assert done.returncode == 3 and "MANIFEST is not the one published" in done.stderr
     assert not [line for line in freebsd.called() if "-c" in line.split()]
+    done = freebsd.build(*stages, **online, LL_MANIFEST_SHA256=published, LL_PORTS_COMMIT=40 * "a")
+    assert done.returncode == 3 and "its commit is not told, not aaaa" in done.stderr
+    (freebsd.work / f"ports-{40 * 'a'}.tar.gz").unlink()
     done = freebsd.build(*stages, **online, LL_MANIFEST_SHA256=published)
     assert done.returncode == 0, done.stderr
     here = freebsd.work / "sets-15.1-RELEASE-amd64"

@@ -1,0 +1,61 @@
+"""A tree of ports is known by its commit and by its files, however it is packed."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+FILES = {"net/Makefile": b"all:\n", "textproc/py-rich/Makefile": b"PORTNAME=rich\n"}
+
+
+def packed(path: Path, files: dict[str, bytes], top: str = "freebsd-ports", commit: str = COMMIT) -> Path:
+    """As git archive packs it: the commit stands in the header of the whole."""
+    mode = "w:" + path.suffix.removeprefix(".")
+    with tarfile.open(path, mode, format=tarfile.PAX_FORMAT, pax_headers={"comment": commit} if commit else {}) as tar:  # type: ignore[call-overload]
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return path
+
+
+def told(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, str(TOP / "image" / "ports_tree.py"), str(path), *options]
+    return subprocess.run(program, capture_output=True, text=True, timeout=50)
+
+
+def test_the_same_files_are_the_same_tree_however_they_are_packed(tmp_path: Path) -> None:
+    one = told(packed(tmp_path / "a.tar.gz", FILES)).stdout.split()
+    other = told(packed(tmp_path / "b.tar.xz", dict(reversed(FILES.items())), top="ports-0123")).stdout.split()
+    assert one == other and one[0] == COMMIT and len(one[1]) == 64
+    assert told(packed(tmp_path / "c.tar.gz", FILES, commit="")).stdout.split() == ["unknown", one[1]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"net/Makefile": b"all: evil\n"},
+        {"net/Makefile": FILES["net/Makefile"], "net/more": b""},
+        {"net2/Makefile": FILES["net/Makefile"]},
+    ],
+)
+def test_a_file_that_differs_or_is_more_or_less_is_another_tree(change: dict[str, bytes], tmp_path: Path) -> None:
+    good = told(packed(tmp_path / "a.tar.gz", FILES)).stdout.split()[1]
+    path = packed(tmp_path / "b.tar.gz", {**{k: v for k, v in FILES.items() if k.startswith("text")}, **change})
+    done = told(path, "--commit", COMMIT, "--digest", good)
+    assert done.returncode == 1 and "not the pinned tree of ports: its digest is" in done.stderr
+
+
+def test_another_commit_and_half_a_file_are_refused(tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.tar.gz", FILES)
+    done = told(path, "--commit", COMMIT[::-1])
+    assert done.returncode == 1 and f"its commit is {COMMIT}, not {COMMIT[::-1]}" in done.stderr
+    path.write_bytes(path.read_bytes()[:-40])
+    assert told(path).returncode == 1 and "cannot be read" in told(path).stderr
