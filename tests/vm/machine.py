@@ -376,7 +376,7 @@ class Network:
     def inside(self, *words: str) -> None:
         self.ip("-n", self.name, *words)
 
-    def taps(self, number: int) -> tuple[str, str]:
+    def taps(self, number: int) -> tuple[str, ...]:
         """The two adapters of a machine; vnet_hdr carries offloads across."""
         made = (f"m{number}", f"t{number}")
         for tap, bridge in zip(made, ("management", "test"), strict=True):
