@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ from linkladder.model import (
     Leg,
     NicCounters,
     Outcome,
+    Protocol,
     RungName,
     RungResult,
     Setting,
@@ -178,6 +180,20 @@ def test_what_a_bundle_on_loan_gives_is_said_in_words() -> None:
 def test_a_flow_over_two_cards_of_a_hashing_bundle_is_not_said_to_have_one_member() -> None:
     made = (lent("loadbalance", 1, 941e6, (600, 400), QUIET),)
     assert "941 Mb/s for one flow" in lent_bundles(RungResult(RungName.DC_LINK, experiments=made))[0]
+
+
+def test_round_robin_with_tso_and_without_are_told_apart() -> None:
+    whole, each = (lent("roundrobin", 1, bps, (500, 500), MIXED) for bps in (1.2e9, 0.8e9))
+    off = (*each.parameters.settings, Setting(SettingKind.TSO, "off"))
+    each = replace(each, parameters=replace(each.parameters, id="off", settings=off))
+    said = [s for s in lent_bundles(RungResult(RungName.DC_LINK, experiments=(whole, each))) if "bundle of" in s]
+    assert "on loan, near to far: 1.20 Gb/s" in said[0] and "on loan, TSO off, near to far: 800 Mb/s" in said[1]
+
+
+def test_the_built_in_plan_lends_each_kind_and_the_single_card_is_there_to_hold_it_against() -> None:
+    (rung,) = plans.builtin("lagg").rungs
+    lent = {(e.bundled, len(e.settings)) for e in rung.experiments if e.protocol is Protocol.TCP}
+    assert lent == {("", 0), ("roundrobin", 1), ("roundrobin", 2), ("loadbalance", 1)}
 
 
 def test_without_a_bundle_on_loan_nothing_is_said() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from linkladder.judge.bundles import LOPSIDED, odds
 from linkladder.judge.disorder import disorder
-from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, TrialResult
+from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, SettingKind, TrialResult
 from linkladder.phrases import bundles as say
 
 WHOLE = 0.95  # of a flow by one card's counters: the rest is acknowledgements of other traffic
@@ -16,30 +16,32 @@ WHOLE = 0.95  # of a flow by one card's counters: the rest is acknowledgements o
 def lent_bundles(rung: RungResult) -> list[str]:
     """A sentence for each kind of bundle and way, and what each card had of the most flows."""
     said: list[str] = []
-    kinds = dict.fromkeys(e.parameters.bundled for e in rung.experiments if e.parameters.bundled)
-    for kind in kinds:
+    lent = dict.fromkeys(e.parameters.settings for e in rung.experiments if e.parameters.bundled)
+    for settings in lent:
         for way in (Direction.FORWARD, Direction.REVERSE):
-            mine = [e for e in rung.experiments if e.parameters.bundled == kind and e.parameters.direction is way]
-            said += _of_kind(kind, way, [e for e in mine if e.parameters.protocol is Protocol.TCP])
+            mine = [e for e in rung.experiments if e.parameters.settings == settings and e.parameters.direction is way]
+            said += _of_kind(way, [e for e in mine if e.parameters.protocol is Protocol.TCP])
     return said
 
 
-def _of_kind(kind: str, way: Direction, experiments: list[ExperimentResult]) -> Iterable[str]:
-    """Of experiments that differ in other settings the first of each number of flows."""
+def _of_kind(way: Direction, experiments: list[ExperimentResult]) -> Iterable[str]:
+    """Of several blocks of ports the best of each number of flows."""
     by_flows: dict[int, list[TrialResult]] = {}
     for e in experiments:
         good = [t for t in e.trials if t.ok and t.goodput_bps > 0]
         if good:
-            by_flows.setdefault(e.parameters.streams, good)
+            by_flows[e.parameters.streams] = max(by_flows.get(e.parameters.streams, good), good, key=_median)
     if not by_flows:
         return
-    rates = {flows: statistics.median(t.goodput_bps for t in good) for flows, good in by_flows.items()}
+    asked = experiments[0].parameters
+    rates = {flows: _median(good) for flows, good in by_flows.items()}
     fewest, most = min(rates), max(rates)
     first = by_flows[fewest][0]
     cards = max(1, len(first.sender(way).members))
     order = disorder(first, way)
     yield say.lent(
-        kind,
+        asked.bundled,
+        [one for one in asked.settings if one.kind is not SettingKind.LAGG],
         str(way),
         cards,
         [(flows, rates[flows]) for flows in dict.fromkeys((fewest, most))],
@@ -51,8 +53,12 @@ def _of_kind(kind: str, way: Direction, experiments: list[ExperimentResult]) -> 
     for end, sends in ((trial.sender(way), True), (trial.receiver(way), False)):
         found = _shares({m.name: m.tx_bytes if sends else m.rx_bytes for m in end.members})
         if len(found) > 1:
-            chance = None if kind == "roundrobin" else odds(most, len(found), LOPSIDED)
+            chance = None if asked.bundled == "roundrobin" else odds(most, len(found), LOPSIDED)
             yield say.shares(end.name, sends, most, found, chance)
+
+
+def _median(trials: list[TrialResult]) -> float:
+    return statistics.median(t.goodput_bps for t in trials)
 
 
 def _sent(trial: TrialResult, way: Direction) -> dict[str, float]:

@@ -98,8 +98,8 @@ def _more(p: Experiment) -> list[str]:
 
 def difference(p: Experiment, before: Experiment) -> str:
     """'TSO off', '8 streams instead of 1': what sets an arm apart from the one that it is compared with."""
-    found = [_setting(one) for one in p.settings if one not in before.settings]
-    found += [f"{_setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
+    found = [setting(one) for one in p.settings if one not in before.settings]
+    found += [f"{setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
     if p.affinity is not before.affinity:
         found.append(f"{PLACES.get(p.affinity, 'free')} instead of {PLACES.get(before.affinity, 'free')}")
     for told, now, then in (
@@ -124,15 +124,15 @@ def beside(p: Experiment, before: Experiment) -> str:
     shared += [f"{window(p.window)} window"] if p.window and p.window == before.window else []
     shared += [f"writes of {window(p.write_size)}"] if p.write_size and p.write_size == before.write_size else []
     shared += [units.plural(p.cores, "core")] if p.cores and p.cores == before.cores else []
-    return ", ".join(shared + [_setting(one) for one in p.settings if one in before.settings])
+    return ", ".join(shared + [setting(one) for one in p.settings if one in before.settings])
 
 
 def settings(p: Experiment) -> str:
     """'MTU 9000, TSO off at the near end'."""
-    return ", ".join(_setting(setting) for setting in p.settings)
+    return ", ".join(map(setting, p.settings))
 
 
-def _setting(one: Setting) -> str:
+def setting(one: Setting) -> str:
     if one.kind is SettingKind.LAGG:
         return f"all cards a {one.value} bundle" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
     told = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkladder import units
+from linkladder.model import Setting
+from linkladder.phrases.arms import setting
 from linkladder.phrases.ways import way
 from linkladder.verdicts import BundleJudgement
 
@@ -48,6 +50,7 @@ def one_block(seen: BundleJudgement) -> str:
 
 def lent(
     kind: str,
+    beside: Sequence[Setting],
     direction: str,
     cards: int,
     rates: Sequence[tuple[int, float]],
@@ -59,7 +62,8 @@ def lent(
     """'Loadbalance bundle of 2 cards on loan, near to far: one flow gets one member: 941 Mb/s; 8 get 1.74 Gb/s, 92 % of
     two.', 'Roundrobin bundle ...: 1.24 Gb/s for one flow, 18 % out of order, 3 % sent again for nothing; 8 get ...'.
     """
-    told = f"{kind.capitalize()} bundle of {units.plural(cards, 'card')} on loan, {way(direction)}: "
+    with_it = "".join(f", {setting(one)}" for one in beside)
+    told = f"{kind.capitalize()} bundle of {units.plural(cards, 'card')} on loan{with_it}, {way(direction)}: "
     (flows, first), *more = rates
     one = "one flow" if flows == 1 else f"{flows} flows"
     told += f"{one} gets one member: {units.rate(first)}" if one_card else f"{units.rate(first)} for {one}"

@@ -19,7 +19,7 @@ PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # experiments, which have a command of their own
-BUILTIN = ("quick", "circuit", "ladder", "ladder-long", "soak", "mesh", "cards", "neighbours", "bundle", *SHORT)
+BUILTIN = ("quick", "circuit", "ladder", "ladder-long", "soak", "mesh", "cards", "neighbours", "bundle", "lagg", *SHORT)
 MOVES = {
     RungName.LOCALHOST: "",
     RungName.SAME_HOST: "Put {peer} on the same host as this machine",
