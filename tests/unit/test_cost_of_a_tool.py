@@ -41,13 +41,11 @@ class Pump(Tool):
     oldest = (1, 2)
     without = "water stays where it is"
     version_argv = ("pump", "--version")
+    version_of = re.compile(r"pump (\d+)\.(\d+)")
     harmless = (r"^pump: the water is cold",)
     protocols = (Protocol.TCP,)
     keys = {Protocol.TCP: frozenset({"streams", "duration", "warmup"})}
     generators = (Generator("pump"),)
-
-    def version(self, text: str) -> str:
-        return found[1] if (found := re.search(r"pump ([\d.]+)", text)) else ""
 
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
         if not (near.of(self.name) and far.of(self.name)):

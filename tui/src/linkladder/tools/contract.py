@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum
@@ -74,6 +75,7 @@ class Tool(ABC):
     need = Need.NONE
     without = ""  # what cannot be measured without it, in words
     version_argv: tuple[str, ...]
+    version_of: re.Pattern[str]  # its numbers, in what that prints
     harmless: tuple[str, ...] = ()  # patterns of what it says on stderr though all is well
 
     protocols: tuple[Protocol, ...]  # the first is meant where a plan names none
@@ -88,9 +90,10 @@ class Tool(ABC):
     server_tells = False  # only its server's output says what arrived
     afterthought = 0.05  # seconds in which a server may still tell its last figures after its clients have ended
 
-    @abstractmethod
     def version(self, text: str) -> str:
         """'2.1.8' of what `version_argv` printed; '' where that is not this tool; 'present' where it tells none."""
+        match = self.version_of.search(text)
+        return ".".join(str(int(n)) for n in match.groups() if n is not None) if match else ""
 
     @abstractmethod
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:

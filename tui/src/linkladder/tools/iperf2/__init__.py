@@ -19,7 +19,6 @@ from linkladder.tools.iperf2 import argv
 from linkladder.tools.records import Layout, ToolVersions
 
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
-VERSION = re.compile(r"iperf version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 
 
 class Iperf2(Tool):
@@ -30,6 +29,7 @@ class Iperf2(Tool):
     need = Need.ALL
     without = "nothing can be measured without it"
     version_argv = ("iperf", "-v")
+    version_of = re.compile(r"iperf version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
     harmless = (
         # said by a server that was told to end while a connection was still open: the engine tells it only afterwards
         r"^Waiting for server threads to complete",
@@ -58,10 +58,6 @@ class Iperf2(Tool):
         Generator("iperf", write_size=1 << 20),
         Generator("iperf", write_size=1 << 20, window=4 << 20),
     )
-
-    def version(self, text: str) -> str:
-        match = VERSION.search(text)
-        return ".".join(str(int(n)) for n in match.groups()) if match else ""
 
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
         return argv.layout(exp, near, far)

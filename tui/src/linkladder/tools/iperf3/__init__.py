@@ -18,7 +18,6 @@ from linkladder.tools.iperf3 import argv
 from linkladder.tools.records import Layout, ToolVersions
 
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
-VERSION = re.compile(r"^iperf (3)\.(\d{1,4})(?:\.(\d{1,4}))?", re.M)
 
 
 class Iperf3(Tool):
@@ -27,6 +26,7 @@ class Iperf3(Tool):
     oldest = argv.OLDEST
     without = "plans that name it cannot be measured"
     version_argv = ("iperf3", "-v")
+    version_of = re.compile(r"^iperf (3)\.(\d{1,4})(?:\.(\d{1,4}))?", re.M)
     # it holds datagrams against what TCP puts into a segment, of which timestamps take a part
     harmless = (r"warning: UDP block size \d+ exceeds TCP MSS",)
     protocols = (Protocol.TCP, Protocol.UDP)
@@ -41,10 +41,6 @@ class Iperf3(Tool):
         Generator("iperf3", write_size=1 << 20),
         Generator("iperf3", write_size=1 << 20, zero_copy=True),
     )
-
-    def version(self, text: str) -> str:
-        match = VERSION.search(text)
-        return ".".join(str(int(n)) for n in match.groups() if n is not None) if match else ""
 
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
         return argv.layout(exp, near, far)

@@ -19,7 +19,6 @@ from linkladder.tools.netperf import argv
 from linkladder.tools.records import Layout, ToolVersions
 
 ALWAYS = frozenset({"window", "duration", "warmup", "ping_under_load"})
-VERSION = re.compile(r"[Nn]etperf [Vv]ersion (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
 
 
 class Netperf(Tool):
@@ -30,6 +29,7 @@ class Netperf(Tool):
     need = Need.SOME
     without = "transaction tests are left out"
     version_argv = ("netperf", "-V")
+    version_of = re.compile(r"[Nn]etperf [Vv]ersion (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
     protocols = (Protocol.TCP, Protocol.RR)
     keys = {
         Protocol.TCP: ALWAYS | {"streams", "write_size", "incompressible"},
@@ -39,10 +39,6 @@ class Netperf(Tool):
         "-t": "the test", "-Y": "the class", "-4": "IPv4", "-6": "IPv6", "-- -m": "the size of writes",
         "-- -s": "the socket buffer", "-- -r": "the sizes of requests",
     }  # fmt: skip
-
-    def version(self, text: str) -> str:
-        match = VERSION.search(text)
-        return ".".join(str(int(n)) for n in match.groups() if n is not None) if match else ""
 
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
         return argv.layout(exp, near, far)

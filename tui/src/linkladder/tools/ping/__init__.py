@@ -13,8 +13,6 @@ from linkladder.tools.contract import Need, Reading, Tool
 from linkladder.tools.ping import argv
 from linkladder.tools.records import Layout, ToolVersions
 
-VERSION = re.compile(r"iputils[- ]?s?(\d{1,10})")
-
 
 class Ping(Tool):
     name = "ping"
@@ -22,14 +20,14 @@ class Ping(Tool):
     need = Need.ALL
     without = "nothing can be measured without it"
     version_argv = ("ping", "-V")
+    version_of = re.compile(r"iputils[- ]?s?(\d{1,10})")
     harmless = (r"^ping: Warning: ",)  # Linux's, about clock steps and the like; the answers are there or they are not
     protocols = (Protocol.ECHO, Protocol.DF)
     keys = {Protocol.ECHO: frozenset({"count", "interval"}), Protocol.DF: frozenset({"sizes"})}
     loads = False
 
     def version(self, text: str) -> str:
-        match = VERSION.search(text)
-        return match[1] if match else "present"
+        return super().version(text) or "present"
 
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
         return argv.layout(exp, near, far)
