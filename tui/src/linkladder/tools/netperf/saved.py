@@ -32,13 +32,15 @@ def read(text: str, demands: Demands) -> Outcome:
         return no_result(f"its rate is in {units or 'no unit'}, which is not known here")
     if rate <= 0:
         return no_result("it moved nothing", Fault.PATH)
+    if reason := _contradiction(session, rate * SCALES[units], elapsed):
+        return no_result(reason)
     if units == "Trans/s":
         mean, p50, p90, p99, low, high = (
             session.number(f"{n}_LATENCY") for n in ("MEAN", "P50", "P90", "P99", "MIN", "MAX")
         )
+        if reason := _latencies(rate, mean, [low, p50, p90, p99, high]):
+            return no_result(reason)
         return Outcome(True, transactions=Transactions(rate, 1, mean, p50, p90, p99, low, high))
-    if reason := _contradiction(session, rate * SCALES[units], elapsed):
-        return no_result(reason)
     bps = rate * SCALES[units] * 8
     way = _way(session)
     if way is None:
@@ -68,4 +70,15 @@ def _contradiction(session: Session, per_second: float, elapsed: float | None) -
     seen = sum(p.amount for p in session.pieces)
     if covered and elapsed and covered > 0.9 * elapsed and abs(seen / covered - per_second) > 0.02 * per_second:
         return f"its interim results make {seen / covered:.0f} a second, its total {per_second:.0f}"
+    return ""
+
+
+def _latencies(rate: float, mean: float | None, ordered: list[float | None]) -> str:
+    """One transaction at a time takes the time that there is; a larger share of them took no less."""
+    if mean and abs(rate * mean / 1e6 - 1) > 0.03:
+        return f"its rate makes {1e6 / rate:.2f} us for each transaction, its mean is {mean:.2f}"
+    known = [value for value in (*ordered[:1], mean, *ordered[-1:]) if value is not None]
+    shares = [value for value in ordered if value is not None]
+    if sorted(known) != known or sorted(shares) != shares:
+        return "its latencies are out of order"
     return ""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 BANNER = re.compile(r"^(?:MIGRATED )?(TCP|UDP) (STREAM|MAERTS|REQUEST/RESPONSE) TEST\b")
 ASKED = re.compile(r"\bnetperf .*-t (TCP|UDP)_(STREAM|MAERTS|RR)\b")
 NUMBER = re.compile(r"^\d{1,15}(?:\.\d{1,6})?$")
+WHOLE = re.compile(r"^\d{1,12}\.\d\d$")  # as netperf prints a rate; less of it was cut
 RATE = r"(10\^[369]bits/s|[KMG]?Bytes/s)(?:ec)?"
 TCP = re.compile(rf"^bytes +bytes +bytes +secs\. +{RATE}\b")
 UDP = re.compile(rf"^bytes +bytes +secs\.? +# +# +{RATE}\b")
@@ -19,13 +20,17 @@ def read(lines: Sequence[str]) -> dict[str, str]:
     for place, line in enumerate(lines):
         below = [row.split() for row in lines[place + 1 :] if row.strip()]
         rows = [row for row in below[:2] if all(NUMBER.match(word) or word in "SUCI" for word in row)]
-        if (match := TCP.match(line)) and rows and len(rows[0]) >= 5:
+        if (match := TCP.match(line)) and rows and len(rows[0]) in (5, 9) and WHOLE.match(rows[0][4]):
             return {"ELAPSED_TIME": rows[0][3], "THROUGHPUT": rows[0][4], "THROUGHPUT_UNITS": match[1]}
-        if TRANSACTIONS.match(line) and rows and len(rows[0]) >= 6:
+        if TRANSACTIONS.match(line) and rows and len(rows[0]) in (6, 10) and WHOLE.match(rows[0][5]):
             return {"ELAPSED_TIME": rows[0][4], "THROUGHPUT": rows[0][5], "THROUGHPUT_UNITS": "Trans/s"}
-        if (match := UDP.match(line)) and len(rows) == 2 and len(rows[0]) >= 6 and len(rows[1]) >= 4:
+        if (match := UDP.match(line)) and _sent_and_arrived(rows):
             return {  # the first row was sent, the second one arrived
                 "ELAPSED_TIME": rows[1][1], "THROUGHPUT": rows[1][3], "THROUGHPUT_UNITS": match[1],
                 "MESSAGES_SENT": rows[0][3], "MESSAGES_RECEIVED": rows[1][2],
             }  # fmt: skip
     return {}
+
+
+def _sent_and_arrived(rows: Sequence[Sequence[str]]) -> bool:
+    return len(rows) == 2 and len(rows[0]) in (6, 8) and len(rows[1]) in (4, 6) and bool(WHOLE.match(rows[1][3]))

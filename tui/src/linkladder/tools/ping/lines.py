@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 
 from linkladder.model import PathMtu, Rtt
 
-REPLY = re.compile(
-    r"^\d{1,6} bytes from (\S{1,80}?),?:? .*?icmp_seq=(\d{1,9}) .*?time[=<](\d{1,9}(?:\.\d{1,6})?) ms( \(DUP!\))?"
+REPLY = re.compile(  # the whole line: of two that ran together neither is known
+    r"^\d{1,6} bytes from (\S{1,80}?(?: \(\S{1,80}\))?)[:,] icmp_seq=(\d{1,9}) (?:(?:ttl|hlim)=\d{1,3} )?"
+    r"time[=<](\d{1,9}(?:\.\d{1,6})?) ms( ?\(DUP!\))?$"
 )
-REPLY6 = re.compile(r"^\d{1,6} bytes from (\S{1,80}), icmp_seq=(\d{1,9}) .*?time=(\d{1,9}(?:\.\d{1,6})?) ms(\(DUP!\))?")
-SUMMARY = re.compile(r"^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received")
+SUMMARY = re.compile(
+    r"^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received"
+    r"(?:,? .*?(\d{1,3}(?:\.\d{1,6})?)% packet loss)?"
+)
+TIMES = re.compile(r"^(?:rtt|round-trip) min/avg/max/\S+ = (\d+\.\d+)/(\d+\.\d+)/(\d+\.\d+)/\d+\.\d+ ms")
+ROUNDED = 0.0011  # ms; from 1 ms on answers are printed with three digits
 HEADER = re.compile(r"^PING6?\b")
 TTL = re.compile(r"\b(?:ttl|hlim)=(\d{1,3})\b")
 TOO_LONG = re.compile(r"message too long|frag(?:mentation)? needed|packet too big", re.I)
@@ -28,6 +33,9 @@ class Series:
     sent: int | None = None
     received: int | None = None
     too_long: bool = False
+    lost_percent: float | None = None
+    times: tuple[float, ...] = ()  # least, mean and longest, as ping's own last line has them
+    twice: bool = False  # an answer came more than once
     told_mtu: int | None = None
     header: bool = False
     foreign: list[str] = field(default_factory=list)
@@ -35,7 +43,7 @@ class Series:
 
 def reply(line: str) -> float | None:
     """The round trip of one line, in ms."""
-    match = REPLY.match(line) or REPLY6.match(line)
+    match = REPLY.match(line)
     return float(match[3]) if match and not match[4] else None
 
 
@@ -50,11 +58,15 @@ def parse(out: str, err: str = "") -> Series:
     series = Series()
     for line in (*out.splitlines(), *err.splitlines()):
         line = line.strip()
-        if match := REPLY.match(line) or REPLY6.match(line):
+        if match := REPLY.match(line):
+            series.twice = series.twice or bool(match[4]) or int(match[2]) in series.replies
             if not match[4]:
                 series.replies.setdefault(int(match[2]), float(match[3]))
         elif match := SUMMARY.match(line):
             series.sent, series.received = int(match[1]), int(match[2])
+            series.lost_percent = float(match[3]) if match[3] else None
+        elif match := TIMES.match(line):
+            series.times = tuple(map(float, match.groups()))
         elif TOO_LONG.search(line):
             series.too_long = True
             if told := TOLD_MTU.search(line):
@@ -64,6 +76,22 @@ def parse(out: str, err: str = "") -> Series:
         elif line and not NOISE.match(line):
             series.foreign.append(line)
     return series
+
+
+def contradiction(series: Series) -> str:
+    """What ping's own last lines say otherwise than its answers do."""
+    figures = rtt(series)
+    if series.received is not None and series.received != figures.received:
+        return f"its summary counts {series.received} answers, {figures.received} are there"
+    if series.sent and series.received is not None and series.lost_percent is not None:
+        share = 100 * (series.sent - series.received) / series.sent
+        if abs(share - series.lost_percent) > 1:
+            return f"its summary tells of {series.lost_percent:g} % lost, and its counts of {share:.3g} %"
+    if series.times and not series.twice:  # the system counts those that came twice
+        made = (figures.min_ms or 0.0, figures.avg_ms or 0.0, figures.max_ms or 0.0)
+        if any(abs(a - b) > (ROUNDED if b < 1 else 0.005 * b) for a, b in zip(made, series.times, strict=True)):
+            return f"its answers took {made[1]:.3f} ms in the mean, its summary says {series.times[1]:.3f}"
+    return ""
 
 
 def rtt(series: Series) -> Rtt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkladder.model import Fault, Outcome
 from linkladder.tools import complaints
-from linkladder.tools.ping.lines import HEADER, parse, rtt
+from linkladder.tools.ping.lines import HEADER, contradiction, parse, rtt
 from linkladder.tools.saved import no_result
 
 
@@ -18,8 +18,8 @@ def read(text: str) -> Outcome:
         figures = rtt(series)
         if series.sent is None:
             return no_result("it has no summary line, so that nobody knows how many pings were sent")
-        if series.received is not None and series.received != figures.received:
-            return no_result(f"its summary counts {series.received} answers, {figures.received} are there")
+        if reason := contradiction(series):
+            return no_result(reason)
         lost = figures.sent - figures.received
         return Outcome(True, rtt=figures, warnings=(f"{lost} pings were not answered",) if lost else ())
     if series.too_long:
