@@ -44,6 +44,8 @@ def test_a_choice_of_words_is_checked() -> None:
         ({"mtu": True}, "Contract.mtu: expected int"),
         ({"port_bps": math.nan}, "finite"),
         ({"port_bps": 10**400}, "too large"),
+        ({"mtu": 10**400}, "Contract.mtu: the number is too large"),
+        ({"vlan_tags": -(10**400)}, "Contract.vlan_tags: the number is too large"),
         ({"layer": "L4"}, "one of L1, L2, L3"),
     ],
 )

@@ -247,6 +247,16 @@ def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
     assert number in text and cli.main(["judge", str(file)]) == 2
 
 
+def test_a_key_that_is_there_twice_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another reader would take the other of the two figures."""
+    text = json.dumps(codec.to_json(ladder(800e6)))
+    twice = text.replace('"goodput_bps": 800000000.0', '"goodput_bps": 800000000.0, "goodput_bps": 950000000.0')
+    file = tmp_path / "twice.json"
+    file.write_text(twice)
+    assert twice != text and cli.main(["judge", str(file)]) == 2
+    assert "'goodput_bps' is there twice" in capsys.readouterr().err
+
+
 def test_what_a_run_writes_has_no_flaws() -> None:
     lost = dataclasses.replace(ladder(GOOD), rungs=(rung(RungName.DC_LINK, ping(1.0), udp(F, 4e8, 3e8)),))
     assert not flaws(ladder(GOOD)) and not flaws(lost)

@@ -11,6 +11,7 @@ from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
 from forged_culprits import culprits
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
+from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_trials import repeats, silent_things, time
 from forged_words import Row
@@ -18,7 +19,7 @@ from forged_words import Row
 PARTS = (
     healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits,
     impossible_figures, wrong_times, another_machine, lost_ends,
-    rearranged, carriers, relabelled, legs, odd_figures, commanded,
+    rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
 )  # fmt: skip
 
 

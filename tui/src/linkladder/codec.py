@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _PLAIN = (str, int, bool)
+MOST = 1 << 64  # numbers from here on are no counts
 
 
 class CodecError(ValueError):
@@ -143,8 +144,8 @@ def _record(kind: type, extra: bool) -> _Decoder:
             raise _wrong(place, f"expected an object, got {_name(value)}")
         given = {}
         for key, part in value.items():
-            if type(part) in as_it_is.get(key, ()):  # most of a document: no call and no place is made for it
-                given[key] = part
+            if type(part) in as_it_is.get(key, ()) and (type(part) is not int or -MOST < part < MOST):
+                given[key] = part  # most of a document: no call and no place is made for it
                 continue
             if key not in fields:
                 if extra:
@@ -213,7 +214,7 @@ def _float(value: Any, place: _Place) -> float:
 
 def _int(value: Any, place: _Place) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) >= 1 << 64:
+        if abs(value) >= MOST:
             raise _wrong(place, "the number is too large")  # than anything here counts
         return value
     raise _wrong(place, f"expected int, got {_name(value)}")

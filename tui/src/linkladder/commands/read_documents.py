@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from linkladder import formats, state
 from linkladder.codec import CodecError
@@ -28,7 +30,7 @@ def read_document(name: str) -> Document:
         raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
     try:
         source = verify.embedded(text) if text.lstrip().startswith("<") else text
-        document = formats.document(json.loads(source, parse_float=_finite, parse_constant=_finite))
+        document = formats.document(json.loads(source, **STRICT))
     except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no linkladder document", one_line(str(error)[:200])) from None
     if found := flaws(document):
@@ -43,8 +45,20 @@ def is_file(name: str) -> bool:
     return Path(name).suffix in (".json", ".html") or "/" in name or os.path.isfile(name)
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of a key that is there twice another reader takes the other value."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {twice[:40]!r} is there twice in one record")
+    return made
+
+
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:20]} is no number to judge by")
     return value
+
+
+STRICT: dict[str, Any] = {"parse_float": _finite, "parse_constant": _finite, "object_pairs_hook": _once}

@@ -151,6 +151,8 @@ def _flows(t: TrialResult, p: Experiment) -> _Said | None:
         made = sum(f.bps for f in mine)
         if made > 0 and said > made * (1 + 2 * AGREE + measurement_error(t, p)):
             return Cause.CONTRADICTION, say.flows_make(said, way, made)
+        if len(t.loads) == 1 and made > said * (1 + 2 * AGREE + measurement_error(t, p)):
+            return Cause.CONTRADICTION, say.flows_make(said, way, made)
         moved = sum(f.total_bytes for f in mine)
         if moved and said * p.duration / 8 > moved * (1 + 2 * AGREE):
             return Cause.CONTRADICTION, say.flows_moved(moved, said)

@@ -112,9 +112,14 @@ def _sums(e: ExperimentResult) -> Iterable[Concern]:
     rates = [t.goodput_bps for t in e.trials if t.ok]
     if not rates or e.median_bps is None:
         return
-    if not min(rates) * (1 - AGREE) <= e.median_bps <= max(rates) * (1 + AGREE):
+    least, most = min(rates), max(rates)
+    if not least * (1 - AGREE) <= e.median_bps <= most * (1 + AGREE):
         said = say.other_median(phrases.arm(e.parameters), e.median_bps)
         yield Concern(Cause.CONTRADICTION, said, provisional=True)
+    for told, made in ((e.min_bps, least), (e.max_bps, most)):
+        if told is not None and abs(told - made) > AGREE * max(told, made):
+            said = say.other_bound(phrases.arm(e.parameters), told)
+            yield Concern(Cause.CONTRADICTION, said, provisional=True)
 
 
 def bursts(rung: RungResult, deal: Contract) -> list[Concern]:

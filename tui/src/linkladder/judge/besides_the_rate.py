@@ -10,7 +10,7 @@ import itertools
 import statistics
 
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Rtt, RungResult
+from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Rtt, RungResult, TrialResult
 from linkladder.phrases import besides_the_rate as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -67,8 +67,9 @@ def _again(e: ExperimentResult) -> list[Concern]:
         shares, mixed = [], []
         for t in e.trials:
             sent, heard = t.sender(way).tcp, t.receiver(way).tcp
-            if t.ok and sent and sent.segments_sent and sent.retransmits is not None:
-                shares.append(sent.retransmits / max(sent.segments_sent, sent.retransmits))
+            again = _sent_again(t, way)
+            if t.ok and sent and sent.segments_sent and again is not None:
+                shares.append(again / max(sent.segments_sent, again))
             if t.ok and heard and heard.out_of_order is not None and sent and sent.segments_sent:
                 mixed.append(heard.out_of_order / sent.segments_sent)
         if shares and (share := statistics.median(shares)) > AGAIN:
@@ -78,6 +79,15 @@ def _again(e: ExperimentResult) -> list[Concern]:
             said = say.out_of_order(e.parameters, way, share)
             found.append(Concern(Cause.SEEN, said, figures={"out_of_order_share": share}))
     return found
+
+
+def _sent_again(t: TrialResult, way: Direction) -> int | None:
+    """As the sender's system counted it, or the tool, whoever saw more."""
+    told = [f.retransmits for f in t.flows if f.direction is way and f.retransmits is not None]
+    sent = t.sender(way).tcp
+    known = [sum(told)] if told else []
+    known += [sent.retransmits] if sent is not None and sent.retransmits is not None else []
+    return max(known, default=None)
 
 
 def _flows(e: ExperimentResult) -> list[Concern]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from linkladder.judge.ceilings import counted_seconds
 from linkladder.judge.evidence import ways
-from linkladder.model import CpuUse, Experiment, NicCounters, PathMtu, Protocol, Role, Rtt, TrialResult
+from linkladder.model import CpuUse, Experiment, NicCounters, PathMtu, Protocol, Role, Rtt, SocketStat, TrialResult
 from linkladder.phrases import contradictions as say
 
 AGREE = 0.02  # of a sum of bytes
@@ -35,9 +35,14 @@ def contradiction(t: TrialResult, p: Experiment) -> str:
 
 
 def _record(t: TrialResult, p: Experiment) -> Iterable[str]:
-    """A good trial with a reason to fail, a part that is there twice, a name for two ends, a leg after the end."""
+    """A good trial with a reason to fail, output or buffers cut, a part or a name that is there twice, a late leg."""
     if why := next((leg.outcome.reason for leg in t.legs if leg.outcome.ok and leg.outcome.reason), ""):
         yield say.good_with_a_reason(why)
+    if any(c.cut > 0 for leg in t.legs if leg.role is Role.LOAD for c in leg.commands):
+        yield say.cut_and_read()
+    granted = [size for leg in t.legs for size in (leg.outcome.window_read_back.near, leg.outcome.window_read_back.far)]
+    if p.window and (small := next((size for size in granted if 0 < size < 0.99 * p.window), 0)):
+        yield say.small_buffer(small, p.window)
     if p.protocol is Protocol.TCP:  # paced UDP makes its seconds alike
         loads = (leg.outcome for leg in t.legs if leg.role is Role.LOAD)
         told = Counter(tuple(i.bytes for i in one.intervals) for one in loads)
@@ -127,13 +132,22 @@ def _negative(t: TrialResult) -> Iterable[str]:
                 yield say.card_backwards(counters, card.name, end.name)
             if too_large := next((b for b, n in _packed(card) if n and b > n * LARGEST), 0):
                 yield say.packets_too_large(card.name, end.name, too_large)
+        if end.memory is not None and end.memory.peak > end.memory.total > 0:
+            yield say.more_memory_than_there_is(end.name)
         if end.memory is not None and min(end.memory.total, end.memory.mean, end.memory.peak) < 0:
             yield say.memory_below_nothing(end.name)
+        if end.sockets is not None and any(min(_of_socket(s)) < 0 for s in end.sockets.sockets):
+            yield say.tcp_backwards(end.name)
         told = end.tcp
         if told is not None and any(
             v is not None and v < 0 for v in (told.segments_sent, told.retransmits, told.out_of_order)
         ):
             yield say.tcp_backwards(end.name)
+
+
+def _of_socket(s: SocketStat) -> tuple[float, ...]:
+    told = (s.retransmits, s.sent_bytes, s.received_bytes, s.rtt_ms, s.cwnd_bytes, s.send_buffer, s.receive_buffer)
+    return tuple(value for value in told if value is not None) or (0,)
 
 
 def _backwards(card: NicCounters) -> str:
@@ -178,7 +192,9 @@ def of_pings(r: Rtt) -> str:
     """What a series of pings cannot be."""
     if not 0 <= r.received <= r.sent:
         return say.pings_answered(r.received, r.sent)
-    if any(v is not None and v < 0 for v in (r.min_ms, r.avg_ms, r.max_ms, r.p50_ms, r.p95_ms, *r.samples_ms)):
+    if any(
+        v is not None and v < 0 for v in (r.min_ms, r.avg_ms, r.max_ms, r.p50_ms, r.p95_ms, r.stddev_ms, *r.samples_ms)
+    ):
         return say.negative_round_trip()
     middle = r.p50_ms if r.p50_ms is not None else r.avg_ms
     series = ((r.min_ms, middle, r.max_ms), (r.min_ms, r.avg_ms, r.max_ms), (r.p50_ms, r.p95_ms, r.max_ms))

@@ -50,6 +50,9 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     same = next((p.local for p in rung.paths if p.local and p.local == p.remote), "")
     if same and not looped:
         found.append(Concern(Cause.ELSEWHERE, say.one_address(same, rung.name), Verdict.CANNOT_JUDGE))
+    home = next((p for p in rung.paths if p.remote in _addresses(document, p.origin or "near")), None)
+    if home is not None and home.remote and not looped and not same:
+        found.append(Concern(Cause.ELSEWHERE, say.own_address(home.remote, rung.name), Verdict.CANNOT_JUDGE))
     near, far = (_macs(document, name) for name in (rung.path.origin or "near", rung.path.peer))
     if near and near == far and not looped and not same:
         found.append(Concern(Cause.ELSEWHERE, say.same_cards(sorted(near)[0], rung.name), Verdict.CANNOT_JUDGE))
@@ -61,6 +64,11 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     if len(own) > 1 and strange and not looped:
         found.append(Concern(Cause.ELSEWHERE, say.strange_address(strange[0]), Verdict.CANNOT_JUDGE))
     return found
+
+
+def _addresses(document: Document, name: str) -> set[str]:
+    host = document.run.facts(name)
+    return {address for nic in host.nics for address in nic.addresses} if host else set()
 
 
 def _macs(document: Document, name: str) -> set[str]:

@@ -40,6 +40,10 @@ def without_load(arm: str) -> str:
     return f"{arm}: a repeat is there of which nothing is told, neither figures nor why there are none."
 
 
+def other_bound(arm: str, bps: float) -> str:
+    return f"{arm}: the repeats are said to reach from or to {units.rate(bps)}, and none of them makes it."
+
+
 def other_median(arm: str, bps: float) -> str:
     return f"{arm}: a median of {units.rate(bps)} is claimed, which its repeats do not make."
 

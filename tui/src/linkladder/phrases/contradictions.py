@@ -143,3 +143,15 @@ def hole_without_a_loss() -> str:
 
 def one_part_twice() -> str:
     return "two of its loads are one, written down twice"
+
+
+def cut_and_read() -> str:
+    return "what its tools printed was cut, and it is said to be good all the same"
+
+
+def small_buffer(granted: int, asked: int) -> str:
+    return f"socket buffers of {asked} bytes were asked for, and {granted} granted"
+
+
+def more_memory_than_there_is(end: str) -> str:
+    return f"more memory of the {end} end was in use than it has"

@@ -34,6 +34,10 @@ def one_address(address: str, rung: str) -> str:
     return f"Both sides of the path are {address}: that is inside one machine, and not {rung}."
 
 
+def own_address(address: str, rung: str) -> str:
+    return f"{address} is an address of the near end itself: what goes there stays inside it, and this is not {rung}."
+
+
 def same_cards(mac: str, rung: str) -> str:
     return f"Both ends have the same cards ({mac}): they are one machine, and this is not {rung}."
 
