@@ -123,6 +123,32 @@ async def test_its_own_undo_is_renewed_between_slow_changes(kernel: Kernel) -> N
         assert Watched.renewed == [1, 2, 3]
 
 
+async def test_its_own_undo_is_renewed_while_one_change_takes_longer_than_it_waits(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renewed: list[int] = []
+
+    class Watched(settings.Undo):
+        async def arm(self, journal: object) -> None: ...
+
+        async def renew(self) -> None:
+            renewed.append(kernel.writes)
+
+        async def stand_down(self) -> None: ...
+
+    async def slow(verb: str, *args: str) -> privilege.Completed:
+        before = renewed.count(kernel.writes)
+        while renewed.count(kernel.writes) < before + 3:
+            await asyncio.sleep(0.001)
+        return await kernel.run(verb, *args)
+
+    monkeypatch.setattr(privilege, "run", slow)
+    async with asyncio.timeout(60), settings.Lease(CHANGES, Watched(0.04)):
+        assert all(renewed.count(done) >= 3 for done in range(len(CHANGES)))
+        inside = len(renewed)
+    assert len(renewed) >= inside + 3 and kernel.all() == BEFORE
+
+
 async def test_an_error_inside_puts_back_and_passes_on(kernel: Kernel) -> None:
     with pytest.raises(ZeroDivisionError):
         async with settings.Lease(CHANGES):

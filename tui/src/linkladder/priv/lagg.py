@@ -8,6 +8,7 @@ from there, and read again.  The record lies where a boot clears it, as a boot c
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -118,7 +119,16 @@ def join(protocol: str, names: list[str]) -> None:
 
 
 def part() -> None:
-    """The bundle that `join` made is gone and every card as it was before, each read back; harmless without one."""
+    """The bundle that `join` made is gone and every card as it was before, each read back; harmless without one.
+
+    Whoever asks beside another, as an undo beside the holder of a lease, waits for the other's end.
+    """
+    with open(f"{RECORD}.lock", "w", encoding="ascii") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        _part()
+
+
+def _part() -> None:
     made, cards = _remembered()
     if made and made in capture([IFCONFIG, "-l"]).split():
         _surely([IFCONFIG, made, "destroy"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from linkladder import host, state
 from linkladder.errors import LinkladderError
@@ -14,6 +15,8 @@ from linkladder.settings.journal import Entry, Journal, Record
 from linkladder.settings.reversible import Change, SettingsError, make, present, put_back, verify
 from linkladder.settings.undo import Undo
 
+T = TypeVar("T")
+OFTEN = 4  # times in the seconds that the undo waits, while one change takes long
 BUSY = 5.0  # seconds that another process may take to put its own back
 
 
@@ -47,7 +50,7 @@ class Lease:
         self._held = True
         try:
             for change in self.changes:
-                await make(change)
+                await self._renewed_beside(make(change))
                 await self.renew()  # on a slow machine each takes seconds, and so long nobody else renews
             for change in self.changes:
                 await verify(change)
@@ -72,7 +75,7 @@ class Lease:
         if not self._held:
             return ()
         try:
-            done = await put_back(self._entries)
+            done = await self._renewed_beside(put_back(self._entries))
             self._journal.clear()
         finally:
             self._held = False
@@ -87,6 +90,20 @@ class Lease:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.shield(asyncio.ensure_future(self.release()))
+
+    async def _renewed_beside(self, work: Coroutine[Any, Any, T]) -> T:
+        """A bundle takes a slow machine longer than the undo waits: it hears of us until that is done."""
+        task = asyncio.create_task(work)
+        pause = self._undo.seconds / OFTEN if self._undo else None
+        try:
+            while not (await asyncio.wait({task}, timeout=pause))[0]:
+                with contextlib.suppress(SettingsError):  # it has acted; who renews next is told
+                    await self.renew()
+        except BaseException:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        return task.result()
 
     async def _arm(self, undo: Undo) -> None:
         try:
