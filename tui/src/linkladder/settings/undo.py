@@ -22,7 +22,7 @@ from linkladder.settings.journal import Journal
 from linkladder.settings.reversible import SettingsError, put_back
 
 ARMED = b"armed\n"
-START_LIMIT = 20.0  # seconds that it may take to start on a small busy machine
+START_LIMIT = 40.0  # seconds that it may take to start on a small busy machine; its end would be seen at once
 LEAVING = 10.0
 TRIES, PAUSE = 5, 1.0  # of putting back
 
