@@ -164,9 +164,10 @@ def link_down(world: World, site: str, seconds: float) -> Iterator[None]:
 
 def server_killed(world: World) -> None:
     run = Run(world, plan_text(world, repeats=2))
-    tool(world, "beta", "-s")
-    time.sleep(2)
-    world.run("beta", f"kill -9 {tool(world, 'beta', '-s')}")
+    tool(world, "alpha", "-c")
+    server = tool(world, "beta", "-s")
+    time.sleep(1)
+    world.run("beta", f"kill -9 {server}")
     assert run.wait() == 1
     first, second = run.trials()
     assert not first.ok and first.fault == "tool" and first.reason
@@ -177,7 +178,7 @@ def server_killed(world: World) -> None:
 def client_killed(world: World) -> None:
     run = Run(world, plan_text(world, repeats=2))
     client = tool(world, "alpha", "-c")
-    time.sleep(2)
+    time.sleep(1)
     world.run("alpha", f"kill -9 {client}")
     assert run.wait() == 1
     first, second = run.trials()

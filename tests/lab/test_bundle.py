@@ -54,7 +54,7 @@ def test_one_flow_takes_one_member_and_sixteen_take_both() -> None:
     rates = [document.rungs[0].experiments[0].trials[0].goodput_bps for document in (one, many)]
     assert shares[0] > 0.97, "one flow, one member"
     assert shares[1] < 0.75, "the odds of worse are 4 in 100, and these ports are always the same"
-    assert rates[0] < 1.02 * CARRIES and rates[1] < 2.04 * CARRIES
+    assert rates[0] < 1.05 * CARRIES and rates[1] < 2.1 * CARRIES, "no more members than that"
     (seen,) = judge_bundles(both.rungs[0], both.run.plan.contract)
     if not any(map(starved, documents)):
         assert rates == [pytest.approx(CARRIES, rel=0.05), pytest.approx(2 * CARRIES, rel=0.05)]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import mischief
 import spaces
 from linkladder import formats
 from linkladder.judge import judge_document
@@ -114,8 +116,12 @@ def test_the_legs_of_three_pairs_start_together_and_each_end_is_recorded(
 ) -> None:
     _, rung, seen = pairs
     together = trial(rung, ())
-    loads = [leg for leg in together.legs if leg.role is Role.LOAD]
-    assert max(leg.began for leg in loads) < SKEW and seen.skew_ms is not None and seen.skew_ms < 1000 * SKEW
+    every = [t for e in rung.experiments if e.parameters.tool == "iperf" for t in e.trials]
+    began = [[leg.began for leg in t.legs if leg.role is Role.LOAD] for t in every]
+    several = [of_one for of_one in began if len(of_one) > 1]
+    assert statistics.median(itertools.chain(*several)) < SKEW, several
+    skews = [max(of_one) for of_one in several]
+    assert seen.skew_ms == pytest.approx(1000 * max(skews), abs=1), "a busy machine may hold up one, and that is told"
     assert [end.name for end in together.ends] == ["near", "beta", "gamma", "delta", "epsilon", "zeta"]
     assert all(end.cpu and end.nics and end.samples for end in together.ends)
     alone = trial(rung, (1,))
@@ -127,7 +133,7 @@ def test_the_legs_of_three_pairs_start_together_and_each_end_is_recorded(
 def test_a_mesh_goes_on_to_its_end_without_the_end_that_was_killed() -> None:
     with ManyEnds("llm", Link(rate=ALONE), ends=4).paired() as lab:
         process = run(lab, MESH)
-        time.sleep(9)
+        mischief.until(lambda: True if finished(lab) >= 3 else None, 120, "no three trials came to an end")
         end_control(lab, "delta")
         document, rung, seen = ended(process)
     assert document.run.state == "complete"
@@ -144,6 +150,11 @@ def test_a_mesh_goes_on_to_its_end_without_the_end_that_was_killed() -> None:
     every = [t for e in rung.experiments for t in e.trials]
     assert len(every) == 10, "no trial is missing"
     assert sum(t.ok for t in every) >= 3
+
+
+def finished(lab: ManyEnds) -> int:
+    """The trials of the run that have come to an end."""
+    return sum(log.read_text().count('"TrialFinished"') for log in (lab.state("alpha") / "live").glob("*.jsonl"))
 
 
 def end_control(lab: ManyEnds, site: str) -> None:

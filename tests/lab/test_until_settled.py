@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -54,7 +53,6 @@ def test_repeats_end_with_the_first_clear_answer(world: LabWorld) -> None:
 def test_a_repeat_that_failed_is_made_up_for_and_the_plan_has_it(world: LabWorld) -> None:
     run = mischief.Run(world, asked(world))
     client = mischief.tool(world, "alpha", "-c")
-    time.sleep(1)
     world.run("alpha", f"kill -9 {client}")
     _, told = run.process.communicate(timeout=90)
     document = run.document()

@@ -92,11 +92,12 @@ def test_the_window_limit_is_what_a_socket_gets() -> None:
 def test_a_sample_sees_work() -> None:
     sampler = host.Sampler()
     sampler.start()
-    began = time.process_time()
-    while time.process_time() - began < 0.3:
+    began, spent = time.monotonic(), time.process_time()
+    while time.process_time() - spent < 0.3:
         pass
     seen = sampler.sample()
-    assert max(core.busy for core in seen.cores) > 20
+    worked = (time.process_time() - spent) / (time.monotonic() - began)  # a machine with others on it gives less of one
+    assert sum(core.busy for core in seen.cores) > 0.7 * 100 * worked
     assert 0 < seen.memory_used < host.memory()[0]
     assert "lo" in {nic.name for nic in seen.nics}
 

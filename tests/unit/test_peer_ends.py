@@ -18,6 +18,8 @@ SLOW = (
     'print(\'{"id": 1, "error": "not today"}\', flush=True); sys.stdin.read()'
 )
 
+SILENT = "import sys; sys.stdin.read()"
+
 HELLO = wire.answer(1, wire.HelloReply(wire.PROTOCOL, "", "alpha", "", {}, (), None, 1)).decode()
 LATER = (
     f"import json, sys, time; sys.stdin.readline(); print({HELLO!r}, end='', flush=True)\n"
@@ -36,7 +38,7 @@ async def test_the_start_of_an_agent_may_take_longer_than_an_answer(monkeypatch:
 async def test_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ends, "HELLO_TIMEOUT", 0.2)
     with pytest.raises(ends.PeerLost, match=r"did not answer within 0\.2 s"):
-        await ends.FarEnd.open("beta", [sys.executable, "-c", SLOW])
+        await ends.FarEnd.open("beta", [sys.executable, "-c", SILENT])
 
 
 async def test_an_agent_of_our_own_is_slow_for_longer_than_one_across_a_network(
