@@ -74,3 +74,11 @@ def test_loss_alone_may_be_a_small_buffer_s_and_beside_a_saturated_core_an_end_s
     assert candidates(replace(LOST, sender_busy=99.0)) == either | {LimiterKind.SENDER}
     assert candidates(replace(LOST, receiver_busy=99.0)) == either | {LimiterKind.RECEIVER}
     assert candidates(replace(LOST, paced=ALIKE, sender_busy=99.0)) == {LimiterKind.LOSS}, "UDP shows who loses it"
+
+
+def test_a_policer_that_only_a_busy_sender_s_bursts_met_may_be_random_loss() -> None:
+    """A lossy link, its sender kept from its core: quicker in the first second, and UDP in bursts."""
+    policed = (paced(48.6e6, 0, 8300), paced(87.5e6, 3300, 14_900))
+    assert candidates(replace(LOST, paced=policed)) == {LimiterKind.POLICER}
+    hurried = tuple(replace(p, uneven=True) for p in policed)
+    assert {LimiterKind.POLICER, LimiterKind.LOSS} < candidates(replace(LOST, paced=hurried))

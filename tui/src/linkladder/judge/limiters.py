@@ -237,7 +237,7 @@ def _loss_or_policer(e: Evidence) -> Limiter | None:
     if not (policed or random or _loss_explains(e)):
         return None
     flat = None if e.rise_ms is None else not rising(e)
-    if policed and not random:
+    if policed and not random and not any(p.uneven for p in e.paced):  # a busy sender's bursts look policed
         return _limiter(LimiterKind.POLICER, say.policer(e.loss, e.retransmits, e.goodput, flat, policed))
     if random and not policed:
         return _limiter(LimiterKind.LOSS, say.random_loss(e.loss, e.retransmits, flat, random))
