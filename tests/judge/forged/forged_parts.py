@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forge import BEST, TCP, Json, arms, each, in_todays_form, interface, together, trials, values
+from forge import BEST, DUPLEX, TCP, Json, arms, each, in_todays_form, interface, together, trials, values
 from forged_arranged import of_trials
 from forged_records import flow_rates
 from forged_words import CANNOT, PASS, UNSURE, C, Rows, each_arm
@@ -22,6 +22,10 @@ def parts() -> Rows:
     yield "the far address is the near end's own", lambda d: interface(d, addresses=["10.98.3.1", "10.98.4.2"]), (
         CANNOT
     ), C.ELSEWHERE  # fmt: skip
+    jumbo = together(lambda d: interface(d, mtu=9000), lambda d: interface(d, "beta", mtu=9000))
+    yield "cards of jumbo frames, and the contract is for 1500", jumbo, PASS, C.REACHED
+    untold = together(jumbo, each((*TCP, *DUPLEX), values(sockets={})))
+    yield "cards of jumbo frames, and nothing of the packets", untold, UNSURE, C.NOT_AS_SOLD
     yield "sockets that sent less than nothing", each(TCP, sockets(sent_bytes=-5)), CANNOT, C.CONTRADICTION
     yield "more memory in use than there is", each(TCP, memory), CANNOT, C.CONTRADICTION
     yield "5 % sent again, as the tools saw and the system did not", each(BEST, again_by_tools), PASS, C.SEEN

@@ -34,6 +34,10 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
         found.append(Concern(Cause.NOT_AS_SOLD, say.other_class(classes, deal.dscp), Verdict.CANNOT_JUDGE))
     if small := _segments(trials, deal):
         found.append(small)
+    larger = {nic.mtu for _, nic in cards(rung, document) if nic.mtu > deal.mtu}
+    told = any(s.mss is not None for t in trials for end in t.ends if end.sockets for s in end.sockets.sockets)
+    if len(larger) == 1 and len({end for end, nic in cards(rung, document) if nic.mtu > deal.mtu}) > 1 and not told:
+        found.append(Concern(Cause.NOT_AS_SOLD, say.maybe_larger(larger.pop(), deal.mtu), provisional=True))
     return found
 
 

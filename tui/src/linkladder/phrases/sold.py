@@ -54,6 +54,13 @@ def small_segments(size: int, mtu: int, room: int) -> str:
     return f"TCP sent segments of {size} bytes; the contract's MTU of {mtu} has room for {room}."
 
 
+def maybe_larger(cards: int, sold: int) -> str:
+    return (
+        f"Both ends' cards send packets of up to {cards} bytes, the contract is for {sold}, and nothing tells how "
+        "large they were."
+    )
+
+
 def slow_card(card: str, end: str, speed: float, sold: float) -> str:
     return f"{card} of {whose(end)} runs at {units.rate(speed)}, less than the {units.rate(sold)} sold."
 
