@@ -285,3 +285,15 @@ def test_what_is_tried_is_put_back_when_the_one_who_asks_is_killed(world: LabWor
     process.kill()
     process.communicate()
     nothing_is_left(world)
+
+
+def test_a_bundle_that_linux_does_not_lend_is_told_and_left_out(world: LabWorld) -> None:
+    lagg = 'settings = [{kind = "lagg", value = "roundrobin"}]'
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, more=lagg))
+    told = run.process.communicate(timeout=60)
+    assert run.process.returncode == 0, told
+    document = run.document()
+    assert not [t for r in document.rungs for e in r.experiments for t in e.trials]
+    notes = [note for note in document.run.notes if "left out" in note]
+    assert any("runs Linux, and bundles are made on loan by FreeBSD's lagg alone" in note for note in notes), notes
+    assert now(world) == BEFORE
