@@ -94,6 +94,15 @@ def test_tuned_by_memory_names_exist() -> None:
     assert [name for name in raised if name not in names] == []
 
 
+def test_what_depends_on_the_machine_is_set_again_after_the_last_reading_of_sysctl_conf() -> None:
+    """FreeBSD reads it twice: a congestion control that was kept, and larger buffers, were lost at every boot."""
+    last = (OVERLAY / "etc/rc.d/lltune_last").read_text()
+    assert re.search(r"^# REQUIRE: .*\bsysctl_lastload\b", last, re.M) and "/etc/rc.d/lltune kernel" in last
+    tuned = (OVERLAY / "etc/rc.d/lltune").read_text()
+    again = tuned.partition("lltune_kernel()\n{\n")[2].partition("}")[0].split()
+    assert again == ["lltune_memory", "lltune_congestion"] and 'kernel_cmd="lltune_kernel"' in tuned
+
+
 def test_socket_buffers_fit_their_ceiling() -> None:
     """FreeBSD grants at most 2048/2304 of the ceiling."""
     value = {name: int(v) for name, v in by_name().items() if v.isdigit()}
