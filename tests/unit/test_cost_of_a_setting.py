@@ -39,7 +39,10 @@ def test_two_paths_and_a_setting_are_a_plan_and_nothing_else() -> None:
     assert changed.settings == (Setting(SettingKind.GSO, "off", changed.settings[0].ends),)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in SettingKind if not Setting(kind, "").of_machine])
+OF_ADAPTERS = [k for k in SettingKind if not Setting(k, "").of_machine and not Setting(k, "").of_bundle]
+
+
+@pytest.mark.parametrize("kind", OF_ADAPTERS)
 def test_each_of_an_adapter_s_says_where_it_is_and_what_is_there(kind: SettingKind) -> None:
     setting = Setting(kind, "9000" if kind is SettingKind.MTU else "on")
     where = ("mtu", "ix0") if setting.mtu else ("flag", f"ix0:{kind}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from linkladder.agent.answering import LONGEST_WAIT
@@ -67,7 +68,8 @@ async def test_one_that_is_held_for_no_moment_begins_at_once() -> None:
 def test_ends_that_are_slow_to_start_a_program_get_longer_to_have_theirs_ready() -> None:
     def lead(starting: float) -> float:
         trial: Any = object.__new__(Trial)
-        trial.legs, trial.offset, trial.slowest, trial.starting = [None] * 4, {0: 0.0, 1: 100.0}, 0.05, starting
+        leg = SimpleNamespace(visits=False)
+        trial.legs, trial.offset, trial.slowest, trial.starting = [leg] * 4, {0: 0.0, 1: 100.0}, 0.05, starting
         began = time.monotonic()
         starts = trial._barrier()
         assert starts[1] == starts[0] + 100.0, "the same moment on the other end's clock"

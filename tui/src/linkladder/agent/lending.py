@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
-from linkladder.model import FEWEST_CARDS, MOST_CARDS, Nic, SettingKind
+from linkladder.model import FEWEST_CARDS, MOST_CARDS, Nic
 from linkladder.settings import Lease, Undo, bundle, of_machine, on_adapter
 
 READY = 10.0  # seconds that an adapter may take to come up again
@@ -26,7 +26,7 @@ class Lending:
         async with self._turn:
             if self._lease:
                 raise wire.Refused("settings are on loan from this end already")
-            bundles = [one for one in request.settings if one.kind is SettingKind.LAGG]
+            bundles = [one for one in request.settings if one.of_bundle]
             of_adapters = [one for one in request.settings if not one.of_machine and one not in bundles]
             adapters: dict[str, None] = {}
             if of_adapters or bundles:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from linkladder import host, tools
 from linkladder.engine.leg import load_ping
 from linkladder.engine.route import Route
-from linkladder.model import End, Experiment, Path, Setting, SettingKind
+from linkladder.model import End, Experiment, Path, Setting
 from linkladder.model.several_legs import loads
 from linkladder.settings import on_adapter
 
@@ -92,7 +92,7 @@ def _settings(exp: Experiment, path: Path) -> list[str]:
         if setting.of_machine:
             lines += _of_machine(setting)
             continue
-        if setting.kind is SettingKind.LAGG:
+        if setting.of_bundle:
             lines += [f"{end}: {_bundle(setting)}" for end in (End.FAR, End.NEAR) if end in setting.ends]
             continue
         if End.FAR in setting.ends:

@@ -16,7 +16,6 @@ from linkladder.model import (
     Path,
     Rung,
     Setting,
-    SettingKind,
 )
 from linkladder.model.same_setting import once_more
 
@@ -63,7 +62,7 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
             host = facts[end]
             if said := setting.refused(host):
                 return said
-            if setting.kind is SettingKind.LAGG:
+            if setting.of_bundle:
                 acts = True
                 continue
             adapter, present = _present(setting, end, path, host)

@@ -54,7 +54,7 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
 def at_lent_mtu(contract: Contract, settings: Iterable[Setting], cards: int = 1) -> Contract:
     """The contract at the MTU that the adapters of both ends have on loan; of a bundle the port is all its cards."""
     settings = tuple(settings)
-    if any(s.kind is SettingKind.LAGG and s.value != "failover" for s in settings):
+    if any(s.of_bundle and s.value != "failover" for s in settings):
         contract = replace(contract, port_bps=contract.port_bps * max(1, cards))
     lent = (int(s.value) for s in settings if s.kind is SettingKind.MTU and len(s.ends) == 2)
     return replace(contract, mtu=next(lent, contract.mtu))

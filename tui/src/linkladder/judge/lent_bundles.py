@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from linkladder.judge.bundles import LOPSIDED, odds
 from linkladder.judge.disorder import disorder
-from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, SettingKind, TrialResult
+from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, TrialResult
 from linkladder.phrases import bundles as say
 
 WHOLE = 0.95  # of a flow by one card's counters: the rest is acknowledgements of other traffic
@@ -41,7 +41,7 @@ def _of_kind(way: Direction, experiments: list[ExperimentResult]) -> Iterable[st
     order = disorder(first, way)
     yield say.lent(
         asked.bundled,
-        [one for one in asked.settings if one.kind is not SettingKind.LAGG],
+        [one for one in asked.settings if not one.of_bundle],
         str(way),
         cards,
         [(flows, rates[flows]) for flows in dict.fromkeys((fewest, most))],

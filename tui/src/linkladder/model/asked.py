@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from linkladder.model.settings import Setting, SettingKind
+from linkladder.model.settings import Setting
 from linkladder.model.words import Affinity, Company, Direction, Layer, Protocol, RungName
 
 
@@ -104,7 +104,7 @@ class Experiment:
     @property
     def bundled(self) -> str:
         """The protocol of the bundle that the adapters of all paths are while it is measured; '' for none."""
-        return next((one.value for one in self.settings if one.kind is SettingKind.LAGG), "")
+        return next((one.value for one in self.settings if one.of_bundle), "")
 
 
 @dataclass(frozen=True)

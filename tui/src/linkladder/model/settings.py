@@ -102,6 +102,11 @@ class Setting:
         """Is it the whole machine's, and no adapter's?"""
         return self.kind in KERNEL
 
+    @property
+    def of_bundle(self) -> bool:
+        """Is it made of the adapters of all paths together?"""
+        return self.kind is SettingKind.LAGG
+
     def sysctl(self, system: str) -> str:
         """Of a machine's setting; '' where that system has it not."""
         return KERNEL[self.kind].sysctls.get(system, "")
@@ -148,7 +153,7 @@ class Setting:
 
     def refused(self, host: HostFacts) -> str:
         """Why a machine lends no such thing, '' where it may."""
-        if self.kind is not SettingKind.LAGG:
+        if not self.of_bundle:
             return ""
         if host.os != FREEBSD:
             return (
@@ -173,7 +178,7 @@ class Setting:
     @property
     def wrong(self) -> str:
         """What was expected of the value instead, '' where it is right."""
-        if self.kind is SettingKind.LAGG:
+        if self.of_bundle:
             return "" if self.value in BUNDLES else f"expected one of {', '.join(BUNDLES)}"
         of_kernel = KERNEL.get(self.kind)
         if of_kernel and of_kernel.names:

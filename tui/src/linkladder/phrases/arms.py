@@ -133,7 +133,7 @@ def settings(p: Experiment) -> str:
 
 
 def setting(one: Setting) -> str:
-    if one.kind is SettingKind.LAGG:
+    if one.of_bundle:
         return f"all cards a {one.value} bundle" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
     told = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
     return f"{told} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")

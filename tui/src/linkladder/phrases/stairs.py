@@ -54,7 +54,7 @@ def _line(one: Setting, card: str) -> str:
             f"FreeBSD ifconfig {card} mtu {one.value}; Linux ip link set dev {card} mtu {one.value}; "
             f"ESXi the same MTU on the virtual switch"
         )
-    if one.kind is SettingKind.LAGG:
+    if one.of_bundle:
         return f"FreeBSD ifconfig lagg0 create laggproto {one.value} laggport {card} laggport the others up"
     if one.of_machine:
         by_system = [(system, name, one.in_kernel(system, "")) for system, name in KERNEL[one.kind].sysctls.items()]
