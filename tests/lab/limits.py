@@ -13,7 +13,7 @@ import impairments
 from impairments import Impaired
 from linkladder.codec import from_json
 from linkladder.judge.evidence import BUSY, STARVED
-from linkladder.model import Document, Protocol
+from linkladder.model import Direction, Document, EndRecord, Protocol
 from linkladder.verdicts import Cause, ExperimentJudgement, Judgement, Limiter, LimiterKind, Verdict
 from world import Lab
 
@@ -111,7 +111,7 @@ Judged = tuple[set[LimiterKind], Limiter | None, Judgement, bool]
 
 
 def judged(lab: Lab, kind: str, seed: int, folder: Path) -> Judged:
-    """What limits one draw (the end as well, where the document says that CPU was withheld), and what the run says.
+    """What limits one draw (an end as well, from which CPU was withheld in that very trial), and what the run says.
 
     And whether other work kept an end busy meanwhile: then what it saw is a poor witness, and the judge says less.
     """
@@ -123,15 +123,20 @@ def judged(lab: Lab, kind: str, seed: int, folder: Path) -> Judged:
     (rung,) = document.judgement.rungs if document.judgement else ()
     worst = min((e for e in rung.experiments if e.protocol == Protocol.TCP), key=_carried)
     found = worst.limiter
-    (trial, *_) = [t for e in document.rungs[0].experiments if e.parameters.protocol is Protocol.TCP for t in e.trials]
-    withheld = [end.cpu.starved or 0.0 for end in trial.ends if end.cpu]
+    trial = next(e.trials[0] for e in document.rungs[0].experiments if e.parameters.id == worst.experiment)
     limits = {RIGHT[kind]}
-    if not drawn.starve and max(withheld) >= STARVED:  # by whatever else this machine does
-        limits.add(LimiterKind.SENDER if withheld[0] >= withheld[1] else LimiterKind.RECEIVER)
+    if not drawn.starve:  # by whatever else this machine does
+        way = Direction(worst.direction)
+        limits |= {LimiterKind.SENDER} if _withheld(trial.sender(way)) else set()
+        limits |= {LimiterKind.RECEIVER} if _withheld(trial.receiver(way)) else set()
     used = [end.cpu for e in document.rungs[0].experiments for t in e.trials for end in t.ends if end.cpu]
     little = drawn.contract_bps < EASY and not (drawn.starve or drawn.busy)  # to do, of itself
     others = little and any(c.busiest >= BUSY or (c.starved or 0.0) >= STARVED for c in used)
     return limits, found, rung.judgement, others
+
+
+def _withheld(end: EndRecord) -> bool:
+    return end.cpu is not None and (end.cpu.starved or 0.0) >= STARVED
 
 
 def _carried(e: ExperimentJudgement) -> float:
