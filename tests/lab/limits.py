@@ -19,7 +19,7 @@ from world import Lab
 
 DRAWS = int(os.environ.get("LINKLADDER_DRAWS", "1"))
 FIRST = int(os.environ.get("LINKLADDER_DRAWS_FROM", "0"))
-PATIENCE = 0 if DRAWS >= 10 else 180  # seconds; 0: without end
+PATIENCE = 180 * DRAWS  # seconds for each kind
 KEEP = os.environ.get("LINKLADDER_DRAWS_KEEP")
 RIGHT = {
     "control": LimiterKind.LINK,
