@@ -24,6 +24,7 @@ from linkladder.settings.reversible import _request
 from linkladder.tools import ToolVersions
 from linkladder.wire import Refused as Declined
 from linkladder.wire import TakeLease
+from two_cards import PATHS
 
 # As ifconfig of 15.1 shows vmxnet3 when it is asked for prefixes.
 VMX2 = """vmx2: flags=1008843<UP,BROADCAST,RUNNING,SIMPLEX,MULTICAST,LOWER_UP> metric 0 mtu 4000
@@ -256,23 +257,16 @@ def test_a_lease_asks_the_helper_for_it_and_for_its_end() -> None:
 
 # --- plans, and who is asked for what
 
-PLAN = """name = "p"
+PLAN = (
+    """name = "p"
 [[experiment]]
 rungs = "dc-link"
 streams = [1, 8]
 settings = [{kind = "lagg", value = "roundrobin"}]
 baseline = true
-[[path.dc-link]]
-local = "10.77.1.1"
-remote = "10.77.1.2"
-peer = "beta"
-interface = "vmx1"
-[[path.dc-link]]
-local = "10.77.2.1"
-remote = "10.77.2.2"
-peer = "beta"
-interface = "vmx2"
 """
+    + PATHS
+)
 
 
 def facts(os: str = "FreeBSD", virtual: str = "") -> dict[str, HostFacts]:

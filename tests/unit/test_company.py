@@ -91,6 +91,22 @@ def test_what_is_wrong_is_named() -> None:
         plans.read_plan(MESH.replace("mesh = true", 'ends = ["near", "beta"]'))
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ('protocol = "udp"\nudp_rate = "10M"', "company: expected visited with protocol tcp, one way"),
+        ('direction = "duplex"', "company: expected visited with protocol tcp, one way"),
+        ("duration = 2", "duration: expected at least 3 s for each visit"),
+        ('settings = {kind = "mtu", value = 9000}', "company: expected visited without settings"),
+    ],
+)
+def test_a_visit_that_could_not_be_told_is_no_plan(keys: str, words: str) -> None:
+    visited = 'name = "x"\n[[experiment]]\nrungs = "dc-link"\ncompany = "visited"\n'
+    assert plans.read_plan(visited + "duration = 3").rungs
+    with pytest.raises(plans.PlanError, match=words):
+        plans.read_plan(visited + keys)
+
+
 def test_two_hundred_ends_take_an_hour_where_every_pair_alone_would_take_three_days() -> None:
     """Each round a trial of 14 s: what is worth while for hundreds of ends is the rounds, and never each pair alone."""
     seconds = plans.trial_seconds(plans.read_plan(MESH).rungs[0].experiments[0])

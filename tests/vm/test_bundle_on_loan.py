@@ -17,6 +17,7 @@ import pytest
 
 import mischief
 from linkladder.model import Document, TrialResult
+from two_cards import PATHS
 
 from .machine import SLOW, Network
 from .pair import PROGRAM, USER, Pair, Site
@@ -36,22 +37,12 @@ client_port = 20000
 duration = {duration}
 warmup = 1
 settings = [[{kinds}]]
-[[path.dc-link]]
-local = "10.77.1.1"
-remote = "10.77.1.2"
-peer = "beta"
-interface = "vmx1"
-[[path.dc-link]]
-local = "10.77.2.1"
-remote = "10.77.2.2"
-peer = "beta"
-interface = "vmx2"
 """
 
 
 def plan(*kinds: str, streams: str = "1", duration: int = 8) -> str:
     tables = "], [".join(f'{{kind = "lagg", value = "{kind}"}}' for kind in kinds)
-    return PLAN.format(streams=streams, duration=duration, kinds=tables)
+    return PLAN.format(streams=streams, duration=duration, kinds=tables) + PATHS
 
 
 class ThreeCards(Network):

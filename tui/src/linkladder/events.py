@@ -119,9 +119,7 @@ class IntervalSeen:
 
     interval: Interval
     paths: tuple[PathRate, ...] = ()  # where the trial has several, of those that told of this second
-    by_cards: bool = (
-        False  # the tool tells nothing before its end: it is what the receiving cards counted, with headers
-    )
+    by_cards: bool = False  # what the receiving card counted, headers too: the tool tells nothing before its end
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,18 @@ from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.moments import moment
 from linkladder.judge.recount import recount, unreadable
 from linkladder.judge.sold import cards
-from linkladder.model import Document, End, EndRecord, Experiment, Protocol, Role, RungName, RungResult, TrialResult
+from linkladder.model import (
+    Company,
+    Document,
+    End,
+    EndRecord,
+    Experiment,
+    Protocol,
+    Role,
+    RungName,
+    RungResult,
+    TrialResult,
+)
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -187,7 +198,8 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
         return Cause.UNACCOUNTED, say.no_counters()
     if rung.name is RungName.LOCALHOST:
         return None  # one machine: its loopback counts both ways at once, and nothing can leave by a wrong card
-    visited = sum(f.total_bytes for g in t.legs if g.role is Role.VISITOR for f in g.outcome.flows)
+    visitors = [g.outcome for g in t.legs if g.role is Role.VISITOR and p.company is Company.VISITED]
+    visited = sum(f.total_bytes for one in visitors for f in one.flows)
     for way in ways(p):
         flows = sum(f.total_bytes for f in t.flows if f.direction is way)
         seconds = sum(i.bytes for i in t.intervals if i.direction is way)  # the warm-up's, too

@@ -14,8 +14,6 @@ SWITCH = ("on", "off")
 NAME = re.compile(r"[a-z][a-z0-9_]{1,15}")
 SMALLEST_BUFFER, LARGEST_BUFFER = 65536, 1 << 30
 FREEBSD, LINUX = "FreeBSD", "Linux"
-
-
 BUNDLES = ("roundrobin", "loadbalance", "failover", "lacp")
 FEWEST_CARDS, MOST_CARDS = 2, 4  # of a bundle
 

@@ -34,7 +34,7 @@ def loads(exp: Experiment, paths: int) -> tuple[tuple[float | None, Experiment],
 
 def _visits(exp: Experiment, others: int) -> tuple[tuple[float, Experiment], ...]:
     part = exp.duration / parts(others)
-    load = replace(exp, warmup=1.0, duration=max(1.0, part - 1.0), ping_under_load=False, client_port=None)
+    load = replace(exp, warmup=1.0, duration=part - 1.0, ping_under_load=False, client_port=None)
     return tuple((exp.warmup + part * (2 * n + 1), load) for n in range(others))
 
 

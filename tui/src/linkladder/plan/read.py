@@ -9,13 +9,14 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from linkladder.errors import UsageError
-from linkladder.model import Contract, Experiment, Path, Plan, Protocol, Rung, RungName, Stair
+from linkladder.model import Company, Contract, Direction, Experiment, Path, Plan, Protocol, Rung, RungName, Stair
 from linkladder.plan import fields
 from linkladder.plan.expand import multiply
 from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
 
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
+SHORTEST_VISIT = 3  # seconds: one to begin in, and two to be seen
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # experiments, which have a command of their own
@@ -209,6 +210,8 @@ class Reader:
             self.fail("control", "experiment", "expected beside baseline, which it measures once more", index)
         if values.get("baseline"):
             self.compared(values, index)
+        if Company.VISITED in values.get("company", ()):
+            self.visited(values, index)
         if values.get("contend") and "at_most" not in values:
             self.fail("contend", "experiment", "expected beside at_most, the repeats of those that come close", index)
         if "at_most" in values:
@@ -217,6 +220,15 @@ class Reader:
             if key not in tool.keys[protocol] | fields.EVERY_TOOLS:
                 only = ", ".join(f"{t.name} {p}" for t in TOOLS.values() for p in t.protocols if key in t.keys[p])
                 self.fail(key, "experiment", f"has no meaning for {tool.name} {protocol}, only with {only}", index)
+
+    def visited(self, values: dict[str, Any], index: int) -> None:
+        """A neighbour that comes and goes is seen in whole seconds of the first path's."""
+        if values["protocol"] is not Protocol.TCP or Direction.DUPLEX in values.get("direction", ()):
+            self.fail("company", "experiment", "expected visited with protocol tcp, one way at a time", index)
+        if values.get("settings") or values.get("baseline") or "steps" in values:
+            self.fail("company", "experiment", "expected visited without settings, baseline and steps", index)
+        if values.get("duration", Experiment.duration) < SHORTEST_VISIT:
+            self.fail("duration", "experiment", f"expected at least {SHORTEST_VISIT} s for each visit", index)
 
     def until_settled(self, values: dict[str, Any], index: int) -> None:
         """Repeats up to `at_most`: only of what the verdict is of, and where the number may be left open."""
