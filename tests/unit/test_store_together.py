@@ -7,25 +7,35 @@ import sqlite3
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from linkladder.store.schema import MIGRATIONS, migrate
+from linkladder.store import Store
+from linkladder.store.schema import MIGRATIONS
+
+OPENERS = 3
 
 
-def _open(path: str, together: Barrier) -> None:
-    db = sqlite3.connect(path, timeout=10, isolation_level=None)
-    together.wait()
-    migrate(db)
+def _open(folder: Path, together: list[Barrier]) -> None:
+    for attempt, barrier in enumerate(together):
+        barrier.wait()
+        try:
+            Store(folder / str(attempt)).close()
+        except BaseException:
+            for one in together[attempt + 1 :]:
+                one.abort()  # nobody waits for us
+            raise
 
 
 def test_many_first_openings_at_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["linkladder.store.schema", "pytest"])  # for all openers, once
-    for attempt in range(5):
-        path = str(tmp_path / f"{attempt}.db")
-        together = context.Barrier(3)
-        openers = [context.Process(target=_open, args=(path, together)) for _ in range(3)]
-        for one in openers:
-            one.start()
-        for one in openers:
-            one.join(30)
-        assert [one.exitcode for one in openers] == [0, 0, 0]
-        assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+    context.set_forkserver_preload(["linkladder.store", "pytest"])  # for all openers, once
+    together = [context.Barrier(OPENERS) for _ in range(40)]
+    openers = [context.Process(target=_open, args=(tmp_path, together)) for _ in range(OPENERS)]
+    for one in openers:
+        one.start()
+    for one in openers:
+        one.join(60)
+    assert [one.exitcode for one in openers] == [0] * OPENERS
+    for attempt in range(len(together)):
+        db = sqlite3.connect(tmp_path / str(attempt) / "linkladder.db")
+        assert db.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+        assert db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        db.close()

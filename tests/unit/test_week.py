@@ -5,18 +5,20 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+import soaked
 from linkladder import events, wire
 from linkladder.agent import processes
 from linkladder.agent.processes import Children
 from linkladder.engine import thinning
 from linkladder.engine.thinning import Samples
 from linkladder.host import summarise
-from linkladder.model import CoreLoad, HostSample, NicCounters
+from linkladder.model import CoreLoad, Direction, HostSample, NicCounters
 from linkladder.run import eventlog
 
 WEEK = 7 * 86_400
@@ -97,3 +99,41 @@ async def test_output_beyond_what_is_kept_is_counted_and_said(monkeypatch: pytes
         assert done.cut == 100 + 250_001 - 100_000
     finally:
         await children.close()
+
+
+def test_the_log_of_a_soak_keeps_the_seconds_of_its_last_trials_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever follows it sees each event once, and who comes later what matters of all that went before."""
+    monkeypatch.setattr(eventlog, "MOST", 50_000)
+    path = tmp_path / "log.jsonl"
+    log, follower, seldom = eventlog.Recorder(path), eventlog.Tail(path), eventlog.Tail(path)
+    written: list[events.Event] = []
+    seen: list[events.Event] = []
+    now_and_then: list[events.Event] = []
+    largest = 0
+    for number in range(48):
+        told: list[events.Event] = [events.TrialStarted("dc-link", "tcp", number, number, 1)]
+        told += [events.RoundTripSeen(float(t), 0.2) for t in range(400)]
+        told.append(events.TrialFinished("dc-link", "tcp", soaked.trial(soaked.experiment(5.0, 1, Direction.FORWARD))))
+        for event in told:
+            log.write(event)
+            if isinstance(event, events.TrialFinished):
+                event = replace(event, result=event.result.figures)
+            written.append(event)
+        log._file.flush()
+        seen += [event for _, event in follower.poll()]
+        if number % 17 == 1:
+            now_and_then += [event for _, event in seldom.poll()]
+        largest = max(largest, path.stat().st_size)
+    log.close()
+    for tail, found in ((follower, seen), (seldom, now_and_then)):
+        found += [event for _, event in tail.poll()]
+        tail.close()
+    lasting = [event for event in written if not isinstance(event, events.RoundTripSeen)]
+    assert seen == written
+    assert [event for event in now_and_then if not isinstance(event, events.RoundTripSeen)] == lasting
+    late = [event for _, event in eventlog.read(path)]
+    assert [event for event in late if not isinstance(event, events.RoundTripSeen)] == lasting
+    assert largest < 2 * eventlog.MOST + 48 * 6000 and len(late) < len(written) / 5
+    assert [one.name for one in tmp_path.glob("log*")] == ["log.jsonl"]

@@ -7,7 +7,6 @@ import secrets
 import shutil
 import sqlite3
 import statistics
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,7 +34,7 @@ from linkladder.model import (
     TrialResult,
     best_rate,
 )
-from linkladder.store import raw, recovery, versions
+from linkladder.store import packing, raw, recovery, shelf, versions
 from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
 from linkladder.store.summary import NONE, KeptVerdict, RunSummary
 
@@ -88,7 +87,6 @@ class Store:
             raise
 
     def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA foreign_keys = ON")
         try:
@@ -159,7 +157,7 @@ class Store:
         with explained(self.folder):
             raw.write(self.folder, run_id, result.id, result.commands)
         light = result.with_commands(tuple(replace(c, output="", errors="") for c in result.commands))
-        blob = _packed(light)
+        blob = packing.pack(to_json(light))
         with self._transaction() as db:
             weight = best_rate.weight(self._asked(run_id, rung, experiment))
             db.execute(
@@ -227,8 +225,8 @@ class Store:
             return
         trials = self._db.execute("SELECT id, result FROM trials WHERE run = ?", (run_id,)).fetchall()
         for number, blob in trials:
-            result = _load(TrialResult, zlib.decompress(blob).decode(), schema)
-            self._db.execute("UPDATE trials SET result = ? WHERE id = ?", (_packed(result), number))
+            result = formats.record(TrialResult, packing.unpack(blob), schema)
+            self._db.execute("UPDATE trials SET result = ? WHERE id = ?", (packing.pack(to_json(result)), number))
         for name, facts in self._db.execute("SELECT name, facts FROM hosts WHERE run = ?", (run_id,)).fetchall():
             again = (_dump(_load(HostFacts, facts, schema)), run_id, name)
             self._db.execute("UPDATE hosts SET facts = ? WHERE run = ? AND name = ?", again)
@@ -289,8 +287,8 @@ class Store:
             counts[run] = (trials + count, failed + count - good, {**rungs, rung: best})
         verdicts: dict[str, dict[str, KeptVerdict]] = {}
         typical: dict[str, dict[str, float]] = {}
-        told = f"SELECT run, name, verdict, provisional, best FROM rungs {of_these}"
-        for run, rung, word, provisional, best in self._db.execute(told, given):
+        query = f"SELECT run, name, verdict, provisional, best FROM rungs {of_these}"
+        for run, rung, word, provisional, best in self._db.execute(query, given):
             if word:
                 verdicts.setdefault(run, {})[rung] = KeptVerdict(word, bool(provisional))
             if best:
@@ -340,16 +338,17 @@ class Store:
         query = "SELECT started, ended, state, version, plan, notes, schema FROM runs WHERE id = ?"
         started, ended, state, version, plan_text, notes, schema = self._db.execute(query, (run,)).fetchone()
         plan = _load(Plan, plan_text, schema)
-        told = self._db.execute("SELECT name, facts FROM hosts WHERE run = ? ORDER BY name <> 'near', rowid", (run,))
-        ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in told)
+        rows = self._db.execute("SELECT name, facts FROM hosts WHERE run = ? ORDER BY name <> 'near', rowid", (run,))
+        ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in rows)
         info = RunInfo(run, started, plan, RunState(state), ended, version, ends, tuple(json.loads(notes)))
         trials: dict[tuple[str, str], list[TrialResult]] = {}
+        place = shelf.Shelf(self.folder)
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
         for rung, experiment, blob in self._db.execute(query, (run,)):
-            result = _load(TrialResult, zlib.decompress(blob).decode(), schema)
+            result = formats.record(TrialResult, packing.unpack(blob), schema)
             if output:
                 result = result.with_commands(raw.read(self.folder, run, result.id, result.commands))
-            trials.setdefault((rung, experiment), []).append(result)
+            trials.setdefault((rung, experiment), []).append(shelf.shelved(result, place))
         rungs = []
         query = "SELECT name, paths, evidence, unavailable FROM rungs WHERE run = ?"
         stored = {n: (p, e, u) for n, p, e, u in self._db.execute(query, (run,))}
@@ -389,10 +388,6 @@ def _like(text: str) -> str:
 
 def _dump(record: Any) -> str:
     return json.dumps(to_json(record), separators=(",", ":"))
-
-
-def _packed(result: TrialResult) -> bytes:
-    return zlib.compress(_dump(result).encode(), 3)
 
 
 def _load(kind: type[Any], text: str, schema: str) -> Any:

@@ -1,9 +1,10 @@
-"""Raw tool output, one compressed file a trial, beside the database."""
+"""Raw tool output, one compressed file a trial, beside the database; older ones are gzip's."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import shutil
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -11,25 +12,31 @@ from pathlib import Path as FilePath
 from linkladder import drafts
 from linkladder.model import Command
 
+FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]  # 15 MB of memory, where 8 << 20 takes 90
+
 
 def _file(folder: FilePath, run: str, trial: str) -> FilePath:
-    return folder / "raw" / run / f"{trial}.json.gz"
+    return folder / "raw" / run / f"{trial}.json.xz"
 
 
 def write(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...]) -> None:
     """Written whole, synced and renamed before the row that needs it."""
     path = _file(folder, run, trial)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    data = gzip.compress(json.dumps([[c.output, c.errors] for c in commands]).encode(), 5)
-    drafts.replace(path, data)
+    text = json.dumps([[c.output, c.errors] for c in commands]).encode()
+    drafts.replace(path, lzma.compress(text, filters=FILTERS))
+    path.with_suffix(".gz").unlink(missing_ok=True)  # of an earlier try of the same trial
 
 
 def read(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...]) -> tuple[Command, ...]:
     """The commands with their output; a lost or damaged file leaves them bare rather than hiding the result."""
     try:
-        texts = json.loads(gzip.decompress(_file(folder, run, trial).read_bytes()))
+        path = _file(folder, run, trial)
+        before = path.with_suffix(".gz")
+        data = gzip.decompress(before.read_bytes()) if before.exists() else lzma.decompress(path.read_bytes())
+        texts = json.loads(data)
         return tuple(replace(c, output=o, errors=e) for c, (o, e) in zip(commands, texts, strict=True))
-    except (OSError, ValueError, EOFError):
+    except (OSError, ValueError, EOFError, lzma.LZMAError):
         return commands
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from linkladder import damage
 from linkladder.model import RunState
+from linkladder.store import packing
 from linkladder.store.schema import MIGRATIONS, migrate
 
 NAME = "linkladder.db"
@@ -181,7 +182,7 @@ def _sound(table: str, row: dict[str, object]) -> bool:
     try:
         if table == "trials":
             blob = row["result"]
-            json.loads(zlib.decompress(blob) if isinstance(blob, bytes) else "")
+            packing.unpack(blob if isinstance(blob, bytes) else b"")
         elif table == "runs":
             RunState(str(row["state"]))
         for name in RECORDS.get(table, ()):

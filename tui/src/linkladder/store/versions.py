@@ -24,6 +24,9 @@ def kept(folder: Path, version: int) -> Path:
 
 def bring_up(db: sqlite3.Connection, folder: Path, known: int = KNOWN) -> None:
     """To this linkladder's version, with a copy of what was; ValueError of a newer one."""
+    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        with recovery.held(folder, "recovery"):  # of two that change it at once SQLite fails one, and lets it not wait
+            db.execute("PRAGMA journal_mode = WAL")
     have = _version(db)
     if 0 < have < known:
         with recovery.held(folder, "recovery"):  # of two consoles that start at once one keeps the copy

@@ -1,0 +1,83 @@
+"""Records packed for the database: tables as columns, columns as steps, compressed.
+
+A list of records with the same keys (the seconds of a trial, by the thousand) is kept as {"~columns": {key: list}}, a
+list of lists of one length as {"~rows": [list of the first ones, ...]}.  A list of numbers whose differences are
+shorter to write is kept as {"~steps": [first, difference ...]}; decimals are counted in units of the last of `~digits`.
+What was packed before there were columns has none of these keys, and is unpacked all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+FEWEST = 8  # of a list that is worth it
+DIGITS = 6  # decimals of a number that are counted at most
+COLUMNS, ROWS, STEPS, PLACES = "~columns", "~rows", "~steps", "~digits"
+
+
+def pack(value: Any) -> bytes:
+    """A JSON value, in little room."""
+    return zlib.compress(_text(_columns(value)).encode(), 6)
+
+
+def unpack(data: bytes) -> Any:
+    """zlib.error or ValueError where it is damaged."""
+    return json.loads(zlib.decompress(data), object_hook=_restored)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _columns(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _columns(part) for key, part in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) < FEWEST:
+        return [_columns(part) for part in value]
+    first = value[0]
+    if isinstance(first, dict) and first and all(isinstance(one, dict) and one.keys() == first.keys() for one in value):
+        return {COLUMNS: {key: _columns([one[key] for one in value]) for key in first}}
+    if isinstance(first, list) and first and all(isinstance(one, list) and len(one) == len(first) for one in value):
+        return {ROWS: [_columns(list(column)) for column in zip(*value, strict=True)]}
+    return _steps(value) or [_columns(part) for part in value]
+
+
+def _steps(values: list[Any]) -> Any:
+    """Numbers as differences; None where they are no numbers, or longer so."""
+    kinds = {type(one) for one in values}
+    if kinds == {int}:
+        made: dict[str, Any] = {STEPS: _differences(values)}
+    elif kinds == {float}:
+        places = next((n for n in range(DIGITS + 1) if all(one == round(one, n) for one in values)), None)
+        if places is None or max(map(abs, values)) * 10**places >= 1 << 50:
+            return None
+        counts = [round(one * 10**places) for one in values]
+        if any(count / 10**places != one for count, one in zip(counts, values, strict=True)):
+            return None
+        made = {STEPS: _differences(counts), PLACES: places}
+    else:
+        return None
+    return made if len(_text(made)) < len(_text(values)) else None
+
+
+def _differences(values: Sequence[int]) -> list[int]:
+    return [values[0], *(after - before for before, after in pairwise(values))]
+
+
+def _restored(made: dict[str, Any]) -> Any:
+    """What an object of the text stands for; those within it are restored by then."""
+    if COLUMNS in made:
+        columns = made[COLUMNS]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if ROWS in made:
+        return [list(row) for row in zip(*made[ROWS], strict=True)]
+    if STEPS in made:
+        counts = list(accumulate(made[STEPS]))
+        return [count / 10 ** made[PLACES] for count in counts] if PLACES in made else counts
+    return made
