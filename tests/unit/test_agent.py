@@ -14,7 +14,8 @@ import sys
 import time
 import typing
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,7 @@ from linkladder.agent import Service, answering
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import GRACE, Children
 from linkladder.codec import to_json
-from linkladder.model import End, Experiment
+from linkladder.model import Bundle, End, Experiment, Member
 from linkladder.tools import Layout
 
 EXP = to_json(Experiment("e"))
@@ -124,6 +125,31 @@ async def test_a_server_is_looked_for_once_more_where_a_look_takes_longer_than_i
         await service._until_listening(child, 5301, False, "127.0.0.1")
     assert child.done.done()
     await service.close()
+
+
+async def test_looks_that_a_starved_machine_missed_are_not_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten in a hundredth of a second tell no rate, and take what the machine has not got."""
+    clock = [0.0]
+    taken: list[float] = []
+
+    class Over(Exception):
+        pass
+
+    async def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    def look() -> None:
+        taken.append(round(clock[0], 2))
+        if len(taken) == 3:
+            clock[0] += 1.07  # starved
+        if len(taken) == 6:
+            raise Over
+
+    monkeypatch.setattr(answering, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(answering, "asyncio", SimpleNamespace(sleep=sleep))
+    with pytest.raises(Over):
+        await Service._sample(cast(Service, SimpleNamespace(_say_sample=look)), 0.1)
+    assert taken == [0.1, 0.2, 0.3, 1.4, 1.5, 1.6]
 
 
 async def test_one_run_at_a_time_and_busy_names_the_holder() -> None:
@@ -265,3 +291,30 @@ def test_every_request_has_a_method_that_takes_it_and_returns_its_reply(request_
     hints = typing.get_type_hints(getattr(Service, f"do_{request_type.verb}"))
     promised = hints.pop("return")
     assert promised is request_type.reply and list(hints.values()) == [request_type]
+
+
+async def test_whether_a_card_is_a_bundle_is_looked_up_once_until_settings_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path))
+    asked: list[str] = []
+    bundles: dict[str, Bundle] = {}
+
+    def bundle(name: str) -> Bundle | None:
+        asked.append(name)
+        return bundles.get(name)
+
+    monkeypatch.setattr(answering.host, "bundle", bundle)
+    service = Service(lambda event: None)
+    try:
+        await service.do(wire.Reserve("a test"))
+        for _ in range(3):
+            await service.do(wire.Counters("127.0.0.1"))
+        assert asked == ["lo"]
+        bundles["lo"] = Bundle("lacp", members=(Member("lo"),))
+        await service.do(wire.ReturnLease())
+        counted = [await service.do(wire.Counters("127.0.0.1")) for _ in range(2)]
+        assert asked == ["lo"] * 3, "the members of one may change at any time"
+        assert all([m.name for m in one.members] == ["lo"] for one in counted)
+    finally:
+        await service.close()

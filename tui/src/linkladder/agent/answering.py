@@ -14,7 +14,7 @@ from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
-from linkladder.agent.processes import Child, Children
+from linkladder.agent.processes import Child, Children, Gate
 from linkladder.agent.targets import Targets, owned
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
@@ -40,11 +40,13 @@ class Service:
         self.firewall = Firewall()
         self.lending = Lending()
         self.children = Children(say)
+        self.gate: Gate | None = None  # of a trial whose clients begin together
         self.lock = Reservation()
         self.listener: ProbeListener | None = None
         self.sampling: asyncio.Task[None] | None = None
         self.sampler = host.Sampler()
         self.sampled = 0.0
+        self.single: set[str] = set()  # cards that are no bundle, found so since the machine was last changed
         self.versions: dict[str, str] | None = None
 
     async def do(self, request: wire.Request[R]) -> R:
@@ -69,7 +71,8 @@ class Service:
             await settings.recover()
         facts = await asyncio.to_thread(host.facts)
         found = await self._versions()
-        mine = tuple(a for nic in facts.nics for a in nic.addresses if _usable(a))
+        kept = await asyncio.to_thread(self.targets.kept)
+        mine = tuple(a for nic in facts.nics if nic.name != kept for a in nic.addresses if _usable(a))
         return wire.HelloReply(
             wire.PROTOCOL, __version__, facts.name, facts.os, found, mine, facts.window_limit, facts.cores
         )
@@ -92,6 +95,7 @@ class Service:
     async def do_reserve(self, request: wire.Reserve) -> None:
         if self.lock.held:
             return
+        self.single.clear()
         holder = self.lock.take(request.holder)
         if holder is not None:
             raise wire.Refused(f"busy: {holder} is measuring with this appliance")
@@ -111,13 +115,18 @@ class Service:
 
     async def do_lease(self, request: wire.TakeLease) -> wire.LeaseReply:
         self._held()
+        self.single.clear()
         return await self.lending.take(request)
 
     async def do_renew(self, _: wire.RenewLease) -> None:
         await self.lending.renew()
 
     async def do_return(self, _: wire.ReturnLease) -> wire.LeaseReply:
+        self.single.clear()
         return await self.lending.give_back()
+
+    async def do_member(self, request: wire.SwitchMember) -> wire.SwitchedReply:
+        return await self.lending.turn(request.down)
 
     # --- is the port reachable
 
@@ -186,15 +195,15 @@ class Service:
     async def _until_listening(self, child: Child, port: int, udp: bool, address: str) -> None:
         """A look may itself take seconds on a small busy machine: the last one begins when the time is up."""
         deadline = time.monotonic() + LISTEN_WAIT
-        late = False
+        late, pause = False, 0.0025
         while not await asyncio.to_thread(host.listening, port, udp, address):
             if child.done.done() or late:
                 ended = await self.children.stop(child.number)
                 words = (ended.errors + ended.output).strip()[-300:] or "it printed nothing"
                 how = f"did not listen within {LISTEN_WAIT:g} s" if late or ended.hung else "ended at once"
                 raise wire.Refused(f"the server {how}: {words}")
-            await asyncio.sleep(0.02)
-            late = time.monotonic() > deadline
+            await asyncio.sleep(pause)
+            late, pause = time.monotonic() > deadline, min(2 * pause, 0.02)  # most listen within a few milliseconds
 
     async def do_client(self, request: wire.RunClient) -> wire.Started:
         self._own(request.local)
@@ -215,8 +224,28 @@ class Service:
         wait = request.at - time.monotonic()
         if wait > LONGEST_WAIT:
             raise wire.Refused(f"at: expected a moment within {LONGEST_WAIT:g} s, got one in {wait:.0f} s")
-        child = await self._start(list(held), exp, privileged, request.at)
+        gate = None if request.at or privileged else self._gate(request)
+        try:
+            child = await self._start(list(held), exp, privileged, request.at, gate)
+        except wire.Refused:
+            if gate:
+                gate.arrive()  # the others need not wait for this one
+            raise
         return wire.Started(child.number, tuple(argv), child.started)
+
+    def _gate(self, request: wire.RunClient) -> Gate | None:
+        """Where this one waits for the trial's other clients, if there are any that are to begin with it."""
+        where, of = request.layout, (request.port, request.key)
+        if not where.together or where.clients < 2:
+            return None
+        if self.gate is None or self.gate.is_open or self.gate.of != of:
+            self._open_gate()
+            self.gate = Gate(of, where.clients)
+        return self.gate
+
+    def _open_gate(self) -> None:
+        if self.gate is not None:
+            self.gate.open()
 
     async def do_stop(self, request: wire.Stop) -> wire.Finished:
         self._known(request.process)
@@ -229,6 +258,7 @@ class Service:
         await self.do_sampling(wire.Sampling(False))
         await self.do_unlisten(wire.Unlisten())
         await self.children.stop_all()
+        self._open_gate()
         self.firewall.close_soon()
 
     async def _placed(self, argv: Iterable[str], exp: Experiment, address: str) -> list[str]:
@@ -242,16 +272,19 @@ class Service:
         except ValueError as error:
             raise wire.Refused(str(error)) from None
 
-    async def _start(self, command: list[str], exp: Experiment, privileged: bool = False, at: float = 0.0) -> Child:
+    async def _start(
+        self, command: list[str], exp: Experiment, privileged: bool = False, at: float = 0.0, gate: Gate | None = None
+    ) -> Child:
         """Start a tool that ends by itself after its time, even if who asked for it is gone; at the given moment if
-        there is one."""
+        there is one, or once all that it begins with are there."""
         if len(self.children) >= MOST:
             raise wire.Refused(f"{MOST} tools run here already")
         found = programs.find(command[0])
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
+        argv = [found, *command[1:]]
         try:
-            child = await self.children.start([found, *command[1:]], privileged, at)
+            child = await (self.children.start_at(gate, argv) if gate else self.children.start(argv, privileged, at))
         except OSError as error:
             raise wire.Refused(f"{command[0]}: {error.strerror}") from None
         limit = asyncio.create_task(self._end_after(child, tools.expected_seconds(exp) + OVERTIME))
@@ -278,14 +311,18 @@ class Service:
             self.sampler = host.Sampler()
             self.sampler.start()
             self.sampled = time.monotonic()
-            self.sampling = asyncio.create_task(self._sample())
+            self.sampling = asyncio.create_task(self._sample(request.every))
 
-    async def _sample(self) -> None:
+    async def _sample(self, every: float) -> None:
         due = time.monotonic()
         while True:
-            due += 1.0
+            due += every
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             self._say_sample()
+            missed = (
+                time.monotonic() - due
+            ) // every  # on a starved machine: looks that come late together tell nothing
+            due += every * max(0.0, missed)
 
     def _say_sample(self) -> None:
         seen, self.sampled = self.sampler.sample(), time.monotonic()
@@ -297,9 +334,17 @@ class Service:
     def _counters(self, request: wire.Counters) -> wire.CountersReply:
         name = request.interface or host.interface_of(request.address)
         total, _ = host.memory()
-        seen, bundle = host.nic_counters(detail=True), host.bundle(name)
+        seen, bundle = host.nic_counters(detail=True), None if name in self.single else host.bundle(name)
+        if bundle is None:
+            self.single.add(name)  # to find that out takes a program's start, before and after each trial
         members = tuple(seen[m.name] for m in (bundle.members if bundle else ()) if m.name in seen)
-        return wire.CountersReply(name, seen.get(name), host.tcp_counters(), host.starvation(), total, members)
+        nic = seen.get(name)
+        if nic and bundle and bundle.of_routes:  # what has the address carries nothing itself
+            from linkladder.model import sums  # late: few ends are such
+
+            of_itself = replace(nic, rx_bytes=0, tx_bytes=0, rx_packets=0, tx_packets=0)
+            nic = replace(sums.of_nics((of_itself, *members)), name=name, carrier_lost=nic.carrier_lost)
+        return wire.CountersReply(name, nic, host.tcp_counters(), host.starvation(), total, members)
 
     async def do_sockets(self, request: wire.Sockets) -> wire.SocketsReply:
         tell = host.windows if request.windows else host.sockets

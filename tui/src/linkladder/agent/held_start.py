@@ -12,10 +12,10 @@ import time
 
 
 def main() -> None:
-    moment, told, argv = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    moment, pipe, argv = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     time.sleep(max(0.0, moment - time.monotonic()))
-    os.write(told, repr(time.monotonic()).encode())
-    os.close(told)
+    os.write(pipe, repr(time.monotonic()).encode())
+    os.close(pipe)
     try:
         os.execv(argv[0], argv)
     except OSError as error:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError, in_a_line
-from linkladder.model import FEWEST_CARDS, MOST_CARDS, Nic
-from linkladder.settings import Lease, Undo, bundle, of_machine, on_adapter
+from linkladder.model import FEWEST_CARDS, MOST_CARDS, Nic, Setting
+from linkladder.settings import Change, Lease, Undo, bundle, member_down, of_machine, on_adapter
+from linkladder.settings.reversible import UP
 
 READY = 10.0  # seconds that an adapter may take to come up again
 
@@ -27,30 +28,43 @@ class Lending:
             if self._lease:
                 raise wire.Refused("settings are on loan from this end already")
             bundles = [one for one in request.settings if one.of_bundle]
-            of_adapters = [one for one in request.settings if not one.of_machine and one not in bundles]
+            downs = [one for one in request.settings if one.of_member]
+            of_adapters = [one for one in request.settings if not one.of_machine and one not in (*bundles, *downs)]
             adapters: dict[str, None] = {}
-            if of_adapters or bundles:
+            later: list[Change] = []
+            if of_adapters or bundles or downs:
                 control = await asyncio.to_thread(control_adapters, request.control)
                 adapters = dict.fromkeys(_adapter(address, control) for address in request.addresses)
             changes = [on_adapter(setting, adapter) for adapter in adapters for setting in of_adapters]
             if bundles and not FEWEST_CARDS <= len(adapters) <= MOST_CARDS:
                 raise wire.Refused(f"a bundle takes {FEWEST_CARDS} to {MOST_CARDS} cards, not {len(adapters)}")
             changes += [bundle(one, list(adapters)) for one in bundles]
+            for one in downs:
+                later.append(member_down(_member(one, list(adapters), control, lent=bool(bundles))))
             with _refusing():
                 changes += [change for one in request.settings if one.of_machine for change in of_machine(one)]
-                lease = Lease(changes, Undo(request.seconds))
-                told = await lease.acquire()
+                lease = Lease(changes, Undo(request.seconds), later=later)
+                reply = await lease.acquire()
             self._lease = lease
             if down := await _still_down(adapters):
                 await self._give_back()
                 raise wire.Refused(f"{down} has no link {READY:g} s after the change")
-            return wire.LeaseReply(told)
+            return wire.LeaseReply(reply)
 
     async def renew(self) -> None:
         if self._lease is None:
             raise wire.Refused("nothing is on loan from this end")
         with _refusing():
             await self._lease.renew()
+
+    async def turn(self, down: bool) -> wire.SwitchedReply:
+        """The member that the lease names goes down, or comes up again."""
+        async with self._turn:
+            if self._lease is None or not self._lease.later:
+                raise wire.Refused("no member of a bundle is on loan from this end")
+            with _refusing():
+                done = await self._lease.turn(down)
+            return wire.SwitchedReply(tuple(one.target for one in self._lease.later), done)
 
     async def give_back(self) -> wire.LeaseReply:
         """Put everything on loan back; harmless where nothing is."""
@@ -62,10 +76,12 @@ class Lending:
         if lease is None:
             return wire.LeaseReply(())
         with _refusing():
-            told = await lease.release()
-        changed = {name for change in lease.changes for name in change.target.partition(":")[0].split(",")}
+            reply = await lease.release()
+        changed = {
+            name for change in (*lease.changes, *lease.later) for name in change.target.partition(":")[0].split(",")
+        }
         await _still_down(changed)  # else the next trial meets it
-        return wire.LeaseReply(told)
+        return wire.LeaseReply(reply)
 
 
 @contextlib.contextmanager
@@ -116,6 +132,21 @@ def _adapter(address: str, control: frozenset[str]) -> str:
         raise wire.Refused("it is not known which adapter carries control, so none is changed")
     if _trunk(name) in map(_trunk, control):
         raise wire.Refused(f"{name} carries control, which a change could cut off: give the path an adapter of its own")
+    return name
+
+
+def _member(setting: Setting, adapters: list[str], control: frozenset[str], lent: bool) -> str:
+    """The card that is to go down: of the bundle that is lent along with it, else of the one that is there."""
+    number = int(setting.value)
+    found = None if lent else host.bundle(adapters[0])
+    names = adapters if lent else [one.name for one in found.members] if found else []
+    if not 1 <= number <= len(names) or len(names) < FEWEST_CARDS:
+        raise wire.Refused(f"{adapters[0]} is no bundle of which a member {number} could go down")
+    name = names[number - 1]
+    if _trunk(name) in map(_trunk, control):
+        raise wire.Refused(f"{name} carries control, which would be cut off: it stays up")
+    if not lent and host.setting("member", name) != UP:
+        raise wire.Refused(f"{name} is down already")
     return name
 
 

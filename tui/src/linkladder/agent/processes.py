@@ -14,11 +14,13 @@ from collections.abc import Callable, Sequence
 from linkladder import host
 from linkladder.agent import reaper
 from linkladder.host.programs import search_path
+from linkladder.tools import OUTPUT_LIMIT
 from linkladder.wire import Exited, Finished, Line
 
 HELD_START = os.path.join(os.path.dirname(__file__), "held_start.py")  # a program of its own, not for import
-OUTPUT_LIMIT = 32 << 20  # characters kept of one stream of one process
 GRACE = 1.0  # seconds between asking a process to end and killing it
+AT_GATE = 'read -r go; exec "$0" "$@"'  # a shell costs less than a Python, and there may be fifty
+OPENS = 30.0  # seconds after which a gate opens though not all have come
 INSISTENCE = (0.01, 0.1)  # seconds to wait after asking it once, and twice
 
 
@@ -43,6 +45,32 @@ class Reaper:
                 self._process.stdin.close()
             self._process.wait()
             self._process = None
+
+
+class Gate:
+    """Where the processes of one trial's clients wait for each other, each there already but not the tool yet.
+
+    Starting one takes an end its time, and those that run already would take theirs from it.
+    """
+
+    def __init__(self, of: tuple[int, str], awaited: int) -> None:
+        self.of = of  # the trial's port and key
+        self._awaited = awaited
+        self.reading, self._writing = os.pipe()
+        self.is_open = False
+        asyncio.get_running_loop().call_later(OPENS, self.open)
+
+    def arrive(self) -> None:
+        """One more is there, or will never be; the last opens it."""
+        self._awaited -= 1
+        if self._awaited <= 0:
+            self.open()
+
+    def open(self) -> None:
+        if not self.is_open:
+            self.is_open = True
+            os.close(self._writing)  # what their shells wait for is its end
+            os.close(self.reading)
 
 
 class Child:
@@ -132,26 +160,33 @@ class Children:
 
         A privileged one runs as root: we may not signal it, so it watches its standard input and ends with it.
         """
-        told, tells = os.pipe() if at else (-1, -1)
+        reading, writing = os.pipe() if at else (-1, -1)
         try:
             if at:  # the process is there before the moment, and is the tool from then on
-                argv = [sys.executable, "-I", "-S", HELD_START, repr(at), str(tells), *argv]
-            child = await self._spawn(argv, privileged, (tells,) if at else ())
+                argv = [sys.executable, "-I", "-S", HELD_START, repr(at), str(writing), *argv]
+            stdin = subprocess.PIPE if privileged else subprocess.DEVNULL
+            child = await self._spawn(argv, stdin, (writing,) if at else ())
         except BaseException:
             if at:
-                os.close(told)
+                os.close(reading)
             raise
         finally:
             if at:
-                os.close(tells)
+                os.close(writing)
         if at:
-            child.started = await _moment(told) or child.started
+            child.started = await _moment(reading) or child.started
         return child
 
-    async def _spawn(self, argv: Sequence[str], privileged: bool, inherited: tuple[int, ...]) -> Child:
+    async def start_at(self, gate: Gate, argv: Sequence[str]) -> Child:
+        """Have a process wait at the gate, and be the tool once that is open: with the last one, as a rule."""
+        child = await self._spawn(["/bin/sh", "-c", AT_GATE, *argv], gate.reading)
+        gate.arrive()
+        return child
+
+    async def _spawn(self, argv: Sequence[str], stdin: int, inherited: tuple[int, ...] = ()) -> Child:
         process = await asyncio.create_subprocess_exec(
             *argv,
-            stdin=subprocess.PIPE if privileged else subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=_environment(),
@@ -195,9 +230,9 @@ class Children:
         self._reaper.tell("-", child.process.pid)
 
 
-async def _moment(told: int) -> float | None:
+async def _moment(reading: int) -> float | None:
     """When a held process became the tool; None if it was ended before."""
-    reader, pipe = asyncio.StreamReader(), os.fdopen(told, "rb", buffering=0)
+    reader, pipe = asyncio.StreamReader(), os.fdopen(reading, "rb", buffering=0)
     loop = asyncio.get_running_loop()
     made, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     try:

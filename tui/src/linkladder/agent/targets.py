@@ -21,7 +21,7 @@ class Targets:
     def __init__(self) -> None:
         self._proved: set[str] = set()
         self._knocked: set[str] = set()
-        self._kept: str | None = None  # the adapter that peers' tests keep off, once it was looked up
+        self._kept: str | None = None  # once it was looked up
 
     def forget(self) -> None:
         """Forget the addresses that were proved, since the run is over."""
@@ -35,13 +35,18 @@ class Targets:
     def known(self, address: str) -> bool:
         return _plain(address) in self._proved or owned(address)
 
-    def check_way(self, local: str, remote: str) -> None:
-        """Refuse traffic that would come from the management adapter, or leave by it."""
+    def kept(self) -> str:
+        """The management adapter, if peers' tests keep off it; its addresses are not announced for tests either."""
         if self._kept is None:
             self._kept = _operators()
-        if self._kept and self._kept in (host.interface_of(local), host.route_interface(remote, local)):
+        return self._kept
+
+    def check_way(self, local: str, remote: str) -> None:
+        """Refuse traffic that would come from the management adapter, or leave by it."""
+        kept = self.kept()
+        if kept and kept in (host.interface_of(local), host.route_interface(remote, local)):
             raise wire.Refused(
-                f"{self._kept} is the management adapter here, and another one has an address for tests; measure over "
+                f"{kept} is the management adapter here, and another one has an address for tests; measure over "
                 "that one, or allow it at this end: linkladder system tests-on-management yes"
             )
 
