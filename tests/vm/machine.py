@@ -31,8 +31,9 @@ SLOW = float(os.environ.get("LINKLADDER_VM_SLOW", "1"))
 
 
 def accelerator() -> list[str]:
-    """KVM if a machine really starts with it, else emulation."""
-    if os.access("/dev/kvm", os.W_OK):
+    """KVM if a machine really starts with it, else emulation: a KVM without the processor's help runs no firmware."""
+    helped = re.search(r"^flags\s*:.*\b(vmx|svm)\b", Path("/proc/cpuinfo").read_text(encoding="ascii"), re.MULTILINE)
+    if helped and os.access("/dev/kvm", os.W_OK):
         probe = [
             "qemu-system-x86_64",
             "-accel",

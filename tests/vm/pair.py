@@ -12,12 +12,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from .machine import SLOW, Machine, Network
+from .machine import SLOW, WRITTEN, Machine, Network
 
 PORT = 2222
 NAMES = ("alpha", "beta")
 PROGRAM = "/usr/local/bin/linkladder"
 USER = "linkladder"
+CARDS = ("vmx1", "vmx2")  # of a machine with two test cards
 SSHD = """\
 Port {port}
 HostKey /tmp/way-in/host
@@ -125,6 +126,19 @@ class Pair:
             self.beta.open_way_in()
             self.entered = True
 
+    def again(self) -> None:
+        """Both written, cut off and powered on once more, and the tests let in anew."""
+        sites = (self.alpha, self.beta)
+        for site in sites:
+            site.ssh(WRITTEN)
+            site.close()
+            site.machine.cut()
+        for site in sites:
+            site.machine.start()
+        for site in sites:
+            site.machine.await_tui()
+            site.open_way_in()
+
     def paired(self) -> None:
         """As alpha and beta, by a site secret and over the management adapters, whose link the tests leave alone."""
         self.enter()
@@ -167,3 +181,23 @@ class Pair:
             site.close()
         for machine in self.machines:
             machine.cut()
+
+
+class ThreeCards(Network):
+    """A second network for tests, and a card in it for each machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside("link", "add", "test2", "type", "bridge")
+        self.inside("link", "set", "test2", "mtu", "9000", "up")
+
+    def taps(self, number: int) -> tuple[str, ...]:
+        more = f"u{number}"
+        self.inside("tuntap", "add", "dev", more, "mode", "tap", "vnet_hdr")
+        self.inside("link", "set", more, "mtu", "9000", "master", "test2", "up")
+        return (*super().taps(number), more)
+
+
+def addressed(site: Site) -> None:
+    for n, card in enumerate(CARDS, 1):
+        site.ssh(f"{PROGRAM} system address {card} static 10.77.{n}.{site.machine.number}/24")

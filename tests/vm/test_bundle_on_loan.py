@@ -11,7 +11,7 @@ import re
 import shlex
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from importlib import resources
 
 import pytest
 
@@ -19,13 +19,12 @@ import mischief
 from linkladder.model import Document, TrialResult
 from two_cards import PATHS
 
-from .machine import SLOW, Network
-from .pair import PROGRAM, USER, Pair, Site
+from .machine import SLOW
+from .pair import CARDS, USER, Pair
 from .test_failures import GIVEN, VmWorld
 from .test_loans import JOURNAL, RUN, UNDO, find, kill
 
 SITES = ("alpha", "beta")
-CARDS = ("vmx1", "vmx2")
 RECORD = "/var/run/linkladder-lagg"
 PLAN = """name = "bundle-on-loan"
 [contract]
@@ -45,49 +44,18 @@ def plan(*kinds: str, streams: str = "1", duration: int = 8) -> str:
     return PLAN.format(streams=streams, duration=duration, kinds=tables) + PATHS
 
 
-class ThreeCards(Network):
-    """A second network for tests, and a card in it for each machine."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inside("link", "add", "test2", "type", "bridge")
-        self.inside("link", "set", "test2", "mtu", "9000", "up")
-
-    def taps(self, number: int) -> tuple[str, ...]:
-        more = f"u{number}"
-        self.inside("tuntap", "add", "dev", more, "mode", "tap", "vnet_hdr")
-        self.inside("link", "set", more, "mtu", "9000", "master", "test2", "up")
-        return (*super().taps(number), more)
-
-
-def addressed(site: Site) -> None:
-    for n, card in enumerate(CARDS, 1):
-        site.ssh(f"{PROGRAM} system address {card} static 10.77.{n}.{site.machine.number}/24")
-
-
 @pytest.fixture(scope="module")
-def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VmWorld]:
+def world(request: pytest.FixtureRequest) -> Iterator[VmWorld]:
     """vmx2 has another MTU and one offload less than vmx1: what joining changes shows."""
     if all(GIVEN.values()):
         made = VmWorld({k: shlex.split(v) for k, v in GIVEN.items()}, os.environ.get("LINKLADDER_USER", ""))
         unlike(made)
         yield made
         return
-    request.getfixturevalue("machines").end_pair()
-    image: Path = request.getfixturevalue("image")
-    network = ThreeCards()
-    pair = Pair(image, network, tmp_path_factory.mktemp("bundle"), first=1)
-    try:
-        pair.start()
-        pair.paired()
-        addressed(pair.alpha)
-        addressed(pair.beta)
-        made = VmWorld({"alpha": pair.alpha.command(), "beta": pair.beta.command()}, USER)
-        unlike(made)
-        yield made
-    finally:
-        pair.close()
-        network.close()
+    pair: Pair = request.getfixturevalue("machines").with_two_cards()
+    made = VmWorld({"alpha": pair.alpha.command(), "beta": pair.beta.command()}, USER)
+    unlike(made)
+    yield made
 
 
 def unlike(world: VmWorld) -> None:
@@ -157,6 +125,62 @@ def test_lacp_in_a_guest_is_left_out_and_told(world: VmWorld) -> None:
     document = run.document()
     assert not [t for r in document.rungs for e in r.experiments for t in e.trials]
     assert any("speaks no LACP with its guests" in note for note in document.run.notes), document.run.notes
+
+
+def test_the_far_end_sends_over_its_bundle_alike(world: VmWorld) -> None:
+    before = {site: shown(world, site) for site in SITES}
+    text = plan("roundrobin", "loadbalance", duration=3).replace("streams = ", 'direction = "reverse"\nstreams = ')
+    run = mischief.Run(world, text)
+    run.wait(600)
+    put_back(world, before, 20)
+    for kind in ("roundrobin", "loadbalance"):
+        trial = measured(run.document(), kind, 1)
+        assert trial.ok, (kind, trial.reason)
+        sent = {m.name: m.tx_bytes for m in trial.ends[1].members}
+        assert set(sent) == set(CARDS) and sum(sent.values()) > trial.goodput_bps / 8
+        share = max(sent.values()) / sum(sent.values())
+        print(f"{kind}, reverse: {trial.goodput_bps / 1e6:.0f} Mb/s, {share:.0%} by the far end's fuller card")
+        assert share < 0.6 if kind == "roundrobin" else share > 0.95
+
+
+def the_built_in_plan() -> str:
+    """With short trials, one port to begin at, and where a card goes down a load that leaves time to switch it."""
+    text = (resources.files("linkladder") / "plan/builtin/lagg.toml").read_text()
+    for was, becomes in (
+        ("duration = 10", "duration = 3"),
+        ("client_port = [20000, 30001]", "client_port = 20000"),
+        ("streams = 8\nclient_port = 20000", 'streams = 4\nwindow = "16K"\nclient_port = 20000'),
+    ):
+        assert was in text, was
+        text = text.replace(was, becomes)
+    return text + PATHS
+
+
+def test_the_built_in_plan_to_its_end_both_ways(world: VmWorld) -> None:
+    before = {site: shown(world, site) for site in SITES}
+    began = time.monotonic()
+    run = mischief.Run(world, the_built_in_plan(), name="lagg")
+    run.wait(3600 / SLOW)
+    put_back(world, before, 20)
+    (rung,) = run.document().rungs
+    trials = [(arm.parameters, trial) for arm in rung.experiments for trial in arm.trials]
+    print(f"{len(trials)} trials in {time.monotonic() - began:.0f} s")
+    print(world.run("alpha", world.as_user(f"{world.program} judge last"), check=False))
+    shares = {}
+    for exp, trial in trials:
+        assert trial.ok, (exp.id, trial.reason)
+        if exp.bundled and not exp.member_down:
+            sender = trial.sender(exp.direction)
+            assert sender, exp.id
+            members = {m.name: m.tx_bytes for m in sender.members}
+            assert set(members) == set(CARDS), exp.id
+            shares[exp.id] = share = max(members.values()) / sum(members.values())
+            print(f"{exp.id}: {trial.goodput_bps / 1e6:.0f} Mb/s, {share:.0%} by the sender's fuller card")
+            if exp.bundled == "roundrobin":
+                assert share < 0.6, (exp.id, "each in turn")
+            elif exp.streams == 1:
+                assert share > 0.95, (exp.id, "one flow has one card")
+    assert len(shares) == 12, "three settings, one flow and eight, both ways"
 
 
 @pytest.mark.parametrize("time_of", range(2))

@@ -14,9 +14,10 @@ from importlib import resources
 import pytest
 
 import mischief
-from linkladder.model import ExperimentResult
+from linkladder.model import ExperimentResult, TrialResult
 
 from .machine import SLOW
+from .pair import Pair
 from .test_failures import VmWorld, world
 from .test_loans import SITES, nothing_is_left
 
@@ -33,7 +34,7 @@ KERNEL = {
     "receive-buffer": ("16777216", "net.inet.tcp.recvbuf_max", "16777216"),
 }
 MODULES = ["cc_htcp.ko", "tcp_rack.ko", "tcphpts.ko"]
-PLANS = os.environ.get("LINKLADDER_PLANS", "sizing affinity rr tune offload").split()
+PLANS = os.environ.get("LINKLADDER_PLANS", "sizing rr tune offload").split()
 SHORTER = {"duration": 2, "warmup": 1, "repeats": 4, "count": 5}
 
 
@@ -85,19 +86,20 @@ def test_large_sends_are_worth_something(world: VmWorld) -> None:
     assert on > 1.2 * off
 
 
-def shorter(name: str) -> str:
-    """A built-in plan with trials as short as they are allowed to be."""
+def shorter(name: str, rung: str) -> str:
+    """A built-in plan with trials as short as they are allowed to be, on the one rung that has a path here."""
     text = (resources.files("linkladder") / f"plan/builtin/{name}.toml").read_text()
     for key, value in SHORTER.items():
         text = re.sub(rf"^{key} = \d+$", f"{key} = {value}", text, flags=re.MULTILINE)
+    text = re.sub(r"^rungs = .*$", f'rungs = ["{rung}"]', text, flags=re.MULTILINE)
     missing = "".join(f"{key} = {SHORTER[key]}\n" for key in ("warmup", "repeats") if f"\n{key} = " not in text)
     return text.replace("[[experiment]]\n", f"[[experiment]]\n{missing}")
 
 
-@pytest.mark.parametrize("name", PLANS)
-def test_a_built_in_plan_runs_to_its_end_and_leaves_nothing(world: VmWorld, name: str) -> None:
+def to_its_end(world: VmWorld, name: str) -> list[TrialResult]:
+    """The trials of a built-in plan, all of them good, with everything put back."""
     began = time.monotonic()
-    run = mischief.Run(world, shorter(name), name=name)
+    run = mischief.Run(world, shorter(name, world.rung), name=name)
     status = run.wait(3600 / SLOW)
     nothing_is_left(world)
     found = [trial for rung in run.document().rungs for arm in rung.experiments for trial in arm.trials]
@@ -105,3 +107,20 @@ def test_a_built_in_plan_runs_to_its_end_and_leaves_nothing(world: VmWorld, name
     print(f"{name}: {len(found)} trials in {time.monotonic() - began:.0f} s, status {status}")
     print(world.run("alpha", world.as_user(f"{world.program} judge last"), check=False))
     assert found and not failed, failed
+    return found
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_built_in_plan_runs_to_its_end_and_leaves_nothing(world: VmWorld, name: str) -> None:
+    to_its_end(world, name)
+
+
+def test_the_tool_runs_beside_and_away_from_an_adapters_only_queue(pair: Pair, world: VmWorld) -> None:
+    """As shipped every core serves a queue of each adapter: there is no other place to compare."""
+    for site in SITES:
+        for which in ("nrxqs", "ntxqs"):
+            world.run(site, f"echo 'dev.vmx.1.iflib.override_{which}=\"1\"' >>/boot/loader.conf.local")
+    pair.again()
+    found = to_its_end(world, "affinity")
+    places = {place for trial in found for place in ("beside", "away") if place in trial.id}
+    assert places == {"beside", "away"}

@@ -57,6 +57,21 @@ class Loan:
         if self._ended:
             raise Refused(self._ended)
 
+    async def turn(self, down: bool) -> list[tuple[int, wire.SwitchedReply]]:
+        """The member of a bundle goes down, or comes up again, at every end that has it on loan: when, and which."""
+
+        async def one(side: Side) -> tuple[int, wire.SwitchedReply]:
+            return side.end, await side.point.ask(wire.SwitchMember(down))
+
+        lent = {side.end for sides, wanted in self._asked for side in sides if any(s.of_member for s in wanted)}
+        try:
+            return list(await asyncio.gather(*(one(side) for side in self._held if side.end in lent)))
+        except Refused as error:
+            self._ended = str(error)
+        except (PeerLost, LinkladderError):  # the trial meets it too
+            pass
+        return []
+
     async def _take(self, sides: Sequence[Side], settings: tuple[Setting, ...]) -> None:
         """Take the lease at one end; `sides` are those of the paths at that end."""
         side = sides[0]

@@ -150,6 +150,7 @@ def setting(kind: str, target: str) -> str | None:
 
     Kind and target: 'mtu' of vmx0, 'flag' of vmx0:tso (on or off), 'sysctl' of a name, 'kenv' what the loader gave,
     'module' of one that brings a congestion control or TCP stack (on where the kernel has it, off where it could),
+    'member' of vmx2 (up or down, whatever its link is),
     'lagg' of vmx1,vmx2 (the protocol, where just these are a bundle, else each with its MAC, MTU, offloads, addresses).
     """
     return backend().setting(kind, target)

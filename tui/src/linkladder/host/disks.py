@@ -43,12 +43,12 @@ class Disk:
         """What is on it, as far as its partition table and labels tell."""
         if not self.parts:
             return "no partitions and no label"
-        told = [
+        partitions = [
             f"{part.kind or 'a file system on the whole disk,'} {units.size(part.size)}"
             + (f" ({part.label})" if part.label else "")
             for part in self.parts
         ]
-        return told[0] if not self.parts[0].kind else f"partitions {', '.join(told)}"
+        return partitions[0] if not self.parts[0].kind else f"partitions {', '.join(partitions)}"
 
 
 def disks() -> tuple[Disk, ...]:

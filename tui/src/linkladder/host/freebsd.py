@@ -105,8 +105,8 @@ class FreeBSD:
         if not detail:
             return plain
         lost = text.carriers_lost(self._calls.text("kern.msgbuf"))
-        told = {name: text.with_driver(counters, _driver(name)) for name, counters in plain.items()}
-        return {name: replace(counters, carrier_lost=lost[name]) for name, counters in told.items()}
+        counted = {name: text.with_driver(counters, _driver(name)) for name, counters in plain.items()}
+        return {name: replace(counters, carrier_lost=lost[name]) for name, counters in counted.items()}
 
     def tcp_counters(self) -> TcpCounters:
         return text.tcp_counters(document(output(["netstat", "--libxo", "json", "-s", "-p", "tcp"])))
@@ -180,6 +180,8 @@ class FreeBSD:
         found = text.ifconfig(output(["ifconfig", "-m", name])).get(name)
         if found is None:
             return None
+        if kind == "member":
+            return "up" if "UP" in found.flags else "down"
         if kind == "mtu":
             return str(found.mtu)
         state = found.offloads.get(flag)

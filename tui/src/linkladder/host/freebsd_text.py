@@ -124,8 +124,8 @@ def flow_control(values: dict[str, str], media: str) -> str:
     asked = str((ways.get("rx") == "1") + 2 * (ways.get("tx") == "1")) if ways else ""
     asked = next((value[:1] for name, value in values.items() if name.endswith(".fc")), asked)
     link = ("rxpause" in media) + 2 * ("txpause" in media)
-    told = (f"set to {PAUSES[asked]}" if asked in PAUSES else "", f"link has {PAUSES[str(link)]}" if link else "")
-    return ", ".join(filter(None, told))
+    words = (f"set to {PAUSES[asked]}" if asked in PAUSES else "", f"link has {PAUSES[str(link)]}" if link else "")
+    return ", ".join(filter(None, words))
 
 
 def with_driver(counters: NicCounters, values: dict[str, str]) -> NicCounters:

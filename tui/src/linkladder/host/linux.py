@@ -63,7 +63,9 @@ class Linux:
         )
 
     def bundle(self, name: str) -> Bundle | None:
-        return bond(name)
+        from linkladder.host.linux_multipath import multipath  # late: asked by few, and seldom
+
+        return bond(name) or multipath(name)
 
     def core_times(self) -> tuple[CoreTimes, ...]:
         times = [t for t, _ in linux_text.core_times(read("/proc/stat"), TICKS)]
@@ -74,10 +76,10 @@ class Linux:
         withheld = sum(pairs[core][1] for core in own_cores(len(pairs)))
         for path, version in linux_text.cgroups(read("/proc/self/cgroup")):
             groups = [root + above for root in (CGROUP2 if version == 2 else CGROUP1) for above in _upwards(path)]
-            told = [text for group in groups if (text := read(f"{group}/cpu.stat"))]
-            if not told and path != "/":
+            cpu_stats = [text for group in groups if (text := read(f"{group}/cpu.stat"))]
+            if not cpu_stats and path != "/":
                 return None  # `ip netns exec` mounts a fresh /sys without control groups; nsenter --net does not
-            withheld += sum(linux_text.throttled(text) for text in told)
+            withheld += sum(linux_text.throttled(text) for text in cpu_stats)
         return withheld
 
     def memory(self) -> tuple[int, int]:
@@ -89,8 +91,8 @@ class Linux:
             return plain
         lost = carriers_lost()
         with Interfaces() as interfaces:
-            told = {n: linux_text.with_driver(c, interfaces.statistics(n)) for n, c in plain.items()}
-        return {n: replace(c, carrier_lost=lost.get(n)) for n, c in told.items()}
+            counted = {n: linux_text.with_driver(c, interfaces.statistics(n)) for n, c in plain.items()}
+        return {n: replace(c, carrier_lost=lost.get(n)) for n, c in counted.items()}
 
     def tcp_counters(self) -> TcpCounters:
         return linux_text.tcp_counters(read("/proc/net/snmp"), read("/proc/net/netstat"))
@@ -142,6 +144,9 @@ class Linux:
             return " ".join(value.split()) if value else None
         name, _, flag = target.partition(":")
         with Interfaces() as interfaces:
+            if kind == "member":
+                flags = interfaces.flags(name)
+                return None if flags is None else "up" if flags & IFF_UP else "down"
             if kind == "mtu":
                 mtu = interfaces.mtu(name)
                 return None if mtu is None else str(mtu)
@@ -152,9 +157,12 @@ class Linux:
         return read("/proc/sys/kernel/random/boot_id")
 
     def _nics(self) -> tuple[Nic, ...]:
-        owned = addresses.by_interface()
+        from linkladder.host.linux_multipath import bundles
+
+        owned, spread = addresses.by_interface(), bundles()
         with Interfaces() as interfaces:
-            return tuple(_nic(interfaces, name, owned.get(name, ())) for name in self.nic_counters(False))
+            plain = [_nic(interfaces, name, owned.get(name, ())) for name in self.nic_counters(False)]
+        return tuple(replace(nic, bundle=bond(nic.name) or spread.get(nic.name)) for nic in plain)
 
 
 def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
@@ -176,7 +184,6 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
         queue_cores=ours(queue_cores(name)),
         loopback=bool(flags & IFF_LOOPBACK),
         carrier=bool(flags & IFF_RUNNING) if flags & IFF_UP else None,
-        bundle=bond(name),
     )
 
 

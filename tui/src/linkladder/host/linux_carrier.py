@@ -25,10 +25,10 @@ def carriers_lost() -> dict[str, int]:
                 if kind == DONE:
                     return found
                 if kind == NEWLINK:
-                    told = dict(_attributes(body[CARD.size :]))
-                    if NAME in told and len(told.get(LOST, b"")) == 4:
-                        name = told[NAME].rstrip(b"\0").decode(errors="replace")
-                        found[name] = int.from_bytes(told[LOST], "little")
+                    attributes = dict(_attributes(body[CARD.size :]))
+                    if NAME in attributes and len(attributes.get(LOST, b"")) == 4:
+                        name = attributes[NAME].rstrip(b"\0").decode(errors="replace")
+                        found[name] = int.from_bytes(attributes[LOST], "little")
     return found
 
 

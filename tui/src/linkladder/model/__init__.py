@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 
 from linkladder.model.asked import Contract, Experiment, Generator, Looked, Path, Plan, Rung, Stair, Strength
 from linkladder.model.hosts import (
+    LEFT_OUT,
+    LONG,
     SHORTENED,
+    Away,
     Bundle,
     Command,
     CoreLoad,
@@ -30,6 +33,7 @@ from linkladder.model.hosts import (
     SocketStat,
     TcpCounters,
     WindowSeen,
+    left_out_mark,
 )
 from linkladder.model.settings import BUNDLES, FEWEST_CARDS, KERNEL, MOST_CARDS, Setting, SettingKind
 from linkladder.model.words import (
@@ -67,10 +71,13 @@ __all__ = [
     "BUNDLES",
     "FEWEST_CARDS",
     "KERNEL",
+    "LEFT_OUT",
+    "LONG",
     "MOST_CARDS",
     "SCHEMA",
     "SHORTENED",
     "Affinity",
+    "Away",
     "Bundle",
     "CarrierLost",
     "Command",
@@ -124,6 +131,7 @@ __all__ = [
     "Transactions",
     "TrialResult",
     "WindowSeen",
+    "left_out_mark",
 ]
 
 

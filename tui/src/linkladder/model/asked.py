@@ -106,6 +106,12 @@ class Experiment:
         """The protocol of the bundle that the adapters of all paths are while it is measured; '' for none."""
         return next((one.value for one in self.settings if one.of_bundle), "")
 
+    @property
+    def member_down(self) -> tuple[float, float] | None:
+        """From when to when, in seconds of the trial, a member of a bundle is to be down; None where none is."""
+        one = next((one for one in self.settings if one.of_member), None)
+        return (self.warmup + one.since, self.warmup + one.until) if one else None
+
 
 @dataclass(frozen=True)
 class Generator:

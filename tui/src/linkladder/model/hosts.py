@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+MULTIPATH = "multipath"
+
 
 @dataclass(frozen=True)
 class Member:
@@ -29,6 +31,11 @@ class Bundle:
     options: dict[str, str] = field(default_factory=dict)
     active: int | None = None  # members at work
     flapping: int | None = None  # times that one came and went
+
+    @property
+    def of_routes(self) -> bool:
+        """Is it made of several next hops, rather than an interface of its own?"""
+        return self.protocol == MULTIPATH
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class CoreTimes:
     idle: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CoreLoad:
     """Percent of one core in one sample."""
 
@@ -101,7 +108,7 @@ class CoreLoad:
         return 100.0 - self.idle
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NicCounters:
     """Cumulative counters of one interface, or their difference over a trial."""
 
@@ -207,7 +214,24 @@ class MemoryUse:
     peak: int
 
 
+@dataclass(frozen=True)
+class Away:
+    """A member of a bundle that was taken down for a part of a trial: from when to when, in seconds of it."""
+
+    name: str
+    since: float
+    until: float
+
+
 SHORTENED = "characters left out: the JSON document has them"  # the mark in place of them in shortened output
+
+LONG = 300.0  # seconds: of a longer trial not every line that its tools print is kept
+LEFT_OUT = "lines of seconds left out"
+
+
+def left_out_mark(lines: int) -> str:
+    """The mark in place of so many lines of a long trial's output."""
+    return f"[... {lines} {LEFT_OUT} ...]"
 
 
 @dataclass(frozen=True)
@@ -221,3 +245,4 @@ class Command:
     output: str = ""  # stdout; raw text also lies compressed beside the store
     errors: str = ""  # stderr
     cut: int = 0  # characters that it printed beyond what was kept
+    left_out: int = 0  # lines of seconds that are not kept of a long trial; a mark stands in their place

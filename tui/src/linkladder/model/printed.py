@@ -19,7 +19,7 @@ class SocketBuffers:
         return replace(self, near=size) if end is End.NEAR else replace(self, far=size)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # of a soak there are hundreds of thousands
 class Interval:
     """Bytes in a span of a trial's clock; of one flow as parsed, of all flows of a direction in a TrialResult."""
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from linkladder.model import sums
 from linkladder.model.asked import Experiment, Path, Plan
 from linkladder.model.hosts import (
+    Away,
     Command,
     CpuUse,
     HostFacts,
@@ -78,6 +79,7 @@ class EndRecord:
     clock_offset_ms: float | None = None  # its monotonic clock minus the near end's
     members: tuple[NicCounters, ...] = ()  # of bundles among those cards, each member's own counters
     wall_offset_s: float | None = None  # its time of day minus the near end's
+    away: tuple[Away, ...] = ()  # members of bundles that it took down meanwhile, as was asked
 
     def of(self, name: str) -> bool:
         """Is it the record of the run's end of that name?"""
@@ -221,6 +223,13 @@ class TrialResult:
         left = iter(commands)
         return replace(self, legs=tuple(replace(g, commands=tuple(next(left) for _ in g.commands)) for g in self.legs))
 
+    @property
+    def figures(self) -> TrialResult:
+        """The same without its seconds and without what its tools printed."""
+        legs = (replace(g, outcome=_figures(g.outcome), commands=tuple(map(_unheard, g.commands))) for g in self.legs)
+        ends = (replace(end, samples=(), windows=()) for end in self.ends)
+        return replace(self, legs=tuple(legs), ends=tuple(ends))
+
     def end(self, side: End) -> EndRecord:
         """Whoever is at this side of the first path: a blank record where nobody was watched, or it is the near one."""
         leg = self.legs[0] if self.legs else Leg(Outcome(False))
@@ -249,6 +258,16 @@ class TrialResult:
 
     def receiver(self, direction: Direction) -> EndRecord:
         return self.end(End.NEAR if direction is Direction.REVERSE else End.FAR)
+
+
+def _figures(outcome: Outcome) -> Outcome:
+    flows = tuple(replace(flow, intervals=()) for flow in outcome.flows)
+    rtt = outcome.rtt and replace(outcome.rtt, samples_ms=())
+    return replace(outcome, flows=flows, intervals=(), rtt=rtt)
+
+
+def _unheard(command: Command) -> Command:
+    return replace(command, output="", errors="")
 
 
 @dataclass(frozen=True)

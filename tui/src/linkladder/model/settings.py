@@ -16,6 +16,8 @@ SMALLEST_BUFFER, LARGEST_BUFFER = 65536, 1 << 30
 FREEBSD, LINUX = "FreeBSD", "Linux"
 BUNDLES = ("roundrobin", "loadbalance", "failover", "lacp")
 FEWEST_CARDS, MOST_CARDS = 2, 4  # of a bundle
+MOST_MEMBERS = 8  # of one that somebody else has made
+LONGEST_TRIAL = 7 * 86400
 
 
 class SettingKind(StrEnum):
@@ -29,6 +31,7 @@ class SettingKind(StrEnum):
     RXCSUM = "rxcsum"
     TXCSUM = "txcsum"
     LAGG = "lagg"  # of the adapters of all paths of the rung together
+    MEMBER = "member"  # one card of a bundle, down for a part of the trial
     CONGESTION = "congestion"  # this and what follows is the whole machine's, for new TCP connections
     STACK = "stack"
     STACK_TSO = "stack-tso"
@@ -92,8 +95,10 @@ class Setting:
     """One change to the path's adapter at one or both ends."""
 
     kind: SettingKind
-    value: str  # a size in bytes for the MTU and buffers, a name for the congestion control, else "on" or "off"
+    value: str  # a size in bytes, a name for the congestion control, which member from 1 on, else "on" or "off"
     ends: tuple[End, ...] = (End.NEAR, End.FAR)
+    since: float = 0.0  # of a member: seconds after the warm-up from which it is down,
+    until: float = 0.0  # and at which it comes up again
 
     @property
     def of_machine(self) -> bool:
@@ -104,6 +109,11 @@ class Setting:
     def of_bundle(self) -> bool:
         """Is it made of the adapters of all paths together?"""
         return self.kind is SettingKind.LAGG
+
+    @property
+    def of_member(self) -> bool:
+        """Is it made and undone in mid-trial, of one card of a bundle?"""
+        return self.kind is SettingKind.MEMBER
 
     def sysctl(self, system: str) -> str:
         """Of a machine's setting; '' where that system has it not."""
@@ -142,7 +152,7 @@ class Setting:
     @property
     def restarts(self) -> bool:
         """Does the adapter start anew with it, and again when it is put back?"""
-        return not self.of_machine
+        return not self.of_machine and not self.of_member
 
     @property
     def mtu(self) -> int | None:
@@ -171,13 +181,18 @@ class Setting:
     @property
     def label(self) -> str:
         """'mtu-9000', 'tso-off-near': as the name of an experiment tells it."""
-        return "-".join([self.kind, self.value, *(self.ends if len(self.ends) == 1 else ())])
+        when = (f"{self.since:g}", f"{self.until:g}") if self.of_member else ()
+        return "-".join([self.kind, self.value, *when, *(self.ends if len(self.ends) == 1 else ())])
 
     @property
     def wrong(self) -> str:
         """What was expected of the value instead, '' where it is right."""
         if self.of_bundle:
             return "" if self.value in BUNDLES else f"expected one of {', '.join(BUNDLES)}"
+        if self.of_member:
+            return self._wrong_member
+        if self.since or self.until:
+            return "expected no moments of a setting that holds throughout"
         of_kernel = KERNEL.get(self.kind)
         if of_kernel and of_kernel.names:
             return "" if NAME.fullmatch(self.value) else f"expected a name such as {of_kernel.names}"
@@ -186,3 +201,10 @@ class Setting:
             return "" if self.value in SWITCH else "expected on or off"
         fits = self.value.isdecimal() and self.value.isascii() and len(self.value) < 11
         return "" if fits and low <= int(self.value) <= high else f"expected a whole number from {low} to {high}"
+
+    @property
+    def _wrong_member(self) -> str:
+        if self.value not in map(str, range(1, MOST_MEMBERS + 1)):
+            return f"expected which member it is, from 1 to {MOST_MEMBERS},"
+        timed = 0 < self.since < self.until <= LONGEST_TRIAL
+        return "" if timed else "expected from and until in seconds after the warm-up, the first before the second,"

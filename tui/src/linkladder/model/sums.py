@@ -52,6 +52,28 @@ def of_second(parts: Sequence[Interval]) -> Interval:
     )
 
 
+def of_span(parts: Sequence[Interval]) -> Interval:
+    """Seconds of one flow, one after the other, as one: counts added up, round trip, window and jitter in the mean."""
+
+    def mean(values: list[float | None]) -> float | None:
+        found = [v for v in values if v is not None]
+        return round(sum(found) / len(found), 3) if found else None
+
+    cwnd = mean([one.cwnd for one in parts])
+    return replace(
+        parts[0],
+        end=parts[-1].end,
+        bytes=sum(one.bytes for one in parts),
+        counted=all(one.counted for one in parts),
+        retransmits=known([one.retransmits for one in parts]),
+        rtt_ms=mean([one.rtt_ms for one in parts]),
+        cwnd=None if cwnd is None else round(cwnd),
+        lost=known([one.lost for one in parts]),
+        datagrams=known([one.datagrams for one in parts]),
+        jitter_ms=mean([one.jitter_ms for one in parts]),
+    )
+
+
 def of_nics(nics: Sequence[NicCounters]) -> NicCounters:
     if len(nics) == 1:
         return nics[0]
@@ -62,41 +84,43 @@ def of_nics(nics: Sequence[NicCounters]) -> NicCounters:
 
 def of_transactions(legs: Sequence[Transactions | None]) -> Transactions | None:
     """Rates add up; of latencies the worst leg's hold for all, and means are weighted by the rates."""
-    told = [one for one in legs if one is not None]
-    if len(told) < 2:
-        return told[0] if told else None
-    rate = sum(one.rate for one in told)
-    means = [one.mean_us for one in told if one.mean_us is not None]
-    mean = sum((one.mean_us or 0.0) * one.rate for one in told) / rate if len(means) == len(told) and rate else None
+    present = [one for one in legs if one is not None]
+    if len(present) < 2:
+        return present[0] if present else None
+    rate = sum(one.rate for one in present)
+    means = [one.mean_us for one in present if one.mean_us is not None]
+    mean = (
+        sum((one.mean_us or 0.0) * one.rate for one in present) / rate if len(means) == len(present) and rate else None
+    )
 
     def worst(values: list[float | None]) -> float | None:
         return max((v for v in values if v is not None), default=None)
 
     return replace(
-        told[0],
+        present[0],
         rate=rate,
-        sessions=sum(one.sessions for one in told),
+        sessions=sum(one.sessions for one in present),
         mean_us=mean,
-        p50_us=worst([one.p50_us for one in told]),
-        p90_us=worst([one.p90_us for one in told]),
-        p99_us=worst([one.p99_us for one in told]),
-        min_us=min((one.min_us for one in told if one.min_us is not None), default=None),
-        max_us=worst([one.max_us for one in told]),
+        p50_us=worst([one.p50_us for one in present]),
+        p90_us=worst([one.p90_us for one in present]),
+        p99_us=worst([one.p99_us for one in present]),
+        min_us=min((one.min_us for one in present if one.min_us is not None), default=None),
+        max_us=worst([one.max_us for one in present]),
     )
 
 
 def slowest(series: Sequence[Rtt | None]) -> Rtt | None:
     """The series of pings with the longest typical round trip; one without an answer is the worst."""
-    told = [one for one in series if one is not None]
-    return max(told, key=lambda one: float("inf") if one.p50_ms is None else one.p50_ms) if told else None
+    present = [one for one in series if one is not None]
+    return max(present, key=lambda one: float("inf") if one.p50_ms is None else one.p50_ms) if present else None
 
 
 def smallest(probes: Sequence[PathMtu | None]) -> PathMtu | None:
-    told = [one for one in probes if one is not None]
-    return min(told, key=lambda one: one.mtu or 0) if told else None
+    present = [one for one in probes if one is not None]
+    return min(present, key=lambda one: one.mtu or 0) if present else None
 
 
 def known(values: Sequence[Number | None]) -> Number | None:
     """The sum of what is known; None where nothing is."""
-    told = [value for value in values if value is not None]
-    return sum(told) if told else None
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None

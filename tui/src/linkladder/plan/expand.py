@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from linkladder.model import Affinity, Company, Contract, Direction, Experiment,
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
 SEARCH, MOST_SEARCHES = 20.0, 2  # seconds in which the strongest setting of a generator is found, if it is not known
+HOUR = 3600.0  # seconds of a trial at the most: what one holds in memory until it is stored does not grow with a soak
 DISCARDED = 1.0  # seconds of load before a trial whose adapters have started anew
 OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
 
@@ -62,8 +64,16 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         load = {"streams": stream, "window": window, "sessions": session, "udp_rate_bps": rate, "cores": core}
         load |= {"client_port": block, "affinity": place}
         one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
-        made += _arms(one, instead, control) if instead else [replace(one, id=name_of(one))]
+        made += _arms(one, instead, control) if instead else [_divided(replace(one, id=name_of(one)))]
     return made
+
+
+def _divided(one: Experiment) -> Experiment:
+    """A trial of hours, or that would print more than is kept of it, becomes several shorter ones, as long in all."""
+    parts = math.ceil(one.duration / min(HOUR, tools.longest(one)))
+    if parts < 2 or one.member_down:  # which goes at its moment of one trial
+        return one
+    return replace(one, duration=one.duration / parts, repeats=one.repeats * parts, at_most=one.at_most * parts)
 
 
 def _asks_for_tcp(values: dict[str, Any]) -> bool:

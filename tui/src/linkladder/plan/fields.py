@@ -12,6 +12,7 @@ from typing import Any
 from linkladder import units
 from linkladder.judge import MOST_LOOKS
 from linkladder.model import Affinity, Company, Direction, End, Layer, Protocol, RungName, Setting, SettingKind
+from linkladder.model.settings import LONGEST_TRIAL
 from linkladder.tools import TOOLS
 
 Check = Callable[[Any], Any]
@@ -153,14 +154,18 @@ def settings(value: Any) -> tuple[Setting, ...]:
 
 
 def _setting(value: Any) -> Setting:
-    if not isinstance(value, dict) or not {"kind", "value"} <= set(value) <= {"kind", "value", "ends"}:
+    timed = {"from", "until"} if isinstance(value, dict) and value.get("kind") == SettingKind.MEMBER else set()
+    if not isinstance(value, dict) or not {"kind", "value"} | timed <= set(value) <= {"kind", "value", "ends"} | timed:
+        if timed:
+            raise ValueError('expected tables such as {kind = "member", value = 2, from = 5, until = 9}')
         raise ValueError('expected tables such as {kind = "mtu", value = 9000, ends = "both"}')
     if value["kind"] not in tuple(SettingKind):
         raise ValueError(f"kind: expected one of {', '.join(SettingKind)}, as only those are sure to be put back")
     if value.get("ends", "both") not in ENDS:
         raise ValueError(f"ends: expected one of {', '.join(ENDS)}")
     switch = {True: "on", False: "off"}.get(value["value"]) if isinstance(value["value"], bool) else None
-    made = Setting(SettingKind(value["kind"]), switch or str(value["value"]), ENDS[value.get("ends", "both")])
+    when = [number(0, LONGEST_TRIAL)(value[key]) for key in ("from", "until") if key in timed]
+    made = Setting(SettingKind(value["kind"]), switch or str(value["value"]), ENDS[value.get("ends", "both")], *when)
     if made.wrong:
         raise ValueError(f"value: {made.wrong} for {made.kind}")
     return made

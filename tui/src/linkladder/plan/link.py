@@ -134,7 +134,7 @@ def with_link(plan: Plan, link: Link, peer: str = "", paired: Sequence[str] = ()
             paths = every
         elif len(paths) == 1 and not paths[0].remote and rung.name in link.paths:
             own = {key: value for key, value in vars(paths[0]).items() if value}
-            paths = tuple(replace(described, **own) for described in link.paths[rung.name])
+            paths = tuple(replace(one, **own) for one in link.paths[rung.name])
         elif len(ends) > 2 and company.asks_for_neighbours(rung) and not any(path.peer for path in paths):
             paths = company.apart(ends, {name: side.site for name, side in link.ends.items()})
         if rung.name == RungName.LOCALHOST:

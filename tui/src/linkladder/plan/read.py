@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path as FilePath
 from typing import Any
 
+from linkladder import tools
 from linkladder.errors import UsageError
-from linkladder.model import Company, Contract, Direction, Experiment, Path, Plan, Protocol, Rung, RungName, Stair
+from linkladder.model import (
+    Company,
+    Contract,
+    Direction,
+    Experiment,
+    Path,
+    Plan,
+    Protocol,
+    Rung,
+    RungName,
+    Setting,
+    Stair,
+)
 from linkladder.plan import fields
 from linkladder.plan.expand import multiply
 from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
 
 PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
+SEEN = 3.0  # seconds before, without and after a member of a bundle, at the least
 SHORTEST_VISIT = 3  # seconds: one to begin in, and two to be seen
 LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
@@ -169,8 +184,10 @@ class Reader:
             steps = values.pop("steps", ())
             for name in values.pop("rungs", list(RungName)):
                 made = multiply(values, contract, cores, name)
+                self.kept_whole(made, index)
                 for first in made if steps else ():
                     arms, stair = foot(first, steps)
+                    self.kept_whole(arms, index)
                     stairs[name].append(stair)
                     per_rung[name].extend(arms)
                 per_rung[name].extend(() if steps else made)
@@ -185,6 +202,17 @@ class Reader:
             for name, found in per_rung.items()
             if found
         )
+
+    def kept_whole(self, made: Iterable[Experiment], index: int) -> None:
+        """All that is printed is kept: a pair, or what has a moment of its own, is refused where others are divided."""
+        for one in made:
+            if one.duration > (most := tools.longest(one)):
+                self.fail(
+                    "duration",
+                    "experiment",
+                    f"expected at most {most:.0f} s for {one.id}, or more would be printed than is kept",
+                    index,
+                )
 
     def agree(self, values: dict[str, Any], index: int) -> None:
         """Keys that only mean something together."""
@@ -212,6 +240,8 @@ class Reader:
             self.compared(values, index)
         if Company.VISITED in values.get("company", ()):
             self.visited(values, index)
+        if any(one.of_member for lent in values.get("settings", ()) for one in lent):
+            self.member_down(values, index)
         if values.get("contend") and "at_most" not in values:
             self.fail("contend", "experiment", "expected beside at_most, the repeats of those that come close", index)
         if "at_most" in values:
@@ -229,6 +259,33 @@ class Reader:
             self.fail("company", "experiment", "expected visited without settings, baseline and steps", index)
         if values.get("duration", Experiment.duration) < SHORTEST_VISIT:
             self.fail("duration", "experiment", f"expected at least {SHORTEST_VISIT} s for each visit", index)
+
+    def member_down(self, values: dict[str, Any], index: int) -> None:
+        """A member that goes and comes back leaves seconds before it, meanwhile and after it to be told apart."""
+        if values["protocol"] not in (Protocol.TCP, Protocol.UDP):
+            self.fail("settings", "experiment", "expected a member down with protocol tcp, udp, which load it", index)
+        if values.get("baseline") or "steps" in values or "at_most" in values:
+            self.fail("settings", "experiment", "expected a member down without baseline, steps and at_most", index)
+        if set(values.get("company", ())) - {Company.ALL}:
+            self.fail("settings", "experiment", "expected a member down with company all: a bundle is one path", index)
+        for lent in values["settings"]:
+            down = next((one for one in lent if one.of_member), None)
+            if down is None:
+                continue
+            if not any(one.of_bundle for one in lent) and "client_port" not in values:
+                said = 'a member is one of a bundle: expected kind = "lagg" beside it, or client_port'
+                self.fail("settings", "experiment", f"{said} for flows over one that is there already", index)
+            self.room_beside(down, values, index)
+
+    def room_beside(self, down: Setting, values: dict[str, Any], index: int) -> None:
+        """Cut off for so long, a flow may wait as long again before it tries again."""
+        away = down.until - down.since
+        if down.since < SEEN or away < SEEN:
+            self.fail("settings", "experiment", f"expected from and until at least {SEEN:g} s apart and in", index)
+        least = down.until + away + SEEN
+        if values.get("duration", Experiment.duration) < least:
+            said = f"expected at least {least:g} s: after {away:g} s down a flow may wait as long before it goes on"
+            self.fail("duration", "experiment", said, index)
 
     def until_settled(self, values: dict[str, Any], index: int) -> None:
         """Repeats up to `at_most`: only of what the verdict is of, and where the number may be left open."""

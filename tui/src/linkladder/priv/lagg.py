@@ -163,7 +163,7 @@ def _put_back(before: Card) -> None:
 
 def _surely(argv: list[str]) -> None:
     """To its end, whoever has lost interest: what is half put back serves nobody."""
-    run(argv, heed=False)
+    run(argv, watch_caller=False)
 
 
 def _unlike(now: Card, before: Card) -> list[str]:

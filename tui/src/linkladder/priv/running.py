@@ -60,7 +60,7 @@ def feed(argv: list[str], text: str) -> None:
         raise Failed(f"{path} ended with {code}", max(0, code))
 
 
-def run(argv: list[str], heed: bool = True) -> None:
+def run(argv: list[str], watch_caller: bool = True) -> None:
     """Run a program to its end, on our standard output and error; Failed if it did not end well.
 
     When the pipe on our standard input closes, whoever asked has lost interest or died.  If that is to be heeded the
@@ -84,18 +84,18 @@ def run(argv: list[str], heed: bool = True) -> None:
     for number in ENDING:
         signal.signal(number, lambda *_: os.kill(child, signal.SIGINT))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-    _wait(child, reading, heed)
+    _wait(child, reading, watch_caller)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code:
         raise Failed(f"{path} ended with {code}" if code > 0 else f"{path} was ended by signal {-code}", code)
 
 
-def _wait(child: int, reading: int, heed: bool) -> None:
+def _wait(child: int, reading: int, watch_caller: bool) -> None:
     """Until the child is gone, or has been made to go."""
     poll = select.poll()
     poll.register(reading, select.POLLIN)
-    if heed and _is_pipe(0):
+    if watch_caller and _is_pipe(0):
         poll.register(0, select.POLLIN)
     signals = [signal.SIGINT, signal.SIGKILL]
     timeout: int | None = None

@@ -70,6 +70,12 @@ def _lagg(system: str, args: list[str]) -> list[Step]:
     return lagg.lagg_steps(system, args)
 
 
+def _member(system: str, args: list[str]) -> list[Step]:
+    from linkladder.priv import members  # late, too
+
+    return [*members.member_steps(system, args)]
+
+
 def _cpuset(system: str, args: list[str]) -> list[Step]:
     """Which cores serve an interrupt; processes of one's own need no root."""
     exactly(args, "irq", "cpus")
@@ -96,6 +102,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "iface-flags": (MEASURE, _iface_flags),
     "mtu": (MEASURE, _mtu),
     "lagg": (MEASURE, _lagg),
+    "member": (MEASURE, _member),
     "sysctl": (MEASURE, _sysctl),
     "module": (MEASURE, modules.steps),
     "cpuset": (MEASURE, _cpuset),

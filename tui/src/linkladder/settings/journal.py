@@ -71,11 +71,11 @@ class Journal:
         try:
             return codec.from_json(Record, json.loads(text))
         except ValueError as error:
-            aside = self._path.with_suffix(".unreadable")
-            os.replace(self._path, aside)
+            unreadable = self._path.with_suffix(".unreadable")
+            os.replace(self._path, unreadable)
             raise EnvironmentFault(
                 "it is not known which settings a lease left behind",
-                f"{aside} cannot be read: {error}",
+                f"{unreadable} cannot be read: {error}",
                 "reboot, which restores them all",
             ) from None
 

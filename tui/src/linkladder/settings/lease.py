@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from linkladder import host, state
 from linkladder.errors import LinkladderError
 from linkladder.settings.journal import Entry, Journal, Record
-from linkladder.settings.reversible import Change, SettingsError, make, present, put_back, verify
+from linkladder.settings.reversible import UP, Change, SettingsError, make, present, put_back, verify
 from linkladder.settings.undo import Undo
 
 T = TypeVar("T")
@@ -23,8 +24,14 @@ BUSY = 5.0  # seconds that another process may take to put its own back
 class Lease:
     """Changes on loan, for an `async with` or acquire() and release() as a pair, each harmless when repeated."""
 
-    def __init__(self, changes: Sequence[Change], undo: Undo | None = None, folder: Path | None = None) -> None:
-        self.changes = tuple(changes)
+    def __init__(
+        self,
+        changes: Sequence[Change],
+        undo: Undo | None = None,
+        folder: Path | None = None,
+        later: Sequence[Change] = (),  # members that are up, go down when told, and come up again
+    ) -> None:
+        self.changes, self.later = tuple(changes), tuple(later)
         self._undo = undo
         self._journal = Journal(folder or state.measuring())
         self._entries: tuple[Entry, ...] = ()
@@ -39,7 +46,8 @@ class Lease:
         try:
             if leftover := self._journal.read():
                 await put_back(leftover.entries)
-            self._entries = await asyncio.to_thread(present, self.changes)
+            before = await asyncio.to_thread(present, self.changes)
+            self._entries = (*before, *(Entry(one.kind, one.target, UP, one.value) for one in self.later))
             seconds = self._undo.seconds if self._undo else 0.0
             self._journal.write(Record(host.boot_id(), self._entries, seconds))
             if self._undo:
@@ -69,6 +77,20 @@ class Lease:
         if self._undo:
             await self._undo.renew()
             self._journal.renewed()
+
+    async def turn(self, down: bool) -> float:
+        """What was left for later goes down, or comes up again, read back; its undo is armed since `acquire`.
+
+        The moment when it was done: reading it back takes a slow machine seconds.
+        """
+        await self.renew()
+        wanted = [change if down else replace(change, value=UP) for change in self.later]
+        for change in wanted:
+            await self._renewed_beside(make(change))
+        done = time.monotonic()
+        for change in wanted:
+            await verify(change)
+        return done
 
     async def release(self) -> tuple[str, ...]:
         """Put everything back, and say what was; what cannot be stays journalled for recover()."""
@@ -113,7 +135,8 @@ class Lease:
             raise
 
     def _changes_made(self) -> tuple[str, ...]:
-        return tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in self._entries if e.new is not None)
+        made = self._entries[: len(self._entries) - len(self.later)]
+        return tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in made if e.new is not None)
 
 
 async def recover(folder: Path | None = None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from linkladder.model import BUNDLES, Setting
 from linkladder.settings.journal import Entry
 
 FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
+UP, DOWN = "up", "down"
 PASSES = 3  # putting back one offload can need another to be back first
 
 
@@ -19,7 +20,7 @@ PASSES = 3  # putting back one offload can need another to be back first
 class Change:
     """One setting and the value wanted; make it with mtu(), flag(), bundle() or sysctl()."""
 
-    kind: str  # "mtu" | "flag" | "lagg" | "sysctl" | "module", as host.setting() knows them
+    kind: str  # "mtu" | "flag" | "lagg" | "member" | "sysctl" | "module", as host.setting() knows them
     target: str
     value: str
 
@@ -44,6 +45,11 @@ def on_adapter(setting: Setting, interface: str) -> Change:
 def bundle(setting: Setting, interfaces: Sequence[str]) -> Change:
     """Of the adapters of all paths; made when all else of them is as wanted, as it fixes their MTU."""
     return Change("lagg", ",".join(interfaces), setting.value)
+
+
+def member_down(interface: str) -> Change:
+    """Of a bundle; made in mid-trial."""
+    return Change("member", interface, DOWN)
 
 
 def of_machine(setting: Setting) -> tuple[Change, ...]:

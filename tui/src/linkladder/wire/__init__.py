@@ -39,6 +39,7 @@ from linkladder.wire.replies import (
     RouteReply,
     SocketsReply,
     Started,
+    SwitchedReply,
 )
 from linkladder.wire.requests import (
     VERBS,
@@ -62,12 +63,13 @@ from linkladder.wire.requests import (
     Serve,
     Sockets,
     Stop,
+    SwitchMember,
     TakeLease,
     Unlisten,
     request_of,
 )
 
-PROTOCOL = 7  # both ends must speak the same
+PROTOCOL = 8  # both ends must speak the same
 
 __all__ = [
     "IDLE_LIMIT",
@@ -114,6 +116,8 @@ __all__ = [
     "SocketsReply",
     "Started",
     "Stop",
+    "SwitchMember",
+    "SwitchedReply",
     "TakeLease",
     "Unlisten",
     "WireError",

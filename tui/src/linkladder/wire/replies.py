@@ -106,6 +106,14 @@ class LeaseReply:
     changes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class SwitchedReply:
+    """Which members it was, and when it was done, on the end's own clock."""
+
+    members: tuple[str, ...]
+    t: float
+
+
 # --- unasked
 
 

@@ -30,6 +30,7 @@ from linkladder.wire.replies import (
     RouteReply,
     SocketsReply,
     Started,
+    SwitchedReply,
 )
 
 R = TypeVar("R")
@@ -139,6 +140,13 @@ class RenewLease(Request[None], verb="renew"):
 @dataclass(frozen=True)
 class ReturnLease(Request[LeaseReply], verb="return", slow=True):
     """Put the settings back now."""
+
+
+@dataclass(frozen=True)
+class SwitchMember(Request[SwitchedReply], verb="member", slow=True):
+    """The member of a bundle that the lease names goes down now, or comes up again."""
+
+    down: bool
 
 
 # --- is the port reachable
@@ -285,9 +293,13 @@ class Cancel(Request[None], verb="cancel"):
 
 @dataclass(frozen=True)
 class Sampling(Request[None], verb="sampling"):
-    """Begin or end a sample each second."""
+    """Begin or end a sample each second, or as often as is asked."""
 
     on: bool
+    every: float = 1.0  # seconds
+
+    def check(self) -> None:
+        check_range(self.every, "every", 0.1, 1)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,48 @@
+"""A member of a bundle that a trial takes down at its moment and brings up again: who keeps the time, and what was."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+from linkladder.engine.leases import Loan
+from linkladder.model import Away, Experiment
+
+QUICK = 0.1  # seconds between two samples, so that what a bundle does in less than a second is seen
+SECOND = 0.95  # between two samples that are shown, give or take
+
+
+class MemberDown:
+    """`offset`: of each end's clock against the near one's."""
+
+    def __init__(self, exp: Experiment, offset: Mapping[int, float]) -> None:
+        self._asked, self._offset = exp.member_down, offset
+        self._moments: dict[tuple[int, str], list[float]] = {}  # by end and card: down, and up again
+        self._shown: dict[int, float] = {}
+
+    @property
+    def every(self) -> float:
+        """Seconds between samples."""
+        return QUICK if self._asked else 1.0
+
+    def shown(self, end: int, t: float) -> bool:
+        """Is a sample of that moment one of those that people see, one a second?"""
+        if self._asked and t - self._shown.get(end, -1.0) < SECOND:
+            return False
+        self._shown[end] = t
+        return True
+
+    async def keep_time(self, loan: Loan, begun: float) -> None:
+        """`begun`: when the trial did, on the near end's clock."""
+        for moment, down in zip(self._asked or (), (True, False), strict=False):
+            await asyncio.sleep(begun + moment - time.monotonic())
+            for end, seen in await loan.turn(down):
+                at = round(seen.t - self._offset[end] - begun, 3)
+                for name in seen.members:
+                    self._moments.setdefault((end, name), []).append(at)
+
+    def at(self, end: int) -> tuple[Away, ...]:
+        """What was down there, and from when to when."""
+        mine = ((name, moments) for (where, name), moments in self._moments.items() if where == end)
+        return tuple(Away(name, moments[0], moments[1]) for name, moments in mine if len(moments) == 2)
