@@ -67,8 +67,8 @@ class Watched:
     def retransmits(self) -> int:
         """Segments that it sent once more in the trial, as far as it tells."""
         first, last = next(iter(self.before.values()), None), next(iter(self.after.values()), None)
-        told = (first.tcp.retransmits, last.tcp.retransmits) if first and last else (None, None)
-        return max(0, (told[1] or 0) - (told[0] or 0)) if None not in told else 0
+        counts = (first.tcp.retransmits, last.tcp.retransmits) if first and last else (None, None)
+        return max(0, (counts[1] or 0) - (counts[0] or 0)) if None not in counts else 0
 
     def members(self, address: str) -> tuple[NicCounters, ...]:
         """Of a bundle with that address, what each of its cards counted in the trial."""
@@ -112,8 +112,8 @@ def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) ->
 
 def _with_sockets(tcp: TcpCounters, seen: SocketsSeen | None) -> TcpCounters:
     """Add the zero windows of each connection, since FreeBSD counts them nowhere else."""
-    told = [s.zero_window for s in seen.sockets if s.zero_window is not None] if seen else []
-    return replace(tcp, zero_window_sent=sum(told)) if told and tcp.zero_window_sent is None else tcp
+    stalls = [s.zero_window for s in seen.sockets if s.zero_window is not None] if seen else []
+    return replace(tcp, zero_window_sent=sum(stalls)) if stalls and tcp.zero_window_sent is None else tcp
 
 
 def _difference(blank: Record, first: Record, last: Record) -> Record:

@@ -85,6 +85,14 @@ def _bundle(setting: Setting) -> str:
     )
 
 
+def _member(setting: Setting, exp: Experiment) -> str:
+    since, until = exp.member_down or (0.0, 0.0)
+    return (
+        f"switch member {setting.value} of the bundle down {since:g} s after the start, and up again at {until:g} s; "
+        "undo: switch it up, whatever happens"
+    )
+
+
 def _settings(exp: Experiment, path: Path) -> list[str]:
     """Each change, and what undoes it; what the far end has is known there alone."""
     lines = []
@@ -92,8 +100,9 @@ def _settings(exp: Experiment, path: Path) -> list[str]:
         if setting.of_machine:
             lines += _of_machine(setting)
             continue
-        if setting.of_bundle:
-            lines += [f"{end}: {_bundle(setting)}" for end in (End.FAR, End.NEAR) if end in setting.ends]
+        if setting.of_bundle or setting.of_member:
+            line = _bundle(setting) if setting.of_bundle else _member(setting, exp)
+            lines += [f"{end}: {line}" for end in (End.FAR, End.NEAR) if end in setting.ends]
             continue
         if End.FAR in setting.ends:
             adapter = path.remote_interface or f"the adapter of {path.remote}"

@@ -87,10 +87,12 @@ class FarEnds:
         wanted = tuple(peers)
         for peer in wanted:
             words = f"Waiting for {peer} to say whether it is free ..."
-            told = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
+            notice = asyncio.get_running_loop().call_later(LONG, self._emit, ev.Notice(words))
             try:
                 for pause in (*self._retries, 0.0):
                     if await self._try_reserve(peer, last=pause == 0.0):
+                        if notice.when() <= asyncio.get_running_loop().time():
+                            self._emit(ev.Notice(f"{peer} is free."))  # or the wait is the last word
                         break
                     await self._nap(pause)
             except Refused as error:
@@ -102,7 +104,7 @@ class FarEnds:
             except (PeerLost, LinkladderError):
                 continue
             finally:
-                told.cancel()
+                notice.cancel()
 
     async def reach(self, peer: str) -> FarEnd:
         """The connected far end, waited for with growing pauses when it is lost."""

@@ -164,17 +164,17 @@ def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
 
 def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tuple[Plan, dict[RungName, str]]:
     """As a run would begin with it, and for each rung that leaves the generator open what is known of it."""
-    generators, told = Generators(folder), dict[RungName, str]()
+    generators, sentences = Generators(folder), dict[RungName, str]()
     for rung in plan.rungs:
         if not wanted(rung):
             continue
-        told[rung.name] = phrases.not_yet_looked(LIMIT)
+        sentences[rung.name] = phrases.not_yet_looked(LIMIT)
         if rung.path.origin in facts and rung.path.peer in facts:
             pair = Pair(facts[rung.path.origin], facts[rung.path.peer])
             if kept := generators.known(rung, pair):
                 plan = applied(plan, rung, pair, kept)
-                told[rung.name] = phrases.known_strength(kept.strength)
-    return plan, told
+                sentences[rung.name] = phrases.known_strength(kept.strength)
+    return plan, sentences
 
 
 def fingerprint(facts: HostFacts) -> str:

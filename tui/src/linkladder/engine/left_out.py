@@ -34,6 +34,10 @@ def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -
     if not FEWEST_CARDS <= cards <= MOST_CARDS:
         said = f"a bundle takes {FEWEST_CARDS} to {MOST_CARDS} cards, and this rung has {units.plural(cards, 'path')}"
         found |= {e.id: said for e in rung.experiments if e.bundled and e.id not in found}
+    for e in rung.experiments:
+        beyond = next((one for one in e.settings if one.of_member and e.bundled and int(one.value) > cards), None)
+        if beyond and e.id not in found:
+            found[e.id] = f"the bundle of this rung's {units.plural(cards, 'path')} has no member {beyond.value}"
     return found
 
 
@@ -62,8 +66,10 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
             host = facts[end]
             if said := setting.refused(host):
                 return said
-            if setting.of_bundle:
+            if setting.of_bundle or setting.of_member:
                 acts = True
+                if setting.of_member and not exp.bundled and (said := _no_member(setting, end, path, host)):
+                    return said
                 continue
             adapter, present = _present(setting, end, path, host)
             if present is None:
@@ -73,15 +79,26 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
     return "" if acts or not settings else "; ".join(there)
 
 
+def _no_member(setting: Setting, end: End, path: Path, host: HostFacts) -> str:
+    """Why nothing can go down there that others would stand in for; an adapter not told of is left to the lease."""
+    nic = _adapter(end, path, host)
+    if nic is None or (nic.bundle and int(setting.value) <= len(nic.bundle.members)):
+        return ""
+    has = units.plural(len(nic.bundle.members), "member") if nic.bundle else "no members: it is no bundle"
+    return f"{nic.name} of {host.name} has {has}"
+
+
 def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> str:
     """Why a tool cannot be pinned there: nobody tells which cores serve the adapter, or they are all there are."""
+    full = []
     for end, host in facts.items():
         nic = _adapter(end, path, host)
         if nic is None or not nic.queue_cores:
             return f"{nic.name if nic else 'the adapter'} of {host.name} does not tell which cores serve its queues"
-        if affinity is Affinity.AWAY and len(nic.queue_cores) >= host.cores:
-            return f"every core of {host.name} serves a queue of {nic.name}"
-    return ""
+        if len(nic.queue_cores) >= host.cores:
+            full.append(f"every core of {host.name} serves a queue of {nic.name}")
+    # Beside the queues at one end alone is a place; where all cores are beside them at both, it is the tool left free.
+    return "; ".join(full) if affinity is Affinity.AWAY or len(full) == len(facts) else ""
 
 
 def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:

@@ -64,8 +64,11 @@ class RunningLeg:
 
     @property
     def began(self) -> float:
-        """When its first client was started, on the near end's clock."""
-        return min((client.began for client in self.clients), default=time.monotonic())
+        """When its clients began, on the near end's clock: all with the last one, or one after the other."""
+        moments = [client.began for client in self.clients]
+        if not moments:
+            return time.monotonic()
+        return max(moments) if self.where.together else min(moments)
 
     @property
     def where(self) -> tools.Layout:
@@ -92,9 +95,9 @@ class RunningLeg:
         for side, other in () if route.local else ((route.near, route.far), (route.far, route.near)):
             way = await side.point.ask(wire.RouteTo(side.address, other.address))
             wanted = side.interface or way.owner
-            told = ("from", side.address, "to", other.address, "by", way.interface or "no card")
+            words = ("from", side.address, "to", other.address, "by", way.interface or "no card")
             via = ("via", way.gateway) if way.gateway else ()
-            self.ways += (Command(side.name, "route", (*told, *via), 0),)
+            self.ways += (Command(side.name, "route", (*words, *via), 0),)
             if way.interface and wanted and way.interface != wanted:
                 raise LegFault(
                     f"from {side.address} to {other.address} packets of the {side.name} end leave by {way.interface}"

@@ -21,6 +21,7 @@ from linkladder.engine.generators import Generators, wanted
 from linkladder.engine.growth import grown
 from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, with_carriers
 from linkladder.engine.left_out import in_vain
+from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.engine.paths import PathUnknown, moved, resolve
 from linkladder.engine.placement import SURVEY, evidence, survey, together
 from linkladder.engine.ports import ports, ports_for
@@ -181,7 +182,7 @@ class Engine:
             self.store.rung(self.run_id, rung.name, unavailable=unavailable)
             self._emit(ev.Notice(f"{rung.name}: not measured: {unavailable}"))
         self._index = begun + plans.trials(self._planned(rung.name))
-        self._emit(ev.RungFinished(rung.name, next(r for r in self._document().rungs if r.name == rung.name)))
+        self._emit(rung_finished(rung.name, self._document()))
 
     def _before(self, of: Plan | Rung) -> tuple[int, float, float]:
         """Trials measured before the run was resumed, the time expected for them, and that of all at most."""
@@ -372,7 +373,7 @@ class Engine:
             self.controls.guard(None)
 
     def _keep(self, rung: Rung, exp: Experiment, result: TrialResult) -> None:
-        result = replace(result, id=f"{rung.name}-{result.id}")
+        result = thinned(replace(result, id=f"{rung.name}-{result.id}"), exp)
         self.store.trial(self.run_id, rung.name, exp.id, result)
         self._failed += not result.ok
         if result.rtt and result.rtt.p50_ms is not None:

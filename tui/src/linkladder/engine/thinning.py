@@ -7,6 +7,7 @@ counters count on anyhow.  In a week that comes to 128 s each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from linkladder.model import CoreLoad, HostSample
@@ -34,6 +35,14 @@ class Samples(list[HostSample]):
             pairs = zip(full[::2], full[1::2], strict=True)
             self[:] = [*(_join(one, 1, other, 1) for one, other in pairs), begun]
             self._span *= 2
+
+
+def joined(samples: Sequence[HostSample]) -> HostSample:
+    """Neighbours that stand for a second each as one, at the time of the last."""
+    made = samples[0]
+    for number, sample in enumerate(samples[1:], 1):
+        made = _join(made, number, sample, 1)
+    return made
 
 
 def _join(one: HostSample, first: int, other: HostSample, second: int) -> HostSample:

@@ -24,7 +24,7 @@ class Process:
     last_line: float = field(default_factory=time.monotonic)
     exited: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
-    told_to_end: bool = False
+    ordered_to_end: bool = False
     exited_alone: bool = False  # it ended before that
     finished: wire.Finished | None = None
     round_trips: list[tuple[float, float]] = field(default_factory=list)  # when, and how long in ms
@@ -41,7 +41,7 @@ class Process:
     async def stop(self) -> None:
         """End it and collect what it said, once."""
         if self.finished is None:
-            self.told_to_end = True
+            self.ordered_to_end = True
             self.finished = await self.side.point.ask(wire.Stop(self.number, self.complete))
 
     def command(self) -> Command:

@@ -17,6 +17,7 @@ from linkladder.engine.discarded import before_it, carried, discarded
 from linkladder.engine.leases import Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts
 from linkladder.engine.live import CardSeconds, LiveSeconds
+from linkladder.engine.member import MemberDown
 from linkladder.engine.ports import ports_for
 from linkladder.engine.route import Route, ends_of
 from linkladder.engine.tool_process import Process
@@ -84,7 +85,8 @@ class Trial:
         self._listening = {number: asyncio.Lock() for number in self.ends}
         self._lost: PeerLost | None = None
         self.seconds = LiveSeconds(sum(not leg.visits for leg in self.legs))
-        self.cards, self.told = CardSeconds(exp, self.routes), tools.named(exp.tool).every_second
+        self.cards, self.tool_reports = CardSeconds(exp, self.routes), tools.named(exp.tool).every_second
+        self.member = MemberDown(exp, self.offset)
         self.begun = time.monotonic()
 
     async def run(self) -> TrialResult:
@@ -102,7 +104,7 @@ class Trial:
                     if self.exp.discard_first and self.more:
                         before = await self._discard(self.more)
                     pumps = [asyncio.create_task(self._pump(number)) for number in self.ends]
-                    outcomes, ends = await self._measure()
+                    outcomes, ends = await self._measure(loan)
                     loan.check()
             except Refused as error:
                 outcomes = self._alike(Outcome(False, Fault.TOOL, str(error)))
@@ -141,7 +143,7 @@ class Trial:
     def _alike(self, outcome: Outcome) -> tuple[Outcome, ...]:
         return (outcome,) * len(self.legs)
 
-    async def _measure(self) -> tuple[tuple[Outcome, ...], tuple[EndRecord, ...]]:
+    async def _measure(self, loan: Loan) -> tuple[tuple[Outcome, ...], tuple[EndRecord, ...]]:
         loading = tools.named(self.exp.tool).loads
         try:
             await self._every_leg(_laid_out)
@@ -152,14 +154,16 @@ class Trial:
             await self._every_leg(self._meet)
             await self._every_end(self._synchronise)
             if loading:
-                await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(True)))
+                sampling = wire.Sampling(True, self.member.every)
+                await self._every_end(lambda number: self.ends[number].point.ask(sampling))
             await self._every_leg(self._serve)
             starts = self._barrier()
-            look = asyncio.create_task(self._look())
+            beside = [asyncio.create_task(one) for one in (self._look(), self.member.keep_time(loan, self.begun))]
             try:
                 await self._every_leg(lambda leg: leg.visit() if leg.visits else leg.run(starts))
             finally:
-                look.cancel()
+                for task in beside:
+                    task.cancel()
             await self._every_leg(RunningLeg.end)
             if loading:
                 await self._every_end(lambda number: self.ends[number].point.ask(wire.Sampling(False)))
@@ -200,7 +204,7 @@ class Trial:
         if watched is None or not watched.after:
             return EndRecord(self.ends[number].name if number in self.ends else "near")
         made = watched.record(self.exp, carried[number], self.offset[number])
-        return replace(made, wall_offset_s=self.wall.get(number))
+        return replace(made, wall_offset_s=self.wall.get(number), away=self.member.at(number))
 
     # --- every step is taken by all, and who cannot take it is out of the trial alone
 
@@ -308,10 +312,10 @@ class Trial:
             await asyncio.sleep(self.begun + second - time.monotonic())
             t = round(time.monotonic() - self.begun, 3)
             with contextlib.suppress(Refused, PeerLost):
-                told = of_trial((await self.ends[number].point.ask(wire.Sockets(True))).sockets, ports)
-                cwnds = tuple(s.cwnd_bytes for s in told if s.cwnd_bytes is not None)
+                ours = of_trial((await self.ends[number].point.ask(wire.Sockets(True))).sockets, ports)
+                cwnds = tuple(s.cwnd_bytes for s in ours if s.cwnd_bytes is not None)
                 if cwnds:
-                    seen.append(WindowSeen(t, cwnds, tuple(s.ssthresh_bytes or 0 for s in told)))
+                    seen.append(WindowSeen(t, cwnds, tuple(s.ssthresh_bytes or 0 for s in ours)))
             if second == SILENT and not seen:
                 return
 
@@ -351,8 +355,10 @@ class Trial:
             t = event.t - self.offset[number] - self.begun
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
             self.watched[number].samples.append(sample)
+            if not self.member.shown(number, sample.t):
+                return
             self.emit(Sampled(self.ends[number].name, sample))
-            if not self.told and self.legs[0].clients:
+            if not self.tool_reports and self.legs[0].clients:
                 for second in self.cards.take(number, sample, self.watched[number].card):
                     self.emit(IntervalSeen(second, by_cards=True))
             return
@@ -365,12 +371,12 @@ class Trial:
         process.news.set()
         if isinstance(event, wire.Exited):
             process.exited.set()
-            process.exited_alone = not process.told_to_end
+            process.exited_alone = not process.ordered_to_end
             return
         process.last_line = time.monotonic()
         for line in event.lines:
             for interval in () if leg.visits else process.live.feed(line):
-                self.told = True
+                self.tool_reports = True
                 for second in self.seconds.add(leg.number, interval):
                     self.emit(second)
             round_trip = process.live.round_trip(line)
