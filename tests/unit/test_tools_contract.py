@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from linkladder.wire.limits import check_experiment
 
 EACH = pytest.mark.parametrize("tool", tools.TOOLS.values(), ids=lambda tool: tool.name)
 SOURCE = Path(linkladder.__file__).parent
+CAPTURES = Path(__file__).resolve().parents[1] / "captures"
 
 
 @EACH
@@ -40,6 +44,30 @@ def test_a_missing_tool_is_unavailable_in_words(tool: Tool) -> None:
         exp = Experiment("x", tool.name, protocol, udp_rate_bps=1e6, sizes=(1500,))
         with pytest.raises(Unavailable, match="not installed"):
             tools.layout(exp, ToolVersions(), ToolVersions())
+
+
+def test_a_second_takes_no_more_than_a_tool_says_of_it() -> None:
+    """Of each stream, by real output; what a trial of days would print is reckoned from it."""
+    seen = dict.fromkeys(("iperf", "iperf3"), 0)
+    for file in CAPTURES.glob("iperf*/*.txt"):
+        text = file.read_text(errors="replace")
+        if not file.parent.name.startswith("iperf3"):
+            seconds = [line for line in text.splitlines() if line.startswith("[") and " sec " in line]
+            seen["iperf"] = max([seen["iperf"], *map(len, seconds)])
+            continue
+        with contextlib.suppress(ValueError):  # a stream of events, or one that was ended
+            whole = json.loads(text)
+            for interval in whole["intervals"]:
+                size = len(json.dumps(interval, indent=8)) / (len(interval["streams"]) + 1)
+                seen["iperf3"] = max(seen["iperf3"], round(size))
+        for line in text.splitlines():
+            if line.startswith('{"event":"interval"'):
+                streams = line.count('"socket"')
+                seen["iperf3"] = max(seen["iperf3"], len(line) // (streams + 1))
+    for name, most in seen.items():
+        one = Experiment("x", name, Protocol.TCP, streams=1)
+        assert 50 < most <= tools.named(name).printed(one) / 2, name
+        assert tools.named(name).printed(replace(one, direction=Direction.DUPLEX, streams=3)) >= 8 * most
 
 
 @EACH

@@ -179,6 +179,23 @@ def test_one_of_two_flows_that_stops_for_good_is_the_paths_fault() -> None:
     assert verdict(head + alive + second(pause + row(0, 10, 80_000_000)), client, exp).ok, "it came back"
 
 
+def test_a_flow_that_a_busy_receiver_took_up_late_has_not_stopped() -> None:
+    """Seen on emulated FreeBSD with eight flows: the same total at both ends, 2.76 s there and 3.28 s here."""
+    exp = Experiment("x", duration=2, warmup=1)
+    received = row(0, 1, 1_429_948) + row(1, 2, 9_358_776) + row(2, 2.76, 18_571_464) + row(0, 2.76, 29_360_188)
+    client = CLIENT + row(0, 1, 1_048_636, "1/0") + row(1, 2, 8_388_608, "8/0") + row(2, 3, 18_874_368, "18/0")
+    outcome = verdict(
+        SERVER + received, client + row(3, 3.28, 1_048_576, "1/0") + row(0, 3.28, 29_360_188, "28/0"), exp
+    )
+    assert outcome.ok, outcome.reason
+    more = row(3, 3.28, 2_097_152, "2/0") + row(0, 3.28, 30_408_764, "29/0")
+    stopped = verdict(SERVER + received, client + more, exp)
+    assert stopped.fault == Fault.PATH and "stopped arriving after 2.8 s" in stopped.reason, "a write never came"
+    half = row(0, 1, 1_429_948) + row(1, 1.4, 27_930_240) + row(0, 1.4, 29_360_188)
+    early = verdict(SERVER + half, client + row(3, 3.28, 1_048_576, "1/0") + row(0, 3.28, 29_360_188, "28/0"), exp)
+    assert early.fault == Fault.TOOL and "taken up late: 1.4 s of 3 s were counted" in early.reason
+
+
 UDP_SERVER = SERVER.replace("TCP window", "UDP buffer").replace("TCP port", "UDP port")
 UDP_CLIENT = CLIENT.replace("TCP window", "UDP buffer").replace("TCP port", "UDP port")
 UDP = Experiment("x", protocol=Protocol.UDP, duration=3, warmup=1, udp_rate_bps=80e6, write_size=1000)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from linkladder import tools
-from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol, SocketBuffers
+from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol, SocketBuffers, left_out_mark
 from linkladder.tools import Demands, Expectation, ToolVersions
+from linkladder.tools.netperf.argv import APART
 
 BOTH = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0"})
 RR = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=3, request=700, response=700)
@@ -60,6 +61,42 @@ def test_sessions_that_start_late_are_laid_on_one_time_line() -> None:
     assert outcome.transactions and outcome.transactions.rate == pytest.approx(600)
 
 
+@pytest.mark.parametrize("later", [1.4, APART - 0.1])
+def test_sessions_run_as_long_as_the_first_waits_for_the_last(later: float) -> None:
+    """Seen on emulated FreeBSD: ten sessions begin 0.3 to 1.4 s after each other."""
+    exp = replace(RR, sessions=2)
+    argv = tools.named("netperf").client_argv(exp, BOTH, tools.layout(exp, BOTH, BOTH), "10.0.0.1", "10.0.0.2", 5301, 0)
+    ran = int(argv[argv.index("-l") + 1])
+    assert ran == tools.expected_seconds(exp), "and it is waited for"
+    early, late = session([100.0] * ran, 1000.0), session([9999.0] + [500.0] * (ran - 1), 1000.0 + later)
+    outcome = verdict(exp, (early, late))
+    assert outcome.ok and outcome.transactions, outcome.reason
+    assert outcome.transactions.rate == pytest.approx(600), "what the last one's warm-up was is counted of neither"
+    assert tools.expected_seconds(replace(exp, sessions=1)) == exp.warmup + exp.duration, "one waits for nobody"
+    assert tools.expected_seconds(replace(exp, sessions=50)) == exp.warmup + exp.duration + 5, (
+        "many take longer to begin"
+    )
+
+
+def test_sessions_without_a_counted_second_in_common() -> None:
+    early, late = session([100.0] * 6, 1000.0), session([100.0] * 6, 1000.0 + APART + 2)
+    outcome = verdict(replace(RR, sessions=2), (early, late))
+    assert outcome.fault == Fault.TOOL and "have 0 of 2 counted seconds in common" in outcome.reason
+
+
+def test_what_lies_between_the_interim_results_that_are_kept_is_the_rest_of_the_total() -> None:
+    exp, rates = replace(RR, warmup=1, duration=8, sessions=1), [900, 100, 110, 120, 100, 90, 80, 100, 105]
+    text = session(rates)
+    reading = tools.named(exp.tool).reading()
+    lines = [line for line in text.splitlines() if (reading.second(line, exp) or 0) not in (3, 4, 5)]
+    lines.insert(12, left_out_mark(12))
+    whole, some = verdict(exp, (text,)), verdict(exp, ("\n".join(lines),))
+    assert whole.transactions and some.transactions, some.reason
+    assert len(lines) == len(text.splitlines()) - 11
+    assert some.transactions.rate == pytest.approx(whole.transactions.rate, rel=1e-3)
+    assert not verdict(exp, ("\n".join(line for line in lines if "left out" not in line),)).ok
+
+
 def test_captured_sessions(captures: Path) -> None:
     folder = captures / "netperf-2.7.0-linux"
     outs = tuple((folder / f"rr-3-{n}.txt").read_text() for n in (1, 2, 3))
@@ -106,6 +143,18 @@ def test_a_link_that_goes_down_is_the_paths_fault(captures: Path, name: str) -> 
     exp = replace(STREAM, streams=1, window=None) if name.startswith("m") else replace(RR, sessions=1)
     outcome = verdict(exp, (text,), expect=replace(EXPECT, exit_codes=(1,), watchdog=True))
     assert outcome.fault == Fault.PATH and "stalled" in outcome.reason
+
+
+def test_sessions_that_a_slow_end_begins_too_late_are_not_the_paths_fault() -> None:
+    """Seen on emulated FreeBSD with 50 sessions: 48 had run to their ends when the last one's time was up."""
+    ended, late = session([100, 100, 100]), "\n".join(session([100, 100], 1040.0).splitlines()[:8])
+    watched = replace(EXPECT, exit_codes=(0, 0, -15), watchdog=True)
+    outcome = verdict(RR, (ended, ended, late), expect=watched)
+    assert outcome.fault == Fault.TOOL and outcome.reason == "1 of 3 netperf sessions began too late to end in time"
+    stalled = verdict(RR, (late, late, late), expect=watched)
+    assert stalled.fault == Fault.PATH and "no answer after 2 s of 3 s" in stalled.reason
+    done = verdict(RR, (ended, ended, ended), expect=watched)
+    assert done.fault == Fault.TOOL and done.reason == "netperf did not end by itself and had to be ended"
 
 
 def test_refused_is_the_tools_fault_with_its_words(captures: Path) -> None:

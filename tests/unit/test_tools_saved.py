@@ -271,6 +271,16 @@ def test_netperfs_table_of_datagrams_and_of_transactions(captures: Path) -> None
     assert rr.transactions and rr.transactions.rate == 15516.56
 
 
+@pytest.mark.parametrize(
+    ("true", "changed"), [("474.74", "574.74"), ("474.74", "464.74"), ("84947", "94947"), ("    1400 ", "    1500 ")]
+)
+def test_datagrams_that_do_not_make_netperfs_rate_are_no_result(captures: Path, true: str, changed: str) -> None:
+    text = (captures / "netperf-2.7.0-linux" / "classic-udp.txt").read_text()
+    assert true in text
+    outcome = tools.parse_saved("netperf", text.replace(true, changed))
+    assert not outcome.ok and "its datagrams make" in outcome.reason
+
+
 def test_netperf_without_a_word_of_the_way_says_so(captures: Path) -> None:
     outcome = tools.parse_saved("netperf", (captures / "netperf-2.7.0-linux" / "maerts-bare.txt").read_text())
     assert outcome.ok and outcome.by_direction == {} and "which way" in outcome.warnings[0]

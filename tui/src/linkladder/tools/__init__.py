@@ -25,11 +25,12 @@ the senders put out (`offered_bps`) and counts what was sent after the last arri
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from linkladder import model
 from linkladder.model import Direction, End, Experiment, Fault
-from linkladder.tools.contract import TEST_PORTS, UDP_PAYLOAD, Live, Need, Tool
+from linkladder.tools.contract import OUTPUT_LIMIT, TEST_PORTS, UDP_PAYLOAD, Live, Need, Tool
 from linkladder.tools.ping.argv import default_mtus, ping_argv
 from linkladder.tools.records import Demands, Expectation, Layout, Texts, ToolVersions, Unavailable
 from linkladder.tools.registry import SPOKEN, TOOLS, named
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from linkladder.model import Outcome, Rtt
 
 __all__ = [
+    "OUTPUT_LIMIT",
     "SPOKEN",
     "TEST_PORTS",
     "TOOLS",
@@ -57,10 +59,12 @@ __all__ = [
     "finish",
     "layout",
     "live_parser",
+    "longest",
     "named",
     "parse_saved",
     "ping_argv",
     "ping_ttl",
+    "pinged",
     "rtt_of",
     "server_argv",
 ]
@@ -92,6 +96,14 @@ def expected_seconds(exp: Experiment) -> float:
     return named(exp.tool).seconds(exp)
 
 
+def longest(exp: Experiment) -> float:
+    """How many seconds of it the tool may tell; of one whose strongest setting is sought, whichever that may be."""
+    if not exp.strongest:
+        return named(exp.tool).longest(exp)
+    most = replace(exp, streams=2 * exp.streams + 1)  # one for each core, where half of them were meant
+    return min(tool.longest(most) for tool in TOOLS.values() if tool.generators)
+
+
 def live_parser(exp: Experiment, where: Layout, end: End) -> Live:
     return named(exp.tool).reading().live(exp, where, end)
 
@@ -113,6 +125,13 @@ def rtt_of(samples: tuple[float, ...], sent: int) -> Rtt:
     from linkladder.tools.ping import lines
 
     return lines.rtt_of(samples, sent)
+
+
+def pinged(text: str, errors: str = "") -> Rtt:
+    """The round trips that a ping printed, as figures."""
+    from linkladder.tools.ping import lines
+
+    return lines.rtt(lines.parse(text, errors))
 
 
 def parse_saved(name: str, text: str, demands: Demands = Demands()) -> Outcome:  # noqa: B008  (it is frozen)

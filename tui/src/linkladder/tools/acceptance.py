@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linkladder import phrases, units
@@ -269,14 +270,14 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
             f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {phrases.way(way)})",
         )
     sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or 1470) < 20
-    if (stall := _stall(summed, asked, expect.watchdog)) and not sparse:
+    if (stall := _stall(_unplanted(summed, exp), asked, expect.watchdog)) and not sparse:
         raise Broken(Fault.PATH, stall)
     if expect.watchdog and (slow := _trickled(exp, pairs, summed)):
         raise Broken(Fault.PATH, slow)
     for pair in pairs:
         _ran_to_end(exp, pair, asked, expect)
     for flow in outcome.flows:
-        if flow.direction == way and not sparse and (died := _died(flow, asked)):
+        if flow.direction == way and not sparse and (died := _died(flow, exp)):
             raise Broken(Fault.PATH, died)
     counted = [i for i in summed if i.counted]
     if not counted:
@@ -295,6 +296,12 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
 
 def _word(exp: Experiment, flows: int) -> str:
     return f"{units.plural(flows, f'{exp.protocol} flow')}"
+
+
+def _unplanted(intervals: Sequence[Interval], exp: Experiment) -> list[Interval]:
+    """Without those from which on a member of the bundle is away, as was asked: what stops then is not the tool's."""
+    down = exp.member_down
+    return [i for i in intervals if down is None or i.end <= down[0]]
 
 
 def _stall(summed: list[Interval], asked: float, hung: bool) -> str:
@@ -317,9 +324,10 @@ def _stall(summed: list[Interval], asked: float, hung: bool) -> str:
     return ""
 
 
-def _died(flow: Flow, asked: float) -> str:
+def _died(flow: Flow, exp: Experiment) -> str:
     """One flow that stops for good while others go on is as bad as all of them stopping."""
-    whole = [i for i in flow.intervals if i.start < asked - 0.5]
+    asked = exp.warmup + exp.duration
+    whole = [i for i in _unplanted(flow.intervals, exp) if i.start < asked - 0.5]
     last = max((i.end for i in whole if i.bytes), default=0.0)
     if last and whole[-1].end - last >= max(TRAILING, 0.2 * asked) - 0.05:
         return f"flow {flow.id} stopped arriving after {last:.0f} s of {asked:g} s while others went on"
@@ -349,6 +357,10 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
     accounted = pair.rx.total is not None and pair.sent is not None and flow_sums.missing(pair.rx, pair.sent) == 0
     if exp.protocol == Protocol.UDP and accounted and ended >= asked * STALL_SHARE:
         return  # received or lost, every datagram to the last one is known: it came as early as that
+    if exp.protocol == Protocol.TCP and sender_done and _all_arrived(pair):  # a busy receiver began to count it later
+        if ended >= asked * STALL_SHARE:
+            return
+        raise Broken(Fault.TOOL, f"flow {flow} was taken up late: {ended:.1f} s of {asked:g} s were counted")
     if sender_done and not ended >= asked * COMPLETE:
         raise Broken(
             Fault.PATH, f"flow {flow} stopped arriving after {ended:.1f} s while its sender went on to the end"
@@ -358,6 +370,12 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
     if expect.watchdog:
         raise Broken(Fault.PATH, f"flow {flow} hung: its last figures are of {ended:.1f} s of {asked:g} s")
     raise Broken(Fault.TOOL, f"flow {flow} ran {ended:.1f} s of the {asked:g} s asked")
+
+
+def _all_arrived(pair: Pair) -> bool:
+    """Both ends tell the same total to the byte: a path that stops leaves some of it on its way."""
+    received, sent = pair.rx.total, pair.tx.total if pair.tx else None
+    return bool(received and sent and received.exact and sent.exact and received.bytes == sent.bytes > 0)
 
 
 def _udp(exp: Experiment, pairs: list[Pair], outcome: Outcome) -> Outcome:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
-from linkladder.model import End, Experiment, Generator, Protocol
+from linkladder.model import Direction, End, Experiment, Generator, Protocol
 from linkladder.tools.records import Demands, Expectation, Layout, Texts, ToolVersions
 
 if TYPE_CHECKING:
     from linkladder.model import Interval, Outcome
 
 TEST_PORTS = range(5301, 5401)  # documented: what a firewall between the ends must let through
+OUTPUT_LIMIT = 32 << 20  # characters that are kept of what one process prints
 UDP_PAYLOAD = {4: 1470, 6: 1450}  # bytes of a datagram where a plan names none: iperf's own default, fitting 1500
 
 
@@ -59,9 +61,18 @@ class Reading(ABC):
     ) -> Outcome:
         """The verdict on one trial, of what server and clients printed on stdout and stderr."""
 
+    def second(self, line: str, exp: Experiment) -> float | None:
+        """When the second began that a line tells of; None where it tells of none, and so is always kept."""
+        return None
+
     @abstractmethod
     def read_saved(self, text: str, demands: Demands) -> Outcome:
         """Output that somebody saved, of either end."""
+
+
+def lines_a_second(exp: Experiment) -> int:
+    """One for each stream and one for their sum, each way."""
+    return (2 if exp.direction is Direction.DUPLEX else 1) * (exp.streams + 1)
 
 
 class Tool(ABC):
@@ -124,6 +135,15 @@ class Tool(ABC):
     def seconds(self, exp: Experiment) -> float:
         """How long the clients run."""
         return exp.warmup + exp.duration
+
+    def longest(self, exp: Experiment) -> float:
+        """How many seconds a trial may last so that all that a process prints of it is kept."""
+        printed = self.printed(exp)
+        return OUTPUT_LIMIT / printed - exp.warmup if printed else math.inf
+
+    def printed(self, exp: Experiment) -> int:
+        """Characters that a process prints each second, at most; 0: it tells no seconds."""
+        return 0
 
     def accountable(self, exp: Experiment) -> bool:
         """Whether its bytes can be held against what the interfaces counted."""

@@ -72,8 +72,8 @@ def _channels(output: Output) -> list[tuple[Direction, Channel]] | Outcome:
     seen = {name for s in output.streams for name in ("rx", "tx", "report") if s.series(name).seen}
     if "report" in seen:
         return [(Direction.FORWARD, "report")]
-    told = any(r.kind == "udp" for s in output.streams for r in s.tx.rows)
-    if output.protocol == "udp" and client and not told and seen == {"tx"}:
+    reported = any(r.kind == "udp" for s in output.streams for r in s.tx.rows)
+    if output.protocol == "udp" and client and not reported and seen == {"tx"}:
         return no_result("the receiver never reported, so that nobody knows what arrived", Fault.PATH)
     found: list[tuple[Direction, Channel]] = []
     if "tx" in seen:
@@ -144,9 +144,9 @@ def _flow(exp: Experiment, way: Direction, stream: Stream, one: Series) -> Flow:
     )
 
 
-def _short_reads(output: Output, told: list[tuple[Stream, Series]]) -> str:
+def _short_reads(output: Output, reports: list[tuple[Stream, Series]]) -> str:
     """A receiver that reads less than a datagram counts every one of them, and a part of its bytes."""
-    for stream, series in told:
+    for stream, series in reports:
         if any(row.truncated for row in (*series.rows, *([series.final] if series.final else []))):
             return f"flow {stream.connection.flow}: the receiver read less than there was in the datagrams"
         total = series.total

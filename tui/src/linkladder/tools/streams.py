@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Channel = Literal["rx", "tx", "report"]  # what this process received, sent, and was told by its peer at the end
@@ -26,6 +26,7 @@ class Row:
     lost: int | None = None
     datagrams: int | None = None
     truncated: bool = False  # datagrams were longer than what was read of them
+    filled: bool = False  # in place of rows that were left out: their sum, of what the total has beyond the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,11 @@ class Series:
     conflict: str = ""
     summary: bool = False  # its total comes in an entry of its own: a first second is none
     lateness: float = 0.02  # seconds by which the tool may close a second too late
+    left_out: bool = False  # rows before the next one are not kept
 
     def add(self, row: Row) -> None:
         """Rows come in order; one that begins at 0 after others is the total."""
+        gap, self.left_out = self.left_out, False
         if not self.rows:
             if row.start > 0.0:
                 self.conflict = f"its lines before {row.start:.2f} s are missing"
@@ -62,11 +65,36 @@ class Series:
             return  # the line was repeated
         if row.start == 0.0:
             self.final = row
+        elif gap and row.start > last.end:
+            bare = Row(row.flow, row.star, last.end, row.start, 0, row.exact, row.kind, filled=True)
+            self.rows += (bare, row)
         elif abs(row.start - last.end) > 0.0151:  # two decimals, rounded at both
             if not self.conflict:
                 self.conflict = f"between {last.end:.2f} s and {row.start:.2f} s its lines are missing or out of order"
         else:
             self.rows.append(row)
+
+    def fill(self) -> None:
+        """What was left out moved what the total has beyond the rows that are there, each span its share."""
+        if not any(row.filled for row in self.rows):
+            return
+        if self.final is None:
+            self.conflict = self.conflict or "lines of its seconds were left out, and its total is missing"
+            return
+        last = self.rows[-1]
+        if self.lateness < self.final.end - last.end <= 1.0:  # iperf does not always print its last part
+            self.rows.append(replace(last, start=last.end, end=self.final.end, filled=True))
+        spans = [row.end - row.start for row in self.rows if row.filled]
+        counts = [
+            _shares(getattr(self.final, name), [getattr(row, name) for row in self.rows if not row.filled], spans)
+            for name in ("bytes", "retransmits", "lost", "datagrams")
+        ]
+        shares = iter(zip(*counts, strict=True))
+        for place, row in enumerate(self.rows):
+            if row.filled:
+                count, again, lost, datagrams = next(shares)
+                made = replace(row, bytes=count or 0, retransmits=again, lost=lost, datagrams=datagrams)
+                self.rows[place] = made
 
     @property
     def total(self) -> Row | None:
@@ -83,6 +111,18 @@ class Series:
     @property
     def seen(self) -> bool:
         return bool(self.rows)
+
+
+def _shares(total: int | None, known: list[int | None], spans: list[float]) -> list[int | None]:
+    """What `total` has beyond the known, by spans; None where it does not tell."""
+    if total is None:
+        return [None] * len(spans)
+    rest, whole, given, shares = max(0, total - sum(n or 0 for n in known)), sum(spans), 0, []
+    for number in range(len(spans)):
+        upto = round(rest * sum(spans[: number + 1]) / whole)
+        shares.append(upto - given)
+        given = upto
+    return [*shares]
 
 
 @dataclass
@@ -105,6 +145,14 @@ class Stream:
         """Its total was printed, after seconds of it."""
         return any(s.final for s in (self.rx, self.tx))
 
+    def left_out(self) -> None:
+        for series in (self.rx, self.tx, self.report):
+            series.left_out = True
+
+    def fill(self) -> None:
+        for series in (self.rx, self.tx, self.report):
+            series.fill()
+
     def series(self, channel: Channel) -> Series:
         return self.rx if channel == "rx" else self.tx if channel == "tx" else self.report
 
@@ -125,3 +173,8 @@ class Output:
     flows: int | None = None  # how many there are, where its header says so
     mixed: str = ""  # why this is not the output of one process in one run
     foreign: list[str] = field(default_factory=list)  # lines that belong to no known kind
+
+    def left_out(self) -> None:
+        """Rows of every stream are left out before the next one."""
+        for stream in self.streams:
+            stream.left_out()

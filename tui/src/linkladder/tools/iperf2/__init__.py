@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from typing import Literal
 
 from linkladder.model import Experiment, Generator, Protocol
-from linkladder.tools.contract import Need, Reading, Tool
+from linkladder.tools.contract import Need, Reading, Tool, lines_a_second
 from linkladder.tools.iperf2 import argv
 from linkladder.tools.records import Layout, ToolVersions
 
+LINE = 160  # characters, at most
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
 
 
@@ -48,7 +49,8 @@ class Iperf2(Tool):
     keys = {Protocol.TCP: STREAMS, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}
     telling: Mapping[str, str] = {
         "-P": "streams", "-u": "UDP", "-b": "the rate", "-l": "the size of writes", "-w": "the socket buffer",
-        "-S": "the class", "-V": "IPv6", "--full-duplex": "both ways at once",
+        "-S": "the class", "-V": "IPv6", "--full-duplex": "both ways at once", "-n": "an amount in place of a time",
+        "-Z": "the congestion control",
     }  # fmt: skip
     every_second = True
     server_tells = True
@@ -75,6 +77,9 @@ class Iperf2(Tool):
 
     def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
         return (port,) if exp.protocol == Protocol.TCP else ()
+
+    def printed(self, exp: Experiment) -> int:
+        return LINE * lines_a_second(exp)
 
     def accountable(self, exp: Experiment) -> bool:
         return True

@@ -54,8 +54,8 @@ def parse(text: str) -> Output:
             streams[key] = Stream(Connection(number, local, int(local_port), remote, int(remote_port)))
             out.streams.append(streams[key])
         out.protocol = "udp" if row.kind == "udp" else out.protocol
-        told = row.kind == "udp" and any(r.kind == "plain" for r in streams[key].tx.rows)  # the peer's report
-        streams[key].series("report" if told else "tx").add(row)
+        reported = row.kind == "udp" and any(r.kind == "plain" for r in streams[key].tx.rows)  # the peer's report
+        streams[key].series("report" if reported else "tx").add(row)
     return out
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from linkladder.model import LEFT_OUT
 from linkladder.tools.streams import Channel, Connection, Output, Row, Stream
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # bytes: 1024s
@@ -46,6 +47,15 @@ IGNORED = re.compile(
     r"^(?:\s*$|-{5,}|\$ |rc=|\[ *(?:ID|SUM|FD|CT)|\[SUM-|\[ *\*?\d+\].*(?:out-of-order|Server Report:)|Binding to local"
     r"|(?:Read|Write) buffer size|TOS |Sending \d+ byte|Receiving \d+ byte|TCP congestion|Server listening)"
 )
+SECOND = re.compile(
+    r"^\[(?:SUM(?:-\d{1,6})?|FD\d{1,6}| *\*?\d{1,6}(?:\([^)\]]{0,40}\))?)\] +(\d{1,9}\.\d+)- *(\d{1,9}\.\d+) sec "
+)
+
+
+def second(line: str) -> float | None:
+    """When the second began that a row is of; a total is of none."""
+    match = SECOND.match(line)
+    return float(match[1]) if match and float(match[2]) - float(match[1]) <= 1.5 else None
 
 
 def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
@@ -72,6 +82,9 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
             if total := SUM.match(line):
                 out.sum = max(out.sum, float(total[2]) * UNITS[total[3]])
                 continue
+            if LEFT_OUT in line:
+                out.left_out()
+                continue
             if (sent := SENT.match(line)) and sent[1] in current:
                 current[sent[1]].sent = int(sent[2])
                 continue
@@ -96,6 +109,8 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
             continue
         if not IGNORED.match(line):
             out.foreign.append(line)
+    for stream in out.streams:
+        stream.fill()
     if headers > 1:
         out.mixed = "it begins more than once: it holds more than one run, or both ends of one"
     return out
@@ -120,8 +135,8 @@ def _agrees(lost: int, datagrams: int, percent: str) -> bool:
     """A loss and its percentage, printed with two digits."""
     if "nan" in percent or lost < 0:
         return True
-    told, real = float(percent), 100 * lost / datagrams if datagrams else 0.0
-    return abs(told - real) <= max(told, real) * 0.051 + 1e-4
+    stated, real = float(percent), 100 * lost / datagrams if datagrams else 0.0
+    return abs(stated - real) <= max(stated, real) * 0.051 + 1e-4
 
 
 def _plausible(start: float, end: float, count: float, bps: float, step: float) -> bool:

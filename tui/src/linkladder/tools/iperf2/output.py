@@ -21,6 +21,9 @@ class Iperf2Output(Reading):
         client = lines.parse("".join(out for out, _ in clients), "client")
         return acceptance.finish(exp, where, lines.parse(server[0], "server"), client, said, expect)
 
+    def second(self, line: str, exp: Experiment) -> float | None:
+        return lines.second(line)
+
     def read_saved(self, text: str, demands: Demands) -> Outcome:
         output = lines.parse(text)
         if csv_lines.looks_like(text):

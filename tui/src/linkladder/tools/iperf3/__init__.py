@@ -13,10 +13,11 @@ import re
 from collections.abc import Mapping
 
 from linkladder.model import Experiment, Generator, Protocol
-from linkladder.tools.contract import Reading, Tool
+from linkladder.tools.contract import Reading, Tool, lines_a_second
 from linkladder.tools.iperf3 import argv
 from linkladder.tools.records import Layout, ToolVersions
 
+LINE = 600  # characters that a stream's second takes in JSON, at most, indented or not
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
 
 
@@ -34,6 +35,7 @@ class Iperf3(Tool):
     telling: Mapping[str, str] = {
         "-P": "streams", "-u": "UDP", "-b": "the rate", "-l": "the size of writes", "-w": "the socket buffer",
         "-S": "the class", "-4": "IPv4", "-6": "IPv6", "-R": "the other way", "--bidir": "both ways at once",
+        "-O": "seconds left out", "-n": "an amount in place of a time", "-C": "the congestion control",
     }  # fmt: skip
     afterthought = 0.5
     generators = (
@@ -58,6 +60,9 @@ class Iperf3(Tool):
 
     def seconds(self, exp: Experiment) -> float:
         return float(math.ceil(exp.warmup + exp.duration))
+
+    def printed(self, exp: Experiment) -> int:
+        return LINE * lines_a_second(exp)
 
     def accountable(self, exp: Experiment) -> bool:
         return True

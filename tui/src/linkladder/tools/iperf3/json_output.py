@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from linkladder.model import Direction, Experiment, Protocol
+from linkladder.model import LEFT_OUT, Direction, Experiment, Protocol
 from linkladder.tools.streams import Connection, Output, Row, Stream
 
 LONGEST = 1e7  # seconds
@@ -34,10 +35,20 @@ class Report:
     streams: dict[int, Stream] = field(default_factory=dict)  # by socket
     rows: dict[int, list[Row]] = field(default_factory=dict)
     totals: dict[int, Row] = field(default_factory=dict)
+    left_out: bool = False  # seconds are not kept of all of it
+
+
+SECOND = re.compile(r'^\{"event":\s*"interval",.*?"start":\s*(\d{1,9}(?:\.\d+)?)')
+
+
+def second(line: str) -> float | None:
+    """When the second began that an event tells of; of the older form, one text for all, no line is a second's."""
+    match = SECOND.match(line)
+    return float(match[1]) if match else None
 
 
 def parse(text: str, role: Literal["client", "server", ""] = "") -> Report:
-    report = Report(Output(role))
+    report = Report(Output(role), left_out=LEFT_OUT in text)
     for kind, data in _events(text, report.output.foreign):
         if kind == "start" and isinstance(data, dict):
             _start(report, data)
@@ -49,11 +60,11 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Report:
         elif kind == "error" and isinstance(data, str):
             report.errors.append(" ".join(data.split())[:500])
     for number, stream in report.streams.items():
-        _settle(stream, report.rows.get(number, []), report.totals.get(number))
+        _settle(stream, report.rows.get(number, []), report.totals.get(number), report.left_out)
     return report
 
 
-def _settle(stream: Stream, rows: list[Row], total: Row | None) -> None:
+def _settle(stream: Stream, rows: list[Row], total: Row | None, left_out: bool) -> None:
     """The rows in order.  iperf3 leaves out seconds in which nothing moved before it is ended: the total tells."""
     series = stream.tx if stream.only == "tx" else stream.rx
     whole = total is not None and sum(row.bytes for row in rows) == total.bytes
@@ -61,9 +72,11 @@ def _settle(stream: Stream, rows: list[Row], total: Row | None) -> None:
     for row in rows:
         if whole and before and row.start - before.end > 0.5:
             series.add(replace(row, start=before.end, end=row.start, bytes=0, lost=None, datagrams=None))
+        series.left_out = left_out and not whole
         series.add(row)
         before = row
     series.final = total if rows else None
+    series.fill()
 
 
 def _events(text: str, foreign: list[str]) -> Iterator[tuple[str, Any]]:
@@ -188,8 +201,9 @@ def _agrees(lost: int | None, packets: int | None, percent: Any) -> bool:
     """Whether a loss and its percentage tell the same."""
     if lost is None or packets is None or lost > packets:
         return False
-    told = _number(percent)
-    return told is None or packets == 0 or abs(told - 100 * lost / packets) <= 0.01
+    stated = _number(percent)
+    real = 100 * lost / packets if packets else 0.0  # of the one end's count, where the share is of the other's
+    return stated is None or packets == 0 or abs(stated - real) <= 0.01 + AFTERWARDS * real
 
 
 def _end(report: Report, data: Record) -> None:
@@ -198,12 +212,12 @@ def _end(report: Report, data: Record) -> None:
         if not isinstance(entry, dict):
             continue
         for side in ("sender", "receiver", "udp"):
-            if isinstance(told := entry.get(side), dict):
-                _total(report, side, told)
+            if isinstance(total := entry.get(side), dict):
+                _total(report, side, total)
 
 
-def _total(report: Report, side: str, told: Record) -> None:
-    number, end, count = _whole(told.get("socket")), _number(told.get("end")), _whole(told.get("bytes"))
+def _total(report: Report, side: str, total: Record) -> None:
+    number, end, count = _whole(total.get("socket")), _number(total.get("end")), _whole(total.get("bytes"))
     rows = report.rows.get(number) if number is not None else None
     if number is None or end is None or count is None or not rows:
         return
@@ -212,32 +226,36 @@ def _total(report: Report, side: str, told: Record) -> None:
     if abs(end - rows[-1].end) > LATENESS:
         mine.conflict = mine.conflict or f"its seconds end at {rows[-1].end:.2f} s, its total at {end:.2f} s"
     if side == "udp":
-        _udp_total(report, number, told, end)
+        _udp_total(report, number, total, end)
     elif (side == "sender") == (stream.only == "tx"):
-        if not _makes(count, _number(told.get("bits_per_second")), end):
+        if not _makes(count, _number(total.get("bits_per_second")), end):
             mine.conflict = mine.conflict or "its total contradicts itself"
-        again = _whole(told.get("retransmits"))
+        again = _whole(total.get("retransmits"))
         report.totals[number] = Row(rows[0].flow, False, 0.0, end, count, True, "plain", again)
 
 
-def _udp_total(report: Report, number: int, told: Record, end: float) -> None:
+def _udp_total(report: Report, number: int, total: Record, end: float) -> None:
     """UDP tells the receiver's bytes only in sum over its flows: each flow's are those of its seconds."""
     stream, rows = report.streams[number], report.rows[number]
     sent = stream.only == "tx"
-    lost, packets = (_whole(told.get(key)) for key in ("lost_packets", "packets"))
+    lost, packets = (_whole(total.get(key)) for key in ("lost_packets", "packets"))
     if sent:
         stream.sent = packets
-    elif not _agrees(lost, packets, told.get("lost_percent")):
-        stream.rx.conflict = "its loss and the percentage of it do not agree"
+    elif not _agrees(lost, packets, total.get("lost_percent") or None):  # 0 also where it has not learnt what was sent
+        stated = f"{lost} lost of {packets} and {total.get('lost_percent')} %"
+        stream.rx.conflict = f"its loss and the percentage of it do not agree: {stated}"[:160]
     counted = sum(row.datagrams or 0 for row in rows)
     # A busy receiver closes its last second, and takes what waits in its socket into the total alone.
     waiting = 0.0 if sent or packets is None or end <= 0 else packets * min(AFTERWARDS, 0.1 / end)
-    if packets is None or not counted - 2 - packets * 0.001 <= packets <= counted + 2 + max(waiting, packets * 0.001):
+    moved = sum(row.bytes for row in rows)
+    if report.left_out and packets is not None:
+        moved = (packets - (lost or 0)) * (_whole(report.start.get("blksize")) or 0)
+    elif packets is None or not counted - 2 - packets * 0.001 <= packets <= counted + 2 + max(waiting, packets * 0.001):
         series = stream.tx if sent else stream.rx
         series.conflict = series.conflict or f"its seconds have {counted} datagrams, its own total is {packets}"
     report.totals[number] = Row(
-        rows[0].flow, False, 0.0, end, sum(row.bytes for row in rows), True, "udp",
-        jitter_ms=_number(told.get("jitter_ms")), lost=None if sent else lost, datagrams=packets,
+        rows[0].flow, False, 0.0, end, moved, True, "udp",
+        jitter_ms=_number(total.get("jitter_ms")), lost=None if sent else lost, datagrams=packets,
     )  # fmt: skip
 
 

@@ -36,6 +36,9 @@ class Iperf3Output(Reading):
             said.fault, said.plain = said.fault or Fault.TOOL, said.plain or "it did not do as it was told"
         return acceptance.finish(exp, where, served.output, asked.output, said, expect)
 
+    def second(self, line: str, exp: Experiment) -> float | None:
+        return json_output.second(line)
+
     def read_saved(self, text: str, demands: Demands) -> Outcome:
         report = json_output.parse(text)
         if report.runs > 1:

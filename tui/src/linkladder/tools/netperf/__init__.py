@@ -18,6 +18,7 @@ from linkladder.tools.contract import Need, Reading, Tool
 from linkladder.tools.netperf import argv
 from linkladder.tools.records import Layout, ToolVersions
 
+LINES = 160  # characters that a second takes, at most
 ALWAYS = frozenset({"window", "duration", "warmup", "ping_under_load"})
 
 
@@ -57,6 +58,12 @@ class Netperf(Tool):
     def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
         sessions = exp.sessions if exp.protocol == Protocol.RR else exp.streams
         return tuple(argv.data_port(port, index) for index in range(sessions))
+
+    def seconds(self, exp: Experiment) -> float:
+        return argv.seconds(exp)
+
+    def printed(self, exp: Experiment) -> int:
+        return LINES  # of one session: each is a process of its own
 
     def accountable(self, exp: Experiment) -> bool:
         return exp.protocol == Protocol.TCP

@@ -8,6 +8,7 @@ from linkladder.tools.contract import TEST_PORTS
 from linkladder.tools.records import Layout, ToolVersions, Unavailable
 
 OLDEST = (2, 7)
+APART, EACH = 3.0, 0.1  # seconds by which the last of several sessions may begin after the first, and for each of many
 RANDOM = "/dev/urandom"
 RANDOM_WIDTH = 64  # buffers of RANDOM_WRITE bytes, filled once and sent in turn: more than a compressor looks back
 RANDOM_WRITE = 128 << 10
@@ -38,6 +39,12 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
     return Layout(server, client, clients=max(1, exp.streams), protocol_port="tcp")
 
 
+def seconds(exp: Experiment) -> float:
+    """What counts is the time that all have in common: the first session goes on until the last has had it."""
+    sessions = exp.sessions if exp.protocol == Protocol.RR else exp.streams
+    return exp.warmup + exp.duration + (max(APART, round(sessions * EACH)) if sessions > 1 else 0.0)
+
+
 def server(bind: str, port: int) -> tuple[str, ...]:
     return ("netserver", "-D", f"-{family(bind)}", "-L", bind, "-p", str(port))
 
@@ -47,7 +54,7 @@ def client(exp: Experiment, local: str, remote: str, port: int, index: int) -> t
     ip = family(local)
     argv = ["netperf", f"-{ip}", "-H", f"{remote},{ip}", "-L", f"{local},{ip}", "-p", str(port)]
     argv += ["-t", "TCP_RR" if exp.protocol == Protocol.RR else "TCP_MAERTS"]
-    argv += ["-l", number(max(1.0, round(exp.warmup + exp.duration))), "-D", "-1", "-P", "0", "-j"]
+    argv += ["-l", number(max(1.0, round(seconds(exp)))), "-D", "-1", "-P", "0", "-j"]
     if exp.dscp:
         argv += ["-Y", f"{exp.dscp << 2},{exp.dscp << 2}"]
     size = exp.write_size

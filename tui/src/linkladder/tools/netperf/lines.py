@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from linkladder.model import LEFT_OUT
 from linkladder.tools.netperf import table
 
 NUMBER = r"(\d{1,15}(?:\.\d{1,9})?)"
@@ -25,6 +26,7 @@ class Piece:
     start: float
     end: float
     amount: float
+    filled: bool = False  # in place of interim results that were left out
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Session:
     test: str = ""  # "STREAM" | "MAERTS" | "REQUEST/RESPONSE" | "RR", where banner or command tell
     foreign: list[str] = field(default_factory=list)
     conflict: str = ""
+    left_out: bool = False  # interim results are not kept of all seconds
 
     def number(self, name: str) -> float | None:
         text = self.values.get(name, "")
@@ -63,6 +66,12 @@ class _Interim:
         return Piece(self.ending - self.interval, self.ending, self.rate * SCALES[self.units] * self.interval)
 
 
+def second(line: str) -> float | None:
+    """When the second began, about, that a line of an interim result is of: there is one each second."""
+    match = INTERIM.match(line.strip()) or UNITS.match(line.strip())
+    return float(match[match.re.groups - 1]) if match else None
+
+
 def parse(text: str) -> Session:
     """Interim results in order and the selectors; an interim result counts only when all four lines are there."""
     session = Session()
@@ -87,20 +96,22 @@ def parse(text: str) -> Session:
             if session.test and session.test[0] != match[2][0]:
                 session.conflict = f"it is a {session.test} and a {match[2]} at once"
             session.test = match[2]
+        elif LEFT_OUT in line:
+            session.left_out = True
         elif line and not line.startswith(("$ ", "rc=")):
             session.foreign.append(line)
     if banners > 1:
         session.conflict = f"it holds {banners} runs: one at a time can be read"
-    for name, told in table.read(text.splitlines()).items():
-        if session.values.setdefault(name, told) != told:
-            session.conflict = session.conflict or f"{name} is given twice, as {session.values[name]} and as {told}"
+    for name, given in table.read(text.splitlines()).items():
+        if session.values.setdefault(name, given) != given:
+            session.conflict = session.conflict or f"{name} is given twice, as {session.values[name]} and as {given}"
     _join(session, seen)
     return session
 
 
 def _join(session: Session, seen: dict[int, _Interim]) -> None:
     for place, number in enumerate(sorted(seen)):
-        if place != number:
+        if place != number and not session.left_out:
             session.conflict = session.conflict or f"interim result {place} is missing"
         piece = seen[number].piece()
         last = session.pieces[-1].end if session.pieces else None
@@ -108,6 +119,8 @@ def _join(session: Session, seen: dict[int, _Interim]) -> None:
             continue
         if piece is None:
             session.conflict = session.conflict or f"interim result {number} is not whole"
+        elif last is not None and session.left_out and piece.start - last > JOINT:
+            session.pieces += (Piece(last, piece.start, 0.0, filled=True), piece)
         elif last is not None and abs(piece.start - last) > JOINT:
             session.conflict = session.conflict or f"interim result {number} does not begin where the last one ended"
         else:

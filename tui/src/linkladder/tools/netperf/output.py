@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkladder.model import End, Experiment, Outcome
 from linkladder.tools import complaints
 from linkladder.tools.contract import Live, Reading
-from linkladder.tools.netperf import result, saved
+from linkladder.tools.netperf import lines, result, saved
 from linkladder.tools.netperf.live import Interims
 from linkladder.tools.records import Demands, Expectation, Layout, Texts
 
@@ -19,6 +19,9 @@ class NetperfOutput(Reading):
     ) -> Outcome:
         said = complaints.listen(server[1], *(errors for _, errors in clients))
         return result.finish(exp, where, tuple(out for out, _ in clients), said, expect)
+
+    def second(self, line: str, exp: Experiment) -> float | None:
+        return lines.second(line)
 
     def read_saved(self, text: str, demands: Demands) -> Outcome:
         return saved.read(text, demands)

@@ -23,7 +23,7 @@ def finish(
     exp: Experiment, where: Layout, outs: tuple[str, ...], said: complaints.Said, expect: Expectation
 ) -> Outcome:
     """The verdict on all sessions together."""
-    sessions = [parse(o) for o in outs]
+    sessions = [_filled(parse(o)) for o in outs]
     done = [s for s in sessions if s.number("THROUGHPUT") is not None and s.number("ELAPSED_TIME") is not None]
     if len(sessions) != where.clients or len(done) != len(sessions) or any(expect.exit_codes) or expect.watchdog:
         return _failed(exp, where, sessions, len(done), said, expect)
@@ -51,6 +51,15 @@ def finish(
     return replace(outcome, window_read_back=read_back)
 
 
+def _filled(session: Session) -> Session:
+    """What was left out moved what the total has beyond the interim results that are there, each span its share."""
+    gaps = sum(p.end - p.start for p in session.pieces if p.filled)
+    if gaps:
+        rest = max(0.0, (_total(session) or 0.0) - sum(p.amount for p in session.pieces))
+        session.pieces = [replace(p, amount=rest * (p.end - p.start) / gaps) if p.filled else p for p in session.pieces]
+    return session
+
+
 def _tool(reason: str) -> Outcome:
     return Outcome(False, Fault.TOOL, reason)
 
@@ -63,19 +72,21 @@ def _failed(
     quoted = f": {everything.quoted}" if everything.lines else ""
     if expect.server_exit is not None:
         return _tool(f"netserver ended by itself (exit status {expect.server_exit}){quoted}")
-    if expect.watchdog and any(s.pieces for s in sessions):
+    if expect.watchdog and done < where.clients and any(s.pieces for s in sessions):
         ended = max(p[-1].end - p[0].start for s in sessions if (p := s.pieces))
         asked = exp.warmup + exp.duration
-        return Outcome(False, Fault.PATH, f"the transfer stalled: no answer after {ended:.0f} s of {asked:g} s")
+        if done == 0 or ended < asked * COMPLETE:  # else one went on to its end, and others began too late for that
+            return Outcome(False, Fault.PATH, f"the transfer stalled: no answer after {ended:.0f} s of {asked:g} s")
+        return _tool(f"{where.clients - done} of {where.clients} netperf sessions began too late to end in time")
     if everything.fault == Fault.PATH and not everything.reset:
         return Outcome(False, Fault.PATH, f"{everything.plain}{quoted}")
     lines = [line for s in sessions for line in s.foreign] or everything.lines
-    told = f": {complaints.shorten('; '.join(dict.fromkeys(lines)))}" if lines else ""
+    complaint = f": {complaints.shorten('; '.join(dict.fromkeys(lines)))}" if lines else ""
     codes = sorted({c for c in expect.exit_codes if c})
     status = f" (exit status {', '.join(map(str, codes))})" if codes else ""
     if expect.watchdog:
-        return _tool(f"netperf did not end by itself and had to be ended{told}")
-    return _tool(f"{where.clients - done} of {where.clients} netperf sessions gave no result{status}{told}")
+        return _tool(f"netperf did not end by itself and had to be ended{complaint}")
+    return _tool(f"{where.clients - done} of {where.clients} netperf sessions gave no result{status}{complaint}")
 
 
 def _reason(exp: Experiment, session: Session) -> str:

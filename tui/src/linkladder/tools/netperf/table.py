@@ -27,7 +27,7 @@ def read(lines: Sequence[str]) -> dict[str, str]:
         if (match := UDP.match(line)) and _sent_and_arrived(rows):
             return {  # the first row was sent, the second one arrived
                 "ELAPSED_TIME": rows[1][1], "THROUGHPUT": rows[1][3], "THROUGHPUT_UNITS": match[1],
-                "MESSAGES_SENT": rows[0][3], "MESSAGES_RECEIVED": rows[1][2],
+                "MESSAGES_SENT": rows[0][3], "MESSAGES_RECEIVED": rows[1][2], "LOCAL_SEND_SIZE": rows[0][1],
             }  # fmt: skip
     return {}
 

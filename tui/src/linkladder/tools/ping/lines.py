@@ -22,7 +22,7 @@ HEADER = re.compile(r"^PING6?\b")
 TTL = re.compile(r"\b(?:ttl|hlim)=(\d{1,3})\b")
 TOO_LONG = re.compile(r"message too long|frag(?:mentation)? needed|packet too big", re.I)
 NOISE = re.compile(r"^(?:---|rtt |round-trip|\$ |rc=|ping: (?:sendto|sendmsg): No buffer space)")  # a full queue: loss
-TOLD_MTU = re.compile(r"mtu\s*=?\s*(\d{2,6})", re.I)
+REPORTED_MTU = re.compile(r"mtu\s*=?\s*(\d{2,6})", re.I)
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Series:
     lost_percent: float | None = None
     times: tuple[float, ...] = ()  # least, mean and longest, as ping's own last line has them
     twice: bool = False  # an answer came more than once
-    told_mtu: int | None = None
+    reported_mtu: int | None = None
     header: bool = False
     foreign: list[str] = field(default_factory=list)
 
@@ -45,6 +45,12 @@ def reply(line: str) -> float | None:
     """The round trip of one line, in ms."""
     match = REPLY.match(line)
     return float(match[3]) if match and not match[4] else None
+
+
+def number(line: str) -> int | None:
+    """The sequence number of an answer."""
+    match = REPLY.match(line)
+    return int(match[2]) if match else None
 
 
 def ttl(out: str) -> int | None:
@@ -69,8 +75,8 @@ def parse(out: str, err: str = "") -> Series:
             series.times = tuple(map(float, match.groups()))
         elif TOO_LONG.search(line):
             series.too_long = True
-            if told := TOLD_MTU.search(line):
-                series.told_mtu = int(told[1])
+            if reported := REPORTED_MTU.search(line):
+                series.reported_mtu = int(reported[1])
         elif HEADER.match(line):
             series.header = True
         elif line and not NOISE.match(line):
@@ -125,17 +131,19 @@ def path_mtu(probes: tuple[tuple[int, str, str], ...]) -> PathMtu:
     passed: list[int] = []
     failed: list[int] = []
     silent: list[int] = []
-    told: list[int] = []
+    reported: list[int] = []
     for mtu, out, err in probes:
         series = parse(out, err)
         if series.replies:
             passed.append(mtu)
             continue
         failed.append(mtu)
-        if series.told_mtu:
-            told.append(series.told_mtu)
+        if series.reported_mtu:
+            reported.append(series.reported_mtu)
         if not series.too_long:
             silent.append(mtu)
     largest = max(passed) if passed else None
     black_hole = largest is not None and any(m > largest for m in silent)
-    return PathMtu(tuple(sorted(passed)), tuple(sorted(failed)), largest, black_hole, min(told) if told else None)
+    return PathMtu(
+        tuple(sorted(passed)), tuple(sorted(failed)), largest, black_hole, min(reported) if reported else None
+    )

@@ -17,6 +17,10 @@ class PingOutput(Reading):
     ) -> Outcome:
         return result.finish(exp, clients, expect)
 
+    def second(self, line: str, exp: Experiment) -> float | None:
+        number = lines.number(line.strip())
+        return None if number is None else number * exp.interval
+
     def read_saved(self, text: str, demands: Demands) -> Outcome:
         return saved.read(text)
 

@@ -23,8 +23,8 @@ def read(text: str) -> Outcome:
         lost = figures.sent - figures.received
         return Outcome(True, rtt=figures, warnings=(f"{lost} pings were not answered",) if lost else ())
     if series.too_long:
-        told = f" (the MTU is {series.told_mtu})" if series.told_mtu else ""
-        return no_result(f"the packets are too long for the path{told}", Fault.PATH)
+        hint = f" (the MTU is {series.reported_mtu})" if series.reported_mtu else ""
+        return no_result(f"the packets are too long for the path{hint}", Fault.PATH)
     said = complaints.listen(complaints.known(series.foreign))
     if said.lines:
         return no_result(f"{said.plain}: {said.quoted}", said.fault or Fault.TOOL)
