@@ -9,7 +9,7 @@ import pytest
 
 from linkladder import plan as plans
 from linkladder.judge.bundles import judge_bundles, likely, occupied, odds
-from linkladder.judge.disorder import told_apart
+from linkladder.judge.disorder import reordered_or_lost
 from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.model import (
     Contract,
@@ -28,6 +28,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
+from linkladder.report.transfers import _cards, _lent
 from linkladder.verdicts import BundleJudgement
 
 DEAL = Contract(port_bps=10e9)
@@ -109,20 +110,20 @@ def test_reordering_is_told_from_loss_in_twenty_of_twenty_planted_cases(case: in
     if case % 2:  # a bundle that takes turns: many overtake, some are sent again, nearly all of those for nothing
         mixed = int(segments * chance.uniform(0.02, 0.4))
         again = int(mixed * chance.uniform(0.01, 0.3))
-        seen = told_apart(mixed, segments, again, int(again * chance.uniform(0.6, 1.0)))
+        seen = reordered_or_lost(mixed, segments, again, int(again * chance.uniform(0.6, 1.0)))
         assert seen.kind == "reordering", seen
     else:  # each lost segment leaves a train out of order behind it, and is missed
         again = max(20, int(segments * chance.uniform(0.0005, 0.02)))
-        seen = told_apart(again * chance.randrange(5, 60), segments, again, int(again * chance.uniform(0, 0.1)))
+        seen = reordered_or_lost(again * chance.randrange(5, 60), segments, again, int(again * chance.uniform(0, 0.1)))
         assert seen.kind == "loss", seen
 
 
 def test_where_too_little_came_out_of_order_nothing_is_told() -> None:
-    assert told_apart(10, 1_000_000, 3, 0).kind == ""
-    assert told_apart(750, 1_000_000, 8000, 0).kind == "loss", "the receiver's card had merged what came late"
-    assert told_apart(50_000, 1_000_000, 0, 0).kind == "reordering", "the sender saw through it"
-    assert told_apart(50_000, 1_000_000, 1000, None).kind == "", "nobody counted what came twice"
-    assert told_apart(50_000, 1_000_000, 900, 300).kind == "both"
+    assert reordered_or_lost(10, 1_000_000, 3, 0).kind == ""
+    assert reordered_or_lost(750, 1_000_000, 8000, 0).kind == "loss", "the receiver's card had merged what came late"
+    assert reordered_or_lost(50_000, 1_000_000, 0, 0).kind == "reordering", "the sender saw through it"
+    assert reordered_or_lost(50_000, 1_000_000, 1000, None).kind == "", "nobody counted what came twice"
+    assert reordered_or_lost(50_000, 1_000_000, 900, 300).kind == "both"
 
 
 def test_the_plan_has_both_blocks_and_both_ways() -> None:
@@ -193,8 +194,18 @@ def test_round_robin_with_tso_and_without_are_told_apart() -> None:
 def test_the_built_in_plan_lends_each_kind_and_the_single_card_is_there_to_hold_it_against() -> None:
     (rung,) = plans.builtin("lagg").rungs
     lent = {(e.bundled, len(e.settings)) for e in rung.experiments if e.protocol is Protocol.TCP}
-    assert lent == {("", 0), ("roundrobin", 1), ("roundrobin", 2), ("loadbalance", 1)}
+    assert lent == {("", 0), ("roundrobin", 1), ("roundrobin", 2), ("loadbalance", 1), ("loadbalance", 2)}
 
 
 def test_without_a_bundle_on_loan_nothing_is_said() -> None:
     assert lent_bundles(RungResult(RungName.DC_LINK, experiments=(measured(8, 20000, 1e9),))) == []
+
+
+def test_the_report_has_a_table_of_the_cards_of_each_bundle_on_loan() -> None:
+    made = (lent("loadbalance", 1, 941e6, (990, 10), QUIET), lent("loadbalance", 8, 1.74e9, (520, 480), QUIET))
+    rung = RungResult(RungName.DC_LINK, experiments=made)
+    (settings,) = _lent(rung)
+    table = _cards(rung, Direction.FORWARD, settings)
+    assert "all cards a loadbalance bundle" in table.caption
+    assert table.rows[0][:2] == ("near vmx1", "sent") and table.rows[0][3].endswith("52%")
+    assert _cards(rung, Direction.FORWARD, ()).rows == ()

@@ -93,7 +93,8 @@ def test_every_command_reads_it(name: str, say: Say, tmp_path: Path) -> None:
 
     assert same(json.loads(say("judge", file, "--json")))
     run = json.loads(file.read_text())["run"]["id"]
-    assert f"run {run}: plan " in say("show", file)
+    trials, _, verdict_line = say("show", file).rpartition("\n\n")
+    assert trials.startswith(f"run {run}: plan ") and verdict_line.startswith(expected["verdict"])
     shown = json.loads(say("show", file, "--json"))
     assert shown["schema"] == SCHEMA and same(shown["judgement"])
     compared = json.loads(say("judge", file, "--compare", file, "--json"))["comparison"]
@@ -102,8 +103,8 @@ def test_every_command_reads_it(name: str, say: Say, tmp_path: Path) -> None:
     assert expected["verdict"] in page.read_text()
     assert json.loads(say("verify", page, "--json", code=1))["state"] == "unsigned"  # and so not altered
     assert same(json.loads(say("judge", page, "--json")))
-    trials = sum(len(e["trials"]) for r in shown["rungs"] for e in r["experiments"])
-    assert len((tmp_path / "t.csv").read_text().splitlines()) == trials + 1
+    count = sum(len(e["trials"]) for r in shown["rungs"] for e in r["experiments"])
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == count + 1
 
 
 @pytest.mark.parametrize("form", sorted(path.parent.name for path in FOLDER.glob("*/page.html.xz")))

@@ -82,3 +82,31 @@ def test_a_policer_that_only_a_busy_sender_s_bursts_met_may_be_random_loss() -> 
     assert candidates(replace(LOST, paced=policed)) == {LimiterKind.POLICER}
     hurried = tuple(replace(p, uneven=True) for p in policed)
     assert {LimiterKind.POLICER, LimiterKind.LOSS} < candidates(replace(LOST, paced=hurried))
+
+
+def test_shares_that_their_counts_tell_apart_may_be_what_bursts_lost() -> None:
+    """Of real trials behind a bucket of some twenty packets, which an uneven sender and TCP both overran."""
+    met = replace(LOST, goodput=15e6, streams=1, idle_ms=9.0, loaded_ms=9.0)
+    unlike = (paced(58.3e6, 85, 19_800), paced(87.5e6, 68, 29_800))
+    assert LimiterKind.BURST in candidates(replace(met, paced=unlike, loss=0.0102))
+    half_of_tcp = (paced(58.3e6, 99, 19_800), paced(87.5e6, 1100, 29_800))
+    assert LimiterKind.BURST in candidates(replace(met, paced=half_of_tcp, loss=0.0079))
+    same = (paced(58.3e6, 190, 19_800), paced(87.5e6, 290, 29_800))
+    assert candidates(replace(met, paced=same, loss=0.0102)) == {LimiterKind.LOSS}
+
+
+def test_a_policer_that_lets_four_times_as_much_udp_through_may_be_a_small_bucket() -> None:
+    beyond = (paced(58.3e6, 2, 19_800), paced(105e6, 3500, 35_700))
+    plain = (paced(19.4e6, 0, 6600), paced(35e6, 1100, 11_900))
+    met = replace(LOST, goodput=22.3e6, streams=1, loss=0.0067, idle_ms=9.0, loaded_ms=9.0)
+    assert candidates(replace(met, paced=beyond)) == {LimiterKind.POLICER, LimiterKind.BURST}
+    assert candidates(replace(met, paced=plain, loss=0.08)) == {LimiterKind.POLICER}
+
+
+def test_what_loses_below_tcp_s_own_rate_as_well_is_no_policer_alone() -> None:
+    """As a lab with other work measured a link of rare loss: the quicker UDP met its bucket in bursts besides."""
+    below = (paced(48.6e6, 20, 16_534), paced(87.5e6, 446, 29_760))
+    found = candidates(replace(LOST, goodput=52.5e6, loss=0.007, paced=below))
+    assert {LimiterKind.POLICER, LimiterKind.LOSS} <= found
+    clean = (paced(48.6e6, 1, 16_534), paced(87.5e6, 446, 29_760))
+    assert candidates(replace(LOST, goodput=52.5e6, loss=0.007, paced=clean)) == {LimiterKind.POLICER}

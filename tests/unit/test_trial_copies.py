@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from linkladder.judge.copies import copies
 from linkladder.model import (
+    CpuUse,
     Direction,
     Document,
+    EndRecord,
     Experiment,
     ExperimentResult,
     Interval,
@@ -25,8 +27,8 @@ FIRST = [23998632, EVEN, 23848560, *[EVEN] * 10, 3543736]
 SECOND = [23985560, EVEN, EVEN, EVEN, EVEN, 23881864, *[EVEN] * 7, 1557424]
 
 
-def copied(*trials: list[int]) -> bool:
-    made = tuple(trial(n, seconds) for n, seconds in enumerate(trials))
+def copied(*trials: list[int], loads: tuple[float, ...] = (12.5, 12.5)) -> bool:
+    made = tuple(trial(n, seconds, load) for n, (seconds, load) in enumerate(zip(trials, loads, strict=True)))
     p = Experiment("tcp", duration=14.0, repeats=len(made))
     rung = RungResult(RungName.DC_LINK, experiments=(ExperimentResult(p, made),))
     plan = Plan("p", rungs=(Rung(RungName.DC_LINK, experiments=(p,)),))
@@ -34,11 +36,12 @@ def copied(*trials: list[int]) -> bool:
     return bool(copies(rung, document))
 
 
-def trial(number: int, seconds: list[int]) -> TrialResult:
+def trial(number: int, seconds: list[int], load: float) -> TrialResult:
     intervals = tuple(Interval(float(n), n + 1.0, size, Direction.FORWARD, True) for n, size in enumerate(seconds))
     total = sum(seconds) * 8 / len(seconds)
     outcome = Outcome(True, goodput_bps=total, by_direction={"forward": total}, intervals=intervals)
-    return TrialResult(f"t{number}", number, (Leg(outcome),))
+    ends = (EndRecord("near", cpu=CpuUse(load, load, load / 100)),)
+    return TrialResult(f"t{number}", number, (Leg(outcome),), ends)
 
 
 def test_seconds_that_a_shaper_makes_equal_are_no_copy() -> None:
@@ -51,3 +54,24 @@ def test_the_same_odd_seconds_are_one_trial() -> None:
     changed = [23000000 + 71 * n for n in range(14)]
     assert copied(changed, [*changed[:3], 1, *changed[4:9], 2, *changed[10:]]), "also where two were altered"
     assert copied([1, 5, 9, 9], [1, 5, 9, 9])
+    assert copied([1, 5, 7, 9], [1, 5, 7, 9], loads=(12.5, 31.0)), "all are odd"
+
+
+def test_a_bucket_s_first_and_last_second_are_alike_in_two_trials() -> None:
+    """Seen of two pairs, each through a bucket of its own: what the last second has is what the first left."""
+    shaped = [24342500, EVEN, EVEN, EVEN, 909680]
+    assert not copied(shaped, shaped, loads=(12.5, 31.0)) and copied(shaped, shaped)
+
+
+def test_a_long_trial_that_was_written_down_twice_is_found_by_some_of_its_seconds() -> None:
+    noisy = [[110_000_000 + 1448 * (n * n * prime % 9973) for n in range(3600)] for prime in (17, 29, 31)]
+    assert not copied(*noisy, loads=(12.5,) * 3)
+    altered = [size + 1 if n % 5 == 0 else size for n, size in enumerate(noisy[0])]
+    assert copied(*noisy, altered, loads=(12.5,) * 4), "of which a fifth was altered"
+    half = [size + n % 2 for n, size in enumerate(noisy[0])]
+    assert not copied(*noisy, half, loads=(12.5,) * 4)
+    shaped = [EVEN] * 3600
+    shaped[700:710] = FIRST[:1] + [EVEN - 1448 * n for n in range(9)]
+    other = [EVEN] * 3600
+    other[100:110] = [EVEN + 1448 * n for n in range(10)]
+    assert copied(shaped, shaped) and not copied(shaped, other)

@@ -44,8 +44,13 @@ def rearranged() -> Rows:
     yield "a bad repeat was left out, and the plan says so", together(left_out(1), planned(2, TCP)), UNSURE, (
         C.TRIALS_MISSING
     )  # fmt: skip
+    yield "a rung that was promised is not there", without_results("same-vlan"), UNSURE, C.TRIALS_MISSING
+    yield "both rungs inside a host were promised and are not there", without_results("localhost", "same-host"), (
+        UNSURE
+    ), C.TRIALS_MISSING  # fmt: skip
     yield "more repeats than the plan has", planned(2, BEST), UNSURE, C.CONTRADICTION
     yield "repeats numbered from -5 on", each(BEST, renumbered(-5)), UNSURE, C.TRIALS_MISSING
+    yield "repeats of enormous numbers", each(BEST, renumbered(1 << 52)), UNSURE, C.TRIALS_MISSING
     yield "repeats in the wrong order of time", other_times, UNSURE, C.CONTRADICTION
     yield "nothing of a repeat is there", of_trials(values(legs=[]), BEST, (1,)), UNSURE, C.CONTRADICTION
     yield "nothing of all repeats of an arm is there", of_trials(values(legs=[]), BEST), UNSURE, C.CONTRADICTION
@@ -203,6 +208,10 @@ def of_trials(
             change(t)
 
     return in_todays_form(edit)
+
+
+def without_results(*names: str) -> Edit:
+    return lambda d: d.update(rungs=[r for r in d["rungs"] if r["name"] not in names])
 
 
 def dc_links(d: Json) -> list[Json]:

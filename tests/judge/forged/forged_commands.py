@@ -30,6 +30,8 @@ def commanded() -> Rows:
     yield "UDP was run at half of its rate", each(HALF, option("-b", "24305555")), CANNOT, C.NOT_AS_SOLD
     yield "UDP was run with small datagrams", each(HALF, option("-l", "200")), CANNOT, C.NOT_AS_SOLD
     yield "UDP commands of a TCP arm", each(BEST, added("-u")), CANNOT, C.NOT_AS_SOLD
+    yield "the client was run for an amount", each(BEST, added("-n", "900000000")), CANNOT, C.NOT_AS_SOLD
+    yield "the client was run with a congestion control", each(BEST, added("-Z", "bbr")), CANNOT, C.NOT_AS_SOLD
     yield "another program was run", each(BEST, program("cat")), CANNOT, C.RAW_OUTPUT
     yield "the same program by its whole path, on chosen cores", each(BEST, wrapped), PASS, C.REACHED
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from forge import (
     BEST,
+    FORWARD,
     HALF,
     MOST,
     SINGLE,
@@ -20,16 +23,21 @@ from forge import (
     interface,
     loaded_rtt,
     loss,
+    rtt,
     rung,
     scaled,
+    silent,
     together,
     trials,
     without_arms,
     without_rungs,
 )
+from forged_limits import path_mtu
 from forged_words import CANNOT, FAIL, PASS, UNSURE, C, Rows, failed
 
 from linkladder.verdicts import LimiterKind
+
+BACK = ("tcp-2s-default-reverse", "tcp-1s-default-reverse")
 
 
 def culprits() -> Rows:
@@ -57,6 +65,7 @@ def culprits() -> Rows:
         without_arms(*BEST), short, each(SINGLE, busy(28.0, 28.0, cores_used=1.0, per_core=[28.0, 24.0, 24.0, 24.0]))
     ), CANNOT, C.BUSY_END  # fmt: skip
     yield "short, time was withheld", together(short, each(TCP, busy(starved=0.2))), CANNOT, C.BUSY_END
+    yield from withheld_in_its_measure()
     yield "short, the near card is slower", together(short, lambda d: interface(d, speed_bps=1e7)), CANNOT, C.OWN_CARD
     yield "short, the far card is slower", together(
         short, lambda d: interface(d, "beta", speed_bps=1e7)
@@ -88,6 +97,13 @@ def culprits() -> Rows:
         short, each(TCP, loaded_rtt(30.0)), lambda d: interface(d, mtu=9000)
     ), CANNOT, C.OWN_CARD, LimiterKind.OWN_CARD  # fmt: skip
     yield "the near card is a VLAN's, and none was entered", renamed("dc0.100"), UNSURE, C.NOT_AS_SOLD
+    trickle = each(TCP, scaled(0.0005))
+    yield "TCP trickles while probes of 1500 pass: large sends vanish", trickle, FAIL, C.SHORT, (
+        LimiterKind.LARGE_SENDS
+    )  # fmt: skip
+    yield "TCP trickles, and probes of 1500 vanish as well", together(trickle, path_mtu(1400, True)), FAIL, (
+        C.SHORT
+    ), LimiterKind.PATH_MTU  # fmt: skip
     slow = together(
         without_arms(*SINGLE),
         idle_rtt(20.0),
@@ -103,6 +119,101 @@ def culprits() -> Rows:
     yield "FreeBSD's windows at the buffer, and segments were lost", together(
         slow, each(TCP, again(0.001)), freebsd(65536, 200_000)
     ), FAIL, C.SHORT  # fmt: skip
+
+
+def withheld_in_its_measure() -> Rows:
+    """Time withheld from an end excuses what it can explain; of more the path's signs speak, or nothing is known."""
+    cut = each(TCP, scaled(0.4))
+    queued = together(idle_rtt(1.0), each(TCP, under_load(20.0)))
+    lost = together(each(TCP, again(0.02)), each(TCP, loaded_rtt(0.08)))
+    alike = each((*HALF, *MOST), loss(0.02))
+    for end, way, ids in (
+        ("near", "sends", FORWARD), ("near", "receives", BACK), ("far", "sends", BACK), ("far", "receives", FORWARD),
+    ):  # fmt: skip
+        poor = each(ids, scaled(0.4))
+        little, much = each(ids, kept_from(end, 0.06)), each(ids, kept_from(end, 0.25))
+        side = f"the {end} end {way}"
+        waits = together(idle_rtt(1.0), each(ids, under_load(20.0)))
+        calm = together(each(ids, loaded_rtt(0.08)), each(ids, again(0.0)))
+        held = LimiterKind.SENDER if way == "sends" else LimiterKind.RECEIVER
+        yield f"{side}, 6 % withheld, a queue at 40 %", together(poor, little, waits), FAIL, C.SHORT, (
+            LimiterKind.SHAPER
+        )  # fmt: skip
+        yield f"{side}, 6 % withheld, nothing else at 40 %", together(poor, little, calm), CANNOT, C.BUSY_END, (
+            LimiterKind.UNKNOWN
+        )  # fmt: skip
+        yield f"{side}, 25 % withheld, a queue at 40 %", together(poor, much, waits), CANNOT, C.BUSY_END, held
+        yield f"{side}, 6 % withheld at 80 %", together(
+            each(ids, scaled(0.8)), little
+        ), CANNOT, C.BUSY_END, held  # fmt: skip
+    little = each(TCP, kept_from("near", 0.06))
+    yield "6 % withheld, loss alike at each rate of UDP", together(cut, little, lost, alike), FAIL, C.SHORT, (
+        LimiterKind.LOSS
+    )  # fmt: skip
+    yield "6 % withheld, loss that only TCP shows", together(cut, little, lost), CANNOT, C.BUSY_END
+    yield "6 % withheld, UDP loses above a rate", together(cut, little, lost, each(MOST, loss(0.35))), FAIL, C.SHORT, (
+        LimiterKind.POLICER
+    )  # fmt: skip
+    yield "6 % withheld, a queue seen by no quick round trip", together(
+        cut, little, idle_rtt(1.0), each(TCP, under_load(20.0, 0.9))
+    ), CANNOT, C.BUSY_END  # fmt: skip
+    yield "4 % of four cores withheld, as much as one core's sixth, at 80 %", together(
+        each(TCP, scaled(0.8)), each(TCP, kept_from("near", 0.04))
+    ), CANNOT, C.BUSY_END, LimiterKind.SENDER  # fmt: skip
+    yield "1 % withheld, a queue", together(cut, queued, each(TCP, kept_from("near", 0.01))), FAIL, C.SHORT, (
+        LimiterKind.SHAPER
+    )  # fmt: skip
+    yield "6 % withheld, UDP loses 40 %, no card counted", together(
+        each(HALF, loss(0.7, "")), each(HALF, kept_from("far", 0.06))
+    ), FAIL, C.UDP_LOSS  # fmt: skip
+    yield "6 % withheld, UDP loses 20 %, no card counted", together(
+        each(HALF, loss(0.2, "")), each(HALF, kept_from("far", 0.06))
+    ), CANNOT, C.WHO_LOST  # fmt: skip
+    yield from one_of_three()
+    yield "6 % withheld, and 6 s of silence", together(
+        each(BEST, silent(2, 8), (0,)), each(BEST, kept_from("far", 0.06), (0,))
+    ), FAIL, C.OUTAGE  # fmt: skip
+    yield "30 % withheld, and 3 s of silence", together(
+        each(BEST, silent(3, 6), (0,)), each(BEST, kept_from("far", 0.3), (0,))
+    ), CANNOT, C.OUTAGE  # fmt: skip
+
+
+def one_of_three() -> Rows:
+    """A single repeat in which CPU was withheld is named; it counts all the same, and no PASS is made of the others."""
+    poor = together(without_arms(*SINGLE), each(BEST, scaled(0.6), (1,)))
+    for end in ("near", "far"):
+        yield f"one of three at 60 %, 25 % of the {end} end withheld in it", together(
+            poor, each(BEST, kept_from(end, 0.25), (1,))
+        ), CANNOT, C.BUSY_END  # fmt: skip
+    yield "one of three at 60 %, 1 % withheld in it", together(poor, each(BEST, kept_from("near", 0.01), (1,))), (
+        CANNOT
+    ), C.SCATTERED  # fmt: skip
+    yield "one of three at 60 %, 25 % withheld in another", together(poor, each(BEST, kept_from("near", 0.25), (2,))), (
+        CANNOT
+    ), C.SCATTERED  # fmt: skip
+    yield "one of three at 30 %, and 6 % withheld explain less", together(
+        without_arms(*SINGLE), each(BEST, scaled(0.3), (1,)), each(BEST, kept_from("near", 0.06), (1,))
+    ), CANNOT, C.SCATTERED  # fmt: skip
+    yield "one of three with 25 % withheld at the full rate", each(BEST, kept_from("near", 0.25), (1,)), PASS, (
+        C.REACHED
+    )  # fmt: skip
+
+
+def kept_from(end: str, share: float) -> Callable[[Json], None]:
+    """A quota or the hypervisor withheld this share of one end's time."""
+    return lambda t: t["cpu"][end].update(starved=share)
+
+
+def under_load(ms: float, floor: float | None = None) -> Callable[[Json], None]:
+    """Round trips under load; `floor`: what a third of them are, where they are not all about alike."""
+    quick, slow = [ms if floor is None else floor] * 4, [ms] * 8
+
+    def change(t: Json) -> None:
+        loaded_rtt(ms)(t)
+        seen = rtt(ms, len(quick + slow), len(quick + slow))
+        t["rtt_under_load"] = {**seen, "samples_ms": [*quick, *slow], "min_ms": min(quick)}
+
+    return change
 
 
 def renamed(name: str) -> Edit:

@@ -26,11 +26,12 @@ from forge import (
     rung,
     scaled,
     together,
+    trials,
     values,
     without_arms,
     without_rungs,
 )
-from forged_words import CANNOT, FAIL, IMPOSSIBLE, INCOMPLETE, PASS, C, Rows, each_arm, failed, flows, nothing
+from forged_words import CANNOT, FAIL, IMPOSSIBLE, INCOMPLETE, PASS, UNSURE, C, Rows, each_arm, failed, flows, nothing
 
 
 def healthy_all_the_same() -> Rows:
@@ -160,6 +161,67 @@ def as_sold() -> Rows:
     ), CANNOT, C.OWN_CARD  # fmt: skip
     yield "the far card is set to less", lambda d: interface(d, "beta", mtu=1400), CANNOT, C.OWN_CARD
     yield "the path MTU was not probed", without_arms("path-mtu-forward", "path-mtu-reverse"), PASS, C.SEEN
+
+    yield from tags_and_layers()
+
+
+def tags_and_layers() -> Rows:
+    """A verdict of tagged frames, or of a rate counted on some layer, is of those that were measured."""
+    one = contract(vlan_tags=1)
+    yield "a VLAN tag was sold, a virtual machine's cards put none on", one, PASS, C.NOT_AS_SOLD
+    yield "a VLAN tag was sold, and on bare metal no card puts it on", together(one, bare_metal), UNSURE, C.NOT_AS_SOLD
+    yield "a VLAN tag was sold, and the cards put it on", together(one, tagged("dc0.100", "dc0.100")), PASS, C.REACHED
+    yield "a VLAN tag was sold, the near card puts on two", together(
+        one, tagged("dc0.7.100", "dc0.100")
+    ), UNSURE, C.NOT_AS_SOLD  # fmt: skip
+    yield "two VLAN tags were sold, the cards put on one", together(
+        contract(vlan_tags=2), tagged("dc0.100", "dc0.100")
+    ), PASS, C.REACHED  # fmt: skip
+    yield "two VLAN tags were sold, the cards are of different inner ones", together(
+        contract(vlan_tags=2), tagged("dc0.7.100", "dc0.7.200")
+    ), PASS, C.REACHED  # fmt: skip
+    yield "the ends of the same VLAN are on different ones", together(
+        one, tagged("sv0.100", "sv0.200", "sv0")
+    ), UNSURE, C.NOT_AS_SOLD, None, "same-vlan"  # fmt: skip
+    yield "the ends of the same VLAN are on the same one", together(
+        one, tagged("sv0.100", "sv0.100", "sv0")
+    ), PASS, C.REACHED, None, "same-vlan"  # fmt: skip
+    yield "two VLANs in one, the inner ones differ", together(
+        contract(vlan_tags=2), tagged("sv0.7.100", "sv0.7.200", "sv0")
+    ), UNSURE, C.NOT_AS_SOLD, None, "same-vlan"  # fmt: skip
+    yield "no VLAN tag was sold, the far card is FreeBSD's vlan0", tagged("dc0", "vlan0"), UNSURE, C.NOT_AS_SOLD
+    for sold, counted, share in (("L3", "L2", 1500 / 1514), ("L3", "L1", 1500 / 1538), ("L2", "L1", 1514 / 1538)):
+        at = each(TCP, level_of(95.638e6 * 1514 / (1500 if sold == "L3" else 1514) * share))
+        yield f"a rate of {sold} was sold, and it is counted in {counted}", together(
+            contract(layer=sold), at, without_arms(*DUPLEX, *UDP)
+        ), PASS, C.NOT_AS_SOLD  # fmt: skip
+    yield "a rate of L3 was sold, and a little less than it carried", together(
+        contract(layer="L3"), each(TCP, level_of(95.9e6)), without_arms(*DUPLEX, *UDP)
+    ), PASS, C.SEEN  # fmt: skip
+    yield "a rate of L1 was sold, and it is counted in L2", contract(layer="L1"), IMPOSSIBLE, C.ABOVE_CEILING
+
+
+def level_of(bps: float) -> Any:
+    """Every trial at this rate."""
+    return lambda t: scaled(bps / t["goodput_bps"])(t)
+
+
+def bare_metal(d: Json) -> None:
+    for host in d["run"]["hosts"].values():
+        host["virtual"] = ""
+
+
+def tagged(near: str, far: str, card: str = "dc0") -> Edit:
+    """That interface has these names at the ends, where it is described and where it counted."""
+
+    def edit(d: Json) -> None:
+        for host, end, name in (("near", "near", near), ("beta", "far", far)):
+            next(n for n in d["run"]["hosts"][host]["nics"] if n["name"] == card).update(name=name)
+            for t in trials(d):
+                if end in t["nics"] and t["nics"][end]["name"] == card:
+                    t["nics"][end]["name"] = name
+
+    return edit
 
 
 def segments(mss: int) -> Any:

@@ -82,6 +82,11 @@ def repeats() -> Rows:
     yield "all failed by the tool", each(TCP, failed("tool", "bind failed")), INCOMPLETE, C.NOTHING_MEASURED
     yield "one repeat each", keep_repeats(1), UNSURE, C.REACHED
     yield "one repeat each in a plan of one", together(keep_repeats(1), planned(1)), UNSURE, C.REACHED
+    two = together(keep_repeats(2), planned(2, (*TCP, *DUPLEX)))
+    yield "two repeats that are alike, far above the bar", two, PASS, C.REACHED
+    yield "two repeats that both reach the bar, a hundredth apart", together(
+        two, without_arms(*SINGLE), each(BEST, scaled(0.985), (1,))
+    ), CANNOT, C.SCATTERED  # fmt: skip
     yield "an interrupted run", together(keep_repeats(1), state("incomplete")), INCOMPLETE, C.TRIALS_MISSING
     yield "one direction only", without_arms(BEST[1], SINGLE[1], *DUPLEX), UNSURE, C.REACHED
     yield "one direction never got its turn", drop_trials(BEST[1], SINGLE[1], *DUPLEX), INCOMPLETE, C.NOTHING_MEASURED

@@ -22,10 +22,15 @@ class Row:
     edit: Edit
     verdict: str
     cause: Cause
-    limiter: LimiterKind | None = None  # of the link's weaker way, where the row is about it
+    limiter: LimiterKind | None = None  # of the rung's weaker way, where the row is about it
+    rung: str = "dc-link"
 
 
-Rows = Iterator[tuple[str, Edit, str, Cause] | tuple[str, Edit, str, Cause, LimiterKind]]
+Rows = Iterator[
+    tuple[str, Edit, str, Cause]
+    | tuple[str, Edit, str, Cause, LimiterKind]
+    | tuple[str, Edit, str, Cause, LimiterKind | None, str]
+]
 
 
 def nothing(d: Json) -> None:

@@ -1,4 +1,4 @@
-"""The whole table: what is forged, and the verdict and cause that the link must get.
+"""The whole table: what is forged, and the verdict and cause that the link (or the named rung) must get.
 
 The cause is the rule that decides; of a PASS, a rule that speaks among its findings (or "reached", where none need to).
 "UNSURE" is a PASS that must be provisional.
@@ -6,11 +6,14 @@ The cause is the rule that decides; of a PASS, a rule that speaks among its find
 
 from __future__ import annotations
 
+from forged_answers import answers
 from forged_arranged import carriers, legs, odd_figures, rearranged, relabelled
 from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
 from forged_culprits import culprits
+from forged_details import around, seconds, whose
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
+from forged_missing import laid_out, not_there
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_trials import repeats, silent_things, time
@@ -20,6 +23,7 @@ PARTS = (
     healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits,
     impossible_figures, wrong_times, another_machine, lost_ends,
     rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
+    not_there, laid_out, answers, whose, seconds, around,
 )  # fmt: skip
 
 

@@ -7,16 +7,18 @@ these is missing nothing but a claim is left, and where they disagree one of the
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from weakref import ref
 
 from linkladder import tools
 from linkladder.judge.as_commanded import as_commanded
 from linkladder.judge.ceilings import counted_seconds, measurement_error
-from linkladder.judge.contradictions import contradiction, of_pings, of_probes
+from linkladder.judge.contradictions import contradiction, of_connections, of_pings, of_probes, of_transactions
 from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.moments import moment
 from linkladder.judge.recount import recount, unreadable
+from linkladder.judge.recount_answers import recount_answers
 from linkladder.judge.sold import cards
 from linkladder.model import (
     Company,
@@ -24,6 +26,8 @@ from linkladder.model import (
     End,
     EndRecord,
     Experiment,
+    Fault,
+    NicCounters,
     Protocol,
     Role,
     RungName,
@@ -43,6 +47,8 @@ BESIDE = 2.0  # seconds by which two trials may overlap: clocks are read on eith
 SHOWN = 3  # concerns of a kind that are spelled out
 SMALL = 1 << 20  # bytes below which a card's other traffic says nothing
 DATAGRAM = 1470  # bytes, where a plan names none
+COARSE = 1.6  # seconds that are told as one
+LOADS = (Protocol.TCP, Protocol.UDP)
 
 _Said = tuple[Cause, str]
 
@@ -69,9 +75,39 @@ def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Sai
     for e in rung.experiments:
         p = e.parameters
         for t in e.trials:
-            if t.ok and (said := _doubt(t, p, rung, document)):
+            if t.ok and (said := _contradicted(t, p, rung, document)):
                 found[p.id, t.repeat] = said[0], say.of_trial(p, t.repeat, said[1])
     return found | {name: said for name, said in copies(rung, document).items() if name not in found}
+
+
+def proven(rung: RungResult, document: Document) -> RungResult:
+    """The rung with trials whose figures contradict others as failed ones: no answer to a change rests on them."""
+    found = {name: said for name, said in doubted(rung, document).items() if said[0] is not Cause.UNACCOUNTED}
+    if not found:
+        return rung
+    experiments = tuple(
+        replace(
+            e,
+            trials=tuple(
+                _failed(t, found[e.parameters.id, t.repeat][1]) if (e.parameters.id, t.repeat) in found else t
+                for t in e.trials
+            ),
+        )
+        for e in rung.experiments
+    )
+    return replace(rung, experiments=experiments)
+
+
+def _failed(t: TrialResult, reason: str) -> TrialResult:
+    legs = (replace(g, outcome=replace(g.outcome, ok=False, fault=Fault.TOOL, reason=reason)) for g in t.legs)
+    return replace(t, legs=tuple(legs))
+
+
+def of_changes(rung: RungResult, document: Document) -> list[Concern]:
+    """What of the arms under settings on loan is not borne out: no verdict rests on them, and it is told."""
+    lent = {e.parameters.id for e in rung.experiments if e.parameters.settings}
+    found = [said for (arm, _), said in doubted(rung, document).items() if arm in lent]
+    return [Concern(cause, text) for cause, text in dict.fromkeys(found)][:SHOWN]
 
 
 def accounts(rung: RungResult, document: Document) -> list[Concern]:
@@ -80,23 +116,37 @@ def accounts(rung: RungResult, document: Document) -> list[Concern]:
     concerns = [Concern(cause, text, Verdict.CANNOT_JUDGE, excuses=True) for cause, text in found[:SHOWN]]
     if len(found) > SHOWN:
         concerns.append(Concern(found[SHOWN][0], say.more_like_that(len(found) - SHOWN)))
-    return [*concerns, *_half_told(rung), *_unread(rung, document), *_whole_run(rung, document)]
+    return [*concerns, *_coarse(rung), *_in_part(rung), *_unread(rung, document), *_whole_run(rung, document)]
 
 
-def _half_told(rung: RungResult) -> list[Concern]:
-    """Output of the clients without that of the receiver cannot be read again."""
-    alone = [
-        t
-        for e in rung.experiments
-        for t in e.trials
-        if t.ok and "client" in (roles := {c.role for c in t.commands if c.output.strip()})
-        if "server" not in roles
-        and e.parameters.protocol in (Protocol.TCP, Protocol.UDP)
-        and tools.named(e.parameters.tool).server_tells
-    ]
-    if not alone:
-        return []
-    return [Concern(Cause.RAW_OUTPUT, say.half_told(len(alone)), provisional=True)]
+def _coarse(rung: RungResult) -> list[Concern]:
+    """Trials whose seconds are not told one by one: their rate may be right, and an outage in them is not seen."""
+    loads = [(t, e.parameters) for e in rung.experiments for t in e.trials if t.ok and e.parameters.protocol in LOADS]
+    coarse = sum(_longest_step(t, p) > COARSE for t, p in loads)
+    return [Concern(Cause.UNACCOUNTED, say.without_seconds(coarse), provisional=True)] if coarse else []
+
+
+def _longest_step(t: TrialResult, p: Experiment) -> float:
+    steps = [i.end - i.start for i in t.intervals if i.counted]
+    return max(steps, default=p.duration)
+
+
+def _in_part(rung: RungResult) -> list[Concern]:
+    """Output of the one side without the other's cannot be read again, while none at all may never have been kept."""
+    found = []
+    for absent, there in (("server", "client"), ("client", "server")):
+        alone = sum(t.ok and _alone(t, e.parameters, absent, there) for e in rung.experiments for t in e.trials)
+        if alone:
+            said = say.output_of_one_side(alone, there, absent)
+            found.append(Concern(Cause.RAW_OUTPUT, said, provisional=True))
+    return found
+
+
+def _alone(t: TrialResult, p: Experiment, absent: str, there: str) -> bool:
+    printed = {c.role for c in t.commands if c.output.strip()}
+    tool = tools.TOOLS.get(p.tool)
+    needed = absent == "client" or (tool is not None and tool.server_tells)
+    return there in printed and absent not in printed and p.protocol in (Protocol.TCP, Protocol.UDP) and needed
 
 
 def _unread(rung: RungResult, document: Document) -> list[Concern]:
@@ -105,24 +155,46 @@ def _unread(rung: RungResult, document: Document) -> list[Concern]:
     return [Concern(Cause.RAW_OUTPUT, say.unread(hidden), provisional=True)] if hidden else []
 
 
-def _doubt(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
+def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
     beside = [r for r in (t.rtt, *map(t.pinged_under_load, End)) if r is not None]
-    if told := next((told for r in beside if (told := of_pings(r))), "") or (
-        of_probes(t.path_mtu) if t.path_mtu else ""
+    if words := next((words for r in beside if (words := of_pings(r))), "") or (
+        of_probes(t.path_mtu) if t.path_mtu else of_transactions(t)
     ):
-        return Cause.CONTRADICTION, told
+        return Cause.CONTRADICTION, words
+    if words := recount_answers(t, p, rung, document):
+        return Cause.RAW_OUTPUT, words
     if p.protocol not in (Protocol.TCP, Protocol.UDP):
         return None
+    known = {End.FAR, *(end.name for end in document.run.ends), *(n for q in rung.paths for n in (q.origin, q.peer))}
+    if document.run.ends and (stranger := next((end.name for end in t.ends if end.name not in known), "")):
+        return Cause.CONTRADICTION, say.unknown_end(stranger)
     for rule in (_evidence, _seconds, _flows, _clock, _datagrams):
         if said := rule(t, p):
             return said
-    if told := contradiction(t, p):
-        return Cause.CONTRADICTION, told
+    if words := contradiction(t, p):
+        return Cause.CONTRADICTION, words
     if other := as_commanded(t, p, rung, document):
         return other
     if otherwise := recount(t, p, rung, document):
         return Cause.RAW_OUTPUT, otherwise
-    return _counters(t, p, rung, document)
+    if other := _counters(t, p, rung, document):
+        return other
+    words = _misplaced(t, rung) or next(iter(of_connections(t, p)), "")
+    return (Cause.CONTRADICTION, words) if words else None
+
+
+def _misplaced(t: TrialResult, rung: RungResult) -> str:
+    """Whether each load ran between the records of the ends that its path names."""
+    for leg in t.legs:
+        if leg.role is not Role.LOAD or not 0 <= leg.path < len(rung.paths):
+            continue
+        path = rung.paths[leg.path]
+        for number, name in ((leg.near, path.origin or End.NEAR), (leg.far, path.peer)):
+            if not 0 <= number < len(t.ends):
+                return say.no_such_end(number)
+            if name and not t.ends[number].of(name):
+                return say.other_end(t.ends[number].name, name)
+    return ""
 
 
 def _evidence(t: TrialResult, p: Experiment) -> _Said | None:
@@ -160,6 +232,8 @@ def _flows(t: TrialResult, p: Experiment) -> _Said | None:
         if mine and len(mine) != asked:
             return Cause.CONTRADICTION, say.other_flows(len(mine), way, asked)
         made = sum(f.bps for f in mine)
+        if mine and made <= 0 < said:
+            return Cause.CONTRADICTION, say.flows_make(said, way, made)
         if made > 0 and said > made * (1 + 2 * AGREE + measurement_error(t, p)):
             return Cause.CONTRADICTION, say.flows_make(said, way, made)
         if len(t.loads) == 1 and made > said * (1 + 2 * AGREE + measurement_error(t, p)):
@@ -213,10 +287,11 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
                     return Cause.UNACCOUNTED, strange
                 if not end.nics:
                     return Cause.UNACCOUNTED, say.end_without_counters(end.name)
-            saw = sum(end.carried.rx_bytes if inwards else end.carried.tx_bytes for end in ends)
+            counted = [card for end in ends for card in _of_path(end, rung, document)]
+            saw = sum(card.rx_bytes if inwards else card.tx_bytes for card in counted)
             more = inwards and p.protocol is Protocol.TCP and saw > SHARED * (moved + visited + 0.1 * back) + SMALL
             if saw < COUNTED * moved or more:
-                named = [card.name for end in ends for card in end.nics if card.name]
+                named = [card.name for card in counted if card.name]
                 whose = [end.name for end in ends]
                 return Cause.UNACCOUNTED, say.counters_differ(named, whose, inwards, saw, moved)
     return None
@@ -225,16 +300,30 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
 def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str:
     """Counters prove something of the cards that have the rung's addresses, as the hosts told of them."""
     counted = {card.name for card in end.nics if card.name}
-    here = [(name, nic.name) for name, nic in cards(rung, document)]
-    known = {card for name, card in here if end.of(name)}
-    if not counted or not known or counted & known or any(e.parameters.settings for e in rung.experiments):
+    known = _known_cards(end, rung, document)
+    if not counted or not known or counted & known:
         return ""
     return say.other_cards(end.name, sorted(counted)[0], sorted(known)[0])
+
+
+def _of_path(end: EndRecord, rung: RungResult, document: Document) -> tuple[NicCounters, ...]:
+    """What an end's cards of the path counted: what went by another one did not go over the path."""
+    known = _known_cards(end, rung, document)
+    return tuple(card for card in end.nics if not known or not card.name or card.name in known)
+
+
+def _known_cards(end: EndRecord, rung: RungResult, document: Document) -> set[str]:
+    """The cards of that end which have the rung's addresses; none where settings may have made others."""
+    if any(e.parameters.settings for e in rung.experiments):
+        return set()
+    return {nic.name for name, nic in cards(rung, document) if end.of(name)}
 
 
 def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
     """Whether all trials fit into the time between the run's beginning and its end, one after the other."""
     began, ended = moment(document.run.started), moment(document.run.ended)
+    if (began is None and document.run.started) or (ended is None and document.run.ended):
+        return [Concern(Cause.CONTRADICTION, say.no_time(), provisional=True)]
     if all(r.name is not rung.name for r in document.run.plan.rungs):
         return [Concern(Cause.CONTRADICTION, say.not_planned(rung.name), provisional=True)]
     trials = [(r, t) for r in document.rungs for e in r.experiments for t in e.trials]

@@ -13,12 +13,14 @@ from linkladder import phrases
 from linkladder.judge.moments import moment
 from linkladder.model import (
     Contract,
+    CpuUse,
     Document,
     Experiment,
     ExperimentResult,
     Fault,
     Protocol,
     Role,
+    RungName,
     RungResult,
     RunState,
 )
@@ -28,6 +30,8 @@ from linkladder.verdicts import Cause, Concern, Verdict
 LOADS = (Protocol.TCP, Protocol.UDP)
 SAME = ("protocol", "direction", "duration", "dscp", "udp_rate_bps", "settings")  # what no run changes of its plan
 AGREE = 0.02  # of a sum
+LASTING = 2.0  # seconds that a trial must count at least for a firm verdict
+MUCH = 50 << 20  # bytes that no machine takes in by a card without any work
 FASTER = 2.0  # times what the port can carry: no buffer hands on so much in a second
 
 
@@ -37,6 +41,8 @@ def arranged(rung: RungResult, document: Document) -> list[Concern]:
     return [
         *_plan(rung, document),
         *_without_cpu(loads),
+        *_short(loads),
+        *_left_out(rung, document),
         *(c for e in loads for c in (*_trials(e, rung, document), *_sums(e))),
     ]
 
@@ -51,6 +57,8 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
         a and a != b for one, other in zip(ways, went, strict=True) for a, b in zip(one, other, strict=True)
     ):
         yield Concern(Cause.CONTRADICTION, say.other_paths(), Verdict.CANNOT_JUDGE)
+    if len(went) > len(set(went)):
+        yield Concern(Cause.CONTRADICTION, say.path_twice(), Verdict.CANNOT_JUDGE)
     asked = {e.id: e for e in plan.experiments}
     for e in rung.experiments:
         p = asked.get(e.parameters.id)
@@ -82,7 +90,7 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
     plans = [r for r in document.run.plan.rungs if r.name is rung.name]
     planned = [one for r in plans for one in r.experiments if one.id == p.id]
     most = max((max(one.repeats, one.at_most) for one in (p, *planned)), default=0)
-    if numbers and (numbers[0] < 0 or numbers != list(range(numbers[-1] + 1))):
+    if numbers and (numbers[0] < 0 or numbers != list(range(len(numbers)))):
         yield Concern(Cause.TRIALS_MISSING, say.gap(name, [n + 1 for n in numbers]), provisional=True)
     elif len(numbers) > most > 0:
         yield Concern(Cause.CONTRADICTION, say.more_than_planned(name, len(numbers), most), provisional=True)
@@ -102,10 +110,35 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
 
 
 def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
-    """Who is not known to have been idle may be what limits."""
-    blind = {end.name for e in loads for t in e.trials if t.ok for end in t.ends if end.nics and end.cpu is None}
+    """Who is not known to have been idle may be what limits; nobody carries so much without any work."""
+    blind = {
+        end.name
+        for e in loads
+        for t in e.trials
+        for end in t.ends
+        if t.ok and end.nics and (end.cpu is None or (_stood_still(end.cpu) and end.carried.rx_bytes > MUCH))
+    }
     if blind:
         yield Concern(Cause.UNACCOUNTED, say.without_cpu(sorted(blind)), provisional=True, excuses=True)
+
+
+def _short(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
+    """What a bucket of tokens holds for a second is no rate."""
+    shortest = min((e.parameters.duration for e in loads if any(t.ok for t in e.trials)), default=LASTING)
+    if shortest < LASTING:
+        yield Concern(Cause.LEVEL_FELL, say.short_trials(shortest), provisional=True)
+
+
+def _left_out(rung: RungResult, document: Document) -> Iterable[Concern]:
+    """Rungs that a run which went to its end was to climb below the link; it tells of each why it was not measured."""
+    there = {r.name for r in document.rungs}
+    absent = [r.name for r in document.run.plan.rungs if r.name not in there]
+    if absent and rung.name is RungName.DC_LINK and document.run.state is RunState.COMPLETE:
+        yield Concern(Cause.TRIALS_MISSING, say.left_out(absent), provisional=True)
+
+
+def _stood_still(cpu: CpuUse) -> bool:
+    return max(cpu.busiest, cpu.percent, cpu.cores_used, *cpu.per_core, 0.0) == 0
 
 
 def _sums(e: ExperimentResult) -> Iterable[Concern]:
@@ -116,9 +149,9 @@ def _sums(e: ExperimentResult) -> Iterable[Concern]:
     if not least * (1 - AGREE) <= e.median_bps <= most * (1 + AGREE):
         said = say.other_median(phrases.arm(e.parameters), e.median_bps)
         yield Concern(Cause.CONTRADICTION, said, provisional=True)
-    for told, made in ((e.min_bps, least), (e.max_bps, most)):
-        if told is not None and abs(told - made) > AGREE * max(told, made):
-            said = say.other_bound(phrases.arm(e.parameters), told)
+    for stated, made in ((e.min_bps, least), (e.max_bps, most)):
+        if stated is not None and abs(stated - made) > AGREE * max(stated, made):
+            said = say.other_bound(phrases.arm(e.parameters), stated)
             yield Concern(Cause.CONTRADICTION, said, provisional=True)
 
 

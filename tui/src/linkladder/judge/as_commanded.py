@@ -32,37 +32,37 @@ def _leg(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> S
     where, versions = layout_of(leg, asked, rung, document), versions_of(path, document)
     if where is None or versions is None or where.server is None:
         return None
-    told = tools.named(asked.tool).telling
+    telling = tools.named(asked.tool).telling
     ends = {End.NEAR: (versions[0], path.local), End.FAR: (versions[1], path.remote)}
     here, there = ends[where.client], ends[where.server]
     client = tools.client_argv(asked, here[0], where, here[1], there[1], tools.TEST_PORTS.start)
     server = tools.server_argv(asked, there[0], there[1], tools.TEST_PORTS.start)
     for command in leg.commands:
         made = {"client": client, "server": server}.get(command.role)
-        if made and (other := _other(command, made, told)):
+        if made and (other := _other(command, made, telling)):
             return other
     return None
 
 
-def _other(command: Command, made: tuple[str, ...], told: Mapping[str, str]) -> Said | None:
+def _other(command: Command, made: tuple[str, ...], telling: Mapping[str, str]) -> Said | None:
     program = next((n for n, word in enumerate(command.argv) if word.rpartition("/")[2] == made[0]), None)
     if program is None:
         return Cause.RAW_OUTPUT, say.other_program(command.argv, made[0])
-    ran, asked = _options(command.argv[program:], told), _options(made, told)
-    for option, what in told.items():
+    ran, asked = _options(command.argv[program:], telling), _options(made, telling)
+    for option, what in telling.items():
         one, other = ran.get(option), asked.get(option)
         if one != other and not _alike(one, other):
             return Cause.NOT_AS_SOLD, say.other_option(command.role, option, what, one, other)
     return None
 
 
-def _options(argv: tuple[str, ...], told: Mapping[str, str]) -> dict[str, str]:
+def _options(argv: tuple[str, ...], telling: Mapping[str, str]) -> dict[str, str]:
     """What each of these options is set to; '' of one that takes no value."""
     found, prefix = {}, ""
     for word, following in zip(argv, (*argv[1:], "-"), strict=True):
         if word == "--":
             prefix = "-- "
-        elif prefix + word in told:
+        elif prefix + word in telling:
             found[prefix + word] = "" if following.startswith("-") else following
     return found
 

@@ -69,7 +69,7 @@ def _again(e: ExperimentResult) -> list[Concern]:
             sent, heard = t.sender(way).tcp, t.receiver(way).tcp
             again = _sent_again(t, way)
             if t.ok and sent and sent.segments_sent and again is not None:
-                shares.append(again / max(sent.segments_sent, again))
+                shares.append(again / max(1, sent.segments_sent, again))
             if t.ok and heard and heard.out_of_order is not None and sent and sent.segments_sent:
                 mixed.append(heard.out_of_order / sent.segments_sent)
         if shares and (share := statistics.median(shares)) > AGAIN:
@@ -83,9 +83,9 @@ def _again(e: ExperimentResult) -> list[Concern]:
 
 def _sent_again(t: TrialResult, way: Direction) -> int | None:
     """As the sender's system counted it, or the tool, whoever saw more."""
-    told = [f.retransmits for f in t.flows if f.direction is way and f.retransmits is not None]
+    counts = [f.retransmits for f in t.flows if f.direction is way and f.retransmits is not None]
     sent = t.sender(way).tcp
-    known = [sum(told)] if told else []
+    known = [sum(counts)] if counts else []
     known += [sent.retransmits] if sent is not None and sent.retransmits is not None else []
     return max(known, default=None)
 

@@ -69,7 +69,7 @@ def member_shares(rung: RungResult) -> list[str]:
     said = []
     for way in (Direction.FORWARD, Direction.REVERSE):
         loads = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and e.parameters.direction is way]
-        trials = [(e.parameters.streams, t) for e in loads if not e.parameters.bundled for t in e.trials if t.ok]
+        trials = [(e.parameters.streams, t) for e in loads if not e.parameters.settings for t in e.trials if t.ok]
         if not trials:
             continue
         flows, trial = max(trials, key=lambda one: one[0])

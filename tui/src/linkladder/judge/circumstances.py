@@ -12,7 +12,7 @@ from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.history import history
 from linkladder.judge.outages import carriers, lost_trials, outages, pings
-from linkladder.judge.sold import elsewhere, own_cards, sold
+from linkladder.judge.sold import elsewhere, layer, own_cards, sold
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
@@ -29,7 +29,7 @@ def concerns(
 ) -> list[Concern]:
     """All that the rules say of this rung; on those inside one host only what makes their figures doubtful."""
     found = [*_whereabouts(rung), *accounts(rung, document)]
-    order = arranged(rung, document)
+    order = [*arranged(rung, document), *_left_out(rung)]
     if rung.name in GENERATOR:
         return [*found, *order]
     cards = own_cards(rung, deal, document)
@@ -48,8 +48,9 @@ def concerns(
             *carriers(rung),
             *pings(rung, deal),
             *sold(rung, chosen, deal, document),
+            *layer(chosen, deal),
             *_larger_segments(rung, deal),
-            *_unprobed(rung),
+            *_unprobed(rung, deal),
             *besides_the_rate(rung, deal),
             *history(rung, deal),
         ]
@@ -119,14 +120,26 @@ def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:
     return [Concern(Cause.NOT_AS_SOLD, say.large_segments(max(segments), deal.mtu), Verdict.CANNOT_JUDGE)]
 
 
-def _unprobed(rung: RungResult) -> list[Concern]:
+def _unprobed(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Ways that no probe told of, or none as large as what was sold."""
     ways = {w for e in rung.experiments if e.parameters.protocol is Protocol.TCP for w in evidence.ways(e.parameters)}
     probes = {w: evidence.probed(rung, w) for w in ways}
     missing = [w for w, seen in probes.items() if seen is None]
     silent = [w for w, seen in probes.items() if seen is not None and not (seen.passed or seen.mtu)]
     said = [say.unprobed(missing)] if missing else []
     said += [say.unanswered(silent)] if silent else []
+    smaller = [
+        w for w, seen in probes.items() if seen and not seen.failed and 0 < max(seen.passed, default=0) < deal.mtu
+    ]
+    said += [say.probed_smaller(smaller, deal.mtu)] if smaller else []
     return [Concern(Cause.SEEN, one) for one in said]
+
+
+def _left_out(rung: RungResult) -> list[Concern]:
+    """Long trials of which not every line is kept that their tools printed."""
+    lines = [sum(c.left_out for c in t.commands) for e in rung.experiments for t in e.trials]
+    long = sum(count > 0 for count in lines)
+    return [Concern(Cause.SEEN, say.left_out(long, sum(lines)))] if long else []
 
 
 def once(texts: Iterable[str]) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import BUSY, STARVED
+from linkladder.judge.evidence import BUSY
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
 from linkladder.judge.weighing import GRAVITY
+from linkladder.judge.withheld import STARVED, lacked, withheld
 from linkladder.model import (
     Company,
     Contract,
@@ -116,7 +117,7 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
         if e.parameters.direction is Direction.DUPLEX or e.parameters.company is Company.VISITED:
             continue
         for trial in e.trials:
-            loads = _loads(trial)
+            loads = [leg for leg in _loads(trial) if 0 <= leg.path < len(rung.paths)]  # of another nothing is known
             beside = tuple(sorted(leg.path for leg in loads))
             for leg in loads:
                 bps = leg.outcome.goodput_bps if leg.outcome.ok else None
@@ -129,8 +130,8 @@ def _busy(trial: TrialResult, leg: Leg) -> str:
         cpu = trial.ends[index].cpu if index < len(trial.ends) else None
         if cpu and cpu.busiest >= BUSY:
             return say.busy_core(trial.ends[index].name, cpu.busiest)
-        if cpu and (cpu.starved or 0.0) >= STARVED:
-            return say.withheld(trial.ends[index].name, cpu.starved or 0.0)
+        if withheld(cpu) >= STARVED:
+            return say.withheld(trial.ends[index].name, lacked(cpu))
     return ""
 
 

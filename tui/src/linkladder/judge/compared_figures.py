@@ -2,7 +2,8 @@
 
 Needs several figures of each run: its repeats, or of one series of idle pings the medians of its parts.  As of
 throughput there are three answers, at 95 % for all of these figures together; a change within the band of its kind does
-not matter to anybody, whatever the statistics say.
+not matter to anybody, whatever the statistics say.  What an end that was kept from its CPU lost, held up or left undone
+in the worse run is no difference of the link's, in the measure that this explains; of round trips, however long.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from linkladder import phrases
 from linkladder.judge.evidence import ways
 from linkladder.judge.stats import difference
+from linkladder.judge.withheld import most_explained
 from linkladder.model import Direction, Document, Experiment, ExperimentResult, Protocol, TrialResult
 from linkladder.model.same_setting import Identity, identity
 from linkladder.verdicts import Answer, ComparedFigure, Measured
@@ -38,6 +40,7 @@ class _Figures:
 
     words: str
     values: tuple[float, ...]
+    lacked: float  # of what any trial did, an end may have lacked at most for CPU that was withheld from it
 
 
 def compared_figures(a: Document, b: Document) -> tuple[ComparedFigure, ...]:
@@ -55,10 +58,11 @@ def _of(document: Document) -> dict[_Key, _Figures]:
         for e in rung.experiments:
             good = [t for t in e.trials if t.ok]
             for way in ways(e.parameters):
+                lacked = max((most_explained(t, way)[0] for t in good), default=0.0)
                 for measured, values in _figures(e, good, way).items():
                     if values:
                         key = str(rung.name), identity(e.parameters), str(way), measured
-                        found[key] = _Figures(words[e.parameters.id], tuple(values))
+                        found[key] = _Figures(words[e.parameters.id], tuple(values), lacked)
     return found
 
 
@@ -102,4 +106,16 @@ def _compared(key: _Key, left: _Figures, right: _Figures, confidence: float) -> 
         answer = Answer.DIFFERS
     elif noise is not None and abs(change) + noise <= band:
         answer = Answer.SAME
-    return ComparedFigure(rung, left.words, way, measured, answer, before, before + change, noise)
+    kept = answer is Answer.DIFFERS and _by_withheld(measured, left, right, change)
+    answer = Answer.UNDECIDED if kept else answer
+    return ComparedFigure(rung, left.words, way, measured, answer, before, before + change, noise, kept)
+
+
+def _by_withheld(measured: Measured, left: _Figures, right: _Figures, change: float) -> bool:
+    """Whether an end that stood still explains the change, of what does not tell of the ends themselves."""
+    more, less = (right, left) if change > 0 else (left, right)
+    if measured is Measured.LOSS:
+        return 100 * more.lacked >= abs(change)
+    if measured is Measured.TRANSACTIONS:
+        return less.lacked > 0 and statistics.fmean(less.values) >= (1 - less.lacked) * statistics.fmean(more.values)
+    return measured in (Measured.IDLE_RTT, Measured.LOADED_RTT) and more.lacked > 0

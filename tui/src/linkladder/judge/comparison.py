@@ -1,13 +1,20 @@
-"""Two runs: same or different beyond the noise, and what else is not the same."""
+"""Two runs: same or different beyond the noise, and what else is not the same.
+
+A difference is told where the figures of both runs are borne out, and no CPU that was withheld from an end of the
+slower one can explain it: an end that stood still is no other link.
+"""
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 
 from linkladder import phrases, units
+from linkladder.judge.accounts import doubted
 from linkladder.judge.compared_figures import compared_figures
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import difference
+from linkladder.judge.withheld import explained, lacked, most_explained
 from linkladder.model import Document, HostFacts, Protocol, Rung
 from linkladder.model.same_setting import Identity, identity
 from linkladder.phrases import comparison as say
@@ -28,6 +35,16 @@ class _Side:
     words: str
     way: str
     values: tuple[float, ...]
+    lacked: tuple[float, ...]  # of each trial's rate, what an end may lack at most for CPU that was withheld from it
+    end: str  # the one that lacked most
+    doubt: str  # why the first of its figures that is not borne out is not
+
+    @property
+    def at_most(self) -> float:
+        """The mean that it may have had with all its CPU."""
+        return statistics.fmean(
+            v / (1 - share) if share < 1 else float("inf") for v, share in zip(self.values, self.lacked, strict=True)
+        )
 
 
 def compare(a: Document, b: Document) -> Comparison:
@@ -57,6 +74,9 @@ def _sentence(differences: tuple[Difference, ...], causes: list[str]) -> str:
     if changed:
         worst = max(changed, key=lambda d: abs(d.change_percent))
         return say.differ(len(changed), len(differences), worst.sentence, causes[:SHOWN])
+    if doubtful := [d for d in differences if d.doubt]:
+        worst = max(doubtful, key=lambda d: abs(d.change_percent))
+        return say.doubtful(len(doubtful), len(differences), worst.sentence)
     if all(d.detectable_percent is None for d in differences):
         return say.one_repeat_each()
     if same == len(differences):
@@ -70,15 +90,19 @@ def _settings(document: Document) -> dict[_Key, _Side]:
     found: dict[_Key, _Side] = {}
     for rung in document.rungs:
         words = phrases.arms_apart([e.parameters for e in rung.experiments])
+        unproven = doubted(rung, document)
         for e in rung.experiments:
             p = e.parameters
-            if p.protocol not in (Protocol.TCP, Protocol.UDP):
+            good = [t for t in e.trials if t.ok]
+            if p.protocol not in (Protocol.TCP, Protocol.UDP) or not good:
                 continue
+            doubt = next((unproven[p.id, t.repeat][1] for t in good if (p.id, t.repeat) in unproven), "")
             for way in ways(p):
-                values = tuple(direction_bps(t, p, way) for t in e.trials if t.ok)
-                if values:
-                    key = str(rung.name), identity(p), str(way)
-                    found[key] = _Side(str(rung.name), words[p.id], str(way), values)
+                values = tuple(direction_bps(t, p, way) for t in good)
+                kept = [most_explained(t, way) for t in good]
+                shares, end = tuple(share for share, _ in kept), max(kept)[1]
+                key = str(rung.name), identity(p), str(way)
+                found[key] = _Side(str(rung.name), words[p.id], str(way), values, shares, end, doubt)
     return found
 
 
@@ -98,8 +122,24 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
         text = say.same(*seen, BAND)
     else:
         text = say.beyond_noise(*seen) if beyond else say.within_noise(*seen, detectable)
-    beyond = answer is Answer.DIFFERS
-    return Difference(left.rung, left.words, left.way, base, base + change, percent, beyond, detectable, text, answer)
+    doubt = "" if answer is Answer.UNDECIDED else _doubt(left, right, change, noise or 0.0, answer)
+    if doubt:
+        answer, text = Answer.UNDECIDED, f"{text} {doubt}"
+    differs = answer is Answer.DIFFERS
+    return Difference(
+        left.rung, left.words, left.way, base, base + change, percent, differs, detectable, text, answer, doubt
+    )
+
+
+def _doubt(left: _Side, right: _Side, change: float, noise: float, answer: Answer) -> str:
+    """Why this answer cannot be given; '' where it can."""
+    for side, run in ((left, "first"), (right, "second")):
+        if side.doubt:
+            return say.not_borne_out(side.doubt, run)
+    slower, faster, run = (right, left, "second") if change < 0 else (left, right, "first")
+    if answer is Answer.DIFFERS and slower.at_most >= statistics.fmean(faster.values) - noise:
+        return say.withheld(slower.end, max(slower.lacked), run)
+    return ""
 
 
 def _name(side: _Side) -> str:
@@ -136,11 +176,26 @@ def _facts(a: Document, b: Document) -> list[_Fact]:
             rows.append(_Fact(say.host(name), "there" if left else "", "there" if right else ""))
             continue
         rows += _host(name, left, right)
+    one_kept, two_kept = _kept(a), _kept(b)
+    rows += [
+        _Fact(say.cpu_withheld(name), say.up_to(one_kept.get(name)), say.up_to(two_kept.get(name)), suspect=True)
+        for name in dict.fromkeys([*one_kept, *two_kept])
+    ]
     rows += [
         _Fact(say.rung_path(r.name), _path(r), _path(next((o for o in b.run.plan.rungs if o.name is r.name), None)))
         for r in a.run.plan.rungs
     ]
     return rows
+
+
+def _kept(document: Document) -> dict[str, float]:
+    """The ends that were kept from their CPU in any trial, and of how much of its time at most."""
+    found: dict[str, float] = {}
+    for end in (end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends):
+        name = next((one.name for one in document.run.ends if end.of(one.name)), end.name)
+        if explained(end.cpu):
+            found[name] = max(found.get(name, 0.0), lacked(end.cpu))
+    return found
 
 
 def host_changes(name: str, left: HostFacts, right: HostFacts) -> tuple[str, ...]:

@@ -14,7 +14,20 @@ from collections.abc import Iterable
 
 from linkladder.judge.ceilings import counted_seconds
 from linkladder.judge.evidence import ways
-from linkladder.model import CpuUse, Experiment, NicCounters, PathMtu, Protocol, Role, Rtt, SocketStat, TrialResult
+from linkladder.model import (
+    CpuUse,
+    Direction,
+    EndRecord,
+    Experiment,
+    NicCounters,
+    Outcome,
+    PathMtu,
+    Protocol,
+    Role,
+    Rtt,
+    SocketStat,
+    TrialResult,
+)
 from linkladder.phrases import contradictions as say
 
 AGREE = 0.02  # of a sum of bytes
@@ -26,11 +39,15 @@ ROUNDED = 2.0  # percent of a core by which two figures of the same seconds may 
 LARGEST = 1 << 20  # bytes of a packet: more than any card takes at once
 ALIKE = 4  # different seconds that no two loads have in common by chance
 HAIR = 0.02  # milliseconds of rounding
+DEAD = 0.2  # of a second's bytes: flows that make less of it hide an outage
+CARRIED = 0.4  # of a trial's bytes that its connections must have carried when its end looked at them
 
 
 def contradiction(t: TrialResult, p: Experiment) -> str:
     """The first of a throughput trial; '' where all can be true."""
-    rules = (_record(t, p), _ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t))
+    rules = (
+        _record(t, p), _ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t),
+    )  # fmt: skip
     return next((said for rule in rules for said in rule), "")
 
 
@@ -45,8 +62,8 @@ def _record(t: TrialResult, p: Experiment) -> Iterable[str]:
         yield say.small_buffer(small, p.window)
     if p.protocol is Protocol.TCP:  # paced UDP makes its seconds alike
         loads = (leg.outcome for leg in t.legs if leg.role is Role.LOAD)
-        told = Counter(tuple(i.bytes for i in one.intervals) for one in loads)
-        if any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in told.items()):
+        repeated = Counter(tuple(i.bytes for i in one.intervals) for one in loads)
+        if any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in repeated.items()):
             yield say.one_part_twice()
     names = Counter(end.name for end in t.ends)
     if any(count > 1 for count in names.values()):
@@ -57,11 +74,11 @@ def _record(t: TrialResult, p: Experiment) -> Iterable[str]:
 
 def _ways(t: TrialResult, p: Experiment) -> Iterable[str]:
     asked = {str(way) for way in ways(p)}
-    told = t.by_direction
-    if strange := sorted(set(told) - asked):
+    rates = t.by_direction
+    if strange := sorted(set(rates) - asked):
         yield say.other_way(strange)
-    total = sum(told.values())
-    if told and abs(total - t.goodput_bps) > AGREE * max(total, t.goodput_bps):
+    total = sum(rates.values())
+    if rates and abs(total - t.goodput_bps) > AGREE * max(total, t.goodput_bps):
         yield say.other_sum(total, t.goodput_bps)
 
 
@@ -82,6 +99,21 @@ def _seconds(t: TrialResult, p: Experiment) -> Iterable[str]:
         spans = sorted((i.start, i.end) for i in counted if i.direction is way)
         if any(later[0] < first[1] - 0.5 for first, later in itertools.pairwise(spans)):
             yield say.seconds_overlap()
+    for one in t.loads:
+        yield from _seconds_of_flows(one)
+
+
+def _seconds_of_flows(one: Outcome) -> Iterable[str]:
+    """A second of a load is the sum of its flows', where each of them tells it."""
+    made: dict[tuple[float, float, Direction], list[int]] = {}
+    for f in one.flows:
+        for i in f.intervals:
+            made.setdefault((i.start, i.end, f.direction), []).append(i.bytes)
+    for i in one.intervals:
+        parts = made.get((i.start, i.end, i.direction), [])
+        every = len(parts) == sum(f.direction is i.direction for f in one.flows) > 0
+        if i.counted and every and sum(parts) < DEAD * i.bytes:
+            yield say.second_differs(i.start, i.bytes, sum(parts))
 
 
 def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
@@ -96,6 +128,9 @@ def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
             yield say.flow_below_nothing()
         if 0 < f.seconds < WHOLE * p.duration:
             yield say.short_flow(f.seconds, p.duration)
+    there = {f.direction for f in t.flows}
+    if there and (lacking := set(ways(p)) - there):
+        yield say.no_flow(sorted(lacking)[0])
 
 
 def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
@@ -107,6 +142,10 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
         return
     if min([t.jitter_ms or 0.0, *(f.lost or 0 for f in t.flows), *(i.lost or 0 for i in t.intervals)]) < 0:
         yield say.losses_below_nothing()
+    if (t.jitter_ms or 0.0) > 1000 * max(t.seconds, p.duration):
+        yield say.long_jitter(t.jitter_ms or 0.0)
+    if p.udp_rate_bps and (t.offered_bps or 0.0) > 1.1 * p.udp_rate_bps:
+        yield say.offered_more(t.offered_bps or 0.0, p.udp_rate_bps)
     arrived = t.goodput_bps
     if p.udp_rate_bps and arrived > 1.05 * p.udp_rate_bps:
         yield say.more_than_asked(arrived, p.udp_rate_bps)
@@ -126,6 +165,13 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
 
 def _negative(t: TrialResult) -> Iterable[str]:
     """Counters only grow: one that went backwards was reset or wrapped in mid-trial, and its difference is no count."""
+    seconds = itertools.chain(t.intervals, *(f.intervals for f in t.flows))
+    seen = [v for i in seconds for v in (i.rtt_ms, i.cwnd, i.retransmits, i.jitter_ms, i.lost, i.datagrams)]
+    seen += [v for f in t.flows for v in (f.retransmits, f.jitter_ms, f.datagrams)]
+    granted = [size for one in t.loads for size in (one.window_read_back.near, one.window_read_back.far)]
+    looks = [n for end in t.ends for look in end.windows for n in (*look.cwnd_bytes, *look.ssthresh_bytes)]
+    if any(v is not None and v < 0 for v in (*seen, *granted, *looks)):
+        yield say.below_nothing()
     for end in t.ends:
         for card in end.nics:
             if counters := _backwards(card):
@@ -138,16 +184,16 @@ def _negative(t: TrialResult) -> Iterable[str]:
             yield say.memory_below_nothing(end.name)
         if end.sockets is not None and any(min(_of_socket(s)) < 0 for s in end.sockets.sockets):
             yield say.tcp_backwards(end.name)
-        told = end.tcp
-        if told is not None and any(
-            v is not None and v < 0 for v in (told.segments_sent, told.retransmits, told.out_of_order)
-        ):
+        if end.tcp is not None and any(v is not None and v < 0 for v in vars(end.tcp).values()):
             yield say.tcp_backwards(end.name)
 
 
 def _of_socket(s: SocketStat) -> tuple[float, ...]:
-    told = (s.retransmits, s.sent_bytes, s.received_bytes, s.rtt_ms, s.cwnd_bytes, s.send_buffer, s.receive_buffer)
-    return tuple(value for value in told if value is not None) or (0,)
+    figures = (
+        s.retransmits, s.sent_bytes, s.received_bytes, s.rtt_ms, s.cwnd_bytes, s.send_buffer, s.receive_buffer,
+        s.out_of_order, s.zero_window, s.receiver_limited_ms, s.ssthresh_bytes,
+    )  # fmt: skip
+    return tuple(value for value in figures if value is not None) or (0,)
 
 
 def _backwards(card: NicCounters) -> str:
@@ -163,6 +209,21 @@ def _backwards(card: NicCounters) -> str:
 
 def _packed(card: NicCounters) -> tuple[tuple[int, int], ...]:
     return (card.rx_bytes, card.rx_packets), (card.tx_bytes, card.tx_packets)
+
+
+def of_connections(t: TrialResult, p: Experiment) -> Iterable[str]:
+    """What an end's system counted of the connections, shortly before they ended, where that is far less."""
+    for way in ways(p) if p.protocol is Protocol.TCP and len(t.loads) == 1 else ():
+        moved = sum(f.total_bytes for f in t.flows if f.direction is way)
+        sent, received = t.sender(way), t.receiver(way)
+        counts = ((sent, [s.sent_bytes for s in _seen(sent)]), (received, [s.received_bytes for s in _seen(received)]))
+        for end, known in ((end, [v for v in values if v is not None]) for end, values in counts):
+            if known and sum(known) < CARRIED * moved:
+                yield say.connections_carried(end.name, sum(known), moved)
+
+
+def _seen(end: EndRecord) -> tuple[SocketStat, ...]:
+    return end.sockets.sockets if end.sockets else ()
 
 
 def _ends(t: TrialResult) -> Iterable[str]:
@@ -203,10 +264,32 @@ def of_pings(r: Rtt) -> str:
         return say.round_trips_out_of_order()
     if len(r.samples_ms) > r.received:
         return say.pings_answered(len(r.samples_ms), r.received)
+    if r.received and len(r.samples_ms) == r.received and r.min_ms is not None:
+        least = min(r.samples_ms)
+        if r.min_ms < least * (1 - AGREE) - HAIR:
+            return say.other_round_trip(r.min_ms, least)
     if r.received and len(r.samples_ms) == r.received and r.p50_ms is not None:
         low, high = statistics.median_low(r.samples_ms), statistics.median_high(r.samples_ms)
         if not low - HAIR - AGREE * low <= r.p50_ms <= high + HAIR + AGREE * high:
             return say.other_median(r.p50_ms, low)
+    return ""
+
+
+def of_transactions(t: TrialResult) -> str:
+    """What transactions cannot be: below nothing, in another order, or at another rate than their seconds make."""
+    seen = t.transactions
+    if seen is None:
+        return ""
+    ordered = [v for v in (seen.min_us, seen.p50_us, seen.p90_us, seen.p99_us, seen.max_us) if v is not None]
+    if seen.rate < 0 or min([*ordered, seen.mean_us or 0.0]) < 0:
+        return say.transactions_below_nothing()
+    if ordered != sorted(ordered):
+        return say.latencies_out_of_order()
+    counted = [i for i in t.intervals if i.counted and i.datagrams is not None]
+    seconds = sum(i.end - i.start for i in counted)
+    made = sum(i.datagrams or 0 for i in counted) / seconds if seconds > 0 else 0.0
+    if made and abs(seen.rate - made) > 2 * AGREE * max(seen.rate, made):
+        return say.other_transactions(seen.rate, made)
     return ""
 
 

@@ -26,10 +26,10 @@ def disorder(trial: TrialResult, way: Direction) -> Disorder | None:
     sent, heard = trial.sender(way).tcp, trial.receiver(way).tcp
     if not sent or not heard or not sent.segments_sent or sent.retransmits is None or heard.out_of_order is None:
         return None
-    return told_apart(heard.out_of_order, sent.segments_sent, sent.retransmits, sent.dsacks)
+    return reordered_or_lost(heard.out_of_order, sent.segments_sent, sent.retransmits, sent.dsacks)
 
 
-def told_apart(out_of_order: int, segments: int, again: int, dsacks: int | None) -> Disorder:
+def reordered_or_lost(out_of_order: int, segments: int, again: int, dsacks: int | None) -> Disorder:
     mixed, repeated = out_of_order / segments, again / segments
     needless = None if dsacks is None or again == 0 else min(1.0, dsacks / again)
     if max(mixed, repeated) < SOME:

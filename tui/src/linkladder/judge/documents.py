@@ -139,7 +139,7 @@ def _step(low: tuple[RungResult, RungJudgement], high: tuple[RungResult, RungJud
     best = high[1].ceiling.bps if high[1].ceiling is not None else math.inf
     if b >= 0.97 * best:
         return say.ceiling_reached(*seen, best)
-    suspect = say.suspect(high[0].name, _elsewhere(high[0]))
+    suspect = say.suspect(high[0].name, _elsewhere(high[0]), known=high[1].verdict is not Verdict.CANNOT_JUDGE)
     if a > best:
         return say.lost_of_ceiling(*seen, best, suspect)
     return say.lost(*seen, noise, suspect, enough=b >= needed)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from linkladder.judge.ceilings import ceiling
+from linkladder.judge.withheld import explained, lacked, withheld
 from linkladder.model import (
     CarrierLost,
     Contract,
@@ -29,7 +30,6 @@ from linkladder.model import (
 
 BUSY = 95.0  # percent of one core
 CALM = 60.0  # percent of one core below which an end's own ping is not held up
-STARVED = 0.05  # share of time withheld
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,10 @@ class Evidence:
     receiver: str
     sender_busy: float | None = None  # percent of the busiest core
     receiver_busy: float | None = None
-    sender_starved: float = 0.0  # 0..1
+    sender_starved: float = 0.0  # 0..1, as in `withheld`
     receiver_starved: float = 0.0
+    sender_lacked: float = 0.0  # 0..1 of all its cores' time, as it was measured
+    receiver_lacked: float = 0.0
     loss: float | None = None  # retransmitted share of the segments sent
     retransmits: int | None = None
     zero_windows: int = 0
@@ -155,8 +157,10 @@ def gather(
         receiver=receiver.name,
         sender_busy=sender.cpu.busiest if sender.cpu else None,
         receiver_busy=receiver.cpu.busiest if receiver.cpu else None,
-        sender_starved=_starved(sender.cpu),
-        receiver_starved=_starved(receiver.cpu),
+        sender_starved=withheld(sender.cpu),
+        receiver_starved=withheld(receiver.cpu),
+        sender_lacked=lacked(sender.cpu),
+        receiver_lacked=lacked(receiver.cpu),
         loss=loss,
         retransmits=retransmits,
         zero_windows=max(heard.zero_window_sent or 0, sent.zero_window_probes or 0),
@@ -183,11 +187,7 @@ def gather(
 
 
 def _pressed(end: EndRecord) -> tuple[float, float]:
-    return _starved(end.cpu), end.cpu.busiest if end.cpu else 0.0
-
-
-def _starved(cpu: CpuUse | None) -> float:
-    return (cpu.starved or 0.0) if cpu else 0.0
+    return withheld(end.cpu), end.cpu.busiest if end.cpu else 0.0
 
 
 def _loss(trial: TrialResult, direction: Direction, sent: TcpCounters, mss: int) -> tuple[int | None, float | None]:
@@ -257,9 +257,9 @@ def _windows(trial: TrialResult, direction: Direction) -> list[float]:
     """A connection's congestion window in each counted second: by the tool, else by the sender's system."""
     streams = max(1, sum(f.direction is direction for f in trial.flows))
     counted = [i for i in trial.intervals if i.counted and i.direction is direction]
-    told = [i.cwnd / streams for i in counted if i.cwnd]
-    if told or not counted:
-        return told
+    per_stream = [i.cwnd / streams for i in counted if i.cwnd]
+    if per_stream or not counted:
+        return per_stream
     first, last = min(i.start for i in counted), max(i.end for i in counted)
     looks = trial.sender(direction).windows
     return [statistics.fmean(w.cwnd_bytes) for w in looks if w.cwnd_bytes and first <= w.t <= last]
@@ -321,16 +321,17 @@ def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, 
         p = e.parameters
         if p.protocol is Protocol.UDP and p.direction is direction and p.udp_rate_bps:
             for t in e.trials:
-                busy = _overwhelmed(t.receiver(direction).cpu) and lost_by(t, direction) != "path"
+                seen = paced(t, p, direction)
+                busy = _overwhelmed(t.receiver(direction).cpu, seen.loss) and lost_by(t, direction) != "path"
                 if (t.ok or t.fault is Fault.PATH) and not busy:
-                    hurried = _overwhelmed(t.sender(direction).cpu)
-                    found.append(replace(paced(t, p, direction), uneven=hurried))
+                    hurried = _overwhelmed(t.sender(direction).cpu, seen.loss)
+                    found.append(replace(seen, uneven=hurried))
     return tuple(found)
 
 
-def _overwhelmed(end: CpuUse | None) -> bool:
+def _overwhelmed(end: CpuUse | None, loss: float) -> bool:
     """Whether an end may itself have lost the datagrams, or sent them in bursts: then they are a poor witness."""
-    return end is not None and (end.busiest >= BUSY or (end.starved or 0.0) >= STARVED)
+    return end is not None and (end.busiest >= BUSY or 0 < explained(end) >= loss)
 
 
 def lost_by(trial: TrialResult, direction: Direction) -> str:

@@ -8,11 +8,12 @@ from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
 from linkladder.judge.evidence import counted, direction_bps, ways
-from linkladder.judge.limiters import held_by_window, limiter
+from linkladder.judge.limiters import held_by_window, host_bound, limiter
 from linkladder.judge.looks import confidence
 from linkladder.judge.outages import plateau
 from linkladder.judge.stats import half_width_of_neighbours, spread
 from linkladder.judge.udp import judge_udp, saturated
+from linkladder.judge.withheld import explained, lacked
 from linkladder.model import (
     Contract,
     Direction,
@@ -192,6 +193,11 @@ def _judge(
     if p.direction in (Direction.DUPLEX, Direction.BOTH):
         best *= duplex_share(contract)
     judged = _judge_tcp(p, usable, seen, limits, contract, best, provisional, tuple(findings), figures)
+    if judged.cause in (Cause.SCATTERED, Cause.WORST_TRIAL) and (kept := _kept_from_cpu(usable, values, judged, best)):
+        said = say.interfered(seen, (judged.figures["needed_bps"], contract.pass_ratio, best), kept)
+        return replace(
+            judged, cause=Cause.BUSY_END, sentence=said, reasons=(said,), remedies=remedies.stronger(contract)
+        )
     if judged.verdict is Verdict.PASS and 2 * len(broken) >= len(result.trials):
         said = say.few_measured(judged.sentence, len(usable), len(result.trials))
         return replace(judged, verdict=Verdict.CANNOT_JUDGE, sentence=said, reasons=(said,), cause=Cause.TRIALS_FAILED)
@@ -200,6 +206,26 @@ def _judge(
     if fell and judged.verdict is not Verdict.PASS:
         return replace(judged, cause=Cause.LEVEL_FELL, sentence=f"{judged.sentence} {fell}")
     return judged
+
+
+def _kept_from_cpu(
+    trials: list[TrialResult], values: list[float], judged: Judgement, best: float
+) -> tuple[tuple[int, float, str, float], ...]:
+    """Repeat, rate, end and share of its CPU withheld of each trial below the bar; () where one has another reason.
+
+    Such a trial is an interference and no scatter.  It excuses a shortfall, but is no reason to leave the trial out:
+    the link may have carried too little in the very same seconds, every trial counts, and a PASS is held to the worst.
+    """
+    found = []
+    for t, carried in zip(trials, values, strict=True):
+        if carried >= judged.figures["needed_bps"]:
+            continue
+        kept = [end for end in t.ends if 0 < explained(end.cpu) >= 1 - carried / best]
+        if not kept:
+            return ()
+        most = max(kept, key=lambda end: lacked(end.cpu))
+        found.append((t.repeat, carried, most.name, lacked(most.cpu)))
+    return tuple(found)
 
 
 def _judge_tcp(
@@ -232,7 +258,8 @@ def _judge_tcp(
             Cause.SCATTERED,
         )  # fmt: skip
     short = say.needed(seen, *bar)
-    if withheld := saturated(usable, p):
+    by_path = limits is not None and limits.known and not host_bound(limits)  # then time withheld excuses its part
+    if withheld := saturated(usable, p, 1 - seen.median / best if by_path else 0.0):
         said = say.held_back(short, withheld)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (withheld,), remedies.stronger(contract), findings, figures,

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
 
 from linkladder.model import Direction, Protocol, RungResult
 from linkladder.verdicts import Bucket, ExperimentJudgement, Latency
@@ -18,6 +21,29 @@ GRADES = ((5.0, "A+"), (30.0, "A"), (60.0, "B"), (200.0, "C"), (400.0, "D"))
 WORST = "F"
 LEAST = 10  # samples below which nothing is said
 EDGES = tuple(step * 10.0**power for power in range(-2, 5) for step in (1, 2, 5))  # ms
+
+
+class Times:
+    """Round trips in order, each with how often it was seen: a soak has as many as seconds, and far fewer kinds."""
+
+    def __init__(self, seen: Iterable[float]) -> None:
+        self.each = sorted(Counter(seen).items())
+        self._until = list(itertools.accumulate(count for _, count in self.each))
+        self.total = self._until[-1] if self._until else 0
+
+    def _at(self, place: int) -> float:
+        return self.each[bisect_right(self._until, place)][0]
+
+    @property
+    def median(self) -> float:
+        return (self._at((self.total - 1) // 2) + self._at(self.total // 2)) / 2
+
+    def quantile(self, share: float) -> float:
+        """Between the two neighbours in proportion."""
+        place = share * (self.total - 1)
+        low = int(place)
+        first = self._at(low)
+        return first + (self._at(min(low + 1, self.total - 1)) - first) * (place - low)
 
 
 def latency(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> tuple[Latency, ...]:
@@ -37,22 +63,25 @@ def latency(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> tuple[L
 def _one(rung: RungResult, way: str, j: ExperimentJudgement, idle: float | None) -> Latency | None:
     trials = [t for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials if t.ok]
     series = [t.rtt_under_load.samples_ms for t in trials if t.rtt_under_load]
-    samples = sorted(ms for one in series for ms in one)
-    if len(samples) < LEAST:
+    samples = Times(ms for one in series for ms in one)
+    if samples.total < LEAST:
         return None
-    moves = [abs(b - a) for one in series for a, b in itertools.pairwise(one)]
-    tcp = [i.rtt_ms for t in trials for i in t.intervals if i.counted and i.direction == way and i.rtt_ms is not None]
-    p95 = quantile(samples, 0.95)
+    moves = (abs(b - a) for one in series for a, b in itertools.pairwise(one))
+    several = any(len(one) > 1 for one in series)
+    tcp = Times(
+        i.rtt_ms for t in trials for i in t.intervals if i.counted and i.direction == way and i.rtt_ms is not None
+    )
+    p95 = samples.quantile(0.95)
     return Latency(
         direction=way,
-        samples=len(samples),
+        samples=samples.total,
         idle_ms=idle,
-        median_ms=statistics.median(samples),
+        median_ms=samples.median,
         p95_ms=p95,
-        p99_ms=quantile(samples, 0.99),
-        jitter_ms=statistics.fmean(moves) if moves else 0.0,
-        tcp_ms=statistics.median(tcp) if tcp else None,
-        tcp_end=trials[0].sender(Direction(way)).name if tcp else "",
+        p99_ms=samples.quantile(0.99),
+        jitter_ms=statistics.fmean(moves) if several else 0.0,
+        tcp_ms=tcp.median if tcp.total else None,
+        tcp_end=trials[0].sender(Direction(way)).name if tcp.total else "",
         grade=grade(p95 - idle) if idle is not None else "",
         histogram=_histogram(samples),
     )
@@ -62,18 +91,10 @@ def grade(rise_ms: float) -> str:
     return next((name for most, name in GRADES if rise_ms < most), WORST)
 
 
-def quantile(ordered: list[float], share: float) -> float:
-    """Between the two neighbours in proportion."""
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-
-def _histogram(ordered: list[float]) -> tuple[Bucket, ...]:
+def _histogram(times: Times) -> tuple[Bucket, ...]:
     """From the first bucket with a sample to the last; what is beyond the edges is in the outermost."""
     counts = [0] * (len(EDGES) - 1)
-    for ms in ordered:
-        counts[max(0, min(len(counts), sum(edge <= ms for edge in EDGES)) - 1)] += 1
+    for ms, count in times.each:
+        counts[max(0, min(len(counts), sum(edge <= ms for edge in EDGES)) - 1)] += count
     used = [n for n, count in enumerate(counts) if count]
     return tuple(Bucket(EDGES[n], EDGES[n + 1], counts[n]) for n in range(used[0], used[-1] + 1))

@@ -16,7 +16,9 @@ WHOLE = 0.95  # of a flow by one card's counters: the rest is acknowledgements o
 def lent_bundles(rung: RungResult) -> list[str]:
     """A sentence for each kind of bundle and way, and what each card had of the most flows."""
     said: list[str] = []
-    lent = dict.fromkeys(e.parameters.settings for e in rung.experiments if e.parameters.bundled)
+    lent = dict.fromkeys(
+        e.parameters.settings for e in rung.experiments if e.parameters.bundled and not e.parameters.member_down
+    )
     for settings in lent:
         for way in (Direction.FORWARD, Direction.REVERSE):
             mine = [e for e in rung.experiments if e.parameters.settings == settings and e.parameters.direction is way]

@@ -13,9 +13,28 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import BUSY, STARVED, Evidence, by_streams, gather, paced_trials, parameters, probed
-from linkladder.judge.loss_signs import ABOVE, REAL_LOSS, burst_signs, bursts, loss_signs, policer_signs, rising
+from linkladder.judge.evidence import (
+    BUSY,
+    Evidence,
+    by_streams,
+    gather,
+    paced_trials,
+    parameters,
+    probed,
+)
+from linkladder.judge.loss_signs import (
+    ABOVE,
+    REAL_LOSS,
+    burst_signs,
+    bursts,
+    loses_below,
+    loss_signs,
+    policer_signs,
+    rising,
+    same_share,
+)
 from linkladder.judge.plan_text import Keys, inline, tcp_load
+from linkladder.judge.withheld import EXPLAINS, STARVED
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult, TrialResult
 from linkladder.phrases import limiters as say
 from linkladder.phrases.followups import Question
@@ -34,7 +53,9 @@ ALONE = 0.2  # of a busy end's rise: pings of an idle end that rise less waited 
 CLOSE = 85.0  # percent of a core from which a queue may be the end's own
 MOST_STREAMS = 64
 PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
+CARRIES = 2.0  # times TCP's rate: so much more UDP tells that no plain policer is at work
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
+BY_SIGNS = {LimiterKind.SHAPER, LimiterKind.POLICER, LimiterKind.LOSS, LimiterKind.BURST}  # of the path
 
 Asked = tuple[Question, Keys]  # an experiment, and what it is to answer
 _Rule = Callable[[Evidence], Limiter | None]
@@ -60,7 +81,7 @@ def limiter_of(evidence: Evidence, bounded: bool) -> Limiter:
         rules = (_nothing_arrived, _starved, _busy)  # inside a host a saturated core is the expected end of all
     for rule in rules:
         if found := rule(evidence):
-            return found
+            return _though_withheld(evidence, found)
     return _unknown(evidence)
 
 
@@ -122,12 +143,39 @@ def _link(e: Evidence) -> Limiter | None:
 
 
 def _starved(e: Evidence) -> Limiter | None:
-    worst = max(e.sender_starved, e.receiver_starved)
-    if worst < STARVED:
+    """An end that was kept from its CPU, in the measure that this explains; what is short beyond it has another cause.
+
+    Needs the share withheld.  Where no ceiling tells how much is short, all of it may be the end's.
+    """
+    kind, end, lacked, share = _most_withheld(e)
+    if share < STARVED or (e.ratio is not None and 1 - e.ratio > EXPLAINS * share):
         return None
-    kind = LimiterKind.SENDER if e.sender_starved >= e.receiver_starved else LimiterKind.RECEIVER
-    end = e.sender if kind is LimiterKind.SENDER else e.receiver
-    return _limiter(kind, say.starved(kind, end, worst, e.goodput))
+    return _limiter(kind, say.starved(kind, end, lacked, e.goodput))
+
+
+def _most_withheld(e: Evidence) -> tuple[LimiterKind, str, float, float]:
+    if e.sender_starved >= e.receiver_starved:
+        return LimiterKind.SENDER, e.sender, e.sender_lacked, e.sender_starved
+    return LimiterKind.RECEIVER, e.receiver, e.receiver_lacked, e.receiver_starved
+
+
+def _though_withheld(e: Evidence, found: Limiter) -> Limiter:
+    """What the path's signs name beside an end that stood still at times: said, and open where that gives such signs.
+
+    A standing queue shows in the quick round trips too, and loss of the path in datagrams that came evenly.
+    """
+    kind, end, lacked, share = _most_withheld(e)
+    if share < STARVED or found.kind not in BY_SIGNS or host_bound(found):
+        return found
+    if found.kind is LimiterKind.SHAPER:
+        quick_ones_too = e.floor_ms is not None and rising(replace(e, loaded_ms=e.floor_ms))
+        certain = quick_ones_too or _rate_shown(e)
+    else:
+        evenly = any(p.loss > REAL_LOSS and not p.uneven for p in e.paced)
+        certain = found.kind is not LimiterKind.BURST and evenly
+    said = say.though_withheld(found.sentence, end, lacked, EXPLAINS * share, certain)
+    candidates = found.candidates if certain else (*found.candidates, kind)
+    return replace(found, sentence=said.sentence, evidence=(*found.evidence, *said.evidence), candidates=candidates)
 
 
 def _window(e: Evidence) -> Limiter | None:
@@ -202,14 +250,17 @@ def _lossy(e: Evidence) -> Limiter | None:
 
 
 def _or_burst(e: Evidence, found: Limiter) -> Limiter:
-    """A bucket too small for bursts loses what a busy end sent in them; and who never sent more than TCP got, evenly,
-    does not know whether more gets through."""
+    """A bucket too small for bursts loses what comes in them, and no paced UDP of a busy machine comes quite evenly.
+
+    It is no burst that two rates of UDP lose the same share of.  It may be one where paced UDP of a busy end lost some,
+    where nobody sent more than TCP got, and where far more UDP gets through than a policer lets TCP have.
+    """
     if found.kind is LimiterKind.BURST:
         return found
     uneven = any(p.uneven and p.loss > REAL_LOSS for p in e.paced)
-    above = [p for p in e.paced if p.delivered_bps > ABOVE * e.goodput]
-    as_tcp = any(p.loss >= 0.5 * (e.loss or 0.0) for p in above)  # lost evenly what TCP lost in bursts: no burst it was
-    if not uneven and (len(found.candidates) < 2 or as_tcp):
+    beyond = any(p.delivered_bps > CARRIES * e.goodput for p in e.paced)
+    excluded = same_share(e) if found.kind is LimiterKind.LOSS else len(found.candidates) < 2 and not beyond
+    if excluded and not uneven:
         return found
     said = say.or_a_burst(found.sentence, found.experiment, uneven)
     candidates = (*found.candidates, LimiterKind.BURST)
@@ -237,7 +288,8 @@ def _loss_or_policer(e: Evidence) -> Limiter | None:
     if not (policed or random or _loss_explains(e)):
         return None
     flat = None if e.rise_ms is None else not rising(e)
-    if policed and not random and not any(p.uneven for p in e.paced):  # a busy sender's bursts look policed
+    uneven = any(p.uneven for p in e.paced)  # a busy sender's bursts look policed
+    if policed and not random and not uneven and not loses_below(e):
         return _limiter(LimiterKind.POLICER, say.policer(e.loss, e.retransmits, e.goodput, flat, policed))
     if random and not policed:
         return _limiter(LimiterKind.LOSS, say.random_loss(e.loss, e.retransmits, flat, random))
@@ -284,7 +336,12 @@ def _busy(e: Evidence) -> Limiter | None:
 def _unknown(e: Evidence) -> Limiter:
     cores = None if e.sender_busy is None or e.receiver_busy is None else (e.sender_busy, e.receiver_busy)
     trips = None if e.idle_ms is None or e.loaded_ms is None else (e.idle_ms, e.loaded_ms)
-    return _no_limit(LimiterKind.UNKNOWN, say.unknown(e.goodput, cores, e.loss, trips))
+    kind, end, lacked, share = _most_withheld(e)
+    found = _no_limit(LimiterKind.UNKNOWN, say.unknown(e.goodput, cores, e.loss, trips))
+    if share < STARVED:
+        return found
+    said = say.though_withheld(found.sentence, end, lacked, EXPLAINS * share, certain=True)
+    return replace(found, sentence=said.sentence, evidence=(*found.evidence, *said.evidence), candidates=(kind,))
 
 
 RULES: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _lossy, _busy)

@@ -15,6 +15,7 @@ RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less mea
 REAL_LOSS = 1e-4
 ABOVE = 1.15  # times TCP's rate: UDP that gets through there shows that the rate is not what limits
 CLEAN = 1e-4  # of the datagrams
+CLOSE = 1.25  # within this factor two shares of loss are one
 FEW = 2.5  # lost datagrams: fewer say nothing of a share
 
 
@@ -30,8 +31,8 @@ def bursts(e: Evidence) -> bool:
     """Whether the round trips come and go with bursts: the queue of a shaper under TCP hardly ever runs dry."""
     if (e.loss or 0.0) < REAL_LOSS or e.rise_ms is None or e.idle_ms is None or e.floor_ms is None:
         return False
-    standing = (e.floor_ms - e.idle_ms) / e.rise_ms
-    return standing < RUNS_DRY or (standing < 0.6 and (e.burst or 0.0) > 1.2)
+    lasting = (e.floor_ms - e.idle_ms) / e.rise_ms
+    return lasting < RUNS_DRY or (lasting < 0.6 and (e.burst or 0.0) > 1.2)
 
 
 def policer_signs(e: Evidence) -> tuple[str, ...]:
@@ -88,6 +89,20 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
     return tuple(signs)
 
 
+def same_share(e: Evidence) -> bool:
+    """Whether different rates of paced UDP lose the same share, or more streams carry more: random loss does both."""
+    offers = [p for p in e.paced if p.offered_bps <= (e.ceiling or math.inf)]
+    pairs = [(a, b) for a in offers for b in offers if b.offered_bps > 1.2 * a.offered_bps]
+    return any(_alike(a, b, CLOSE) for a, b in pairs) or any(
+        streams >= 2 * e.streams and bps > 1.4 * e.goodput for streams, bps in e.by_streams
+    )
+
+
+def loses_below(e: Evidence) -> bool:
+    """Whether UDP paced below TCP's own rate loses more than single datagrams: no policer alone does that."""
+    return any(p.offered_bps <= e.goodput and p.loss > 5 * REAL_LOSS and p.loss * p.datagrams > 10 for p in e.paced)
+
+
 def _lost_alike(e: Evidence, low: Paced, high: Paced) -> bool:
     """Whether UDP loses what TCP loses, at a rate so far above TCP's that no policer there would let it through."""
     if not e.loss or low.loss * low.datagrams <= 10 or high.delivered_bps < 1.6 * e.goodput:
@@ -101,10 +116,10 @@ def _at_most(p: Paced) -> float:
     return (lost + 1.65 * math.sqrt(lost) + 3) / p.datagrams if p.datagrams else p.loss
 
 
-def _alike(low: Paced, high: Paced) -> bool:
-    """Whether both rates lose the same share within a factor of two, and what the counts leave open."""
+def _alike(low: Paced, high: Paced, factor: float = 2.0) -> bool:
+    """Whether both rates lose the same share within that factor, and what the counts leave open."""
     lost = [p.loss * p.datagrams for p in (low, high)]
     if min(lost) < FEW:
         return False
     open_by = 2 * math.sqrt(sum(1 / count for count in lost))
-    return abs(math.log(low.loss / high.loss)) < math.log(2) + open_by
+    return abs(math.log(low.loss / high.loss)) < math.log(factor) + open_by

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from linkladder.judge import disorder
 from linkladder.judge.bundles import judge_bundles, member_shares
 from linkladder.judge.company import judge_company, several_pairs
+from linkladder.judge.each_repeat import each_repeat
 from linkladder.judge.lent_bundles import lent_bundles
+from linkladder.judge.member_down import members_down, unclaimed
 from linkladder.model import Company, Contract, RungResult
-from linkladder.verdicts import BundleJudgement, CompanyJudgement, Judgement
+from linkladder.verdicts import BundleJudgement, CompanyJudgement, Concern, Judgement, MemberDown
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Many:
     company: CompanyJudgement | None
     bundles: tuple[BundleJudgement, ...]
     findings: tuple[str, ...]
+    members: tuple[MemberDown, ...] = ()
+    concerns: tuple[Concern, ...] = ()
 
     def deal(self, deal: Contract) -> Contract:
         """Of all paths at once what they share is asked."""
@@ -38,12 +42,19 @@ def many(rung: RungResult, deal: Contract) -> Many:
     company, bundles = judge_company(rung, deal), judge_bundles(rung, deal)
     said = [*(text for one in bundles for text in one.sentences), *member_shares(rung), *lent_bundles(rung)]
     said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
-    return Many(company, bundles, tuple(said))
+    members = members_down(rung)
+    said += [*(text for one in members for text in one.sentences), *unclaimed(rung)]
+    uneven = each_repeat(rung, deal, company.ceiling_bps) if company and several_pairs(rung.paths) else ()
+    return Many(company, bundles, tuple(said), members, tuple(uneven))
 
 
 def at_once(rung: RungResult) -> RungResult:
     """Without what was measured on some of its paths alone, or while others came and went: the rung is all of them."""
-    every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL) or tuple(
-        e for e in rung.experiments if e.parameters.company is not Company.VISITED
-    )
+    every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL) or in_company(rung).experiments
     return dataclasses.replace(rung, experiments=every) if 0 < len(every) < len(rung.experiments) else rung
+
+
+def in_company(rung: RungResult) -> RungResult:
+    """All whose figures are to be borne out, of whichever paths: not where others came and went, as they are to."""
+    kept = tuple(e for e in rung.experiments if e.parameters.company is not Company.VISITED)
+    return dataclasses.replace(rung, experiments=kept) if 0 < len(kept) < len(rung.experiments) else rung

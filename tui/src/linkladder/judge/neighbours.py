@@ -30,8 +30,8 @@ class _Side:
 
     @property
     def rtt_ms(self) -> float | None:
-        told = [one.p50_ms for one in self.pings if one.p50_ms is not None]
-        return statistics.median(told) if told else None
+        medians = [one.p50_ms for one in self.pings if one.p50_ms is not None]
+        return statistics.median(medians) if medians else None
 
     @property
     def lost_percent(self) -> float | None:
@@ -67,12 +67,12 @@ def absent(rung: RungResult, name: Callable[[int, Direction], str]) -> tuple[str
 
 def sentences(found: Sequence[Neighbour], name: Callable[[int, Direction], str]) -> tuple[str, ...]:
     """For each way: the figures, and who takes; `name` is a path's that way."""
-    told: list[str] = []
+    answers: list[str] = []
     for way in dict.fromkeys(Direction(one.direction) for one in found):
         mine = [one for one in found if one.direction == way]
         said = name(WATCHED, way), mine, [name(one.path, way) for one in mine]
-        told += [say.beside_each(*said), say.who(*said)]
-    return tuple(told)
+        answers += [say.beside_each(*said), say.who(*said)]
+    return tuple(answers)
 
 
 def _neighbour(

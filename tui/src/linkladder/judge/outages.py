@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
+from itertools import accumulate
 
-from linkladder.judge.evidence import STARVED, ways
-from linkladder.model import Contract, Direction, Interval, Protocol, RungResult, TrialResult
+from linkladder.judge.evidence import ways
+from linkladder.judge.withheld import explained
+from linkladder.model import Contract, Direction, Interval, Protocol, Role, RungResult, TrialResult
 from linkladder.phrases import outages as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -41,17 +43,20 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
             if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP) or way not in ways(e.parameters):
                 continue
             for t in e.trials:
-                mine = [
-                    i for i in t.intervals if i.direction is way and not 0 < t.seconds < i.end - 1
-                ]  # a clock jumped
-                measured += sum(i.end - i.start for i in mine)
-                dead = dead_seconds(mine)
-                if dead is None:
-                    continue
-                lost += dead.seconds
-                if dead.longest > worst:
-                    worst, excuse = dead.longest, _excuse(t)
-                    where = say.when(e.parameters, t.repeat, dead.at)
+                for leg in t.legs:  # of several paths one may be dead while the others go on
+                    if leg.role is not Role.LOAD:
+                        continue
+                    mine = [
+                        i for i in leg.outcome.intervals if i.direction is way and not 0 < t.seconds < i.end - 1
+                    ]  # a clock jumped
+                    measured += (span := sum(i.end - i.start for i in mine))
+                    dead = dead_seconds(mine)
+                    if dead is None:
+                        continue
+                    lost += dead.seconds
+                    if dead.longest > worst:
+                        worst, excuse = dead.longest, _excuse(t, dead.longest, span)
+                        where = say.when(e.parameters, t.repeat, dead.at)
         if lost <= 0:
             continue
         share = 100 * (1 - lost / measured)
@@ -71,11 +76,15 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
     return found
 
 
-def _excuse(t: TrialResult) -> str:
-    """What else than the path may have ended it: a carrier may take an end's link away, and so may a pulled cable."""
+def _excuse(t: TrialResult, longest: float, measured: float) -> str:
+    """What else than the path may have ended it: a carrier may take an end's link away, and so may a pulled cable.
+
+    An end that was kept from its CPU excuses the seconds that it may have stood still, and no longer silence.
+    """
     if t.carriers_lost:
         return say.carriers_lost(t.carriers_lost)
-    return say.stopped_meanwhile() if _starved(t) else ""
+    stopped = max((explained(end.cpu) for end in t.ends), default=0.0) * measured
+    return say.stopped_meanwhile() if 0 < stopped >= longest else ""
 
 
 def carriers(rung: RungResult) -> list[Concern]:
@@ -84,10 +93,6 @@ def carriers(rung: RungResult) -> list[Concern]:
     return [
         Concern(Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost), provisional=True) for p, t in found
     ]
-
-
-def _starved(t: TrialResult) -> bool:
-    return any(end.cpu is not None and (end.cpu.starved or 0.0) >= STARVED for end in t.ends)
 
 
 def dead_seconds(intervals: list[Interval]) -> Dead | None:
@@ -161,7 +166,10 @@ def by_chance(lost: int, sent: int, share: float) -> float:
 def plateau(seconds: tuple[float, ...]) -> float | None:
     """The later level of a rate that fell once and stayed lower (a token bucket ran empty); None where none did."""
     best: tuple[float, float] | None = None
+    sums = [0.0, *accumulate(seconds)]
     for k in range(2, len(seconds) - PART + 1):
+        if (sums[-1] - sums[k]) / (len(seconds) - k) > (1 - FELL / 2) * sums[k] / k:
+            continue  # as in nearly all of a soak's seconds: adding them up exactly for each would take minutes
         before, after = seconds[:k], seconds[k:]
         high, low = statistics.fmean(before), statistics.fmean(after)
         if high <= 0 or high - low < FELL * high:

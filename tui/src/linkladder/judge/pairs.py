@@ -17,6 +17,7 @@ from linkladder.judge.student import quantile
 from linkladder.verdicts import Answer
 
 BAND = 0.02  # changes within 2 % do not matter
+MOST_LOG = 700.0  # of a ratio that a number can hold, which no machine's is
 LEAST_PAIRS = 4
 RANKED_PAIRS = 8  # below this the signed-rank test can hardly reach 5 %
 
@@ -67,14 +68,18 @@ def judge_pairs(a: Sequence[float], b: Sequence[float], comparisons: int = 1, ba
     return PairAnswer(
         answer,
         len(logs),
-        math.exp(mean),
-        math.exp(low),
-        math.exp(high),
+        _ratio(mean),
+        _ratio(low),
+        _ratio(high),
         confidence,
         p,
         _farthest(logs) if disagree else None,
         more,
     )
+
+
+def _ratio(log: float) -> float:
+    return math.exp(max(-MOST_LOG, min(MOST_LOG, log)))
 
 
 def _more_pairs(have: int, deviation: float, edge: float) -> int:

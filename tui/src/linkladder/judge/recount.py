@@ -1,20 +1,25 @@
 """What the tools printed, read once more: a document's figures must be those of the output that it embeds.
 
-Needs the output of a trial's server and clients, whole.  Where it is not there (or was shortened for a page) nothing is
-said: the other rules hold the figures against seconds, clock and cards.
+Needs the output of a trial's clients, whole, and of its server where that alone tells what arrived.  Where it is not
+there (or was shortened for a page) nothing is said: the other rules hold the figures against seconds, clock and cards.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
 
 from linkladder import tools
 from linkladder.judge.ceilings import measurement_error
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.model import (
+    LEFT_OUT,
+    LONG,
     SHORTENED,
     Command,
+    Direction,
     Document,
     End,
     Experiment,
@@ -31,6 +36,9 @@ from linkladder.phrases import accounts as say
 
 AGREE = 0.02  # of a rate: what reading once more may differ
 LOST = 0.001  # of the datagrams
+JOINED = 1.5  # seconds: what is longer stands for seconds whose lines are not kept
+EDGE = 0.05  # seconds by which a record's second may begin earlier than the output's
+LESS = 0.8  # of a second's bytes that must have been printed
 
 
 def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
@@ -39,16 +47,16 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
     if said := next(filter(None, (_addressed(leg, rung) for leg in loads)), ""):
         return said
     asked = asked_of(t, p)
-    printed = [_printed(leg, asked, t, rung, document) for leg in loads]
-    if broken := next((one for one in printed if one is not None and not one.ok), None):
+    read = [printed(leg, asked, t, rung, document) for leg in loads]
+    if broken := next((one for one in read if one is not None and not one.ok), None):
         return say.no_measurement(broken.reason)
     # What of a leg counts depends on when all began; one that cannot be read is taken by its word for that alone.
-    together = [(leg.began, one or leg.outcome) for leg, one in zip(loads, printed, strict=True)]
+    together = [(leg.began, one or leg.outcome) for leg, one in zip(loads, read, strict=True)]
     counted = counted_together(together, asked) if len(loads) > 1 else tuple(one for _, one in together)
     slack = AGREE + measurement_error(t, p)
     found = (
         _compared(again, leg.outcome, p, slack)
-        for leg, one, again in zip(loads, printed, counted, strict=True)
+        for leg, one, again in zip(loads, read, counted, strict=True)
         if one is not None and (leg.outcome.ok or len(loads) == 1)
     )
     return next(filter(None, found), "")
@@ -71,19 +79,25 @@ def asked_of(t: TrialResult, whole_trial: Experiment) -> Experiment:
     return p if abs(first - p.warmup) < 1 else replace(p, warmup=float(round(first)))
 
 
-def _printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, document: Document) -> Outcome | None:
+def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, document: Document) -> Outcome | None:
     """The leg as its tools printed it; None where their output is not there, or cannot be read here."""
     servers = [c for c in leg.commands if c.role == "server"]
     clients = [c for c in leg.commands if c.role == "client"]
-    if not servers or not clients or not all(whole(c) for c in (*servers, *clients)):
+    tool = tools.TOOLS.get(asked.tool)
+    if tool is None or not clients or (tool.server_tells and not servers):
         return None
+    if not all(whole(c) for c in (*clients, *(servers if tool.server_tells else ()))):
+        return None
+    if asked.duration <= LONG and any(LEFT_OUT in c.output for c in (*servers, *clients)):
+        return Outcome(False, Fault.TOOL, say.short_and_left_out())
     where = layout_of(leg, asked, rung, document)
     if where is None or _name(t, leg, where.client) != clients[0].end:
         return None
-    return _read(
+    read = _read if asked.duration <= LONG else _read.__wrapped__  # of a soak's trials what was read is not kept
+    return read(
         asked,
         where,
-        (servers[0].output, ""),  # a server is ended by its end, which it may well complain about
+        (servers[0].output if servers else "", ""),  # a server is ended by its end, and may well complain about it
         tuple((c.output, c.errors) for c in clients),
         tuple(c.exit_code or 0 for c in clients),
     )
@@ -91,7 +105,7 @@ def _printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docu
 
 def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> tools.Layout | None:
     """Which side ran what; None where no end tells of such a tool."""
-    known = versions_of(rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path, document)
+    known = versions_of(rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path, document)
     if known is None:
         return None
     try:
@@ -103,12 +117,12 @@ def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document)
 def _name(t: TrialResult, leg: Leg, side: End) -> str:
     """The end at that side of the leg's path, as its commands call it."""
     number = leg.near if side is End.NEAR else leg.far
-    return t.ends[number].name if number < len(t.ends) else str(side)
+    return t.ends[number].name if 0 <= number < len(t.ends) else str(side)
 
 
 def _addressed(leg: Leg, rung: RungResult) -> str:
     """Whether the commands name the path's addresses, as those that were run here do."""
-    path = rung.paths[leg.path] if leg.path < len(rung.paths) else rung.path
+    path = rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path
     for c in leg.commands:
         if (
             c.role == "client"
@@ -120,20 +134,49 @@ def _addressed(leg: Leg, rung: RungResult) -> str:
     return ""
 
 
-def _compared(said: Outcome, told: Outcome, p: Experiment, slack: float) -> str:
+def _compared(said: Outcome, stored: Outcome, p: Experiment, slack: float) -> str:
     for way in ways(p):
-        claimed = direction_bps(told, p, way)
+        claimed = direction_bps(stored, p, way)
         printed = said.by_direction.get(str(way), said.goodput_bps if len(ways(p)) == 1 else 0.0)
         if abs(claimed - printed) > slack * max(claimed, printed):
             return say.output_makes(claimed, way, printed)
+        if otherwise := _seconds(said, stored, p, way, slack):
+            return otherwise
+    if worse := _worst_second(said, stored):
+        return say.second_printed(*worse)
     printed_flows = _flows(said)
-    if printed_flows and (strange := sorted(_flows(told) - printed_flows)):
+    if printed_flows and (strange := sorted(_flows(stored) - printed_flows)):
         return say.unknown_flow(*strange[0])
-    if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None and told.datagrams:
-        printed, claimed = said.lost / said.datagrams, (told.lost or 0) / told.datagrams
+    if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None:
+        printed, claimed = said.lost / said.datagrams, (stored.lost or 0) / (stored.datagrams or said.datagrams)
         if abs(printed - claimed) > LOST:
             return say.other_loss_printed(claimed, printed)
     return ""
+
+
+def _seconds(said: Outcome, stored: Outcome, p: Experiment, way: Direction, slack: float) -> str:
+    """Of a long trial's output, of which only some seconds are kept: those, and the sums of what lies between."""
+    spans = [i for i in said.intervals if i.direction is way]
+    if all(i.end - i.start <= JOINED for i in spans):
+        return ""
+    seconds = sorted((i.start + EDGE, i.bytes) for i in stored.intervals if i.direction is way)
+    sums = [0, *accumulate(count for _, count in seconds)]
+    for i in (i for i in spans if i.end <= p.warmup + p.duration + EDGE):  # what comes after is a share of the rest
+        first, last = (bisect_left(seconds, (at, 0)) for at in (i.start, i.end))
+        claimed = sums[last] - sums[first]
+        if abs(claimed - i.bytes) > slack * max(claimed, i.bytes):
+            return say.other_seconds(i.start, i.end, claimed, i.bytes)
+    return ""
+
+
+def _worst_second(said: Outcome, stored: Outcome) -> tuple[float, int, int] | None:
+    """When, what was claimed of that second, and what was printed: where far less was."""
+    printed = {(i.start, i.end, i.direction): i.bytes for i in said.intervals}
+    for i in stored.intervals:
+        seen = printed.get((i.start, i.end, i.direction))
+        if i.counted and seen is not None and seen < LESS * i.bytes:
+            return i.start, i.bytes, seen
+    return None
 
 
 def _flows(t: Outcome) -> set[tuple[str, int]]:

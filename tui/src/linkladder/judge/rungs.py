@@ -6,18 +6,21 @@ import dataclasses
 
 from linkladder import phrases
 from linkladder.judge import remedies
-from linkladder.judge.accounts import accounts
+from linkladder.judge.accounts import accounts, of_changes, proven
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
 from linkladder.judge.company import several_pairs
+from linkladder.judge.each_repeat import besides_tcp
 from linkladder.judge.evidence import counted, parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
 from linkladder.judge.limiters import held_by_window, host_bound, own_card
-from linkladder.judge.many import at_once, many
+from linkladder.judge.many import at_once, in_company, many
+from linkladder.judge.member_down import besides
+from linkladder.judge.outages import outages
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.sold import own_cards
@@ -51,7 +54,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     """The rung's verdict in the light of the rungs below it; `contract` replaces the plan's."""
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
-    several = many(rung, deal)
+    several, borne_out, measured = many(rung, deal), as_it_is(in_company(rung)), rung
     deal = several.deal(deal)
     whole = at_once(rung)
     rung = as_it_is(whole)
@@ -70,18 +73,28 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         verdict = _judge_generator(rung, judged, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
-    verdict = weigh(several.added_to(verdict, rung), concerns(rung, chosen, deal, document))
-    changed = changes(whole)
+    verdict = weigh(
+        several.added_to(verdict, rung),
+        [
+            *several.concerns,
+            *(besides_tcp(judged, measured, document) if several_pairs(rung.paths) else ()),
+            *concerns(borne_out, chosen, deal, document),
+            *(outages(besides(whole), deal) if bounded else ()),
+            *of_changes(whole, document),
+        ],
+    )
+    compared = proven(whole, document)
+    changed = changes(compared)
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
     words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]
     answers = (
-        *staircase(whole),
+        *staircase(compared),
         *phrases.offloads([(*arms[c], c) for c in changed]),
         *phrases.briefly(words),
         *sizing(whole, deal),
     )
-    told = tuple(phrases.change(*one) for one in words)
-    verdict = dataclasses.replace(verdict, findings=(*answers, *told, *verdict.findings))
+    change_words = tuple(phrases.change(*one) for one in words)
+    verdict = dataclasses.replace(verdict, findings=(*answers, *change_words, *verdict.findings))
     return RungJudgement(
         rung=str(rung.name),
         judgement=verdict,
@@ -96,22 +109,30 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         rests_on=tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
         follow_up=() if several_pairs(rung.paths) else follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
-        staircase=landings(whole),
+        staircase=landings(compared),
         answers=answers,
         company=several.company,
         bundles=several.bundles,
+        members=several.members,
     )
 
 
 def as_it_is(rung: RungResult) -> RungResult:
-    """Without what was measured under settings on loan: the verdict is of the machines as they are."""
+    """Without what was measured under settings on loan: the verdict is of the machines as they are, and whole."""
+    rung = without_planted(rung)
     plain = tuple(e for e in rung.experiments if not e.parameters.settings)
     return dataclasses.replace(rung, experiments=plain) if 0 < len(plain) < len(rung.experiments) else rung
 
 
+def without_planted(rung: RungResult) -> RungResult:
+    """Without the trials in which a member of a bundle was taken down: their rate is nobody's."""
+    kept = tuple(e for e in rung.experiments if e.parameters.member_down is None)
+    return dataclasses.replace(rung, experiments=kept) if len(kept) < len(rung.experiments) else rung
+
+
 def _on_loan(whole: RungResult, rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:
     """Each experiment under settings on loan, against the ceiling of its own MTU; no verdict rests on it."""
-    lent = tuple(e for e in whole.experiments if e not in rung.experiments)
+    lent = tuple(e for e in without_planted(whole).experiments if e not in rung.experiments)
     found: list[ExperimentJudgement] = []
     for e in lent:
         under = at_lent_mtu(deal, e.parameters.settings, len(whole.paths))

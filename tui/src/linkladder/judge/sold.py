@@ -8,14 +8,26 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from dataclasses import replace
 
-from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, rate_sold
+from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, ceiling, rate_sold
 from linkladder.judge.evidence import ways
-from linkladder.model import Contract, Document, Nic, Protocol, RungResult, TrialResult
+from linkladder.model import (
+    Contract,
+    Document,
+    Layer,
+    Nic,
+    Protocol,
+    RungName,
+    RungResult,
+    SocketStat,
+    TrialResult,
+)
 from linkladder.phrases import sold as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
-TAGGED = re.compile(r"^vlan\d+$|\.\d+$")  # names of interfaces that put a VLAN tag on
+ALIKE = 0.0015  # of a rate: closer to another layer's ceiling than two layers' are to each other
+TAGGED = re.compile(r"^vlan\d+$|(\.\d+)+$")  # names of interfaces that put a VLAN tag on
 LOADS = (Protocol.TCP, Protocol.UDP)
 BESIDE = 1.5  # times a trial's bytes: more than headers and segments sent again make
 SMALL = 1 << 20  # bytes
@@ -28,15 +40,19 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
     loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     trials = [t for e in loads for t in e.trials if t.ok]
     found: list[Concern] = []
-    asked = [e.parameters for e in loads if e.parameters.id in counting]
+    asked = [e.parameters for e in loads if e.parameters.id in counting or not counting]
     classes = sorted({p.dscp for p in asked if p.dscp != deal.dscp})
     if classes:
         found.append(Concern(Cause.NOT_AS_SOLD, say.other_class(classes, deal.dscp), Verdict.CANNOT_JUDGE))
     if small := _segments(trials, deal):
         found.append(small)
     larger = {nic.mtu for _, nic in cards(rung, document) if nic.mtu > deal.mtu}
-    told = any(s.mss is not None for t in trials for end in t.ends if end.sockets for s in end.sockets.sockets)
-    if len(larger) == 1 and len({end for end, nic in cards(rung, document) if nic.mtu > deal.mtu}) > 1 and not told:
+    mss_known = any(s.mss is not None for t in trials for end in t.ends if end.sockets for s in end.sockets.sockets)
+    if (
+        len(larger) == 1
+        and len({end for end, nic in cards(rung, document) if nic.mtu > deal.mtu}) > 1
+        and not mss_known
+    ):
         found.append(Concern(Cause.NOT_AS_SOLD, say.maybe_larger(larger.pop(), deal.mtu), provisional=True))
     return found
 
@@ -45,7 +61,9 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     """Whether the flows ran between the rung's own addresses, and those are of two machines."""
     trials = [t for e in rung.experiments if e.parameters.protocol in LOADS for t in e.trials if t.ok]
     own = {a for p in rung.paths for a in (p.local, p.remote) if a}
-    used = own | {a for t in trials for f in t.flows for a in (f.local, f.remote)}
+    flows = {a for t in trials for f in t.flows for a in (f.local, f.remote) if a}
+    flows |= {a for t in trials for s in _sockets(t) for a in (s.local, s.remote) if _address(a)}
+    used = own | flows
     known = [a for a in map(_address, used) if a is not None]
     found = []
     looped = [a for a in known if a.is_loopback]
@@ -64,9 +82,14 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     if other:
         said = say.other_ip_version(other[0].version, deal.ip_version)
         found.append(Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE))
-    strange = sorted({a for t in trials for f in t.flows for a in (f.local, f.remote) if a} - own)
+    strange = sorted(flows - own)
     if len(own) > 1 and strange and not looped:
         found.append(Concern(Cause.ELSEWHERE, say.strange_address(strange[0]), Verdict.CANNOT_JUDGE))
+    if trials and any(not p.local or not p.remote for p in rung.paths or (rung.path,)):
+        found.append(Concern(Cause.ELSEWHERE, say.no_addresses(), provisional=True))
+    inside = next((nic.name for _, nic in cards(rung, document) if nic.loopback), "")
+    if inside and not looped:
+        found.append(Concern(Cause.ELSEWHERE, say.inside_card(inside, rung.name), Verdict.CANNOT_JUDGE))
     return found
 
 
@@ -85,6 +108,10 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
+
+
+def _sockets(t: TrialResult) -> tuple[SocketStat, ...]:
+    return tuple(s for end in t.ends if end.sockets for s in end.sockets.sockets)
 
 
 def _segments(trials: list[TrialResult], deal: Contract) -> Concern | None:
@@ -119,10 +146,54 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     mtus = {nic.mtu for _, nic in cards(rung, document) if nic.mtu}
     if len(mtus) > 1 and not found:
         found.append(Concern(Cause.OWN_CARD, say.unequal_mtus(mtus), provisional=True, excuses=True))
-    tagged = [(nic.name, end) for end, nic in cards(rung, document) if TAGGED.search(nic.name)]
-    if tagged and not deal.vlan_tags:
-        found.append(Concern(Cause.NOT_AS_SOLD, say.tagged(*tagged[0]), provisional=True))
-    return [*found, *_other_traffic(rung), *_card_troubles(rung)]
+    return [*found, *_tags(rung, deal, document), *_other_traffic(rung), *_card_troubles(rung)]
+
+
+def _tags(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
+    """Whether the frames have the tags that were sold: by the cards' names, as their systems make them.
+
+    Needs both ends' cards.  A card without a tag is no fault where its host's virtual switch may put it on; on bare
+    metal the verdict is one of untagged frames, unless the port of the switch tags them.
+    """
+    found = [(end, nic.name, tags(nic.name)) for end, nic in cards(rung, document) if not nic.loopback]
+    if not found:
+        return []
+    end, name, most = max(found, key=lambda one: len(one[2]))
+    if len(most) > deal.vlan_tags:
+        return [Concern(Cause.NOT_AS_SOLD, say.tagged(name, end, len(most), deal.vlan_tags), provisional=True)]
+    numbers = {".".join(own) for _, _, own in found if own and "" not in own}
+    if rung.name is RungName.SAME_VLAN and len(numbers) > 1:
+        return [Concern(Cause.NOT_AS_SOLD, say.other_vlans(numbers), provisional=True)]
+    if most or not deal.vlan_tags or len({one[0] for one in found}) < 2:
+        return []
+    hosts = [document.run.facts(one[0]) for one in found]
+    bare = all(host is not None and not host.virtual for host in hosts)
+    return [Concern(Cause.NOT_AS_SOLD, say.untagged(deal.vlan_tags, bare), provisional=bare)]
+
+
+def tags(card: str) -> tuple[str, ...]:
+    """The VLANs of an interface of that name, the outer first; "" where its name does not tell the number."""
+    tagged = TAGGED.search(card)
+    if tagged is None:
+        return ()
+    return tuple(tagged[0].strip(".").split(".")) if tagged[0].startswith(".") else ("",)
+
+
+def layer(chosen: dict[str, ExperimentJudgement], deal: Contract) -> list[Concern]:
+    """Whether a rate stands at the ceiling of another layer than the one that was sold: then that is what is counted.
+
+    Needs a rate below its own ceiling by more than its spread explains.
+    """
+    best = ceiling(deal).bps
+    for j in chosen.values():
+        if j.spread is None or deal.rate_bps is None or j.spread.high > best * (1 - ALIKE):
+            continue
+        for other in Layer:
+            there = ceiling(replace(deal, layer=other)).bps
+            if other is not deal.layer and there < best and abs(j.spread.median / there - 1) < ALIKE:
+                said = say.other_layer(j.spread.median, str(other), str(deal.layer))
+                return [Concern(Cause.NOT_AS_SOLD, said)]
+    return []
 
 
 def _other_traffic(rung: RungResult) -> list[Concern]:

@@ -14,6 +14,7 @@ from linkladder.phrases import flaws as say
 def flaws(document: Document) -> tuple[str, ...]:
     """What no run of linkladder writes."""
     found = list(_contract(document.run.plan.contract))
+    found += _twice(say.end_twice, (end.name for end in document.run.ends))
     found += _twice(say.rung_twice, (r.name for r in document.rungs))
     found += _twice(say.planned_rung_twice, (r.name for r in document.run.plan.rungs))
     for rung in document.rungs:
@@ -28,7 +29,8 @@ def flaws(document: Document) -> tuple[str, ...]:
 
 
 def _contract(deal: Contract) -> Iterable[str]:
-    if not 1e3 <= deal.port_bps <= 1e13 or (deal.rate_bps is not None and not 1e3 <= deal.rate_bps <= 1e13):
+    rates = [rate for rate in (deal.port_bps, deal.rate_bps, deal.shared_bps) if rate is not None]
+    if not all(1e3 <= rate <= 1e13 for rate in rates):
         yield say.RATES
     if not 68 <= deal.mtu <= 65535 or not 0 <= deal.vlan_tags <= 4 or not 0 <= deal.encap_bytes <= 1000:
         yield say.PACKETS

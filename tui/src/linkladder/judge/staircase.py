@@ -54,13 +54,13 @@ def landings(rung: RungResult) -> tuple[Landing, ...]:
 def staircase(rung: RungResult) -> tuple[str, ...]:
     """In a sentence a way: what was kept, what it came to, and what to set where."""
     all_of_them = landings(rung)
-    told = []
+    sentences = []
     for way in dict.fromkeys(one.direction for one in all_of_them):
         mine = [one for one in all_of_them if one.direction == way]
-        told.append(phrases.staircase(way, mine))
+        sentences.append(phrases.staircase(way, mine))
         if last := _last_kept(rung, Direction(way)):
-            told += phrases.to_set(last, rung.paths[0] if rung.paths else None)
-    return tuple(told)
+            sentences += phrases.to_set(last, rung.paths[0] if rung.paths else None)
+    return tuple(sentences)
 
 
 def won(rung: RungResult) -> tuple[Experiment, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import STARVED, Paced, counted_each, paced
+from linkladder.judge.evidence import Paced, counted_each, paced
 from linkladder.judge.outages import by_chance
 from linkladder.judge.weighing import GRAVITY
+from linkladder.judge.withheld import STARVED, explained, lacked, withheld
 from linkladder.model import Contract, Direction, Experiment, ExperimentResult, TrialResult
 from linkladder.phrases import udp as say
 from linkladder.phrases.remedies import UDP_QUEUES
@@ -36,7 +37,8 @@ def judge_udp(
     loss = trials[worst].loss
     offered = p.udp_rate_bps or 0.0
     figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
-    said = say.arrived(offered, seen.median, loss)
+    differ = any(one.loss != loss for one in trials)
+    said = say.arrived(offered, seen.median, loss, len(trials) if differ else 1)
     if above_contract(p, contract) and all(_sent_above(t, p, contract) for t in usable):
         said = say.more_than_contract(said) if loss > 0 else said
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
@@ -82,7 +84,7 @@ def _blame(t: TrialResult, q: Paced, p: Experiment, direction: Direction, contra
                 return Verdict.CANNOT_JUDGE, say.sent_in_bursts(t.sender(direction).name, late)
             return Verdict.FAIL, say.path_lost(lost)
         return Verdict.PASS, say.end_lost()
-    held = saturated([t])
+    held = saturated([t], short=q.loss)
     drops = in_.rx_drops
     if drops and drops / max(1, q.datagrams) >= 0.5 * q.loss:
         held = held or say.card_dropped(drops)
@@ -92,8 +94,7 @@ def _blame(t: TrialResult, q: Paced, p: Experiment, direction: Direction, contra
 def _withheld_of_sender(t: TrialResult, direction: Direction) -> float:
     """The share of its time that the sender did not get: so much of the stream at most it sent late, and in bursts."""
     cpu = t.sender(direction).cpu
-    withheld = (cpu.starved or 0.0) if cpu else 0.0
-    return withheld if withheld >= STARVED else 0.0
+    return lacked(cpu) if withheld(cpu) >= STARVED else 0.0
 
 
 def above_contract(p: Experiment, contract: Contract) -> bool:
@@ -107,11 +108,12 @@ def _sent_above(t: TrialResult, p: Experiment, contract: Contract) -> bool:
     return not sent or sent > 0.98 * ceiling(contract, p.protocol, p.write_size).bps
 
 
-def saturated(trials: list[TrialResult], p: Experiment | None = None) -> str:
+def saturated(trials: list[TrialResult], p: Experiment | None = None, short: float = 0.0) -> str:
     """The busiest or most starved end, in words; empty when neither end was at its limit.
 
     A core need not show 100 %: a hypervisor may hide what it takes, so that 85 % is close; and a single thread that
-    wanders over the cores keeps none of them busy, but uses one core's time in all.
+    wanders over the cores keeps none of them busy, but uses one core's time in all.  What was withheld counts only
+    where it explains the share that is `short`.
     """
     said = ""
     worst = 0.0
@@ -119,9 +121,9 @@ def saturated(trials: list[TrialResult], p: Experiment | None = None) -> str:
         for end, cpu in ((one.name, one.cpu) for one in t.ends if one.cpu):
             threads = p.streams if p is not None else 0
             wanders = 0 < threads < len(cpu.per_core) and cpu.cores_used >= WANDERING * threads and cpu.busiest < CLOSE
-            if (cpu.starved or 0.0) >= STARVED and 1000 + (cpu.starved or 0.0) > worst:
-                worst = 1000 + (cpu.starved or 0.0)
-                said = say.withheld(end, cpu.starved or 0.0)
+            if 0 < explained(cpu) >= short and 1000 + lacked(cpu) > worst:
+                worst = 1000 + lacked(cpu)
+                said = say.withheld(end, lacked(cpu))
             elif cpu.busiest >= CLOSE and cpu.busiest > worst:
                 worst = cpu.busiest
                 said = say.busy_core(end, cpu.busiest)

@@ -19,8 +19,8 @@ def more_like_that(count: int) -> str:
     return f"{count} more trials are like that."
 
 
-def half_told(trials: int) -> str:
-    return f"Of {trials} trials the client's output is there and the server's is not."
+def output_of_one_side(trials: int, there: str, absent: str) -> str:
+    return f"Of {units.plural(trials, 'trial')} the {there}'s output is there and the {absent}'s is not."
 
 
 def unread(trials: int) -> str:
@@ -56,7 +56,7 @@ def datagrams_make(claimed: float, made: float) -> str:
 
 
 def other_flows(count: int, direction: str, asked: int) -> str:
-    return f"{count} flows {way(direction)}, {asked} were asked for"
+    return f"{units.plural(count, 'flow')} {way(direction)}, {asked} were asked for"
 
 
 def flows_moved(moved: float, claimed: float) -> str:
@@ -123,6 +123,14 @@ def no_measurement(reason: str) -> str:
     return f"the tools' own output is that of no measurement: {reason}"
 
 
+def short_and_left_out() -> str:
+    return "lines of it are left out, which is done in long trials alone"
+
+
+def other_seconds(start: float, end: float, claimed: int, printed: int) -> str:
+    return f"from {start:.0f} to {end:.0f} s {claimed} bytes are recorded, and the tools' own output makes {printed}"
+
+
 def other_address(argv: Iterable[str]) -> str:
     return f"its command ran to another address: {' '.join(argv)[:120]}"
 
@@ -133,3 +141,45 @@ def unknown_flow(address: str, port: int) -> str:
 
 def other_loss_printed(claimed: float, printed: float) -> str:
     return f"{claimed:.2%} of the datagrams are said to be lost, the tools' own output says {printed:.2%} of them"
+
+
+def answers_printed(claimed: int, seen: int) -> str:
+    return f"{claimed} answered pings are claimed, ping's own output has {seen}"
+
+
+def round_trip_printed(claimed: float, seen: float) -> str:
+    least = units.milliseconds(seen)
+    return f"a round trip of {units.milliseconds(claimed)} is claimed, ping's own output makes {least} or more"
+
+
+def path_mtu_printed(claimed: int | None, seen: int | None) -> str:
+    found = f"of {seen} bytes, and larger ones may vanish" if seen else "of no size"
+    return f"packets of {claimed or 0} bytes are said to pass, by ping's own output those {found}"
+
+
+def transactions_printed(claimed: float, seen: float) -> str:
+    return f"{units.three(claimed)} is a figure of its transactions, the tools' own output makes {units.three(seen)}"
+
+
+def unknown_end(name: str) -> str:
+    return f"the record of an end named {name} is in it, and the run has none"
+
+
+def no_time() -> str:
+    return "When the run began or ended is told by a time that is none."
+
+
+def without_seconds(trials: int) -> str:
+    return f"Of {units.plural(trials, 'trial')} the seconds are not told one by one: an outage in it would not be seen."
+
+
+def second_printed(at: float, claimed: int, seen: int) -> str:
+    return f"its second {at:.0f} has {units.size(claimed)}, the tools' own output has {units.size(seen)} of it"
+
+
+def other_end(recorded: str, named: str) -> str:
+    return f"its record is that of the {recorded} end, where its path names {named}"
+
+
+def no_such_end(number: int) -> str:
+    return f"a load of it ran at the end of number {number}, which is not there"

@@ -27,8 +27,8 @@ def streams(count: int) -> str:
 
 def arm(p: Experiment, direction: bool = True) -> str:
     """'TCP, 4 streams, 800k window, near to far'; without the direction where that stands beside it."""
-    told = direction or p.direction is Direction.DUPLEX
-    return ", ".join([*_parts(p), *_more(p), *([way(p.direction)] if told and _directed(p) else [])])
+    directed = direction or p.direction is Direction.DUPLEX
+    return ", ".join([*_parts(p), *_more(p), *([way(p.direction)] if directed and _directed(p) else [])])
 
 
 def trial(p: Experiment, repeat: int, direction: bool = True) -> str:
@@ -88,8 +88,8 @@ def _more(p: Experiment) -> list[str]:
     if p.dscp:
         found.append(f"DSCP {p.dscp}")
     if p.paths:
-        told = ", ".join(str(number + 1) for number in p.paths)
-        found.append(f"path {told} alone" if len(p.paths) == 1 else f"paths {told} side by side")
+        numbers = ", ".join(str(number + 1) for number in p.paths)
+        found.append(f"path {numbers} alone" if len(p.paths) == 1 else f"paths {numbers} side by side")
     found += [settings(p)] if p.settings else []
     if p.label:
         found.append(f'"{p.label}"')
@@ -102,7 +102,7 @@ def difference(p: Experiment, before: Experiment) -> str:
     found += [f"{setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
     if p.affinity is not before.affinity:
         found.append(f"{PLACES.get(p.affinity, 'free')} instead of {PLACES.get(before.affinity, 'free')}")
-    for told, now, then in (
+    for words, now, then in (
         (streams(p.streams), p.streams, before.streams),
         (f"{window(p.window)} window", p.window, before.window),
         (f"writes of {window(p.write_size)}", p.write_size, before.write_size),
@@ -112,7 +112,7 @@ def difference(p: Experiment, before: Experiment) -> str:
     ):
         if now != then:
             before_it = window(then) if isinstance(then, int) and then >= 1000 else str(then or "default")
-            found.append(f"{told} instead of {before_it}")
+            found.append(f"{words} instead of {before_it}")
     return ", ".join(found) or "the same again"
 
 
@@ -135,8 +135,11 @@ def settings(p: Experiment) -> str:
 def setting(one: Setting) -> str:
     if one.of_bundle:
         return f"all cards a {one.value} bundle" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
-    told = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
-    return f"{told} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
+    if one.of_member:
+        at = f" at the {one.ends[0]} end" if len(one.ends) == 1 else ""
+        return f"member {one.value} of the bundle down{at} from {one.since:g} s to {one.until:g} s"
+    name = KERNEL[one.kind].words if one.of_machine else one.kind.upper() if one.kind in ACRONYMS else one.kind.value
+    return f"{name} {one.value}" + (f" at the {one.ends[0]} end" if len(one.ends) == 1 else "")
 
 
 def _directed(p: Experiment) -> bool:

@@ -61,4 +61,16 @@ def not_asked(arm: str) -> str:
 
 
 def without_cpu(ends: Iterable[str]) -> str:
-    return f"Nothing is told of the CPU of the {' and '.join(ends)} end: whether it was what limits is not known."
+    return f"Nothing is told of the work of the {' and '.join(ends)} end's CPU: whether it limits is not known."
+
+
+def path_twice() -> str:
+    return "The rung names one path twice."
+
+
+def short_trials(seconds: float) -> str:
+    return f"Trials of {seconds:g} s were counted: whether their rate lasts is not known."
+
+
+def left_out(rungs: Iterable[str]) -> str:
+    return f"The plan has {' and '.join(rungs)} as well, and nothing of it is there."

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
+from linkladder.model import Setting
+from linkladder.phrases.arms import setting
 
 FLOWS, TIMES_ONE, CARD = "Transfers at once", "Times one transfer", "Card"
 SENT, RECEIVED = "sent", "received"
@@ -26,8 +30,9 @@ def what_transfers_get(way: str) -> str:
     return f"What one transfer gets and what several get at once, {way}: bits and bytes a second"
 
 
-def what_cards_carry(way: str) -> str:
-    return f"What each card of a bundle carried of it, {way}, by its own counters"
+def what_cards_carry(way: str, lent: Sequence[Setting] = ()) -> str:
+    with_it = "".join(f", {setting(one)}" for one in lent)
+    return f"What each card of a bundle carried of it, {way}{with_it}, by its own counters"
 
 
 def transfer(bps: float) -> str:

@@ -24,12 +24,12 @@ def concluded(seen: BundleJudgement, ceiling: float | None) -> str:
             "hashes by addresses only, in which one pair of machines never gets more."
         )
     used = 100 * seen.most_bps / (seen.members * seen.one_bps)
-    told = f"{start}{units.rate(seen.most_bps)}, {gain:.2f} times as much: "
+    sentence = f"{start}{units.rate(seen.most_bps)}, {gain:.2f} times as much: "
     if ceiling is not None and seen.most_bps > 0.95 * ceiling:
-        told += f"that is all the link can carry, so at least {seen.members} members are at work"
+        sentence += f"that is all the link can carry, so at least {seen.members} members are at work"
     else:
-        told += f"{seen.members} members are likely ({100 * seen.chance:.0f} %), {used:.0f} % of them used"
-    return f"{told}; one flow gets one member."
+        sentence += f"{seen.members} members are likely ({100 * seen.chance:.0f} %), {used:.0f} % of them used"
+    return f"{sentence}; one flow gets one member."
 
 
 def uneven(seen: BundleJudgement, blocks: int) -> str:
@@ -63,32 +63,32 @@ def lent(
     two.', 'Roundrobin bundle ...: 1.24 Gb/s for one flow, 18 % out of order, 3 % sent again for nothing; 8 get ...'.
     """
     with_it = "".join(f", {setting(one)}" for one in beside)
-    told = f"{kind.capitalize()} bundle of {units.plural(cards, 'card')} on loan{with_it}, {way(direction)}: "
+    sentence = f"{kind.capitalize()} bundle of {units.plural(cards, 'card')} on loan{with_it}, {way(direction)}: "
     (flows, first), *more = rates
     one = "one flow" if flows == 1 else f"{flows} flows"
-    told += f"{one} gets one member: {units.rate(first)}" if one_card else f"{units.rate(first)} for {one}"
-    told += f", {100 * out_of_order:.2g} % out of order" if out_of_order is not None else ""
-    told += f", {100 * for_nothing:.2g} % sent again for nothing" if for_nothing is not None else ""
+    sentence += f"{one} gets one member: {units.rate(first)}" if one_card else f"{units.rate(first)} for {one}"
+    sentence += f", {100 * out_of_order:.2g} % out of order" if out_of_order is not None else ""
+    sentence += f", {100 * for_nothing:.2g} % sent again for nothing" if for_nothing is not None else ""
     for count, bps in more:
-        told += f"; {count} get {units.rate(bps)}"
-        told += f", {100 * bps / (cards * first):.0f} % of {NUMBERS.get(cards, cards)}" if one_card else ""
-    return f"{told}."
+        sentence += f"; {count} get {units.rate(bps)}"
+        sentence += f", {100 * bps / (cards * first):.0f} % of {NUMBERS.get(cards, cards)}" if one_card else ""
+    return f"{sentence}."
 
 
 def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: float | None) -> str:
     """'near sent 16 flows 52 % by ix0, 48 % by ix1; ...'."""
-    told = ", ".join(f"{100 * share:.0f} % by {name}" for name, share in found.items())
+    sentence = ", ".join(f"{100 * share:.0f} % by {name}" for name, share in found.items())
     luck = f"; hashing puts 70 % of them or more on one member in {100 * (chance or 0):.0f} of 100 draws"
     luck = luck if flows > 1 and chance is not None else ""
-    return f"{end} {'sent' if sends else 'received'} {units.plural(flows, 'flow')} {told}{luck}."
+    return f"{end} {'sent' if sends else 'received'} {units.plural(flows, 'flow')} {sentence}{luck}."
 
 
 def disorder(kind: str, out_of_order: float, again: float, needless: float | None) -> str:
-    told = f"{100 * out_of_order:.2g} % of the segments came out of order, {100 * again:.2g} % were sent again"
-    told += f", {100 * needless:.0f} % of those for nothing" if needless is not None else ""
+    sentence = f"{100 * out_of_order:.2g} % of the segments came out of order, {100 * again:.2g} % were sent again"
+    sentence += f", {100 * needless:.0f} % of those for nothing" if needless is not None else ""
     end = {
         "reordering": "packets overtake each other: one flow goes over several ways at once",
         "loss": "packets are lost, not overtaken",
         "both": "packets are lost and overtaken",
     }[kind]
-    return f"{told}: {end}."
+    return f"{sentence}: {end}."

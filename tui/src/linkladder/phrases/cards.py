@@ -24,8 +24,8 @@ def bundle(one: Bundle) -> str:
     """'lacp of ix0 (active) and ix1 (nobody answers LACP), hash l2,l3,l4'."""
     members = [f"{m.name} ({_member(m, one.protocol)})" for m in one.members]
     listed = " and ".join(filter(None, [", ".join(members[:-1]), *members[-1:]])) or "no card"
-    told = f"{one.protocol} of {listed}" + (f", hash {one.hash}" if one.hash else "")
-    return told + (f", flapped {one.flapping} times" if one.flapping else "")
+    sentence = f"{one.protocol} of {listed}" + (f", hash {one.hash}" if one.hash else "")
+    return sentence + (f", flapped {one.flapping} times" if one.flapping else "")
 
 
 def _member(one: Member, protocol: str) -> str:

@@ -30,23 +30,25 @@ CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
 
 def change(said: str, beside: str, one: Change) -> str:
     """'MTU 9000 (1 stream), near to far, 6 pairs: throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %); ...'."""
-    void = f" ({one.void} more failed)" if one.void else ""
+    void = f" ({one.void} more failed or not borne out)" if one.void else ""
     arms = f"{said} ({beside})" if beside else said
     if not one.figures:
         return f"{arms}, {way(one.direction)}: no pair of trials could be compared{void}."
-    told = "; ".join(figure(f) for f in one.figures)
+    figures = "; ".join(figure(f) for f in one.figures)
     noise = "Noise floor: " if said == AGAIN else ""
     price = "" if noise else _price(one.figures)
-    return f"{noise}{arms}, {way(one.direction)}, {one.pairs} pairs{void}: {told}.{price}"
+    return f"{noise}{arms}, {way(one.direction)}, {one.pairs} pairs{void}: {figures}.{price}"
 
 
 def briefly(changes: Iterable[tuple[str, str, Change]]) -> tuple[str, ...]:
     """One sentence a change: 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream); ...'."""
-    told: dict[str, dict[str, list[Change]]] = {}
+    by_answer: dict[str, dict[str, list[Change]]] = {}
     for said, beside, one in changes:
         if said != AGAIN and one.figures:
-            told.setdefault(said, {}).setdefault(beside, []).append(one)
-    return tuple(f"{said}: {'; '.join(_beside(b, of) for b, of in loads.items())}." for said, loads in told.items())
+            by_answer.setdefault(said, {}).setdefault(beside, []).append(one)
+    return tuple(
+        f"{said}: {'; '.join(_beside(b, of) for b, of in loads.items())}." for said, loads in by_answer.items()
+    )
 
 
 def _beside(beside: str, changes: list[Change]) -> str:
@@ -112,7 +114,8 @@ def compared(f: ComparedFigure) -> str:
     """One figure of two runs: 'dc-link, TCP, near to far: round trip under load 2.1 ms to 9.4 ms, differs.'"""
     noise = "one repeat each" if f.noise is None else f"noise ±{_value(f.measured, f.noise)}"
     figures = f"{NAMES[f.measured]} {_value(f.measured, f.a)} to {_value(f.measured, f.b)}"
-    return f"{f.rung}, {f.experiment}, {way(f.direction)}: {figures}, {ANSWERS[f.answer]} ({noise})."
+    answer = f"{ANSWERS[f.answer]}{', as an end was kept from its CPU' if f.withheld else ''}"
+    return f"{f.rung}, {f.experiment}, {way(f.direction)}: {figures}, {answer} ({noise})."
 
 
 def _value(measured: Measured, value: float) -> str:

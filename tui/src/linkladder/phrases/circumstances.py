@@ -12,6 +12,13 @@ def other_rung_doubted() -> str:
     return "Another rung of this run has figures that are not borne out: see its findings."
 
 
+def left_out(trials: int, lines: int) -> str:
+    return (
+        f"Of {units.plural(trials, 'long trial')} {lines} lines of the tools' output are not kept: the rate of every "
+        "second is, and is held against the output's totals, its first and last seconds and those that stand out."
+    )
+
+
 def black_hole(direction: str, mtu: int | None) -> str:
     return f"Path MTU black hole, {way(direction)}: packets larger than {mtu} bytes vanish without a word."
 
@@ -49,6 +56,10 @@ def unprobed(directions: Iterable[str]) -> str:
 
 def unanswered(directions: Iterable[str]) -> str:
     return _hole_possible("No probe of the path MTU was answered", directions)
+
+
+def probed_smaller(directions: Iterable[str], mtu: int) -> str:
+    return _hole_possible(f"No probe of the path MTU was as large as the {mtu} bytes entered", directions)
 
 
 def _hole_possible(what: str, directions: Iterable[str]) -> str:

@@ -209,3 +209,18 @@ def cells_short(names: Sequence[str], verdict: Verdict) -> str:
         Verdict.INCOMPLETE: "was not measured",
     }[verdict]
     return f"{listed(names)} {does}."
+
+
+def alone(paths: Sequence[Path], number: int, direction: Direction) -> str:
+    return f"{path_name(paths, number, direction)} alone"
+
+
+def together(name: str) -> str:
+    """`name`: a way, or from which site to which."""
+    return f"All together, {way(name) if name in tuple(Direction) else name},"
+
+
+def worst_repeat(name: str, rates: Sequence[float], needed: float) -> str:
+    """`name`: of `alone` or `together`."""
+    said = f"{name[:1].upper()}{name[1:]} carried {units.rate(min(rates))} in the worst of {len(rates)} repeats"
+    return f"{said}, less than the {units.rate(needed)} needed, which it usually reaches."

@@ -66,6 +66,32 @@ def beyond_noise(name: str, before: float, after: float, percent: float) -> str:
     return f"{_change(name, before, after, percent)}, beyond the noise."
 
 
+def withheld(end: str, lacked: float, run: str) -> str:
+    """`lacked`: the most of a trial's rate that the end of that run may lack."""
+    return (
+        f"But the {end} end was kept from its CPU in the {run} run, for which up to {lacked:.0%} of a trial's rate may "
+        "be missing: whether the link differs cannot be told."
+    )
+
+
+def not_borne_out(doubt: str, run: str) -> str:
+    """`doubt`: the sentence of what contradicts the figures."""
+    return f"But figures of the {run} run are not borne out, so that nothing can be told. {doubt}"
+
+
+def doubtful(count: int, settings: int, most: str) -> str:
+    """`most`: the sentence of the setting that differs most."""
+    return f"Of {count} of {settings} settings nothing can be told, whatever the noise; the most: {most}"
+
+
+def cpu_withheld(end: str) -> str:
+    return f"{end} CPU withheld"
+
+
+def up_to(share: float | None) -> str:
+    return f"up to {share:.0%}" if share else ""
+
+
 def within_noise(name: str, before: float, after: float, percent: float, noise_percent: float) -> str:
     return f"{_change(name, before, after, percent)}, within the noise of ±{noise_percent:.1f} % of the first."
 

@@ -155,3 +155,44 @@ def small_buffer(granted: int, asked: int) -> str:
 
 def more_memory_than_there_is(end: str) -> str:
     return f"more memory of the {end} end was in use than it has"
+
+
+def second_differs(at: float, claimed: int, made: int) -> str:
+    return f"its second {at:.0f} has {units.size(claimed)}, those of its flows make {units.size(made)}"
+
+
+def no_flow(direction: str) -> str:
+    return f"no flow {way(direction)} is there, and others are"
+
+
+def long_jitter(ms: float) -> str:
+    return f"a jitter of {units.milliseconds(ms)} is longer than the trial"
+
+
+def offered_more(offered: float, asked: float) -> str:
+    return f"its sender is said to have put out {units.rate(offered)}, it was to put out {units.rate(asked)}"
+
+
+def below_nothing() -> str:
+    return "a window, a round trip or a count of segments is below nothing"
+
+
+def connections_carried(end: str, counted: int, moved: int) -> str:
+    return f"the {end} end's connections carried {units.size(counted)}, the trial {units.size(moved)}"
+
+
+def other_round_trip(claimed: float, made: float) -> str:
+    seen = units.milliseconds(made)
+    return f"its least round trip is said to be {units.milliseconds(claimed)}, of those that are told it is {seen}"
+
+
+def transactions_below_nothing() -> str:
+    return "a figure of its transactions is below nothing"
+
+
+def latencies_out_of_order() -> str:
+    return "its least, middle and longest latencies are not in that order"
+
+
+def other_transactions(claimed: float, made: float) -> str:
+    return f"{units.three(claimed)} transactions a second are claimed, its seconds make {units.three(made)}"

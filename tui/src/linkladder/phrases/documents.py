@@ -31,9 +31,14 @@ def link_not_part(rung: str) -> str:
     return f"The link itself was not part of this run; its highest rung is {rung}."
 
 
-def suspect(rung: RungName, elsewhere: bool) -> str:
-    """`elsewhere`: its traffic went another way than it claims, so that nothing that it names can be blamed."""
-    return "a way that the rung does not claim (see its evidence)" if elsewhere else _SUSPECT[rung]
+def suspect(rung: RungName, elsewhere: bool, known: bool) -> str:
+    """`elsewhere`: its traffic went another way than it claims, so that nothing that it names can be blamed.
+
+    `known`: whether its verdict could tell who holds it.
+    """
+    if elsewhere:
+        return "a way that the rung does not claim (see its evidence)"
+    return _SUSPECT[rung] if known else f"{_SUSPECT[rung]} or to an end (see its verdict)"
 
 
 def look_at(rung: RungName) -> str:

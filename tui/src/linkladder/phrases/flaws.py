@@ -19,6 +19,10 @@ def planned_rung_twice(name: object, count: int) -> str:
     return _twice("planned rung", name, count)
 
 
+def end_twice(name: object, count: int) -> str:
+    return _twice("end", name, count)
+
+
 def experiment_twice(rung: str, name: object, count: int) -> str:
     return _twice(f"experiment of {rung}", name, count)
 

@@ -96,6 +96,14 @@ def starved(kind: LimiterKind, end: str, withheld: float, goodput: float) -> Sai
     )
 
 
+def though_withheld(sentence: str, end: str, withheld: float, most: float, certain: bool) -> Said:
+    """Of an end kept from its CPU beside what else limits; `most`: the share of the rate that this explains."""
+    share = f"{withheld:.0%} of the {end} end's CPU time was withheld"
+    of_it = f"which explains {min(1.0, most):.0%} of the rate at most"
+    doubt = f"{share}, {of_it}" if certain else f"{share}, so that it may be that end"
+    return Said(f"{sentence.rstrip('.')}; {doubt}.", (f"{share}, {of_it}",))
+
+
 def window_held(share: float, window: float | None, round_trip: float) -> Said:
     return _window(f"the receiver's window held the sender for {share:.0%} of the time", window, round_trip)
 
@@ -182,7 +190,7 @@ def loss_or_policer(loss: float, retransmits: int | None, flat: bool | None, sig
 
 
 def or_a_burst(sentence: str, experiment: str, uneven: bool) -> Said:
-    """Of loss that was seen with datagrams of a busy end (`uneven`), or with none above TCP's rate."""
+    """`uneven`: what was seen was the loss of datagrams that a busy end did not pace."""
     stem, small = sentence.rstrip("."), "a buffer or bucket too small for bursts"
     if not uneven:
         return Said(f"{stem}; {small} would look alike.", experiment=experiment)

@@ -20,14 +20,14 @@ def offloads(changes: Iterable[Arms]) -> tuple[str, ...]:
     for arms in changes:
         if (kinds := _switched(*arms[:2])) and arms[2].figures:
             by_switch.setdefault(kinds, []).append(arms)
-    told = []
+    sentences = []
     for kinds, tried in by_switch.items():
         streams = [said for arms in tried if (said := _streams(arms))]
         small = [f for arms in tried for f in _figures(arms) if f.measured is Measured.TRANSACTIONS]
         if streams and small:
             name = " and ".join(kind.upper() for kind in kinds)
-            told.append(f"{name} on against off: {', '.join(dict.fromkeys(streams))}; {_small(small, tried)}.")
-    return tuple(told)
+            sentences.append(f"{name} on against off: {', '.join(dict.fromkeys(streams))}; {_small(small, tried)}.")
+    return tuple(sentences)
 
 
 def _switched(changed: Experiment, before: Experiment) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
 from linkladder.verdicts import Spread
 
@@ -70,6 +72,19 @@ def worst_below(seen: Spread, rate: float, ratio: float, ceiling: float) -> str:
 
 def too_scattered(seen: Spread, rate: float, ratio: float, ceiling: float) -> str:
     return f"{carried(seen)}: too scattered to say that it does or does not reach {_asked(rate, ratio, ceiling)}."
+
+
+def interfered(seen: Spread, bar: tuple[float, float, float], kept: Sequence[tuple[int, float, str, float]]) -> str:
+    """`bar`: as of `worst_below`; `kept`: repeat, rate, end and share withheld of each that does not reach it."""
+    short = "; ".join(
+        f"repeat {repeat + 1} carried {units.rate(bps)} while {share:.0%} of the {end} end's CPU time was withheld"
+        for repeat, bps, end, share in kept
+    )
+    others = "the others reach it" if seen.count > len(kept) else "no other is there"
+    return (
+        f"{carried(seen)}, and {_asked(*bar)} is needed. A quota or the hypervisor kept an end from it: {short}, which "
+        f"may be all that is missing; {others}."
+    )
 
 
 def _asked(rate: float, ratio: float, ceiling: float) -> str:

@@ -77,9 +77,31 @@ def unequal_mtus(mtus: Iterable[int]) -> str:
     return f"The ends' interfaces have different MTUs ({' and '.join(map(str, sorted(mtus)))})."
 
 
-def tagged(card: str, end: str) -> str:
+def tagged(card: str, end: str, measured: int, entered: int) -> str:
+    if entered:
+        return f"{card} of {whose(end)} puts {measured} VLAN tags on its frames; the contract as entered has {entered}."
     return (
         f"{card} of {whose(end)} tags its frames, which the contract as entered has no VLAN tag for: see the ceiling."
+    )
+
+
+def untagged(entered: int, bare: bool) -> str:
+    """`bare`: both ends are machines of their own, with no virtual switch that could tag."""
+    wanted = "a VLAN tag" if entered == 1 else f"{entered} VLAN tags"
+    said = f"The contract counts {wanted} on each frame, and neither end's card puts one on"
+    if bare:
+        return f"{said}: unless the switch's port does, this is a verdict of untagged frames."
+    return f"{said}: the virtual switch or the port behind it has to."
+
+
+def other_vlans(numbers: Iterable[str]) -> str:
+    return f"The ends' cards are in different VLANs ({' and '.join(sorted(numbers))}): that is not one VLAN."
+
+
+def other_layer(bps: float, counted: str, entered: str) -> str:
+    return (
+        f"{units.rate(bps)} is what this rate comes to when it is counted in {counted}; the contract as entered counts "
+        f"{entered}."
     )
 
 
@@ -109,3 +131,11 @@ def _option(option: str, value: str | None) -> str:
 
 def other_program(argv: Iterable[str], program: str) -> str:
     return f"its command is none of {program}: {' '.join(argv)[:120]}"
+
+
+def no_addresses() -> str:
+    return "The rung does not tell the addresses of its path: where its flows ran is not known."
+
+
+def inside_card(card: str, rung: str) -> str:
+    return f"{card} is a card of the end's own loopback: what goes there stays inside it, and this is not {rung}."

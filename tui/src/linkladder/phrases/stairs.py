@@ -36,16 +36,16 @@ def to_set(p: Experiment, path: Path | None) -> list[str]:
     near, far = (path.local_interface, path.remote_interface) if path else ("", "")
     card = near or "IFACE"
     other = f" (and {far} at the other end)" if far and far != near else " at both ends"
-    told = [f"To set, {one.kind.upper()} {one.value}: {_line(one, card)}{other}." for one in p.settings]
+    sentences = [f"To set, {one.kind.upper()} {one.value}: {_line(one, card)}{other}." for one in p.settings]
     if p.window:
-        told.append(
+        sentences.append(
             f"To set, {window(p.window)} socket buffers: FreeBSD sysctl kern.ipc.maxsockbuf={2 * p.window} "
             f"net.inet.tcp.sendbuf_max={p.window} net.inet.tcp.recvbuf_max={p.window}; Linux sysctl "
             f"net.core.rmem_max={p.window} net.core.wmem_max={p.window}; and ask for it in the application."
         )
     if p.streams > 1:
-        told.append(f"To set, {p.streams} streams: let the application open {p.streams} connections.")
-    return told
+        sentences.append(f"To set, {p.streams} streams: let the application open {p.streams} connections.")
+    return sentences
 
 
 def _line(one: Setting, card: str) -> str:

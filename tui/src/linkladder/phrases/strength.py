@@ -48,7 +48,7 @@ def _plain(count: int) -> Experiment:
 
 def generator(one: Generator) -> str:
     """'by iperf3, 2 streams, writes of 1M bytes, zero copy'."""
-    told = [f"by {one.tool}", streams(one.streams)]
-    told += [f"{window(one.window)} window"] if one.window else []
-    told += [f"writes of {window(one.write_size)} bytes"] if one.write_size else []
-    return ", ".join([*told, *(["zero copy"] if one.zero_copy else [])])
+    parts = [f"by {one.tool}", streams(one.streams)]
+    parts += [f"{window(one.window)} window"] if one.window else []
+    parts += [f"writes of {window(one.write_size)} bytes"] if one.write_size else []
+    return ", ".join([*parts, *(["zero copy"] if one.zero_copy else [])])

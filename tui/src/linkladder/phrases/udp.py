@@ -6,9 +6,10 @@ from linkladder import units
 from linkladder.phrases.arms import streams
 
 
-def arrived(offered: float, median: float, loss: float) -> str:
-    """How a sentence about it begins."""
-    return f"Of {units.rate(offered)} of paced UDP {units.rate(median)} arrived, {loss:.2%} of it was lost."
+def arrived(offered: float, median: float, loss: float, worst_of: int = 1) -> str:
+    """How a sentence about it begins; the loss is the worst of so many repeats that differ."""
+    of = f"in the worst of {worst_of} trials " if worst_of > 1 else ""
+    return f"Of {units.rate(offered)} of paced UDP {units.rate(median)} arrived, {of}{loss:.2%} of it was lost."
 
 
 def more_than_contract(said: str) -> str:
@@ -35,7 +36,7 @@ def pace_not_kept(said: str) -> str:
 
 
 def card_dropped(packets: int) -> str:
-    return f"the receiving card dropped {packets} packets"
+    return f"the receiving card dropped {units.plural(packets, 'packet')}"
 
 
 def sent_in_bursts(end: str, share: float) -> str:

@@ -292,6 +292,38 @@ class BundleJudgement:
     sentences: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class MemberDown:
+    """A member of a bundle that was taken down for a part of a trial, and what the bundle did meanwhile, one way."""
+
+    experiment: str
+    repeat: int
+    direction: str
+    end: str
+    card: str
+    since: float  # seconds of the trial
+    until: float
+    believed: bool  # its own counters stood still meanwhile; else nothing of what follows is known
+    sends: bool = False  # that end, this way
+    before_bps: float | None = None
+    without_bps: float | None = None
+    after_bps: float | None = None
+    resolution_s: float | None = None  # between two looks
+    silent_down_s: float | None = None  # the longest time in which nothing arrived, from when it went down
+    silent_back_s: float | None = None  # and from when it came back
+    flows: int = 0
+    stopped: int = 0  # of them, for a second or longer
+    longest_stop_s: float = 0.0
+    not_back: int = 0  # that did not go on
+    again: int | None = None  # segments sent again from then on
+    again_before: int | None = None
+    lost: int | None = None  # datagrams
+    share_before: float | None = None  # its own, of what that end's members moved
+    share_without: float | None = None
+    share_after: float | None = None
+    sentences: tuple[str, ...] = ()
+
+
 class Judged:
     """What has a judgement has its verdict."""
 
@@ -331,6 +363,7 @@ class RungJudgement(Judged):
     staircase: tuple[Landing, ...] = ()
     answers: tuple[str, ...] = ()  # of the experiments: what was gained and what it cost, a sentence each
     bundles: tuple[BundleJudgement, ...] = ()  # where single flows and many were measured from named ports
+    members: tuple[MemberDown, ...] = ()  # that were taken down in mid-trial
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ class Difference:
     detectable_percent: float | None  # the smallest change these repeats would have shown; None: one repeat each
     sentence: str
     answer: Answer = Answer.UNDECIDED
+    doubt: str = ""  # why what is beyond the noise is not told as a difference
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class ComparedFigure:
     a: float
     b: float
     noise: float | None = None  # half the interval of the change; None: one repeat each
+    withheld: bool = False  # CPU that was withheld from an end can explain the change: it is not told as a difference
 
 
 @dataclass(frozen=True)
