@@ -26,6 +26,11 @@ STARTS = {
     "undo": ("import linkladder.settings.undo", (*NEVER, *OUTPUT), 215, 38),
     "pair": ("import linkladder.cli as c; c._parser(['pair']); import linkladder.pairing.service",
              (*NEVER, *OUTPUT), 232, 42),
+    "run": ("import linkladder.cli as c; c._parser(['run'])",
+            ("textual", "rich", "jinja2", "linkladder.report", "linkladder.app"), 460, 240),
+    "console": ("import linkladder.app.main, linkladder.app.live_backend",
+                ("jinja2", "linkladder.report", "linkladder.engine", "linkladder.agent", "linkladder.peer",
+                 "linkladder.keeping"), 620, 197),
     "priv": ("import linkladder.priv.program",
              (*NEVER, *OUTPUT, "asyncio", "dataclasses", "linkladder.model"), 75, 14),
 }  # fmt: skip

@@ -16,13 +16,13 @@ from linkladder.model import TrialResult
 def test_every_trial_is_held_against_its_own_figures_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each rung of a run asks whether the others are borne out; what was printed is not read again for each."""
     asked: list[str] = []
-    look = accounts._doubt
+    look = accounts._contradicted
 
     def counted(t: TrialResult, *rest: Any) -> Any:
         asked.append(t.id)
         return look(t, *rest)
 
-    monkeypatch.setattr(accounts, "_doubt", counted)
+    monkeypatch.setattr(accounts, "_contradicted", counted)
     found = ladder(9.4e8, repeats=6)
     judge_document(found)
     trials = sum(len(e.trials) for r in found.rungs for e in r.experiments)

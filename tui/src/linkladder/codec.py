@@ -7,10 +7,11 @@ same schema has added to a record is passed over.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
@@ -31,11 +32,11 @@ def to_json(value: Any) -> Any:
     if type(value) is float:
         return value if math.isfinite(value) else None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        told: dict[str, Any] = {}
+        made: dict[str, Any] = {}
         for name in _hints(type(value)):
             part = getattr(value, name)
-            told[name] = part if part is None or type(part) in _PLAIN else to_json(part)
-        return told
+            made[name] = part if part is None or type(part) in _PLAIN else to_json(part)
+        return made
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
@@ -45,6 +46,36 @@ def to_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def to_text(record: Any) -> str:
+    """A record as JSON text, indented, but for what holds plain values alone: that takes a line, as a second does.
+
+    It is written piece by piece: the JSON values of a week's seconds would take gigabytes.
+    """
+    return "".join((*_pieces(record, "\n"), "\n"))
+
+
+def _pieces(value: Any, line: str) -> Iterator[str]:
+    """`line` begins a new one, at the depth of the value."""
+    names: Iterable[Any] = ()
+    parts: Iterable[Any] = ()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = _hints(type(value))
+        parts = [getattr(value, name) for name in names]
+    elif isinstance(value, dict):
+        names, parts = value, value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    if not any(isinstance(part, (dict, list, tuple)) or dataclasses.is_dataclass(part) for part in parts):
+        yield json.dumps(to_json(value))
+        return
+    heads = [f"{json.dumps(str(name))}: " for name in names]
+    opens, closes = "{}" if heads else "[]"
+    for number, part in enumerate(parts):
+        yield f"{',' if number else opens}{line} {heads[number] if heads else ''}"
+        yield from _pieces(part, f"{line} ")
+    yield f"{line}{closes}"
 
 
 def from_json(kind: type[T], value: Any, where: str = "", extra: bool = False) -> T:
@@ -165,8 +196,20 @@ def _maker(kind: type) -> Callable[[dict[str, Any]], Any]:
     """Makes a record of fields that are checked already: a frozen one is otherwise set field by field, at twice the
     cost of all the rest."""
     fields = dataclasses.fields(kind)
-    if hasattr(kind, "__post_init__") or hasattr(kind, "__slots__") or not all(f.init for f in fields):
+    own = set(vars(kind).get("__slots__", ())) == {f.name for f in fields}
+    known = all(f.init and (not own or f.default_factory is dataclasses.MISSING) for f in fields)
+    if hasattr(kind, "__post_init__") or not known or (hasattr(kind, "__slots__") and not own):
         return lambda given: kind(**given)
+    if own:
+        slots = [(f.name, getattr(kind, f.name).__set__, f.default) for f in fields]
+
+        def fill(given: dict[str, Any]) -> Any:
+            made: Any = object.__new__(kind)
+            for name, put, default in slots:
+                put(made, given.get(name, default))
+            return made
+
+        return fill
     plain = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
     factories = [(f.name, f.default_factory) for f in fields if f.default_factory is not dataclasses.MISSING]
 

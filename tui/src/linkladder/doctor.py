@@ -241,9 +241,9 @@ def _patches(facts: HostFacts) -> Iterator[Finding]:
     levels = programs.output(["freebsd-version", "-kru"]).split()
     if len(levels) == 3:
         installed, running, userland = levels
-        told = f"userland {userland}, kernel {running}"
+        releases = f"userland {userland}, kernel {running}"
         odd = "" if installed == running else f"; the kernel on disk is {installed}: it runs after a reboot"
-        yield Finding("patch level", State.OK, told + odd)
+        yield Finding("patch level", State.OK, releases + odd)
     if packages := programs.output(["pkg", "query", "%n-%v"], timeout=HELPER_WAIT).split():
         yield Finding("packages", State.OK, f"{len(packages)}: {' '.join(sorted(packages))}")
 
@@ -296,5 +296,5 @@ def _tunables() -> Iterator[Finding]:
         values = ", ".join(
             f"{word} {value}" for word, value in (("now", one.current), ("shipped", one.shipped)) if value
         )
-        told = f"{values}: {one.status}" if values else one.status
-        yield Finding(f"setting {one.name}", worst, f"{told}; {one.why}".rstrip("; "), setting=one)
+        detail = f"{values}: {one.status}" if values else one.status
+        yield Finding(f"setting {one.name}", worst, f"{detail}; {one.why}".rstrip("; "), setting=one)

@@ -14,6 +14,7 @@ from linkladder.model import (
     RunState,
     TrialResult,
 )
+from linkladder.verdicts import RungJudgement
 
 
 @dataclass(frozen=True)
@@ -141,10 +142,11 @@ class TrialFinished:
 
 @dataclass(frozen=True)
 class RungFinished:
-    """A rung is over, with all that was measured of it."""
+    """A rung is over, with all that was measured of it; of long trials the figures, with what the judge says of all."""
 
     rung: RungName
     result: RungResult
+    judgement: RungJudgement | None = None
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def winners(document: Document) -> Winners:
             f"run {document.run.id} kept no setting", "nothing was surely better", "linkladder tune tries some"
         )
     here = [path for path in dict.fromkeys(paths) if not path.origin]
-    told = [
+    at_peers = [
         f"at {path.peer}: {line}"
         for path in here
         for line in _lines(_verbs([s for s in kept.values() if End.FAR in s.ends], [path.remote_interface or "IFACE"]))
@@ -57,7 +57,7 @@ def winners(document: Document) -> Winners:
     return Winners(
         tuple(s for s in kept.values() if End.NEAR in s.ends),
         tuple(here),
-        tuple(dict.fromkeys(told)),
+        tuple(dict.fromkeys(at_peers)),
     )
 
 
@@ -104,7 +104,7 @@ async def tried(found: Winners, confirmed: Confirm) -> bool:
 def _control(paths: Sequence[Path]) -> tuple[str, ...]:
     """By which addresses people and peers come in; what leads there stays as it is."""
     login = os.environ.get("SSH_CONNECTION", "").split()[2:3]
-    known = [in_order(one.addresses, one.name, paths) for one in peers.load()]
+    known = [tuple(in_order(one.addresses, one.name, paths)) for one in peers.load()]
     return tuple(dict.fromkeys([*login, *(addresses[0] for addresses in known if addresses)]))
 
 

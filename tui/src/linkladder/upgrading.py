@@ -38,7 +38,7 @@ def line(what: str, done: int, total: int, seconds: float) -> str:
 
 
 @asynccontextmanager
-async def obtained(source: str, told: Progress, signers: Path = SIGNERS) -> AsyncIterator[tuple[Path, Manifest]]:
+async def obtained(source: str, progress: Progress, signers: Path = SIGNERS) -> AsyncIterator[tuple[Path, Manifest]]:
     """The file in reach of root, and what it says of itself, verified; what was fetched for it is gone afterwards."""
     if source == "stick":
         async with _on_stick() as folder:
@@ -47,7 +47,7 @@ async def obtained(source: str, told: Progress, signers: Path = SIGNERS) -> Asyn
     elif "://" in source:
         folder = state.ensure(state.folder() / "upgrade")
         try:
-            yield await _until_told(source, folder / f"new{SUFFIX}", told, signers)
+            yield await _fetched(source, folder / f"new{SUFFIX}", progress, signers)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     else:
@@ -69,7 +69,7 @@ def admitted(manifest: Manifest, *, downgrade: bool) -> None:
     admit(manifest, __version__, slots.other.size if slots and slots.other else 1 << 62, downgrade=downgrade)
 
 
-async def write(file: Path, told: Progress, *, downgrade: bool = False) -> str:
+async def write(file: Path, progress: Progress, *, downgrade: bool = False) -> str:
     """Root verifies and writes; told of meanwhile. What it said."""
     asked = asyncio.create_task(
         privilege.run("upgrade", str(file), *(["downgrade"] if downgrade else []), timeout=LIMIT)
@@ -77,7 +77,7 @@ async def write(file: Path, told: Progress, *, downgrade: bool = False) -> str:
     try:
         while not (await asyncio.wait({asked}, timeout=0.5))[0]:
             if now := as_root.progress():
-                told("writing", *now)
+                progress("writing", *now)
     finally:
         if not asked.done():
             asked.cancel()
@@ -138,17 +138,17 @@ def _best(folder: Path, signers: Path) -> Path:
     return max(good)[1]
 
 
-async def _until_told(address: str, target: Path, told: Progress, signers: Path) -> tuple[Path, Manifest]:
+async def _fetched(address: str, target: Path, progress: Progress, signers: Path) -> tuple[Path, Manifest]:
     """Fetched in a thread, which a cancelled caller does not leave behind reading for ever."""
     given_up: list[bool] = []
     try:
-        return target, await asyncio.to_thread(fetch, address, target, told, signers, given_up)
+        return target, await asyncio.to_thread(fetch, address, target, progress, signers, given_up)
     except asyncio.CancelledError:
         given_up.append(True)
         raise
 
 
-def fetch(address: str, target: Path, told: Progress, signers: Path, given_up: list[bool]) -> Manifest:
+def fetch(address: str, target: Path, progress: Progress, signers: Path, given_up: list[bool]) -> Manifest:
     """Its head first: nothing more is taken of what nobody signed, nor of what has no room here."""
     if not address.startswith("https://"):
         raise UsageError(f"{address.split(':')[0]} is no way to fetch an upgrade", hint=f"give {WORDS}")
@@ -167,20 +167,22 @@ def fetch(address: str, target: Path, told: Progress, signers: Path, given_up: l
                     "delete old runs, or bring it on a stick",
                 )
             with target.open("wb") as out:
-                _copy(answer, out, head, manifest, lambda done, all_: _tell(told, done, all_, began, given_up))
+                _copy(answer, out, head, manifest, lambda done, all_: _report(progress, done, all_, began, given_up))
     except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise EnvironmentFault("the upgrade could not be fetched", str(reason), "try again, or use a stick") from None
     return manifest
 
 
-def _tell(told: Progress, done: int, total: int, began: float, given_up: list[bool]) -> None:
+def _report(progress: Progress, done: int, total: int, began: float, given_up: list[bool]) -> None:
     if given_up:
         raise TimeoutError("given up")
-    told("fetching", done, total, time.monotonic() - began)
+    progress("fetching", done, total, time.monotonic() - began)
 
 
-def _copy(answer: BinaryIO, out: BinaryIO, head: Head, manifest: Manifest, told: Callable[[int, int], None]) -> None:
+def _copy(
+    answer: BinaryIO, out: BinaryIO, head: Head, manifest: Manifest, progress: Callable[[int, int], None]
+) -> None:
     out.write(head.lead() + head.manifest + head.signature)
     done = 0
     while done < manifest.packed_size:
@@ -189,4 +191,4 @@ def _copy(answer: BinaryIO, out: BinaryIO, head: Head, manifest: Manifest, told:
             raise ConnectionError(f"it ended after {done} of {manifest.packed_size} bytes")
         out.write(block)
         done += len(block)
-        told(done, manifest.packed_size)
+        progress(done, manifest.packed_size)

@@ -271,7 +271,10 @@ class Backend(Protocol):
     def upgrade_status(self) -> Status: ...
 
     async def upgrade(
-        self, source: str, told: Callable[[str, int, int, float], None], agreed: Callable[[Manifest], Awaitable[bool]]
+        self,
+        source: str,
+        progress: Callable[[str, int, int, float], None],
+        agreed: Callable[[Manifest], Awaitable[bool]],
     ) -> str:
         """A file, an https address or "stick" into the other slot, if a person agrees to what it holds; '' if not."""
 

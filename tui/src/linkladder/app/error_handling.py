@@ -41,7 +41,7 @@ class ErrorTolerantApp(Guarded, App[int]):
     def __init__(self) -> None:
         super().__init__()
         self._errors: deque[float] = deque(maxlen=MOST)
-        self._told: dict[str, float] = {}
+        self._shown_at: dict[str, float] = {}
 
     def complain(self, error: BaseException) -> None:
         """Say what happened and what to do."""
@@ -60,8 +60,8 @@ class ErrorTolerantApp(Guarded, App[int]):
         if len(self.screen_stack) < 2:  # it happened before the first place was there
             return False
         text = f"{type(error).__name__}: {error}"
-        if now - self._told.get(text, -QUIET) >= QUIET:
-            self._told[text] = now
+        if now - self._shown_at.get(text, -QUIET) >= QUIET:
+            self._shown_at[text] = now
             self.complain(error)
         return True
 

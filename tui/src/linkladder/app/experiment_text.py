@@ -20,16 +20,16 @@ def about(plan: Plan) -> list[str]:
     if not plan.rungs:
         return ["It has no address to measure over: Enter opens the description of the link."]
     time = units.at_best(plans.seconds(plan), plans.longest(plan))
-    told = [f"Takes {time}, {plans.trials(plan)} trials.", *(_where(rung) for rung in plan.rungs)]
+    sentences = [f"Takes {time}, {plans.trials(plan)} trials.", *(_where(rung) for rung in plan.rungs)]
     arms = [e for rung in plan.rungs for e in (*rung.experiments, *_to_come(rung))]
     changed = dict.fromkeys(phrases.settings(e) for e in arms if e.settings)
     if changed:
-        told.append(
+        sentences.append(
             f"Changes {'; '.join(changed)}, at both ends' adapters. Each change is on loan for one trial: what was "
             "there is written down first, and comes back whatever happens. What an adapter lacks or has is left out."
         )
     else:
-        told.append("Changes nothing on the machines.")
+        sentences.append("Changes nothing on the machines.")
     tried = dict.fromkeys(
         phrases.difference(e, stair.first)
         for rung in plan.rungs
@@ -38,14 +38,16 @@ def about(plan: Plan) -> list[str]:
         for e in step
     )
     if tried:
-        told.append(f"Then tries {', '.join(tried)}; each beside the best so far, and kept only if it won.")
+        sentences.append(f"Then tries {', '.join(tried)}; each beside the best so far, and kept only if it won.")
     if cores := sorted({e.cores for e in arms if e.cores}):
-        told.append(f"Confines the tools to {', '.join(map(str, cores))} of the cores.")
+        sentences.append(f"Confines the tools to {', '.join(map(str, cores))} of the cores.")
     if any(e.affinity is not Affinity.FREE for e in arms):
-        told.append("Pins the tools beside the cores that serve their adapter, and away from them.")
+        sentences.append("Pins the tools beside the cores that serve their adapter, and away from them.")
     measured = dict.fromkeys(LOADS[e.protocol] for e in arms if e.protocol in LOADS)
-    told.append(f"Measures {' and '.join(measured)}, in pairs where something is compared; the answer is a sentence.")
-    return told
+    sentences.append(
+        f"Measures {' and '.join(measured)}, in pairs where something is compared; the answer is a sentence."
+    )
+    return sentences
 
 
 def _where(rung: Rung) -> str:

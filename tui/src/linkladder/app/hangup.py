@@ -18,22 +18,22 @@ PATIENCE = 1.5  # seconds for the application to leave by itself
 
 def watch(terminal: int, leave: Callable[[int], None]) -> None:
     """Call `leave` with the exit status, once, on a hangup or on TERM or HUP; then end the process, come what may."""
-    told, tell = os.pipe()
+    reading, writing = os.pipe()
 
     def heard(number: int, _: object) -> None:
-        os.write(tell, bytes([number]))
+        os.write(writing, bytes([number]))
 
     for number in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, heard)
-    threading.Thread(target=_wait, args=(terminal, told, leave), name="hangup", daemon=True).start()
+    threading.Thread(target=_wait, args=(terminal, reading, leave), name="hangup", daemon=True).start()
 
 
-def _wait(terminal: int, told: int, leave: Callable[[int], None]) -> None:
+def _wait(terminal: int, signals: int, leave: Callable[[int], None]) -> None:
     poll = select.poll()
     poll.register(terminal, 0)  # its hangup alone
-    poll.register(told, select.POLLIN)
+    poll.register(signals, select.POLLIN)
     ready = dict(poll.poll())
-    number = os.read(told, 1)[0] if told in ready else signal.SIGHUP
+    number = os.read(signals, 1)[0] if signals in ready else signal.SIGHUP
     if terminal in ready or number == signal.SIGHUP:
         _let_go()
     with contextlib.suppress(RuntimeError):  # a loop that has ended already

@@ -90,11 +90,11 @@ def health_line(
 def loan_line(loan: OnLoan) -> Text:
     """'On loan  mtu vmx1: 1500 -> 9000, put back in 12 s unless renewed'; red where nobody puts it back any more."""
     first, more = loan.changes[0] if loan.changes else "", len(loan.changes) - 1
-    told = f"{first}{f' and {more} more' if more > 0 else ''}"
+    changes = f"{first}{f' and {more} more' if more > 0 else ''}"
     if loan.left_behind:
-        return Text(f"Left changed  {told}  (d: details)", "bold red", no_wrap=True, overflow="ellipsis")
+        return Text(f"Left changed  {changes}  (d: details)", "bold red", no_wrap=True, overflow="ellipsis")
     left = "" if loan.left is None else f", put back in {loan.left:.0f} s unless renewed"
-    return Text(f"On loan  {told}{left}", "yellow", no_wrap=True, overflow="ellipsis")
+    return Text(f"On loan  {changes}{left}", "yellow", no_wrap=True, overflow="ellipsis")
 
 
 def peer_lines(peers: Sequence[PeerView], measuring: bool) -> list[Text]:
@@ -131,12 +131,12 @@ def last_lines(view: HomeView) -> Text:
     last, broken = view.last, view.resumable
     out = Text(no_wrap=True)
     if broken:
-        out.append(f"{broken.id}  plan {broken.plan}, {broken.trials} trials, stopped early")
+        out.append(f"{broken.id}  plan {broken.plan}, {units.plural(broken.trials, 'trial')}, stopped early")
     if last is None:
         none = f"cannot be read: {view.unread}" if view.unread else "none yet"
         return out if broken else Text(none)
     out.append("\n" if broken else "")
-    out.append(f"{last.id}  plan {last.plan}, {last.trials} trials, {last.failed} failed")
+    out.append(f"{last.id}  plan {last.plan}, {units.plural(last.trials, 'trial')}, {last.failed} failed")
     if not last.verdicts and last.verdict:  # of a run from before the rungs' verdicts were kept
         out.append("  ")
         out.append_text(verdict(last.verdict.word, last.verdict.provisional))

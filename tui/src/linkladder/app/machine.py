@@ -8,8 +8,9 @@ import os
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from linkladder import host, keeping, privilege, state, upgrading
+from linkladder import host, privilege, state, upgrading
 from linkladder.app.backend import Reach, Setting
 from linkladder.errors import EnvironmentFault
 from linkladder.host import disks, switches
@@ -17,6 +18,9 @@ from linkladder.host.disks import Disk
 from linkladder.host.switches import EXPORT, STICK, Appliance, Stick
 from linkladder.upgrade import Manifest
 from linkladder.upgrade.status import Status, status
+
+if TYPE_CHECKING:
+    from linkladder.keeping import Confirm, Winners
 
 FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
 INSTALLATION = 3600.0  # seconds for a slow stick
@@ -33,10 +37,10 @@ class Machine:
             Setting(s.name, s.shipped, s.current, s.in_force, "" if s.in_force else s.status, s.why)
             for s in settings_in_force()
         ]
-        told = {row.name for row in rows}
+        listed = {row.name for row in rows}
         for nic in sorted(host.facts().nics, key=lambda n: (not n.up, not n.addresses, n.name)):
             for flag, on in sorted(nic.offloads.items()):
-                if not nic.loopback and f"{nic.name} {flag}" not in told:
+                if not nic.loopback and f"{nic.name} {flag}" not in listed:
                     rows.append(Setting(f"{nic.name} {flag}", "", "on" if on else "off", None, "as the driver has it"))
         return tuple(rows)
 
@@ -87,19 +91,21 @@ class Machine:
         return status()
 
     async def upgrade(
-        self, source: str, told: upgrading.Progress, agreed: Callable[[Manifest], Awaitable[bool]]
+        self, source: str, progress: upgrading.Progress, agreed: Callable[[Manifest], Awaitable[bool]]
     ) -> str:
         from linkladder import doctor  # late: it looks at everything
 
-        async with upgrading.obtained(source, told) as (file, manifest):
+        async with upgrading.obtained(source, progress) as (file, manifest):
             await asyncio.to_thread(upgrading.admitted, manifest, downgrade=False)
             if not await agreed(manifest):
                 return ""
             found = await asyncio.to_thread(doctor.examine)
             upgrading.note_red(f.title for f in found if f.state == doctor.State.BAD)
-            return await upgrading.write(file, told)
+            return await upgrading.write(file, progress)
 
-    async def keep(self, found: keeping.Winners, confirmed: keeping.Confirm) -> tuple[str, ...]:
+    async def keep(self, found: Winners, confirmed: Confirm) -> tuple[str, ...]:
+        from linkladder import keeping  # late: it brings the agent along, and a console seldom keeps anything
+
         return await keeping.keep(found, confirmed)
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:

@@ -96,10 +96,10 @@ def _cores(link: Link, contract: Contract, host: HostFacts, far: Mapping[str, Ho
     weak = [(where, cores) for where, cores in ends if capacity(cores) < wanted]
     if not weak:
         return []
-    told = ", ".join(f"{cores} {'vCPU' if cores == 1 else 'vCPUs'} {where}" for where, cores in weak)
+    few = ", ".join(f"{cores} {'vCPU' if cores == 1 else 'vCPUs'} {where}" for where, cores in weak)
     most = min(capacity(cores) for _, cores in weak)
     return [
-        f"{told}: as a hint, so many sent {units.rate(most)} under ESXi, less than the "
+        f"{few}: as a hint, so many sent {units.rate(most)} under ESXi, less than the "
         f"{units.rate(wanted)} bought. Too weak a machine ends in CANNOT JUDGE."
     ]
 

@@ -16,8 +16,8 @@ from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_documen
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Layer, Protocol
 from linkladder.phrases import company as words
+from linkladder.printable import one_line
 from linkladder.report import signing, verify
-from linkladder.report.text import one_line
 from linkladder.verdicts import CompanyJudgement, Comparison, DocumentJudgement
 
 MOST_ENCAP = 200  # as in a plan's contract

@@ -21,7 +21,7 @@ from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
 from linkladder.plan import BUILTIN, SHORT, builtin
-from linkladder.report.text import clean
+from linkladder.printable import clean
 from linkladder.run import lock, process
 from linkladder.run.session import LiveSession
 from linkladder.run.steering import Seat, seated, terminal

@@ -58,13 +58,13 @@ def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:
     return plans.follow_up(document.run.plan, judge_document(document), rungs, len(host.core_times()))
 
 
-def describe(plan: Plan, told_of: dict[str, HostFacts] | None = None) -> None:
+def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     """The expansion, every exact command at both ends and the time it takes.
 
     `told_of` has what each peer tells of its machine; one that was not asked counts as having this machine's tools.
     """
     near = local_versions()
-    facts = {"": replace(host.facts(), tools=dict(near.found)), **(told_of or {})}
+    facts = {"": replace(host.facts(), tools=dict(near.found)), **(hosts or {})}
     versions = {name: ToolVersions(one.tools, one.os) for name, one in facts.items()}
     plan, strength = generators.planned(plan, facts, state.folder())
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))

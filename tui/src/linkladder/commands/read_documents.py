@@ -14,8 +14,7 @@ from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import flaws
 from linkladder.model import Document
-from linkladder.report import verify
-from linkladder.report.text import one_line
+from linkladder.printable import one_line
 from linkladder.store import Store
 
 
@@ -29,7 +28,7 @@ def read_document(name: str) -> Document:
     except (OSError, UnicodeDecodeError) as error:
         raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
     try:
-        source = verify.embedded(text) if text.lstrip().startswith("<") else text
+        source = _embedded(text) if text.lstrip().startswith("<") else text
         document = formats.document(json.loads(source, **STRICT))
     except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no linkladder document", one_line(str(error)[:200])) from None
@@ -37,6 +36,12 @@ def read_document(name: str) -> Document:
         more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
         raise UsageError(f"{name} cannot be judged", one_line(f"{'; '.join(found[:3])}{more}"))
     return document
+
+
+def _embedded(page: str) -> str:
+    from linkladder.report import verify  # late: only a page has anything embedded
+
+    return verify.embedded(page)
 
 
 def is_file(name: str) -> bool:

@@ -8,11 +8,11 @@ import sys
 from typing import Any
 
 from linkladder import phrases, state, units
-from linkladder.codec import to_json
+from linkladder.codec import to_json, to_text
 from linkladder.commands.read_documents import read_document
-from linkladder.judge import with_judgement
+from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, Experiment, TrialResult
-from linkladder.report.text import clean
+from linkladder.printable import clean
 from linkladder.run import lock
 from linkladder.store import RunSummary, Store
 
@@ -90,6 +90,7 @@ def _show(args: argparse.Namespace) -> int:
                     _say(f"    {line}")
                 if args.raw:
                     _raw(trial)
+    _say(f"\n{judge_document(document).sentence}\nlinkladder judge {args.run} says why, rung by rung")
     return 0
 
 
@@ -102,9 +103,9 @@ def _raw(trial: TrialResult) -> None:
         _say(f"    {end}: {seen.source} at {seen.t:.1f} s")
         for s in seen.sockets:
             counts = {"retransmits": s.retransmits, "out of order": s.out_of_order, "zero windows": s.zero_window}
-            told = ", ".join(f"{n} {what}" for what, n in counts.items() if n is not None)
+            counted = ", ".join(f"{n} {what}" for what, n in counts.items() if n is not None)
             how = " ".join(word for word in (s.stack, s.congestion) if word)
-            _say(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {how} {told}")
+            _say(f"      {s.local}:{s.local_port} to {s.remote}:{s.remote_port}  {how} {counted}")
 
 
 def _say(text: str) -> None:
@@ -124,9 +125,9 @@ def outcome(p: Experiment, trial: TrialResult) -> str:
 
 def write_json(document: Document, file: str) -> None:
     """The judged document to a file, or to stdout for '-'."""
-    text = json.dumps(to_json(with_judgement(document)), indent=1)
+    text = to_text(with_judgement(document))
     if file == "-":
-        print(text)
+        print(text, end="")
         return
     with open(file, "w", encoding="utf-8") as out:
-        out.write(text + "\n")
+        out.write(text)

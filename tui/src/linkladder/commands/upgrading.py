@@ -49,15 +49,15 @@ def _handler(args: argparse.Namespace, ask: Callable[[str], None]) -> int:
 async def _upgrade(args: argparse.Namespace, ask: Callable[[str], None]) -> None:
     from linkladder import doctor  # late: it looks at everything
 
-    told = _Line()
-    async with upgrading.obtained(args.source, told) as (file, manifest):
-        told.end()
+    progress = _Line()
+    async with upgrading.obtained(args.source, progress) as (file, manifest):
+        progress.end()
         upgrading.admitted(manifest, downgrade=args.downgrade)
         if not args.yes:
             ask(f"Upgrade {__version__} to {manifest.version}, built {manifest.built}? State and runs are kept.")
         upgrading.note_red(f.title for f in doctor.examine() if f.state == doctor.State.BAD)
-        said = await upgrading.write(file, told, downgrade=args.downgrade)
-        told.end()
+        said = await upgrading.write(file, progress, downgrade=args.downgrade)
+        progress.end()
     print(said)
     if args.yes:
         print("linkladder system reboot starts it")

@@ -44,5 +44,5 @@ def _facts(value: Json) -> Json:
 
 
 def _card(nic: Any, agreed: Json) -> Any:
-    told = agreed.get(nic.get("name", "")) if isinstance(nic, dict) else None
-    return nic if told is None else {**nic, "flow_control": told}
+    agreed_on = agreed.get(nic.get("name", "")) if isinstance(nic, dict) else None
+    return nic if agreed_on is None else {**nic, "flow_control": agreed_on}

@@ -5,7 +5,7 @@ path does not cut control as well.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from linkladder import host, wire
 from linkladder.errors import LinkladderError
@@ -28,9 +28,9 @@ class Connector:
         """The paired appliance `name`; a LinkladderError that a person can act on, or PeerLost."""
         peer = peers.find(name)
         silent = {address for one, address in self._silent if one == name}
-        order = await asyncio.to_thread(in_order, peer.addresses, name, self._paths, silent)
+        order = in_order(peer.addresses, name, self._paths, silent) if peer.addresses else iter(("",))
         failures: list[LinkladderError] = []
-        for address in order or ("",):
+        while (address := await asyncio.to_thread(next, order, None)) is not None:
             argv = peers.ssh_command(peer, address or None)
             try:
                 far = await FarEnd.open(name, argv, near.name)
@@ -56,15 +56,24 @@ def in_order(
     paths: Sequence[Path],
     silent: Collection[str] = (),
     card: Card = host.route_interface,
-) -> tuple[str, ...]:
-    """Those that answered last first, and of them those that no path loads at either end."""
+) -> Iterator[str]:
+    """Those that answered last first, and of them those that no path loads at either end.
+
+    One after the other, since each is looked up, which takes a program's start: mostly the first one answers.
+    """
     tested = {one for path in paths for one in _theirs(path, name)}
     cards = {_own_card(path, card) for path in paths if path.remote and not path.origin} - {""}
 
-    def rank(address: str) -> tuple[bool, bool]:
-        return address in silent, address in tested or card(address) in cards
+    def loaded(address: str) -> bool:
+        return address in tested or card(address) in cards
 
-    return tuple(sorted(addresses, key=rank)) if paths else tuple(addresses)
+    later = []
+    for address in addresses:
+        if paths and (address in silent or loaded(address)):
+            later.append(address)
+        else:
+            yield address
+    yield from sorted(later, key=lambda address: (address in silent, address in silent and loaded(address)))
 
 
 def _theirs(path: Path, name: str) -> tuple[str, ...]:

@@ -9,9 +9,7 @@ verify.check(text, signers) -> Verification
 
 from __future__ import annotations
 
-import json
-
-from linkladder.codec import to_json
+from linkladder.codec import to_text
 from linkladder.judge import AS_PLANNED, Overrides, with_judgement
 from linkladder.model import Document
 from linkladder.report.html_page import html
@@ -23,4 +21,4 @@ __all__ = ["csv_intervals", "csv_trials", "html", "json_text", "openmetrics", "r
 
 def json_text(document: Document, overrides: Overrides = AS_PLANNED) -> str:
     """The whole document, judged, in the schema that the run command writes."""
-    return json.dumps(to_json(with_judgement(document, overrides)), indent=1) + "\n"
+    return to_text(with_judgement(document, overrides))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkladder import phrases, units
+from linkladder.printable import escape
 from linkladder.report.svg import WIDTH
-from linkladder.report.text import escape
 from linkladder.verdicts import Answer, ChangedFigure, Landing
 
 ROW, TOP, NAMES, RIGHT = 22, 30, 300, 110
@@ -36,10 +36,10 @@ def staircase(landings: Sequence[Landing], direction: str) -> str:
             f'<text class="s" x="{WIDTH - RIGHT + 6}" y="{y + 12}">{escape(units.rate(one.bps))}, {word}</text>'
         )
         y += ROW
-    told = "; ".join(
+    description = "; ".join(
         f"step {one.step}, {one.words}: {units.rate(one.bps)}{', kept' if one.kept else ''}" for one in landings
     )
-    return _picture(title, y + 6, told, parts)
+    return _picture(title, y + 6, description, parts)
 
 
 def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:
@@ -68,13 +68,13 @@ def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:
             f'<text class="s" x="{WIDTH - RIGHT + 6}" y="{y + 12}">{100 * ((f.ratio or 1) - 1):+.1f} %, {word}</text>'
         )
         y += ROW
-    told = "; ".join(f"{name}: {100 * ((f.ratio or 1) - 1):+.1f} %" for name, f in known)
-    return _picture("What each change did, with its interval; the line is no change", bottom + 6, told, parts)
+    description = "; ".join(f"{name}: {100 * ((f.ratio or 1) - 1):+.1f} %" for name, f in known)
+    return _picture("What each change did, with its interval; the line is no change", bottom + 6, description, parts)
 
 
-def _picture(title: str, height: float, told: str, parts: Sequence[str]) -> str:
+def _picture(title: str, height: float, description: str, parts: Sequence[str]) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}. {escape(told)}">'
-        f"<title>{escape(title)}</title><desc>{escape(told)}</desc>"
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}. {escape(description)}">'
+        f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
         f'<text class="b" x="6" y="13">{escape(title)}</text>{"".join(parts)}</svg>'
     )

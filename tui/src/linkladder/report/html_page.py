@@ -10,16 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from linkladder import __version__, phrases, units
 from linkladder.codec import from_json, to_json
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import Document
+from linkladder.printable import clean
 from linkladder.report import page_text, signing, verify, view
 from linkladder.report.condense import condense
-from linkladder.report.text import clean
 from linkladder.verdicts import Comparison, DocumentJudgement
 
 MADE_OF = ("linkladder.report", "linkladder.judge", "linkladder.phrases", "linkladder")
@@ -105,6 +104,8 @@ def renderer() -> str:
 
 @cache
 def _template() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # late: a check of a page does without
+
     environment = Environment(
         loader=PackageLoader("linkladder.report", "."),
         autoescape=True,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from linkladder.phrases import company as words
+from linkladder.printable import escape
 from linkladder.report.svg import WIDTH
-from linkladder.report.text import escape
 from linkladder.verdicts import CompanyJudgement
 
 ROW, TOP, NAMES = 34, 44, 110
@@ -38,8 +38,8 @@ def matrix(seen: CompanyJudgement, title: str) -> str:
             alone, beside = words.figure(cell, "alone"), words.figure(cell, "with all")
             parts.append(f'<text class="b v-{css}" {middle} y="{y + 14}">{escape(alone)} {escape(mark)}</text>')
             parts.append(f'<text class="s" {middle} y="{y + 28}">{escape(beside)}</text>')
-    told = f"from row to column: alone, below it with all at once; {words.LEGEND}"
-    parts.append(f'<text class="s" x="0" y="{height - 6}">{escape(told)}</text>')
+    description = f"from row to column: alone, below it with all at once; {words.LEGEND}"
+    parts.append(f'<text class="s" x="0" y="{height - 6}">{escape(description)}</text>')
     said = "; ".join(words.cell_line(f"{c.sender} to {c.receiver}", c) for c in seen.cells)
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
 

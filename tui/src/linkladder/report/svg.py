@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkladder import phrases, units
-from linkladder.report.text import escape
+from linkladder.printable import escape
 
 WIDTH, LEFT, RIGHT = 720, 62, 12
 # Okabe and Ito's palette, by CSS class so that dark pages may lighten it.
@@ -56,8 +56,10 @@ def over_time(
     levels: Sequence[Level],
     warmup: float,
     seconds: float,
+    spans: Sequence[tuple[float, float, str]] = (),
 ) -> str:
-    """Throughput over time, and under the same axis how busy the busiest core of each end was."""
+    """Throughput over time, and under the same axis how busy the busiest core of each end was; `spans` are shaded parts
+    with a name each."""
     seconds = max(1.0, seconds)
     highest = max([v for line in throughput for _, v in line.points] + [level.value for level in levels] + [1.0])
     factor, unit = scale(highest)
@@ -70,11 +72,13 @@ def over_time(
     def x(t: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(max(t, 0.0), seconds) / seconds
 
-    parts = [_open(title, height, _words(throughput, cpu, levels, unit, factor))]
-    if warmup > 0:
+    parts = [_open(title, height, _words(throughput, cpu, levels, unit, factor, spans))]
+    shaded = [(0.0, warmup, "warm-up")] if warmup > 0 else []
+    for first, last, name in (*shaded, *spans):
         parts.append(
-            f'<rect class="warm" x="{LEFT}" y="{upper[0]}" width="{x(warmup) - LEFT:.1f}" '
-            f'height="{lower[1] - upper[0]:.1f}"/><text class="s" x="{LEFT + 3}" y="{upper[1] - 5}">warm-up</text>'
+            f'<rect class="warm" x="{x(first):.1f}" y="{upper[0]}" width="{x(last) - x(first):.1f}" '
+            f'height="{lower[1] - upper[0]:.1f}"/>'
+            f'<text class="s" x="{x(first) + 3:.1f}" y="{upper[1] - 5}">{escape(name)}</text>'
         )
     parts.append(_grid(upper, [f"{top / factor * k / 4:.4g}" for k in range(5)], unit))
     parts += [_line(line, x, lambda v: upper[1] - (upper[1] - upper[0]) * min(v, top) / top) for line in throughput]
@@ -181,7 +185,14 @@ def _legend(lines: Sequence[Line], levels: Sequence[Level], factor: float, unit:
     return "".join(parts)
 
 
-def _words(throughput: Sequence[Line], cpu: Sequence[Line], levels: Sequence[Level], unit: str, factor: float) -> str:
+def _words(
+    throughput: Sequence[Line],
+    cpu: Sequence[Line],
+    levels: Sequence[Level],
+    unit: str,
+    factor: float,
+    spans: Sequence[tuple[float, float, str]],
+) -> str:
     """The chart for those who cannot see it."""
     said = []
     for line in throughput:
@@ -193,4 +204,5 @@ def _words(throughput: Sequence[Line], cpu: Sequence[Line], levels: Sequence[Lev
         if values:
             said.append(f"{line.name}: {min(values):.0f} to {max(values):.0f} %")
     said += [f"{level.name}: {level.value / factor:.4g} {unit}" for level in levels]
+    said += [f"{name} from {first:.1f} s to {last:.1f} s" for first, last, name in spans]
     return "; ".join(said)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import CpuUse, Document, End, Experiment, Role, RungResult, TrialResult
-from linkladder.report.text import clean
+from linkladder.printable import clean
 
 TRIAL_COLUMNS = (
     "run",

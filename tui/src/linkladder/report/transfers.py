@@ -8,10 +8,12 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linkladder.model import Direction, Document, End, Protocol, RungResult, TrialResult
+from linkladder.model import Direction, Document, End, Protocol, RungResult, Setting, TrialResult
 from linkladder.phrases import bundle_tables as words
 from linkladder.phrases.ways import way
 from linkladder.verdicts import BundleJudgement
+
+WAYS = (Direction.FORWARD, Direction.REVERSE)
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ def tables(document: Document, rung: RungResult, judged: Sequence[BundleJudgemen
     """Those of a rung on which a bundle was measured, or whose ends are bundles."""
     made = [
         *(_transfers(rung, one) for one in judged),
-        *(_cards(rung, direction) for direction in (Direction.FORWARD, Direction.REVERSE)),
+        *(_cards(rung, direction, lent) for lent in ((), *_lent(rung)) for direction in WAYS),
         _status(document, rung),
     ]
     return tuple(table for table in made if table.rows)
@@ -52,12 +54,18 @@ def _transfers(rung: RungResult, judged: BundleJudgement) -> Table:
     return Table(words.what_transfers_get(way(judged.direction)), heads, tuple(rows))
 
 
-def _cards(rung: RungResult, direction: Direction) -> Table:
+def _lent(rung: RungResult) -> list[tuple[Setting, ...]]:
+    """What made a bundle on loan, each once."""
+    bundles = [e.parameters for e in rung.experiments if e.parameters.bundled and not e.parameters.member_down]
+    return list(dict.fromkeys(p.settings for p in bundles))
+
+
+def _cards(rung: RungResult, direction: Direction, lent: tuple[Setting, ...]) -> Table:
     """Of the trials with one flow and with the most: what each member sent or received, by its own counters."""
     trials: dict[int, TrialResult] = {}
     for e in rung.experiments:
         p = e.parameters
-        if p.protocol is Protocol.TCP and p.direction is direction and not p.settings:
+        if p.protocol is Protocol.TCP and p.direction is direction and p.settings == lent:
             good = next((t for t in e.trials if t.ok), None)
             if good is not None:
                 trials.setdefault(p.streams, good)
@@ -69,11 +77,11 @@ def _cards(rung: RungResult, direction: Direction) -> Table:
             counted = {m.name: m.tx_bytes if sends else m.rx_bytes for m in end.members}
             total = sum(counted.values())
             for name, moved in counted.items() if total else ():
-                told = words.part(trial.goodput_bps * moved / total, moved / total)
-                rows.setdefault((end.name, name, words.SENT if sends else words.RECEIVED), {})[flows] = told
+                part = words.part(trial.goodput_bps * moved / total, moved / total)
+                rows.setdefault((end.name, name, words.SENT if sends else words.RECEIVED), {})[flows] = part
     texts = ((f"{end} {card}", does, *(row.get(n, "-") for n in shown)) for (end, card, does), row in rows.items())
     heads = (words.CARD, "", *map(words.transfers, shown))
-    return Table(words.what_cards_carry(way(direction)), heads, tuple(texts))
+    return Table(words.what_cards_carry(way(direction), lent), heads, tuple(texts))
 
 
 def _status(document: Document, rung: RungResult) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
@@ -23,8 +24,9 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model.same_setting import Identity, family
+from linkladder.phrases.member_down import card_down
 from linkladder.report import compared, matrix, page_text, svg, transfers
-from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, RungJudgement
+from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
 
 WAYS = tuple(Direction)
 ENDS = ((End.NEAR, "c1", ""), (End.FAR, "c2", "5 3"))
@@ -100,12 +102,12 @@ def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
     made = []
     for way in dict.fromkeys(one.direction for one in judged.staircase):
         made.append(compared.staircase([one for one in judged.staircase if one.direction == way], way))
-    told = []
+    intervals = []
     for c in judged.changes:
         p, base = asked[c.experiment], asked[c.baseline]
         words = f"{phrases.difference(p, base)} ({phrases.beside(p, base)})"
-        told += [(words, f) for f in c.figures[:1]]
-    return tuple(Markup(drawn) for drawn in (*made, compared.intervals(told)) if drawn)
+        intervals += [(words, f) for f in c.figures[:1]]
+    return tuple(Markup(drawn) for drawn in (*made, compared.intervals(intervals)) if drawn)
 
 
 def ladder(document: Document, judged: DocumentJudgement, deal: Contract) -> Markup:
@@ -125,9 +127,13 @@ def ladder(document: Document, judged: DocumentJudgement, deal: Contract) -> Mar
 def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: Contract) -> RungView:
     parameters = {e.parameters.id: e for e in result.experiments}
     streams = [e for e in result.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
-    main = {e.experiment for e in judged.experiments if e.counts}
+    main = {e.experiment for e in judged.experiments if e.counts} | {one.experiment for one in judged.members}
     bounded = judged.ceiling is not None
-    charts = {e.parameters.id: _charts(e, deal, bounded) for e in streams}
+    downs = [one for one in judged.members if one.believed]
+    charts = {
+        e.parameters.id: _charts(e, deal, bounded, [one for one in downs if one.experiment == e.parameters.id])
+        for e in streams
+    }
     return RungView(
         name=str(result.name),
         words=page_text.RUNG_WORDS[RungName(result.name)],
@@ -231,16 +237,23 @@ def _named(p: Experiment, way: str) -> str:
     return phrases.arm(p) if p.direction == way else f"{phrases.arm(p)}: {phrases.way(way)}"
 
 
-def _charts(e: ExperimentResult, deal: Contract, bounded: bool) -> list[Markup]:
+def _charts(e: ExperimentResult, deal: Contract, bounded: bool, downs: Sequence[MemberDown]) -> list[Markup]:
     drawn = []
     for way in ways(e.parameters):
         good = [t for t in e.trials if t.intervals]
         if good:
-            drawn.append(Markup(_chart(e.parameters, way, good[:DRAWN], deal, bounded)))
+            drawn.append(Markup(_chart(e.parameters, way, good[:DRAWN], deal, bounded, downs)))
     return drawn
 
 
-def _chart(p: Experiment, way: Direction, trials: list[TrialResult], deal: Contract, bounded: bool) -> str:
+def _chart(
+    p: Experiment,
+    way: Direction,
+    trials: list[TrialResult],
+    deal: Contract,
+    bounded: bool,
+    downs: Sequence[MemberDown],
+) -> str:
     lines = []
     for n, t in enumerate(trials):
         points = [((i.start + i.end) / 2, i.bps) for i in t.intervals if i.direction is way]
@@ -262,5 +275,5 @@ def _chart(p: Experiment, way: Direction, trials: list[TrialResult], deal: Contr
     levels = [svg.Level("ceiling", best), svg.Level("needed", deal.pass_ratio * best)] if bounded else []
     seconds = max([x.end for t in trials for x in t.intervals])
     warm = next((x.start for x in trials[0].intervals if x.counted), 0.0)
-    return svg.over_time(_named(p, way),
-                         lines, cpu, levels, warm, seconds)  # fmt: skip
+    spans = [(m.since, m.until, card_down(m)) for m in downs if (m.repeat, m.direction) == (typical.repeat, way)]
+    return svg.over_time(_named(p, way), lines, cpu, levels, warm, seconds, spans)

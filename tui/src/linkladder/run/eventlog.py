@@ -3,6 +3,10 @@
 The first line is {"form": "linkladder-events/1"}, every other one {"event": "TrialStarted", "data": {...}, "at":
 seconds since the log began}.  Logs of before 0.2 have no first line of that kind and are read all the same; keys that a
 later linkladder of the same form has added are passed over, and another form is refused by its name.
+
+What is seen each second is of use while its trial goes on.  Once there is much of it, another file takes the place of
+the log before a trial begins, with all but that; the last line of the one before, {"renewed": N}, says how many of the
+new one's lines are known to whoever followed it.
 """
 
 from __future__ import annotations
@@ -10,10 +14,12 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import time
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,7 +31,9 @@ FORM = "linkladder-events/1"
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in typing.get_args(events.Event)}
 Entry = tuple[float, Event]
 FLEETING = (events.IntervalSeen, events.RoundTripSeen, events.Sampled)
+PASSING = tuple(f'{{"event":"{kind.__name__}"' for kind in FLEETING)  # how their lines begin
 DENSE, SPARSE = 3600, 64
+MOST = 8 << 20  # bytes of seconds, from which on those of earlier trials are dropped
 log = logging.getLogger("linkladder.eventlog")
 
 
@@ -33,6 +41,15 @@ def dump(event: Event, at: float) -> str:
     """One line, without its end."""
     record = {"event": type(event).__name__, "data": codec.to_json(event), "at": round(at, 3)}
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def _in_short(event: Event) -> Event:
+    """Of a trial its figures, as its seconds were told and its output is stored; of a sample what front ends show."""
+    if isinstance(event, events.TrialFinished):
+        return replace(event, result=event.result.figures)
+    if isinstance(event, events.Sampled):
+        return replace(event, sample=replace(event.sample, nics=()))
+    return event
 
 
 def parse(line: str) -> Entry:
@@ -67,8 +84,10 @@ class Recorder:
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic, spare: int = 0) -> None:
         self._clock = clock
         self._began = clock()
+        self._path = path
         self._file = path.open("x", encoding="utf-8")
         self._file.write(json.dumps({"form": FORM}) + "\n")
+        self._of_seconds = 0  # bytes
         self._seen: Counter[tuple[str, str]] = Counter()  # of this trial
         self.full = False  # there is room for the last words, and for little else
         self._spare = path.with_suffix(".spare") if spare else None
@@ -79,13 +98,17 @@ class Recorder:
     def write(self, event: Event) -> None:
         if isinstance(event, events.TrialStarted):
             self._seen.clear()
+            if self._of_seconds > MOST:
+                self._renew()
         elif isinstance(event, FLEETING):
             kind = type(event).__name__, event.end if isinstance(event, events.Sampled) else ""
             before = self._seen[kind]
             self._seen[kind] += 1
             if before % min(SPARSE, 1 << min(before // DENSE, 10)):
                 return
-        self._file.write(dump(event, self._clock() - self._began) + "\n")
+        line = dump(_in_short(event), self._clock() - self._began) + "\n"
+        self._of_seconds += len(line) * isinstance(event, FLEETING)
+        self._file.write(line)
         try:
             self._file.flush()
         except OSError:
@@ -94,6 +117,24 @@ class Recorder:
             self.full = True
             self._give_up_spare()
             self._file.flush()  # what was not written yet is in the buffer still
+
+    def _renew(self) -> None:
+        """The same log without seconds, in place of this one; where there is no room for both it goes on as it is."""
+        draft, kept = self._path.with_suffix(".new"), -1  # the line of the form is none
+        try:
+            with self._path.open(encoding="utf-8") as before, draft.open("w", encoding="utf-8") as after:
+                for line in before:
+                    if not line.startswith(PASSING):
+                        after.write(line)
+                        kept += 1
+            old, self._file = self._file, draft.open("a", encoding="utf-8")
+        except OSError:
+            draft.unlink(missing_ok=True)
+            return
+        os.replace(draft, self._path)
+        self._of_seconds = 0
+        with contextlib.suppress(OSError), old:  # last, so that whoever reads it finds the new one
+            old.write(json.dumps({"renewed": kept}) + "\n")
 
     def close(self) -> None:
         self._give_up_spare()
@@ -123,6 +164,11 @@ def _form(line: str) -> str:
     return str(record["form"])[:60] if isinstance(record, dict) and "form" in record else ""
 
 
+def _renewed(line: str) -> int | None:
+    """How many lines of the file that took this one's place are known; None of any other line."""
+    return int(json.loads(line)["renewed"]) if line.startswith('{"renewed": ') else None
+
+
 class Tail:
     """What a log has gained since the last look; the file need not exist yet."""
 
@@ -131,6 +177,7 @@ class Tail:
         self._file: TextIO | None = None
         self._rest = ""
         self._first = True  # is the line that may tell the form still to come?
+        self._known = 0  # lines to come that were seen in the file before
 
     def poll(self) -> list[Entry]:
         """EnvironmentFault where it is of a form that this linkladder does not know."""
@@ -151,7 +198,14 @@ class Tail:
                         f"its form is {form}, this linkladder reads {FORM}",
                         "watch it with the linkladder that measures",
                     )
-        return [entry for line in lines if line.strip() for entry in _readable(line)]
+        renewed = _renewed(lines[-1]) if lines else None
+        news, self._known = lines[self._known : -1 if renewed is not None else None], max(0, self._known - len(lines))
+        entries = [entry for line in news if line.strip() for entry in _readable(line)]
+        if renewed is None:
+            return entries
+        self.close()
+        self._first, self._rest, self._known = True, "", renewed
+        return [*entries, *self.poll()]
 
     def close(self) -> None:
         if self._file is not None:

@@ -9,9 +9,12 @@ import os
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from linkladder.engine import Controls  # who only sends orders does without the engine
 
 VERBS = ("skip", "repeat", "pause", "resume", "cancel", "proceed")
 PATIENCE = 5.0  # seconds for an answer

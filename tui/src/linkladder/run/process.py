@@ -118,7 +118,7 @@ async def measure(
 def _new_log(folder: Path) -> Path:
     """Those of a few runs before are kept."""
     logs = state.ensure(folder / "live")
-    for old in (*sorted(logs.glob("*.jsonl"))[:-KEEP_LOGS], *logs.glob("*.spare")):
+    for old in (*sorted(logs.glob("*.jsonl"))[:-KEEP_LOGS], *logs.glob("*.spare"), *logs.glob("*.new")):
         old.unlink(missing_ok=True)
     return logs / f"{int(time.time())}-{os.getpid()}.jsonl"
 

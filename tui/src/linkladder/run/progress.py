@@ -27,6 +27,7 @@ from linkladder.model import (
 )
 from linkladder.phrases import arm, checked, outcome
 from linkladder.phrases.company import path_name
+from linkladder.verdicts import RungJudgement
 
 REASON = 160  # characters of a tool's own words that fit beside the rest; the results have all of them
 
@@ -55,6 +56,7 @@ class RungView:
     why: str = ""
     evidence: Evidence | None = None
     result: RungResult | None = None
+    judgement: RungJudgement | None = None  # where the result is without what the judge needs
     seen: set[tuple[str, int]] = field(default_factory=set)  # trials that were done, of which one may be done again
 
     @property
@@ -93,8 +95,8 @@ class TrialView:
         way = self.experiment.direction
         nears = {Direction.FORWARD: (True,), Direction.REVERSE: (False,)}.get(way, (True, False))
         senders = [s for end, s in self.samples.items() if (end == End.NEAR) in nears]
-        told = [s.retransmits for s in senders if s.retransmits is not None]
-        return sum(told) if told else None
+        counts = [s.retransmits for s in senders if s.retransmits is not None]
+        return sum(counts) if counts else None
 
 
 @dataclass
@@ -252,7 +254,7 @@ class Progress:
 
     def _rung_finished(self, event: events.RungFinished) -> None:
         view = self.rung(event.rung)
-        view.result = event.result
+        view.result, view.judgement = event.result, event.judgement
         view.evidence = event.result.evidence or view.evidence
         view.why = event.result.unavailable
         view.stage = Stage.SKIPPED if event.result.unavailable else Stage.DONE

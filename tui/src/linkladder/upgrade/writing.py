@@ -63,7 +63,7 @@ def unpacked(source: BinaryIO, manifest: Manifest) -> Iterator[bytes]:
         yield bytes(block)
 
 
-def write(source: BinaryIO, manifest: Manifest, device: Path, told: Progress) -> None:
+def write(source: BinaryIO, manifest: Manifest, device: Path, progress: Progress) -> None:
     """All of the image into the device, and read back; a cut anywhere leaves a slot that holds no system."""
     descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
     try:
@@ -76,9 +76,9 @@ def write(source: BinaryIO, manifest: Manifest, device: Path, told: Progress) ->
             elif block != ZEROS or os.pread(descriptor, BLOCK, place) != ZEROS:  # holes stay holes
                 _put(descriptor, block, place)
             place += len(block)
-            told(place, total)
+            progress(place, total)
         os.fsync(descriptor)
-        _compare(descriptor, first, manifest, told)
+        _compare(descriptor, first, manifest, progress)
         _put(descriptor, first, 0)
         os.fsync(descriptor)
     finally:
@@ -91,7 +91,7 @@ def _put(descriptor: int, block: bytes, place: int) -> None:
         done += os.pwrite(descriptor, block[done:], place + done)
 
 
-def _compare(descriptor: int, first: bytes, manifest: Manifest, told: Progress) -> None:
+def _compare(descriptor: int, first: bytes, manifest: Manifest, progress: Progress) -> None:
     """What the disk gives back is what was signed; a disk that loses writes is found here and not at the next boot."""
     digest, place = hashlib.sha256(first), len(first)
     while place < manifest.image_size:
@@ -100,7 +100,7 @@ def _compare(descriptor: int, first: bytes, manifest: Manifest, told: Progress) 
             break
         digest.update(block)
         place += len(block)
-        told(manifest.image_size + place, 2 * manifest.image_size)
+        progress(manifest.image_size + place, 2 * manifest.image_size)
     if digest.hexdigest() != manifest.image_sha256:
         raise UpgradeFault(
             "the disk does not give back what was written", "it may be failing", "nothing was changed; replace the disk"

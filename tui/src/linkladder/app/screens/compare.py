@@ -41,8 +41,9 @@ def comparison_page(found: Comparison, width: int) -> Text:
         out.append(f"{said}\n", style)
     if found.differences:
         out.append("\nThe change is given as a share of the first run's figure.\n", "dim")
-    if any(d.answer is Answer.UNDECIDED for d in found.differences):
+    if any(d.answer is Answer.UNDECIDED and not d.doubt for d in found.differences):
         out.append("Cannot tell: the noise of the repeats is larger, or with one repeat not known.\n", "dim")
+    out.append("".join(f"Cannot tell: {d.sentence}\n" for d in found.differences if d.doubt))
     moved = [f for f in found.figures if f.answer is not Answer.SAME]
     if found.figures:
         alike = len(found.figures) - len(moved)

@@ -35,9 +35,10 @@ def judged(progress: Progress) -> dict[str, RungJudgement]:
     """The verdicts of the rungs that are over."""
     if progress.plan is None:
         return {}
-    over = tuple(view.result for view in progress.rungs if view.result)
+    known = {view.judgement.rung: view.judgement for view in progress.rungs if view.judgement}
+    over = tuple(view.result for view in progress.rungs if view.result and not view.judgement)
     document = Document(RunInfo(progress.run_id, "", progress.plan), over)
-    return {one.rung: one for one in judge.judge_document(document).rungs}
+    return known | {one.rung: one for one in judge.judge_document(document).rungs if over}
 
 
 def _several_paths(progress: Progress) -> bool:
@@ -215,8 +216,8 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             what = {"echo": "Pinging", "df": "Looking for the largest packet that passes"}
             found = progress.rung(trial.rung).evidence
             facts = checked(found) if found else ""
-            told = [] if facts in said else textwrap.wrap(facts, width)
-            chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *told]))
+            lines = [] if facts in said else textwrap.wrap(facts, width)
+            chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *lines]))
         taken = sum(len(textwrap.wrap(line, width)) for line in said.splitlines())
         rows = max(2, (self.size.height - 17) // 2 - taken)  # 4 of 25 lines, fewer where something is said
         each = ladder_text.each_path(progress.path_rates(), width, rows)

@@ -93,6 +93,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.choices: dict[str, PlanChoice] = {}
         self.ways: dict[str, str] = {}  # address -> own interface
         self._keeping = False
+        self.whole = False  # every field is there: they come one after the other, and the first already says it changed
         self.more = 0  # paths of the link beside the first
         self.carrier: Nic | None = None  # of the link's traffic; what it could carry is the first contract
 
@@ -117,6 +118,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         form = self.query_one("#form")
         await form.remove_children()
         await form.mount_all(self._rows(view))
+        self.whole = True
         self.query_one("#climb").focus()
         self.look()
 
@@ -193,10 +195,10 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             classes="row",
         )
 
-    def action_another(self) -> None:
+    async def action_another(self) -> None:
         """One more path, proposed from what discovery saw: an address over a card that no path uses yet."""
         view = self.view
-        if view is None or self.more >= MOST_PATHS - 1:
+        if view is None or not self.whole or self.more >= MOST_PATHS - 1:
             return
         values = self.values()
         last = further(self.more + 1) if self.more else RungName.DC_LINK.value
@@ -206,11 +208,9 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         row = self._row(view, further(self.more + 1), path)
         above = self.query_one(f"#remote-{last}").ancestors
         before = next(one for one in above if isinstance(one, Horizontal) and one.has_class("row"))
-        self._add(row, before)
-
-    @work(group="another")
-    async def _add(self, row: Horizontal, after: Horizontal) -> None:
-        await self.query_one("#form").mount(row, after=after)
+        self.whole = False
+        await self.query_one("#form").mount(row, after=before)
+        self.whole = True
         self.query_one(f"#remote-{further(self.more + 1)}").focus()
         self.look()
 
@@ -263,6 +263,8 @@ stand for several rungs when you move it between hosts: linkladder asks before e
     async def look(self) -> None:
         """What the plans would take with what is typed now, and what the chosen one cannot prove."""
         app, view = self.ladder_app, self.view
+        if not self.whole:
+            return
         note = self.query_one("#note", Static)
         try:
             link = self.link_typed()
@@ -292,13 +294,12 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     @on(Input.Changed)
     def changed(self) -> None:
-        if self.view and self.query("#note"):
-            self.look()
+        self.look()
 
     @on(Choice.Changed)
     def chosen(self, event: Choice.Changed) -> None:
         name = event.choice.id or ""
-        if name.startswith("peer-"):
+        if name.startswith("peer-") and self.whole:
             self._fill(name.removeprefix("peer-"), event.choice.value)
         self.changed()
 
@@ -345,7 +346,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     def keep(self, climb: bool) -> None:
         """Another Enter meanwhile changes nothing: on a slow machine it would begin it all anew, each time."""
-        if self.view is not None and not self._keeping and not self.ladder_app.starting:
+        if self.whole and not self._keeping and not self.ladder_app.starting:
             self._keeping = True
             self._keep(climb)
 

@@ -108,7 +108,7 @@ judge, - incomplete, * measured now.
         self._show()
 
     def _show(self) -> None:
-        said, shown, told = (self.query_one(name, Static) for name in ("#said", "#shown", "#words"))
+        said, shown, explained_in = (self.query_one(name, Static) for name in ("#said", "#shown", "#words"))
         board = self.query_one(MeshGrid)
         seen = self.judged.company if self.judged else None
         if seen is None or not seen.cells:
@@ -122,7 +122,7 @@ judge, - incomplete, * measured now.
         view = words.VIEWS[self.view]
         board.update(grid_text(grid, view, board.cursor, self._now(self.rung), self.size.width - 2))
         shown.update(Text(f"{view}   {words.LEGEND}", "dim", no_wrap=True, overflow="ellipsis"))
-        told.update("\n".join([*explained(seen, grid, board.cursor), *seen.lacking]))
+        explained_in.update("\n".join([*explained(seen, grid, board.cursor), *seen.lacking]))
 
     def _now(self, rung: RungResult) -> frozenset[int]:
         """The paths that are measured at this moment."""

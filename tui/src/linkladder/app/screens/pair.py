@@ -129,16 +129,17 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             return
         self._stage = state.stage
         comparing = state.stage is PairStage.COMPARE
-        told = comparing or (state.stage is PairStage.CONFIRMED and bool(state.code))  # the other end reads it still
+        # Confirmed here, it is still read by the other end.
+        shows_code = comparing or (state.stage is PairStage.CONFIRMED and bool(state.code))
         ended = state.stage in (PairStage.PAIRED, PairStage.FAILED)
         self.query_one("#search").display = state.stage in (PairStage.LISTENING, PairStage.CALLING, PairStage.CLOSED)
-        self.query_one("#compare").display = told
+        self.query_one("#compare").display = shows_code
         self.query_one("#asked").display = comparing
         self.query_one("#onward").display = ended
         self.query_one("#retry").display = state.stage is PairStage.FAILED
         self.query_one("#done").display = state.stage is PairStage.PAIRED
         outcome = Text(state.message)
-        if told:
+        if shows_code:
             self.query_one("#who", Static).update(f"For {state.peer or 'the other appliance'}:")
             self.query_one("#code", Static).update(big(state.code))
             self.query_one("#words", Static).update(f"{state.code}   {' '.join(state.words)}")
@@ -146,7 +147,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             self._answered = False
             theirs = self.query_one("#theirs", Input)
             theirs.value = ""
-            theirs.focus()
+            self.set_focus(theirs)  # at once: what is typed as soon as the code is seen must not be lost
         elif state.stage is PairStage.CALLING:
             outcome = Text(state.message or "Calling ...")
         elif state.stage is PairStage.CONFIRMED:

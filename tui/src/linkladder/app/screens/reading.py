@@ -45,9 +45,9 @@ def settings_page(rows: tuple[Setting, ...]) -> Text:
         out.append(f"{word}\n", style)
         if not narrow:
             out.append(f"  shipped {values[0]}\n  now     {values[1]}\n")
-        told = "; ".join(text for text in (s.why, s.purpose if s.in_force is not True else "") if text)
-        if told and s.shipped:
-            out.append(f"  {told}\n", "dim" if s.in_force is None else "")
+        reason = "; ".join(text for text in (s.why, s.purpose if s.in_force is not True else "") if text)
+        if reason and s.shipped:
+            out.append(f"  {reason}\n", "dim" if s.in_force is None else "")
     return out
 
 

@@ -164,7 +164,7 @@ def figures_known_at_once(run: RunSummary) -> Text:
     for name in reversed(RungName):
         if best := run.best_bps.get(name.value):
             out.append(f"  {name.value:<11}{units.rate(best):>10}   best\n")
-    out.append(f"\nreading {run.trials} trials ...")
+    out.append(f"\nreading {units.plural(run.trials, 'trial')} ...")
     return out
 
 
@@ -274,7 +274,7 @@ much of the ceiling that is.
             self.notify("The verdict asks for nothing more")
             return
         asked = "; ".join(f.question for f in judged.follow_up)
-        takes = f"{plans.trials(plan)} trials, about {units.duration(plans.seconds(plan))}"
+        takes = f"{units.plural(plans.trials(plan), 'trial')}, about {units.duration(plans.seconds(plan))}"
         text = f"Not settled: {asked}.\n\n{takes}, added to this run."
         if await app.push_screen_wait(Question("Measure what would settle it?", text, "Measure", "Leave it")):
             app.climb(plan, self.run_id)

@@ -85,10 +85,10 @@ def arms(found: Compared, width: int, rows: int) -> list[Text]:
 def _arm(one: ArmSoFar, names: int, room: int, best: float) -> Text:
     """'> MTU 9000   ████████░░░░  6.64 Gb/s  2 of 4  +92 %'."""
     if one.figure is None:
-        told = "-"
+        rate = "-"
     else:
-        told = f"{units.three(one.figure)}/s" if one.counts else units.rate(one.figure)
+        rate = f"{units.three(one.figure)}/s" if one.counts else units.rate(one.figure)
     share = (one.figure or 0.0) / best if best else 0.0
     gain = f"{100 * (one.ratio - 1):+.0f} %" if one.ratio else ""
-    line = f"{'>' if one.runs else ' '} {one.words:<{names}}  {bar(share, room)} {told:>10}  {one.done} of {one.asked}"
+    line = f"{'>' if one.runs else ' '} {one.words:<{names}}  {bar(share, room)} {rate:>10}  {one.done} of {one.asked}"
     return Text(f"{line}  {gain:>6}", "bold" if one.runs else "", no_wrap=True, overflow="ellipsis")

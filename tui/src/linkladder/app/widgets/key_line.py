@@ -39,11 +39,11 @@ class KeyLine(Guarded, Widget, can_focus=False):
     def render(self) -> Text:
         out = Text(no_wrap=True, end="")
         key, words = self.get_component_rich_style("key-line--key"), self.get_component_rich_style("key-line--words")
-        self._keys, told = [], set()
+        self._keys, listed = [], set()
         for _, binding, enabled, _ in self.screen.active_bindings.values():
-            if not (binding.show and enabled) or binding.action in told:
+            if not (binding.show and enabled) or binding.action in listed:
                 continue
-            told.add(binding.action)
+            listed.add(binding.action)
             start = len(out)
             out.append(f" {self.app.get_key_display(binding)} ", key)
             out.append(f" {binding.description} ", words)
