@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from textual.app import App
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from terminals import PATIENCE
 
@@ -36,14 +37,31 @@ def seen(app: App[Any]) -> str:
 
 
 async def until(pilot: Pilot[Any], words: str, seconds: float = PATIENCE) -> str:
-    """Wait for words to appear; the screen as it then is."""
+    """Wait for words to appear; the screen as it then is, with all that was being put on it."""
     last = time.monotonic() + seconds
     while time.monotonic() < last:
         await pilot.pause(0.05)
         text = seen(pilot.app)
         if words in " ".join(text.split()):  # lines wrap where they like
-            return text
+            return await _whole(pilot, words, text)
     raise AssertionError(f"never saw {words!r} on:\n{seen(pilot.app)}")
+
+
+async def until_true(pilot: Pilot[Any], so: Callable[[], object], seconds: float = PATIENCE) -> None:
+    """Wait for what does not show: a page's state, what its backend was told."""
+    last = time.monotonic() + seconds
+    while not so():
+        assert time.monotonic() < last, f"it never came to that, on:\n{seen(pilot.app)}"
+        await pilot.pause(0.05)
+
+
+async def _whole(pilot: Pilot[Any], words: str, text: str) -> str:
+    """The parts of a page come one after the other: its last button may be seen before its first field."""
+    while not all(widget.is_mounted for widget in pilot.app.screen.walk_children(Widget)):
+        await pilot.pause(0)
+    await pilot.pause(0)  # what they were sent meanwhile is done
+    after = seen(pilot.app)
+    return after if words in " ".join(after.split()) else text  # words of a moment were seen all the same
 
 
 async def settled(pilot: Pilot[Any]) -> None:

@@ -91,9 +91,10 @@ class ReplaySession:
         self.holder = "this screen"
 
     def skip_to(self, at: float) -> None:
-        """Jump forward, for tests and pictures."""
+        """Jump forward and stay there, for tests and pictures: what is seen depends on no machine's speed."""
         self._at = max(self._at, at)
         self._last = self._clock()
+        self._speed = 0.0
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 from textual.events import Resize
 
-from helpers import seen
+from helpers import until
 from linkladder.app.terminal import Glyphs
 from linkladder.app.widgets.chart import StripChart
 
@@ -31,11 +31,8 @@ async def test_an_update_between_a_new_size_and_word_of_it() -> None:
         for width, height in ((72, 20), (80, 20), (60, 20), (100, 30)):
             await pilot.resize_terminal(width, height)
             chart.say(f"{WORDS}\n{width:>{width}}")
-            await pilot.pause()
-            text = seen(app)
-            assert WORDS in text and str(width) in text
+            await until(pilot, f"{WORDS} {width}")
         for width in (72, 80, 60):
             await pilot.resize_terminal(width, 20)
             chart.show([(0.0, 9.4e8, True)], [("contract", 9e8)], 10)
-            await pilot.pause()
-            assert "contract 900 Mb/s" in seen(app)
+            await until(pilot, "contract 900 Mb/s")

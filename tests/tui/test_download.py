@@ -159,6 +159,7 @@ async def test_the_code_on_the_screen_reads_back(
         await until(pilot, "Good for one download")
         assert isinstance(app.screen, ExportScreen)
         url = present(app.screen.download).url
+        await until(pilot, url)
         strips = app.screen._compositor.render_strips()  # as the terminal gets them
     top = next(i for i, strip in enumerate(strips) if url in strip.text) + 1
     wide = tier is Glyphs.ASCII

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import synth
-from helpers import until
+from helpers import until, until_true
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.model import Direction, Protocol
@@ -49,6 +49,5 @@ async def test_f_says_so_where_all_is_settled() -> None:
         app.push_screen(ResultsScreen(synth.RUN))
         await until(pilot, "PASS")
         await pilot.press("f")
-        await pilot.pause(0.2)
-        assert any("asks for nothing more" in n.message for n in app._notifications)
+        await until_true(pilot, lambda: any("asks for nothing more" in n.message for n in app._notifications))
         assert not backend.started

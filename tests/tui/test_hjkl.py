@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import OptionList
 
 import synth
-from helpers import present, until
+from helpers import present, until, until_true
 from linkladder.app.backend import PeerView
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.export import ExportScreen
@@ -52,8 +52,7 @@ async def test_up_and_down(there: tuple[str, str]) -> None:
         await pilot.resize_terminal(80, 12)
         await pilot.pause()
         await pilot.press(forth, forth, forth, back)
-        await pilot.pause()
-        assert scroll.scroll_y == 2
+        await until_true(pilot, lambda: scroll.scroll_y == 2)
         await pilot.resize_terminal(80, 25)
         await pilot.press("escape", "escape", "e")
         await until(pilot, "[ Climb the ladder ]")

@@ -254,8 +254,7 @@ async def test_in_half_a_window_arrows_step_from_field_to_field(own_state: pathl
         await pilot.press("up")
         assert app.focused and app.focused.id == "port"
         app.screen.query_one("#up").focus()
-        await pilot.pause()
-        assert "up, % [99.9  ]" in seen(app), "the row of limits fits beside the scroll bar"
+        await until(pilot, "up, % [99.9 ]")  # the row of limits fits beside the scroll bar
 
 
 async def test_a_mesh_gets_no_rungs_by_guess(newcomer: ReplayBackend) -> None:
