@@ -29,6 +29,11 @@ step() {
 	fi
 }
 
+instead=''
+calmly=''
+network=''
+lanes=''
+
 contracts() {
 	(cd tui && "$bin/lint-imports" --no-cache)
 }
@@ -36,7 +41,8 @@ contracts() {
 # The package, and beside it the tests in one run, which knows each module once; then the conftests, which all have one
 # name, each by itself.
 types() {
-	(cd tui && "$bin/mypy" --no-error-summary src) &
+	# shellcheck disable=SC2086  # words, or none
+	(cd tui && $calmly "$bin/mypy" --no-error-summary src) &
 	package=$!
 	wrong=0
 	# shellcheck disable=SC2046  # no file of ours has a space in its name
@@ -49,7 +55,8 @@ types() {
 }
 
 test_types() {
-	"$bin/mypy" --no-error-summary --config-file tests/mypy.ini "$@"
+	# shellcheck disable=SC2086  # words, or none
+	$calmly "$bin/mypy" --no-error-summary --config-file tests/mypy.ini "$@"
 }
 
 shell_files() {
@@ -60,11 +67,6 @@ shell_lint() {
 	# shellcheck disable=SC2046  # no file of ours has a space in its name
 	"$bin/shellcheck" -x -P SCRIPTDIR -P . -s sh $(shell_files)
 }
-
-instead=''
-calmly=''
-network=''
-lanes=''
 
 # pytest LANE ... - one run of pytest, with its own report and its own memory of what failed.
 pytest() {
@@ -86,7 +88,7 @@ beside() {
 
 ended() {
 	for lane in $lanes; do
-		wait "${lane#*=}" || good=1
+		wait "${lane#*=}" || amiss "${lane%=*}"
 	done
 	for lane in $lanes; do
 		cat ".work/${lane%=*}.txt"
@@ -94,22 +96,36 @@ ended() {
 	lanes=''
 }
 
+# What is no test fails under its own name.
+amiss() {
+	case $1 in
+	types) failed="$failed types" ;;
+	*)
+		good=1
+		printf '   lane %s: FAILED\n' "$1"
+		;;
+	esac
+}
+
 # Everything, or what the arguments choose. No test gets a second try: what failed once is broken.
 #
 # Tests of work per core and of rates that nothing but the machine limits have it to themselves. Those of what limits, and
-# of what rungs and several paths carry, go in four lanes with nothing else beside them, as a busy machine loses datagrams
+# of what rungs and several paths carry, go in five lanes with nothing else beside them, as a busy machine loses datagrams
 # of its own. All others share it. Those with labs mostly wait for trials of a few seconds, whose rates lie far below what a
-# core carries, so three lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
-# wrong in a run and is put back; and all others: people, pairings, attackers. The real tools over loopback are measured
-# beside them. Four lanes need the cores, and wait now and then as well; they are nice to those that measure: screens, in
-# two halves, units, and everything else. Whoever measures over loopback has one of its own.
-flows=tests/lab/test_bundle.py
-rungs='tests/lab/test_ladder.py tests/lab/test_paths.py'
+# core carries, so five lanes of them go side by side, each in namespaces of its own: several paths and tools; what goes
+# wrong in a run; settings on loan; strangers and pairings; and all others, people above all. The real tools over loopback
+# are measured beside them. Six lanes need the cores, and wait now and then as well; they are nice to those that measure:
+# screens, in three parts, units, in two, and everything else; and the types are checked. Whoever measures over loopback has
+# one of its own. Lanes that go side by side take about as long as each other.
+flows='tests/lab/test_bundle.py tests/lab/test_cards.py'
+rungs='tests/lab/test_ladder.py tests/lab/test_pairs.py'
 paths='tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
-	tests/tui/test_cancel.py'
-troubles='tests/lab/test_failures.py tests/lab/test_leases.py tests/lab/test_loans_at_random.py tests/lab/test_planted_change.py
-	tests/lab/test_until_settled.py tests/lab/test_lab_command.py tests/lab/test_world.py'
+	tests/tui/test_cancel.py tests/tui/test_enter_only.py'
+troubles='tests/lab/test_failures.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py
+	tests/lab/test_lab_command.py tests/lab/test_world.py'
+loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py'
+strangers='tests/security tests/lab/test_pairing.py tests/unit'
 tools=tests/unit/test_tools_real.py
 
 tests() {
@@ -121,8 +137,10 @@ tests() {
 	good=0
 	pytest alone tests/lab -m alone || good=1
 	trap 'for lane in $lanes; do kill "${lane#*=}" 2>/dev/null; done' EXIT
-	beside losses tests/lab/test_limiter_loss.py $flows -m calm
+	beside losses tests/lab/test_limiter_loss.py -m calm
 	# shellcheck disable=SC2086  # a list of files
+	beside flows tests/lab/test_limiter_late.py $flows -m calm
+	# shellcheck disable=SC2086
 	beside rungs $rungs -m calm
 	# shellcheck disable=SC2046,SC2086
 	beside sums tests/lab --ignore-glob 'tests/lab/test_limiter*' $(printf ' --ignore %s' $flows $rungs) -m calm
@@ -131,18 +149,27 @@ tests() {
 	network=tests/own_network.sh
 	beside tools $tools -m 'not lab'
 	calmly='nice -n 8'
-	beside units tests/unit --ignore $tools -m 'not lab'
+	types >.work/types.txt 2>&1 &
+	lanes="$lanes types=$!"
+	beside units tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[q-z]*' -m 'not lab'
+	beside rest tests/unit --ignore $tools --ignore-glob 'tests/unit/test_[a-p]*' -m 'not lab'
 	beside other --ignore tests/unit --ignore tests/tui -m 'not lab'
-	beside places tests/tui --ignore-glob 'tests/tui/test_[m-z]*' -m 'not lab'
-	beside screens tests/tui --ignore-glob 'tests/tui/test_[a-l]*' -m 'not lab'
+	beside places tests/tui --ignore-glob 'tests/tui/test_[i-z]*' -m 'not lab'
+	beside ladders tests/tui --ignore-glob 'tests/tui/test_[a-hs-z]*' -m 'not lab'
+	beside screens tests/tui --ignore-glob 'tests/tui/test_[a-r]*' -m 'not lab'
 	calmly=''
 	network=''
+	labs='lab and not alone and not calm'
 	# shellcheck disable=SC2086  # lists of files
-	beside paths $paths -m 'lab and not alone and not calm'
+	beside paths $paths -m "$labs"
 	# shellcheck disable=SC2086
-	beside troubles $troubles -m 'lab and not alone and not calm'
+	beside troubles $troubles -m "$labs"
+	# shellcheck disable=SC2086
+	beside loans $loans -m "$labs"
+	# shellcheck disable=SC2086
+	beside strangers $strangers -m "$labs"
 	# shellcheck disable=SC2046,SC2086
-	pytest people $(printf ' --ignore %s' $paths $troubles) -m 'lab and not alone and not calm' || good=1
+	pytest people $(printf ' --ignore %s' $paths $troubles $loans $strangers) -m "$labs" || good=1
 	ended
 	trap - EXIT
 	return "$good"
@@ -150,7 +177,7 @@ tests() {
 
 step lint "$bin/ruff" check -q .
 step format "$bin/ruff" format -q --check .
-step types types
+[ $# -eq 0 ] || step types types # else beside the tests
 step contracts contracts
 step shell shell_lint
 step tests tests "$@"
