@@ -19,6 +19,16 @@ TOP = Path(__file__).resolve().parents[2]
 PROGRAM = TOP / "image/build-image.sh"
 
 
+@pytest.fixture(autouse=True)
+def emulator(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Checks ask whether there is one, and start none: a machine that only tests need not have it."""
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "qemu-system-x86_64").write_text("#!/bin/sh\nexit 1\n")
+    (folder / "qemu-system-x86_64").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
 def build(*args: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environment}
     return subprocess.run(["sh", PROGRAM, *map(str, args)], capture_output=True, text=True, env=env, timeout=50)
@@ -28,6 +38,16 @@ def test_good_inputs_pass(sets: Path, packages: Path) -> None:
     done = build("image", "--check", "--sets", sets, "--packages", packages)
     assert done.returncode == 0, done.stderr
     assert "inputs: good" in done.stderr
+
+
+def test_a_program_that_is_missing_is_named(sets: Path, packages: Path, tmp_path: Path) -> None:
+    for folder in map(Path, ("/usr/bin", "/bin", "/usr/sbin", "/sbin")):
+        for program in folder.iterdir():
+            if program.name != "qemu-system-x86_64" and not (tmp_path / program.name).is_symlink():
+                (tmp_path / program.name).symlink_to(program)
+    done = build("image", "--check", "--sets", sets, "--packages", packages, PATH=str(tmp_path))
+    assert done.returncode == 3
+    assert "qemu-system-x86_64 is not installed (package qemu-system-x86)" in done.stderr
 
 
 def test_every_fault_is_named_at_once(sets: Path, packages: Path) -> None:

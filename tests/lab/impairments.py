@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import random
+import re
 import subprocess
 import sys
 import time
@@ -74,8 +76,11 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             seconds=6,
         )  # fmt: skip
     if kind == "small-burst":  # all of the contract gets through, if it comes evenly
+        at_once = rng.randrange(16, 25)
+        # A window that fills the way many times over has to grow through bursts larger than the bucket.
+        away = 1000 * 4 * at_once * LARGEST * 8 / sold / 2
         return Impaired(
-            kind, sold, police=1.02 * sold, at_once=rng.randrange(12, 25), delay_ms=rng.uniform(4, 12), streams=1,
+            kind, sold, police=1.02 * sold, at_once=at_once, delay_ms=max(away, rng.uniform(4, 12)), streams=1,
             seconds=6,
         )  # fmt: skip
     if kind == "policer":
@@ -97,12 +102,15 @@ def draw(kind: str, rng: random.Random) -> Impaired:
     if kind == "own-card":  # a lab's card calls itself one of 10 Gb/s
         return Impaired(kind, rng.choice([20e9, 40e9]), rate=9e9, streams=streams)
     if kind in LOSSES:
+        lost = rng.uniform(*LOSSES[kind])
+        # So far that all streams together are held to less than two thirds of what was sold (Mathis et al. 1997).
+        away = 1000 * streams * 1.22 * LARGEST * 8 / (0.6 * 100e6 * math.sqrt(lost)) / 2
         return Impaired(
             kind,
             100e6,
-            loss=rng.uniform(*LOSSES[kind]),
+            loss=lost,
             seconds=8 if kind == "rare-loss" else 4,
-            delay_ms=rng.uniform(3, 15),
+            delay_ms=max(away, rng.uniform(3, 15)),
             streams=streams,
         )
     if kind == "window":
@@ -151,7 +159,7 @@ def put(lab: Lab, p: Impaired) -> None:
         over = f"limit rate over {int(p.police / 8)} bytes/second burst {max(p.burst, 6000)} bytes"
         if p.at_once:  # of bytes nft's bucket holds a second's more than it is told
             over = f"limit rate over {int(p.police / 8 / LARGEST)}/second burst {p.at_once} packets"
-        rules.append(f"iifname dalpha {over} drop")
+        rules.append(f"iifname dalpha {over} counter drop")
     if p.drop_above:
         rules.append(f"meta length > {p.drop_above} drop")
     if rules:
@@ -159,10 +167,17 @@ def put(lab: Lab, p: Impaired) -> None:
         inside(lab, "net", "nft", f"table ip limits {{ {chain} }}")
 
 
-def inside(lab: Lab, site: str, *argv: str) -> None:
+def inside(lab: Lab, site: str, *argv: str) -> str:
     done = subprocess.run(["ip", "netns", "exec", lab.space(site), *argv], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def dropped(lab: Lab) -> int:
+    """Packets that the rule of `police` has dropped, as the kernel counts them."""
+    listed = inside(lab, "net", "nft", "list", "ruleset")
+    return sum(int(count) for count in re.findall(r"counter packets (\d+)", listed))
 
 
 # --- a quota of a core

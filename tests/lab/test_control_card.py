@@ -34,7 +34,7 @@ PASS = ("nft", "delete table inet dead")
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab("llk", Link(rate=GENTLE), control_by=("control", "dc-link")).paired() as made:
+    with Lab("lli", Link(rate=GENTLE), control_by=("control", "dc-link")).paired() as made:
         yield made
 
 

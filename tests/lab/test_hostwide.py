@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -60,3 +62,13 @@ def test_a_lab_that_is_gone_holds_nothing_up(there: list[str], tmp_path: Path) -
     hostwide.raise_for("one", "cubic")
     hostwide.lower_after("one")
     assert settings(tmp_path) == HOST
+
+
+def test_no_two_files_of_tests_have_a_lab_of_one_name() -> None:
+    """They run side by side, and one would wait until the other's lab is gone."""
+    owners = defaultdict(set)
+    for file in Path(__file__).parents[1].glob("*/test_*.py"):
+        for name in re.findall(r"(?:^NAME = |\b(?:Lab|Bundle|ManyEnds)\()\"(l\w\w)\"", file.read_text(), re.MULTILINE):
+            owners[name].add(file.name)
+    assert len(owners) > 20
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}

@@ -15,7 +15,7 @@ import spaces
 from world import TOP, Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
-NAME = "llk"  # not the lab's own name: one that a person has open is left alone
+NAME = "llo"  # not the lab's own name: one that a person has open is left alone
 HERE = str(Path(__file__).parent)
 OPEN = f"import sys; sys.path.insert(0, {HERE!r}); import lab; lab.PREFIX = {NAME!r}; sys.exit(lab.main())"
 PLAN = """

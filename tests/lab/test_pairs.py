@@ -19,7 +19,7 @@ import spaces
 from linkladder import formats
 from linkladder.judge import judge_document
 from linkladder.judge.company import judge_company
-from linkladder.judge.evidence import STARVED
+from linkladder.judge.withheld import STARVED
 from linkladder.model import Document, Fault, Role, RungResult, TrialResult
 from linkladder.verdicts import CompanyJudgement
 from many import ManyEnds
@@ -101,12 +101,13 @@ def test_each_pair_alone_carries_its_own_and_three_what_they_share(
     for cell in seen.cells:
         assert cell.alone_bps and cell.alone_bps < TWICE * ALONE * CARRIES
         assert cell.rtt_ms is not None and cell.loss_percent == 0
-        if withheld(rung) < STARVED:
+        if withheld(rung) < STARVED / 2:
             assert cell.alone_bps == pytest.approx(ALONE * CARRIES, rel=0.03 + withheld(rung))
     assert seen.sum_bps["forward"] < TWICE * SHARED * CARRIES
-    if withheld(rung) < STARVED:
+    if withheld(rung) < STARVED / 2:
         assert seen.sum_bps["forward"] == pytest.approx(SHARED * CARRIES, rel=0.03 + withheld(rung))
-        assert judge_document(document).rungs[0].verdict == "PASS"
+        judged = judge_document(document).rungs[0]
+        assert judged.verdict == "PASS", "\n".join([judged.judgement.sentence, *judged.judgement.findings])
         assert [one.paths for one in seen.sharing] == [(0, 1, 2)] or len(seen.sharing) == 1
 
 

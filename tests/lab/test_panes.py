@@ -20,7 +20,7 @@ from linkladder import __version__
 from world import TOP, Lab
 
 pytestmark = [*REAL_CONSOLES, pytest.mark.timeout(180)]
-NAME = "llv"  # not the lab's own name: one that a person has open is left alone
+NAME = "lla"  # not the lab's own name: one that a person has open is left alone
 SERVER = f"linkladder-{NAME}"
 HERE = str(Path(__file__).parent)
 OPEN = f"import sys; sys.path.insert(0, {HERE!r}); import lab; lab.PREFIX = {NAME!r}; sys.exit(lab.main())"

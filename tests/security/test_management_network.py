@@ -7,8 +7,10 @@ import ipaddress
 import pytest
 
 from linkladder import host, wire
+from linkladder.agent.answering import Service
 from linkladder.agent.targets import Targets
 from linkladder.host import addresses, switches
+from linkladder.model import HostFacts, Nic
 from linkladder.priv import verbs
 
 MANAGEMENT, TEST = "10.98.0.1", "10.77.0.1"
@@ -35,6 +37,27 @@ def test_neither_from_it_nor_out_by_it(local: str, remote: str) -> None:
 
 def test_the_test_adapter_is_there_for_that() -> None:
     Targets().check_way(TEST, "10.77.0.2")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "announced"), [(False, (TEST, BEHIND)), (True, (MANAGEMENT, TEST, BEHIND))], ids=["kept", "allowed"]
+)
+async def test_what_is_announced_for_tests_is_what_they_may_use(
+    allowed: bool, announced: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a rung whose path nobody named was tried over the one network where every trial is refused."""
+    nics = (
+        Nic("vmx0", addresses=(MANAGEMENT,)),
+        Nic("vmx1", addresses=("fe80::1", TEST)),
+        Nic("vmx2", addresses=(BEHIND,)),
+    )
+    monkeypatch.setattr(host, "facts", lambda: HostFacts("beta", os="FreeBSD", nics=nics))
+    monkeypatch.setattr(
+        switches, "appliance", lambda: switches.Appliance("", "", management="vmx0", tests_on_management=allowed)
+    )
+    service = Service(lambda _: None)
+    assert (await service.do_hello(wire.Hello(wire.PROTOCOL, "1.0", "alpha"))).addresses == announced
+    await service.close()
 
 
 def test_this_ends_own_operator_names_what_he_likes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import trials
 from judge_documents import F, document, trial
 from linkladder import plan as plans
 from linkladder.engine.growth import grown
@@ -23,7 +24,10 @@ def carried(e: Experiment) -> float:
 
 def measured(plan: Plan, arms: Iterable[Experiment], before: RungResult) -> RungResult:
     made = tuple(
-        ExperimentResult(e, tuple(trial(carried(e) * (1 + n / 500), F, n) for n in range(e.repeats))) for e in arms
+        ExperimentResult(
+            e, tuple(trials.changed(trial(carried(e) * (1 + n / 500), F, n), flows=()) for n in range(e.repeats))
+        )
+        for e in arms
     )
     return replace(before, experiments=(*before.experiments, *made))
 

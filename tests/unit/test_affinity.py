@@ -73,6 +73,12 @@ def test_cores_and_place_are_not_asked_at_once() -> None:
         (4, (0,), (1, 2), {}),
         (4, (), (1,), {"beside": "vmx1 of alpha does not tell", "away": "vmx1 of alpha does not tell"}),
         (2, (0,), (0, 1), {"away": "every core of beta serves a queue of vmx1"}),
+        (
+            2,
+            (0, 1),
+            (0, 1),
+            dict.fromkeys(("beside", "away"), "every core of alpha serves a queue of vmx1; every core"),
+        ),
     ],
 )
 def test_what_cannot_be_pinned_is_left_out_and_says_why(

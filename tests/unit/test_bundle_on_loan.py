@@ -77,8 +77,8 @@ class System:
         lines += [f"\tinet{'6' if ':' in a else ''} {a.replace('/', '%x/') if ':' in a else a}" for a in card.addresses]
         return "\n".join(lines)
 
-    def run(self, argv: list[str], heed: bool = True) -> None:
-        if heed and len(self.done) == self.dies_at:
+    def run(self, argv: list[str], watch_caller: bool = True) -> None:
+        if watch_caller and len(self.done) == self.dies_at:
             raise KeyboardInterrupt  # as if killed here
         self.done.append(" ".join(argv[1:]))
         name, *words = argv[1:]
@@ -167,10 +167,10 @@ def test_killed_at_any_step_it_is_put_back_from_what_was_written_first(system: S
 
 
 def test_a_step_that_fails_puts_all_back_at_once(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(argv: list[str], heed: bool = True) -> None:
+    def refuses(argv: list[str], watch_caller: bool = True) -> None:
         if argv[1:3] == ["lagg0", "inet"]:
             raise Failed("/sbin/ifconfig ended with 1")
-        system.run(argv, heed)
+        system.run(argv, watch_caller)
 
     monkeypatch.setattr(lagg, "run", refuses)
     with pytest.raises(Failed, match="ended with 1"):

@@ -76,8 +76,8 @@ async def test_it_is_lent_once_by_a_machine_and_asks_for_no_adapter(monkeypatch:
     asked: list[object] = []
 
     class Lent:
-        def __init__(self, changes: list[object], undo: object) -> None:
-            self.changes = changes
+        def __init__(self, changes: list[object], undo: object, later: list[object]) -> None:
+            self.changes, self.later = changes, later
             asked.extend(changes)
 
         async def acquire(self) -> tuple[str, ...]:

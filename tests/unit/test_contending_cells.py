@@ -17,7 +17,7 @@ TRUE = (
     (5.8, 6.1, 6.0, 7.7, 7.9, 7.8, 9.1, 9.2, 9.0, 8.1, 8.3, 8.0),
     (0.942, 0.95, 0.951, 0.952, 0.95, 0.951, 0.951, 0.95, 0.949, 0.94, 0.945, 0.943),
 )
-DRAWS, MOST = 300, 4
+DRAWS, MOST = 1000, 4
 
 
 def climbed(dice: random.Random, true: tuple[float, ...], sigma: float) -> tuple[float, list[int]]:
@@ -25,12 +25,12 @@ def climbed(dice: random.Random, true: tuple[float, ...], sigma: float) -> tuple
     cells = {str(n): [dice.gauss(rate, sigma * rate)] for n, rate in enumerate(true)}
     while True:
         left = contenders(cells)
-        open_yet = [name for name in left if len(cells[name]) < MOST] if len(left) > 1 else []
+        open_yet = sorted(name for name in left if len(cells[name]) < MOST) if len(left) > 1 else []
         if not open_yet:
             break
         for name in open_yet:
             cells[name].append(dice.gauss(true[int(name)], sigma * true[int(name)]))
-    best = max(contenders(cells), key=lambda name: sum(cells[name]) / len(cells[name]))
+    best = max(sorted(contenders(cells)), key=lambda name: sum(cells[name]) / len(cells[name]))
     return true[int(best)], [len(looks) for looks in cells.values()]
 
 

@@ -97,12 +97,24 @@ def test_control_prefers_a_card_that_no_test_loads(
     addresses: tuple[str, ...], silent: tuple[str, ...], first: str
 ) -> None:
     paths = (Path("10.0.0.1", "10.0.0.2", "beta", local_interface="test"),)
-    order = connector.in_order(addresses, "beta", paths, silent, lambda address: CARDS[address])
+    order = tuple(connector.in_order(addresses, "beta", paths, silent, lambda address: CARDS[address]))
     assert sorted(order) == sorted(addresses) and (order or ("",))[0] == first
-    assert connector.in_order(addresses, "beta", ()) == addresses, "nothing is tested, so the order is as it was"
+    assert tuple(connector.in_order(addresses, "beta", ())) == addresses, "nothing is tested, so the order is as it was"
 
 
 def test_the_near_side_of_a_pair_of_others_is_not_this_machine() -> None:
     paths = (Path("10.0.0.2", "10.0.0.3", "gamma", origin="beta"),)
-    order = connector.in_order(("10.0.0.2", "10.9.0.2"), "beta", paths, (), lambda address: CARDS[address])
+    order = tuple(connector.in_order(("10.0.0.2", "10.9.0.2"), "beta", paths, (), lambda address: CARDS[address]))
     assert order == ("10.9.0.2", "10.0.0.2")
+
+
+def test_no_route_is_looked_up_that_is_not_needed() -> None:
+    asked: list[str] = []
+
+    def card(address: str) -> str:
+        asked.append(address)
+        return CARDS[address]
+
+    paths = (Path("10.0.0.1", "10.0.0.2", "beta", local_interface="test"),)
+    assert next(connector.in_order(("10.9.0.2", "10.0.0.9", "192.0.2.7"), "beta", paths, (), card)) == "10.9.0.2"
+    assert asked == ["10.9.0.2"], "the others are looked up when this one does not answer"

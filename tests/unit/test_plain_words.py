@@ -55,7 +55,7 @@ def dipping(way: Direction) -> tuple[Interval, ...]:
 SMALL = PathMtu((1280,), (1500,), 1280, black_hole=True)
 QUICK = Rtt(50, 50, 9.0, 9.1, 9.4, 9.1, 9.3, 0.1)
 SLOW = Rtt(50, 50, 20.0, 30.0, 60.0, 30.0, 50.0, 1.0)
-STARVED = {"near": CpuUse(50.0, 60.0, 2.0, starved=0.2), "far": CpuUse(30.0, 40.0, 1.0)}
+STARVED = {"near": CpuUse(50.0, 60.0, 2.0, starved=0.4), "far": CpuUse(30.0, 40.0, 1.0)}
 BOTH_WAYS = trial(GOOD * 2, by_direction={"forward": GOOD, "reverse": GOOD * 0.8})
 DOCUMENTS = {
     "good": ladder(GOOD),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import host
+from linkladder import host, tools
 from linkladder import plan as plans
 from linkladder.engine.command_lines import planned
 from linkladder.engine.paths import PathUnknown, resolve
@@ -155,6 +155,50 @@ direction = "both"
 """
     order = [e.protocol for e, _ in plans.order(plans.read_plan(text).rungs[0])]
     assert order == ["df", "df", "echo", "tcp"]
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize("tool", ["iperf", "iperf3", "netperf"])
+def test_a_trial_that_would_print_more_than_is_kept_becomes_several(tool: str) -> None:
+    asked = f'name = "p"\n[[experiment]]\ntool = "{tool}"\nrungs = "dc-link"\nstreams = 16\nduration = {7 * DAY}\n'
+    (one,) = plans.read_plan(asked).rungs[0].experiments
+    assert one.duration * one.repeats == pytest.approx(7 * DAY)
+    printed = tools.named(tool).printed(one) * tools.expected_seconds(one)
+    assert one.repeats > 1 and printed <= tools.OUTPUT_LIMIT, "all of each is kept"
+    (hour,) = plans.read_plan(asked.replace(str(7 * DAY), "3600").replace("16", "1")).rungs[0].experiments
+    assert (hour.duration, hour.repeats) == (3600, 1)
+
+
+def test_repeats_until_settled_are_divided_with_their_bound() -> None:
+    asked = f'name = "p"\n[[experiment]]\nrungs = "dc-link"\nstreams = 8\nduration = {DAY}\nrepeats = 3\nat_most = 5\n'
+    (one,) = plans.read_plan(asked).rungs[0].experiments
+    parts = round(DAY / one.duration)
+    assert parts > 1 and (one.repeats, one.at_most) == (3 * parts, 5 * parts)
+
+
+def test_the_strongest_setting_may_be_any_tool_with_a_stream_for_each_core() -> None:
+    asked = 'name = "p"\n[[experiment]]\nrungs = "dc-link"\nstreams = "auto"\nduration = 3600\n'
+    (one,) = plans.read_plan(asked, cores=64).rungs[0].experiments
+    strongest = replace(one, tool="iperf3", streams=64)
+    assert one.duration * one.repeats == pytest.approx(3600)
+    assert tools.named("iperf3").printed(strongest) * tools.expected_seconds(strongest) <= tools.OUTPUT_LIMIT
+
+
+@pytest.mark.parametrize(
+    "arms",
+    [
+        'settings = {kind = "tso", value = "off"}\nbaseline = true\n',
+        'settings = [{kind = "lagg", value = "roundrobin"}, {kind = "member", value = 2, from = 5, until = 9}]\n',
+    ],
+    ids=["pair", "member"],
+)
+def test_what_has_pairs_or_a_moment_is_not_divided_but_refused_before_anything_runs(arms: str) -> None:
+    asked = f'name = "p"\n[[experiment]]\nrungs = "dc-link"\nstreams = 8\nduration = {DAY}\n{arms}'
+    with pytest.raises(plans.PlanError, match="more would be printed than is kept") as error:
+        plans.read_plan(asked)
+    assert error.value.line == 5
 
 
 def test_repeats_are_interleaved() -> None:

@@ -21,8 +21,8 @@ from judge_documents import big, both, document, failed, ladder, rung, tcp, tria
 from linkladder import cli, codec, report
 from linkladder.judge import compare, judge_document
 from linkladder.model import Command, Direction, Document, End, Evidence, Fault, HostFacts, RunEnd, RungName
+from linkladder.printable import clean
 from linkladder.report import signing, verify
-from linkladder.report.text import clean
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x00\x1b[31m\u202e{{7*7}}</details>"
 

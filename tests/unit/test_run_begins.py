@@ -12,6 +12,7 @@ import pytest
 import trials
 from linkladder.agent.targets import Targets
 from linkladder.engine import Engine
+from linkladder.engine.far_ends import FarEnds
 from linkladder.engine.warmup import with_longer_warmup
 from linkladder.errors import EnvironmentFault
 from linkladder.events import Notice
@@ -36,6 +37,12 @@ class Free:
 
     async def ask(self, request: Any) -> Any:
         return None
+
+
+class FreeFar(Free):
+    """One at the far end."""
+
+    name, address, lost = "beta", "192.0.2.2", False
 
 
 class Busy:
@@ -115,6 +122,20 @@ async def test_a_far_end_that_keeps_one_waiting_can_be_left(own_state: Path) -> 
         "Waiting for beta to say whether it is free ..."
     ]
     assert store.runs() == []
+
+
+async def test_a_far_end_that_was_waited_for_is_said_to_be_free() -> None:
+    """Else the wait would stand on the screen as the last word, while the first rung is measured."""
+    told: list[Any] = []
+
+    async def connect(name: str, hello: Any) -> Any:
+        while not told:
+            await asyncio.sleep(0.01)
+        return FreeFar()
+
+    ends = FarEnds(Free(), connect, (), told.append, lambda: None, lambda *_: None)
+    await ends.reserve(["beta"])
+    assert [event.text for event in told] == ["Waiting for beta to say whether it is free ...", "beta is free."]
 
 
 @pytest.mark.parametrize(("round_trip", "stored"), [(19.0, 3.0), (31.0, 5.0)])

@@ -53,19 +53,21 @@ case "$*" in
 esac
 """
 LANES = [
-    "alone", "limits", "losses", "other", "paths", "people", "places", "rungs", "screens", "sums", "tools", "troubles",
-    "units",
+    "alone", "flows", "ladders", "limits", "loans", "losses", "other", "paths", "people", "places", "rest", "rungs",
+    "screens", "strangers", "sums", "tools", "troubles", "units",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("fails", LANES)
+@pytest.mark.parametrize("fails", [*LANES, "types"])
 def test_a_lane_that_fails_fails_the_run_and_gets_no_second_try(tmp_path: Path, fails: str) -> None:
-    """Every program is a stand-in that finds nothing wrong, but for one run of pytest."""
+    """Every program is a stand-in that finds nothing wrong, but for one run of pytest, or for mypy."""
     tools = tmp_path / ".venv/bin"
     for folder in (tools, tmp_path / "tests", tmp_path / "tui"):
         folder.mkdir(parents=True)
     for name in ("ruff", "mypy", "lint-imports", "shellcheck", "python"):
         body = PYTHON.format(fails=fails, python=sys.executable) if name == "python" else "#!/bin/sh\n"
+        if (name, fails) == ("mypy", "types"):
+            body += "echo 'one.py:1: error: no such word'; exit 1\n"
         (tools / name).write_text(body)
         (tools / name).chmod(0o755)
     for name in ("summary.py", "own_network.sh"):
@@ -73,4 +75,5 @@ def test_a_lane_that_fails_fails_the_run_and_gets_no_second_try(tmp_path: Path, 
     run = ["sh", str(TESTS / "run.sh"), str(tmp_path)]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60)
     assert sorted((tmp_path / "asked").read_text().split()) == [f"{lane}.xml" for lane in LANES], done.stderr
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "FAILED: tests")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"FAILED: {'types' if fails == 'types' else 'tests'}")
+    assert ("one.py:1: error: no such word" in done.stdout.splitlines()) is (fails == "types")
