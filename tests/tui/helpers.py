@@ -55,6 +55,13 @@ async def until_true(pilot: Pilot[Any], so: Callable[[], object], seconds: float
         await pilot.pause(0.05)
 
 
+async def resized(pilot: Pilot[Any], size: tuple[int, int], so: Callable[[str], object]) -> str:
+    """The screen once it is drawn at that size and as it must be: its first frames may be of the old size."""
+    await pilot.resize_terminal(*size)
+    await until_true(pilot, lambda: len(seen(pilot.app).splitlines()) <= size[1] and so(seen(pilot.app)))
+    return seen(pilot.app)
+
+
 async def _whole(pilot: Pilot[Any], words: str, text: str) -> str:
     """The parts of a page come one after the other: its last button may be seen before its first field."""
     while not all(widget.is_mounted for widget in pilot.app.screen.walk_children(Widget)):

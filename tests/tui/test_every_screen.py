@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 import synth
-from helpers import present, seen, until
+from helpers import present, resized, seen, until
 from linkladder.app.dialogs import Ask, Dialog, Question, Trouble, Words
 from linkladder.app.form_dialog import Entry, Form
 from linkladder.app.main import LadderApp
@@ -46,6 +46,18 @@ def places() -> list[tuple[str, Callable[[], Screen[Any]], str]]:
     ]
 
 
+def fits(text: str, words: str, size: tuple[int, int]) -> bool:
+    """Title, content and the last line of the footer are on a screen of that size."""
+    lines = text.splitlines()
+    return (
+        len(lines) == size[1]
+        and max(map(len, lines)) <= size[0]
+        and lines[0].startswith(" linkladder")
+        and words in " ".join(text.split())
+        and ("Esc" in lines[-1] or "?" in lines[-1])
+    )
+
+
 async def footer(pilot: Pilot[Any]) -> list[str]:
     """What the footer offers: six keys at most, and all of them to be read on the last line once it is drawn."""
     for _ in range(60):
@@ -69,13 +81,8 @@ async def test_every_screen_reflows_and_explains_itself() -> None:
             if make:
                 app.push_screen(make())
             await until(pilot, words)
-            for width, height in SIZES:
-                await pilot.resize_terminal(width, height)
-                text = await until(pilot, words)
-                lines = text.splitlines()
-                assert len(lines) <= height and max(map(len, lines)) <= width, (name, width, height)
-                assert lines[0].split()[0] == "linkladder", (name, text)
-                assert "Esc" in lines[-1] or "?" in lines[-1], (name, text)
+            for size in SIZES:
+                await resized(pilot, size, partial(fits, words=words, size=size))
                 await footer(pilot)
             if name == "Help":
                 await home(pilot)
@@ -121,6 +128,11 @@ def dialogs() -> list[tuple[Dialog, tuple[str, ...]]]:
     ]
 
 
+def has_all(text: str, words: tuple[str, ...]) -> bool:
+    inside = " ".join(text.replace("│", " ").split())
+    return all(one in inside for one in words)
+
+
 async def test_every_dialog_fits_and_declines() -> None:
     app = LadderApp(synth.settled())
     async with app.run_test(size=CONSOLE) as pilot:
@@ -129,9 +141,7 @@ async def test_every_dialog_fits_and_declines() -> None:
             answers: list[object] = []
             app.push_screen(dialog, answers.append)
             for size in SIZES:
-                await pilot.resize_terminal(*size)
-                text = " ".join((await until(pilot, words[0])).replace("│", " ").split())
-                assert all(one in text for one in words), (size, text)
+                await resized(pilot, size, partial(has_all, words=words))
                 assert app.screen.region.contains_region(app.screen.query_one(".box").region), size
             await pilot.press("escape")
             await until(pilot, "> Read the report")

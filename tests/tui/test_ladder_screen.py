@@ -9,7 +9,7 @@ import pytest
 
 import synth
 import trials
-from helpers import SIZES, present, seen, until, until_true
+from helpers import SIZES, present, resized, seen, until, until_true
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.model import (
@@ -43,8 +43,7 @@ async def test_ladder_live(size: tuple[int, int]) -> None:
         await pilot.press("c")
         assert "near: iperf -c" in await until(pilot, "The commands of this trial")
         await pilot.press("escape")
-        await pilot.resize_terminal(100, 30)
-        assert "measuring" in await until(pilot, "left")
+        await resized(pilot, (100, 30), lambda text: "measuring" in text and "left" in text)
 
 
 async def test_ceiling_line_on_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
