@@ -10,6 +10,7 @@ from linkladder.tools.records import Demands
 from linkladder.tools.saved import no_result
 
 ROUNDED = 0.005  # of a rate
+ALONE = "the rate stands alone: nothing beside it in the text would show a changed digit"
 
 
 def read(text: str, demands: Demands) -> Outcome:
@@ -34,22 +35,25 @@ def read(text: str, demands: Demands) -> Outcome:
         return no_result(f"its rate is in {units or 'no unit'}, which is not known here")
     if rate <= 0:
         return no_result("it moved nothing", Fault.PATH)
-    if reason := _contradiction(session, rate * SCALES[units], elapsed):
+    beside = _beside(session, rate * SCALES[units], elapsed)
+    if reason := next(filter(None, beside), ""):
         return no_result(reason)
+    warnings = () if beside else (ALONE,)
     if units == "Trans/s":
         mean, p50, p90, p99, low, high = (
             session.number(f"{n}_LATENCY") for n in ("MEAN", "P50", "P90", "P99", "MIN", "MAX")
         )
         if reason := _latencies(rate, mean, [low, p50, p90, p99, high]):
             return no_result(reason)
-        return Outcome(True, transactions=Transactions(rate, 1, mean, p50, p90, p99, low, high))
+        warnings = () if mean else warnings  # one at a time, they make the rate
+        return Outcome(True, transactions=Transactions(rate, 1, mean, p50, p90, p99, low, high), warnings=warnings)
     bps = rate * SCALES[units] * 8
     way = _way(session)
     if way is None:
-        return Outcome(True, goodput_bps=bps, warnings=("nothing tells which way it went",))
+        return Outcome(True, goodput_bps=bps, warnings=("nothing tells which way it went", *warnings))
     sent, received = session.number("MESSAGES_SENT"), session.number("MESSAGES_RECEIVED")
     if sent is None or received is None:
-        return Outcome(True, goodput_bps=bps, by_direction={way.value: bps})
+        return Outcome(True, goodput_bps=bps, by_direction={way.value: bps}, warnings=warnings)
     lost = max(0, int(sent - received))
     return Outcome(True, goodput_bps=bps, by_direction={way.value: bps}, lost=lost, datagrams=int(sent))
 
@@ -63,21 +67,26 @@ def _way(session: Session) -> Direction | None:
     return None
 
 
-def _contradiction(session: Session, per_second: float, elapsed: float | None) -> str:
-    """The rate against the bytes, and against the interim results where they cover the time."""
+def _beside(session: Session, per_second: float, elapsed: float | None) -> list[str]:
+    """What each figure that makes the rate as well says against it; none where the rate stands alone."""
+    if not elapsed:
+        return []
+    said = []
     counted = session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_RECVD")
-    if counted and elapsed and abs(counted - per_second * elapsed) > 0.01 * counted + 0.01 * per_second:
-        return f"its rate makes {per_second * elapsed:.0f} bytes, it received {counted:.0f}"
+    if counted:
+        apart = abs(counted - per_second * elapsed) > 0.01 * counted + 0.01 * per_second
+        said.append(f"its rate makes {per_second * elapsed:.0f} bytes, it received {counted:.0f}" if apart else "")
     messages, size = session.number("MESSAGES_RECEIVED"), session.number("LOCAL_SEND_SIZE")
-    if messages and size and elapsed:  # as the table tells its time, to a hundredth of a second
+    if messages and size:  # as the table tells its time, to a hundredth of a second
         made = messages * size / elapsed
-        if abs(made - per_second) > (ROUNDED + 0.005 / elapsed) * max(made, per_second):
-            return f"its datagrams make {made:.0f} bytes a second, its rate is {per_second:.0f}"
+        apart = abs(made - per_second) > (ROUNDED + 0.005 / elapsed) * max(made, per_second)
+        said.append(f"its datagrams make {made:.0f} bytes a second, its rate is {per_second:.0f}" if apart else "")
     covered = sum(p.end - p.start for p in session.pieces)
-    seen = sum(p.amount for p in session.pieces)
-    if covered and elapsed and covered > 0.9 * elapsed and abs(seen / covered - per_second) > 0.02 * per_second:
-        return f"its interim results make {seen / covered:.0f} a second, its total {per_second:.0f}"
-    return ""
+    if covered > 0.9 * elapsed:
+        seen = sum(p.amount for p in session.pieces) / covered
+        apart = abs(seen - per_second) > 0.02 * per_second
+        said.append(f"its interim results make {seen:.0f} a second, its total {per_second:.0f}" if apart else "")
+    return said
 
 
 def _latencies(rate: float, mean: float | None, ordered: list[float | None]) -> str:
