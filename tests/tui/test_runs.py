@@ -12,7 +12,7 @@ from linkladder.app.main import LadderApp
 from linkladder.app.screens.results import ResultsScreen
 from linkladder.app.terminal import Glyphs
 from linkladder.model import RunState
-from linkladder.store import KeptVerdict
+from linkladder.store import KeptVerdict, RunSummary, StoreFault
 
 pytestmark = pytest.mark.asyncio
 
@@ -41,6 +41,24 @@ async def test_runs_filter_mark_compare_delete() -> None:
         assert len(backend.stored) == 2
         await pilot.press("d", "left", "enter")
         await until(pilot, "1 run")
+
+
+async def test_runs_that_cannot_be_read_are_told_of_on_the_page_and_esc_leads_back() -> None:
+    backend = synth.settled()
+
+    def fails(words: str = "") -> list[RunSummary]:
+        raise StoreFault("the store cannot be used", "unable to open database file", "linkladder doctor checks it")
+
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "> Read the report")
+        backend.runs = fails  # type: ignore[method-assign]
+        await pilot.press("r")
+        text = " ".join((await until(pilot, "the store cannot be used")).split())
+        assert "unable to open database file; linkladder doctor checks it" in text
+        del backend.runs
+        await pilot.press("escape")
+        await until(pilot, "> Read the report")
 
 
 async def test_two_runs_side_by_side_fit_the_console() -> None:

@@ -18,6 +18,7 @@ from linkladder.app.resume_dialog import offer_to_resume
 from linkladder.app.widgets.form import line_to_type
 from linkladder.app.widgets.rows import Rows
 from linkladder.app.widgets.verdict import verdict
+from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import RungName, RunState
 from linkladder.store import RunSummary
 
@@ -122,11 +123,15 @@ The rate is the best of the highest rung that was measured.
     async def load(self) -> None:
         app = self.ladder_app
         words = self.query_one("#words", Input).value
-        found = await app.ask(app.backend.runs, words)
-        if found is not None:
-            self.found = found
+        try:
+            self.found = await app.run_blocking(app.backend.runs, words)
+        except LinkladderError as error:  # on the page: a question before it would come back with each look at it
+            self.found = []
             self._show()
-            self._count()
+            self.query_one("#count", Static).update(in_a_line(error))
+            return
+        self._show()
+        self._count()
 
     def _show(self) -> None:
         columns = Columns(self.found, self.size.width)
