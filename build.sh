@@ -149,7 +149,8 @@ lab() {
 
 check() {
 	install_missing ip:iproute2 iperf:iperf iperf3:iperf3 sshd:openssh-server ping:iputils-ping tc:iproute2 nft:nftables \
-		tmux:tmux ethtool:ethtool doas:opendoas qemu-img:qemu-utils chromium:chromium pdftotext:poppler-utils xorriso:xorriso
+		tmux:tmux ethtool:ethtool doas:opendoas qemu-img:qemu-utils chromium:chromium pdftotext:poppler-utils xorriso:xorriso \
+		mkfs.ext4:e2fsprogs losetup:mount
 	set_up_python
 	set_up_netperf
 	exec sh "$top/tests/run.sh" "$top" "$@"

@@ -122,7 +122,7 @@ rungs='tests/lab/test_ladder.py tests/lab/test_pairs.py'
 paths='tests/lab/test_generator.py tests/lab/test_control_card.py
 	tests/lab/test_every_tool.py tests/lab/test_panes.py
 	tests/tui/test_cancel.py tests/tui/test_enter_only.py'
-troubles='tests/lab/test_failures.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py
+troubles='tests/lab/test_failures.py tests/lab/test_faulty_block.py tests/lab/test_planted_change.py tests/lab/test_until_settled.py
 	tests/lab/test_lab_command.py tests/lab/test_world.py'
 loans='tests/lab/test_leases.py tests/lab/test_loans_at_random.py'
 strangers='tests/security tests/lab/test_pairing.py tests/unit'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -98,8 +99,21 @@ def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path: Path) -> None
 
     log._file.flush = flush
     log.write(LOG[0][1])
-    assert log.full and not path.with_suffix(".spare").exists()
+    assert log.fault and not path.with_suffix(".spare").exists()
     log._file.flush = real
     log.write(LOG[-1][1])
     log.close()
     assert [type(event).__name__ for _, event in eventlog.read(path)] == ["RunStarted", "RunFinished"]
+
+
+def test_a_disk_that_takes_nothing_more_raises_nothing(tmp_path: Path) -> None:
+    """A drive that fails under a file system; here /dev/full answers as it would."""
+    path = tmp_path / "log.jsonl"
+    log = eventlog.Recorder(path, spare=4096)
+    log._file.close()
+    log._file = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115
+    for _, event in LOG:
+        log.write(event)
+    assert log.fault and log.fault.errno == errno.ENOSPC
+    log.close()
+    log.close()

@@ -55,7 +55,7 @@ async def test_output_that_cannot_be_written_ends_the_run(own_state: Path, monke
     with monkeypatch.context() as faulty:
         faulty.setattr(drafts, "replace", replace)
         reason = ended(*await measured(own_state))
-    assert "the store cannot be used" in reason and os.strerror(errno.EIO) in reason
+    assert "the disk cannot be written" in reason and os.strerror(errno.EIO) in reason
     (run,) = Store(own_state).runs()
     assert (run.state, run.trials) == (RunState.INCOMPLETE, GOOD) and os.strerror(errno.EIO) in run.reason
 

@@ -272,7 +272,7 @@ def test_a_disk_without_any_room_is_called_full_whatever_sqlite_calls_it(
     with pytest.raises(StoreFault, match="the disk is full"), faults.explained(tmp_path):
         raise sqlite3.OperationalError("disk I/O error")
     monkeypatch.undo()
-    with pytest.raises(StoreFault, match="cannot be used"), faults.explained(tmp_path):
+    with pytest.raises(StoreFault, match="cannot be written"), faults.explained(tmp_path):
         raise sqlite3.OperationalError("disk I/O error")
 
 

@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 
 from linkladder import __version__, state
-from linkladder.errors import LinkladderError
+from linkladder.errors import LinkladderError, disk_fault
 from linkladder.trust import files
 
 # Each module adds its own commands, and is only imported when it is needed.
@@ -47,6 +47,11 @@ def main(argv: list[str] | None = None) -> int:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if (fault := disk_fault(error)) is None:
+            raise
+        print(f"linkladder: {fault}", file=sys.stderr)
+        return fault.exit_code
 
 
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:

@@ -27,9 +27,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from linkladder import damage, host, privilege, settings, state, units
 from linkladder.errors import LinkladderError
@@ -194,7 +196,22 @@ def _space() -> Finding:
         )
     if free < LEAST_SPACE:
         return Finding("storage", State.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs")
+    if trouble := _unwritable(there):
+        remedy = "export the reports that you need; have the disk looked at, then start the machine again"
+        return Finding("storage", State.BAD, f"{there} cannot be written ({trouble})", remedy)
     return Finding("storage", State.OK, f"{units.size(free)} free in {there}")
+
+
+def _unwritable(folder: Path) -> str:
+    """What a disk in trouble says of a file that is written to it, though its folders look as ever; '' where it is."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _kept() -> Iterator[Finding]:

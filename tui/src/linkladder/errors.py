@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+SPOILT = (errno.EIO, errno.EROFS)  # a system that meets the first may let nothing be written any more
+
 
 class LinkladderError(Exception):
     """Something a person must be told; front ends print it, nothing prints a traceback for it."""
@@ -41,3 +46,17 @@ class EnvironmentFault(LinkladderError):
     """No peer, no tool, no permission, no space."""
 
     exit_code = 3
+
+
+def disk_fault(error: BaseException) -> EnvironmentFault | None:
+    """What a full or broken disk answers, wherever it is met; None of any other error."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in FULL:
+        remedy = "delete old runs, or make room, and take the run up again"
+        return EnvironmentFault("the disk is full", str(error), remedy)
+    return broken_disk(str(error)) if number in SPOILT else None
+
+
+def broken_disk(cause: str) -> EnvironmentFault:
+    remedy = "export the reports that you need; have the disk looked at, then start the machine again"
+    return EnvironmentFault("the disk cannot be written", cause, remedy)

@@ -14,7 +14,7 @@ from linkladder.app.background import Background
 from linkladder.app.error_handling import ErrorTolerantApp
 from linkladder.app.terminal import Glyphs
 from linkladder.app.terminal_diff import DifferenceApp
-from linkladder.errors import LinkladderError
+from linkladder.errors import LinkladderError, disk_fault
 
 if TYPE_CHECKING:  # the first frame waits for Textual alone; the rest of linkladder is loaded behind it
     from linkladder.app.backend import Backend, Finding, Session
@@ -119,6 +119,8 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
 
         if isinstance(error, LinkladderError):
             shown = error
+        elif fault := disk_fault(error):
+            shown = fault
         elif isinstance(error, OSError):
             shown = LinkladderError("the system refused", str(error), "what was measured before is kept")
         elif isinstance(error, codec.CodecError):

@@ -14,7 +14,7 @@ from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, Experiment, TrialResult
 from linkladder.printable import clean
 from linkladder.run import lock
-from linkladder.store import RunSummary, Store
+from linkladder.store import RunSummary, Store, StoreFault
 
 
 def add_parsers(commands: Any) -> None:
@@ -35,7 +35,10 @@ def add_parsers(commands: Any) -> None:
 
 def _runs(args: argparse.Namespace) -> int:
     store = Store(state.folder())
-    store.settle(lock.going(store.folder))
+    try:
+        store.settle(lock.going(store.folder))
+    except StoreFault as error:  # what is stored can be read all the same
+        print(f"linkladder: {error}", file=sys.stderr)
     if args.delete:
         return _delete(store, args)
     wanted = " ".join(args.filter)

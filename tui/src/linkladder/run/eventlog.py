@@ -34,6 +34,7 @@ FLEETING = (events.IntervalSeen, events.RoundTripSeen, events.Sampled)
 PASSING = tuple(f'{{"event":"{kind.__name__}"' for kind in FLEETING)  # how their lines begin
 DENSE, SPARSE = 3600, 64
 MOST = 8 << 20  # bytes of seconds, from which on those of earlier trials are dropped
+BUFFER = 256 * 1024  # more than a line: a disk that takes only a part of one would spoil the next as well
 log = logging.getLogger("linkladder.eventlog")
 
 
@@ -76,7 +77,8 @@ def read(path: Path) -> Iterator[Entry]:
 class Recorder:
     """Writes events as they come, each line flushed so that a watcher and a crash see it.
 
-    Beside the log lies a file of `spare` bytes that is given up when the disk is full, so that the log can say so.
+    Beside the log lies a file of `spare` bytes that is given up when the disk is full, so that the log can say so.  A
+    log that cannot be written raises nothing: its `fault` is for whoever measures, to end the run by.
     What is seen each second (by whom, a kind each) is written in full for DENSE times of a trial, then every second
     time for as many, then every fourth, down to one in SPARSE: a trial of a week leaves some ten thousand lines.
     """
@@ -85,11 +87,11 @@ class Recorder:
         self._clock = clock
         self._began = clock()
         self._path = path
-        self._file = path.open("x", encoding="utf-8")
+        self._file = path.open("x", BUFFER, encoding="utf-8")
         self._file.write(json.dumps({"form": FORM}) + "\n")
         self._of_seconds = 0  # bytes
         self._seen: Counter[tuple[str, str]] = Counter()  # of this trial
-        self.full = False  # there is room for the last words, and for little else
+        self.fault: OSError | None = None  # since when there is room for the last words at most
         self._spare = path.with_suffix(".spare") if spare else None
         if self._spare:
             with contextlib.suppress(OSError):  # no room for it already: then the run will say so
@@ -108,15 +110,14 @@ class Recorder:
                 return
         line = dump(_in_short(event), self._clock() - self._began) + "\n"
         self._of_seconds += len(line) * isinstance(event, FLEETING)
-        self._file.write(line)
         try:
+            self._file.write(line)
             self._file.flush()
-        except OSError:
-            if self._spare is None:
-                raise
-            self.full = True
-            self._give_up_spare()
-            self._file.flush()  # what was not written yet is in the buffer still
+        except OSError as error:
+            self.fault = self.fault or error
+            with contextlib.suppress(OSError):
+                self._give_up_spare()
+                self._file.flush()  # what was not written yet is in the buffer still
 
     def _renew(self) -> None:
         """The same log without seconds, in place of this one; where there is no room for both it goes on as it is."""
@@ -127,9 +128,10 @@ class Recorder:
                     if not line.startswith(PASSING):
                         after.write(line)
                         kept += 1
-            old, self._file = self._file, draft.open("a", encoding="utf-8")
+            old, self._file = self._file, draft.open("a", BUFFER, encoding="utf-8")
         except OSError:
-            draft.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
             return
         os.replace(draft, self._path)
         self._of_seconds = 0
@@ -137,13 +139,15 @@ class Recorder:
             old.write(json.dumps({"renewed": kept}) + "\n")
 
     def close(self) -> None:
-        self._give_up_spare()
-        self._file.close()
+        with contextlib.suppress(OSError):  # its fault is known
+            self._give_up_spare()
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _give_up_spare(self) -> None:
-        if self._spare:
-            self._spare.unlink(missing_ok=True)
-            self._spare = None
+        spare, self._spare = self._spare, None
+        if spare:
+            spare.unlink(missing_ok=True)
 
 
 def _readable(line: str) -> list[Entry]:

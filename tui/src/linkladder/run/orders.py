@@ -44,7 +44,8 @@ async def listening(folder: Path, controls: Controls) -> AsyncIterator[str]:
         yield str(path)
     finally:
         server.close()
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where nothing can be written any more the next run removes it
+            path.unlink(missing_ok=True)
 
 
 def obey(controls: Controls, line: bytes) -> bool:

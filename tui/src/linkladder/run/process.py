@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import errno
 import json
 import logging
 import os
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from linkladder import codec, diary, state
 from linkladder.engine import Controls, Engine
-from linkladder.errors import LinkladderError, in_a_line
+from linkladder.errors import LinkladderError, disk_fault, in_a_line
 from linkladder.events import Event, RunFinished
 from linkladder.model import Plan, RunState
 from linkladder.peer import Connector, near_end
@@ -30,7 +29,6 @@ from linkladder.run.lock import RunLock, locked
 from linkladder.store import Store
 
 KEEP_LOGS = 5
-FULL = "the disk is full; delete old runs, or make room, and take the run up again"
 SPARE = 128 * 1024  # bytes kept back, for the last words of a run that a full disk ends
 SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # no person cancelled it
 BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # nothing else than that person ended it
@@ -95,8 +93,8 @@ async def measure(
                         run_id = engine.run_id
                         lock.announce(run=run_id)
                     recorder.write(event)
-                    if recorder.full and not controls.cancelled:
-                        controls.cancel(FULL)
+                    if recorder.fault and not controls.cancelled:
+                        controls.cancel(reason_of(recorder.fault))
                     last = event if isinstance(event, RunFinished) else last
                     tell(event, time.monotonic() - began, controls)
         finally:
@@ -109,8 +107,7 @@ async def measure(
                 lock.announce(socket="", ended=reason_of(error))
         raise
     finally:
-        with contextlib.suppress(OSError):
-            recorder.close()
+        recorder.close()
         store.close()
     return last
 
@@ -127,9 +124,8 @@ def reason_of(error: Exception) -> str:
     """What ended the run, in a line for people."""
     if isinstance(error, LinkladderError):
         return in_a_line(error)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return FULL
-    return f"{type(error).__name__}: {error}"
+    fault = disk_fault(error)
+    return in_a_line(fault) if fault else f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

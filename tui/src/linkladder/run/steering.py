@@ -46,7 +46,8 @@ class Seat:
 
     def leave(self) -> None:
         if self._file.mine:
-            self._file.path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # where nothing can be written: who comes next sweeps it away
+                self._file.path.unlink(missing_ok=True)
             self._file.release()
 
     def _taken(self) -> bool:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from linkladder.codec import CodecError
-from linkladder.errors import EnvironmentFault
+from linkladder.errors import EnvironmentFault, broken_disk, disk_fault
 from linkladder.store import recovery
 
+BROKEN = ("readonly", "disk I/O")  # SQLite's words for it
 LEAST_ROOM = 1 << 20  # bytes that opening the store and a first line in its log take
 
 P = ParamSpec("P")
@@ -57,6 +58,9 @@ def explained(folder: Path) -> Iterator[None]:
                 f"{error}, in {folder}",
                 "start linkladder again: it recovers what it can",
             ) from error
+        if disk_fault(error) or any(words in str(error) for words in BROKEN):
+            fault = broken_disk(f"{error}, in {folder}")
+            raise StoreFault(fault.title, fault.cause, fault.hint) from error
         raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error
 
 
