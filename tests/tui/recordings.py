@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -127,9 +128,13 @@ class Alpha(ReplayBackend):
             self.state, self.peers = pairing()[2], peers()
 
     def export(self, run_id: str, kind: str) -> tuple[str, ...]:
-        made = {"html": report.html, "json": report.json_text, "csv": report.csv_trials}[kind](self.load(run_id))
+        forms: dict[str, Callable[[Document], Iterable[str]]] = {
+            "html": report.html,
+            "json": report.json_pieces,
+            "csv": report.csv_trials,
+        }
         path = Path(self.export_folder) / f"{run_id}.{kind}"
-        path.write_text(made, encoding="utf-8")
+        path.write_text("".join(forms[kind](self.load(run_id))), encoding="utf-8")
         return (str(path),)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,38 @@ def test_what_cannot_be_finished_leaves_the_old_one_and_no_draft(folder: Path, m
         patched.setattr(os, "fsync", full)
         drafts.replace(file, "new")
     assert file.read_text() == "old" and [p.name for p in folder.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("before", [None, "old"])
+def test_a_disk_that_fills_up_leaves_no_half_of_a_delivered_file(folder: Path, before: str | None) -> None:
+    file = folder / "run.json"
+    if before:
+        file.write_text(before)
+
+    def pieces() -> Iterator[str]:
+        yield "half of it"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        drafts.deliver(file, pieces())
+    assert {p.name: p.read_text() for p in folder.iterdir()} == ({"run.json": before} if before else {})
+    drafts.deliver(file, ["all ", "of it"])
+    assert {p.name: p.read_text() for p in folder.iterdir()} == {"run.json": "all of it"}
+
+
+def test_what_is_delivered_takes_the_usual_mode_or_the_files_own_and_goes_through_links(folder: Path) -> None:
+    file, link, usual = folder / "run.json", folder / "link", folder / "usual"
+    usual.touch()
+    drafts.deliver(file, ["one"])
+    assert file.stat().st_mode == usual.stat().st_mode
+    file.chmod(0o600)
+    link.symlink_to(file)
+    for name in (file, link):
+        drafts.deliver(name, [name.name])
+        assert file.read_text() == name.name and file.stat().st_mode & 0o777 == 0o600
+    assert link.is_symlink()
+    with pytest.raises(OSError, match="No space"):
+        drafts.deliver(Path("/dev/full"), ["a device is written into"])
 
 
 def test_a_lock_is_not_made_through_a_link(folder: Path) -> None:

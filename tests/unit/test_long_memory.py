@@ -14,6 +14,7 @@ import pytest
 
 import soaked
 from judge_documents import GIGABIT
+from linkladder import cli
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.judge import judge_document
 from linkladder.model import (
@@ -94,6 +95,30 @@ def test_twice_as_long_a_soak_takes_no_more_memory_but_for_its_figures(
     held, judged = ((more - less) / (len(trials) - 2) for less, more in zip(short, long, strict=True))
     print(f"a trial takes {held / 1e3:.0f} kB, and {judged / 1e3:.0f} kB while all are judged")
     assert held < HELD and judged < JUDGED
+
+
+def test_the_document_of_a_soak_is_written_as_it_is_made(
+    tmp_path: Path, trials: list[TrialResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory it takes no more than judging it does, however much is written."""
+    most, sizes = [], []
+    for count in (2, 4):
+        store, run = stored(tmp_path / "state", trials[:count])
+        store.close()
+        monkeypatch.setenv("LINKLADDER_STATE", str(tmp_path / "state"))
+        target = tmp_path / f"{count}.json"
+        assert cli.main(["report", run, "--json", str(target)]) == 0  # what is made once and for all
+        gc.collect()
+        tracemalloc.start()
+        try:
+            assert cli.main(["report", run, "--json", str(target)]) == 0
+            most.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        sizes.append(target.stat().st_size)
+    grown, written = most[1] - most[0], sizes[1] - sizes[0]
+    print(f"{written / 1e3:.0f} kB more in the file, {grown / 1e3:.0f} kB more in memory")
+    assert grown < 2 * JUDGED < written
 
 
 def test_what_is_judged_of_a_stored_soak_is_what_its_seconds_say(tmp_path: Path, trials: list[TrialResult]) -> None:

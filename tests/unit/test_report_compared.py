@@ -66,6 +66,6 @@ def test_what_was_discarded_is_in_the_csv_and_in_the_page_and_counts_nowhere() -
 
 
 def test_the_json_carries_changes_and_staircase() -> None:
-    told = json.loads(report.json_text(MADE))
+    told = json.loads("".join(report.json_pieces(MADE)))
     (rung,) = told["judgement"]["rungs"]
     assert len(rung["changes"]) == 5 and [one["kept"] for one in rung["staircase"]].count(True) == 3

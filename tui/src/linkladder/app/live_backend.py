@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkladder import __version__, diary, host, judge, plan, reservation, state
+from linkladder import __version__, diary, drafts, host, judge, plan, reservation, state
 from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
 from linkladder.app.machine import Machine
 from linkladder.app.probe import probe
@@ -133,16 +135,16 @@ class LiveBackend(Machine, StoredRuns):
         with open_store(self.folder) as store:
             document = store.load(run_id)
         path = state.ensure(self.export_folder(self.folder / "export")) / f"{run_id}.{kind}"
-        texts = {path: ""}
+        texts: dict[Path, Iterable[str]] = {}
         if kind == "html":
-            texts[path] = report.html(document, key=signing.own_key())
+            texts[path] = [report.html(document, key=signing.own_key())]
         elif kind == "json":
-            texts[path] = report.json_text(document)
+            texts[path] = report.json_pieces(document)
         else:
-            texts[path] = report.csv_trials(document)
+            texts[path] = [report.csv_trials(document)]
             texts[path.with_name(f"{run_id}-intervals.csv")] = report.csv_intervals(document)
         for each, text in texts.items():
-            each.write_text(text, encoding="utf-8")
+            drafts.deliver(each, text)
         return tuple(str(each) for each in texts)
 
     # --- the measuring process

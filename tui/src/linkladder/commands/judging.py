@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from linkladder import phrases, report, units
+from linkladder import drafts, phrases, report, units
 from linkladder.codec import to_json
 from linkladder.commands.read_documents import is_file, read_document
 from linkladder.errors import EnvironmentFault
@@ -222,26 +223,26 @@ def _report(args: argparse.Namespace) -> int:
     html = args.html or (None if targets else f"{document.run.id}.html")
     if html:
         signer = None if args.unsigned else signing.own_key()
-        _write(html, report.html(document, overrides, compared, signer))
+        _write(html, [report.html(document, overrides, compared, signer)])
     if args.json:
-        _write(args.json, report.json_text(document, overrides))
+        _write(args.json, report.json_pieces(document, overrides))
     if args.csv:
         intervals = Path(args.csv)
-        _write(args.csv, report.csv_trials(document, overrides))
+        _write(args.csv, [report.csv_trials(document, overrides)])
         if args.csv != "-":
             name = intervals.with_name(f"{intervals.stem}-intervals{intervals.suffix}")
             _write(str(name), report.csv_intervals(document))
     if args.openmetrics:
-        _write(args.openmetrics, report.openmetrics(document, overrides))
+        _write(args.openmetrics, [report.openmetrics(document, overrides)])
     return 0
 
 
-def _write(name: str, text: str) -> None:
+def _write(name: str, text: Iterable[str]) -> None:
     if name == "-":
-        sys.stdout.write(text)
+        sys.stdout.writelines(text)
         return
     try:
-        Path(name).write_text(text, encoding="utf-8")
+        drafts.deliver(Path(name), text)
     except OSError as error:
         raise EnvironmentFault(f"{name} cannot be written", str(error), "choose another place") from None
     print(f"wrote {name}", file=sys.stderr)

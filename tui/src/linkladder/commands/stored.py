@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
-from linkladder import phrases, state, units
-from linkladder.codec import to_json, to_text
+from linkladder import drafts, phrases, state, units
+from linkladder.codec import pieces, to_json
 from linkladder.commands.read_documents import read_document
 from linkladder.judge import judge_document, with_judgement
 from linkladder.model import Document, Experiment, TrialResult
@@ -128,9 +129,8 @@ def outcome(p: Experiment, trial: TrialResult) -> str:
 
 def write_json(document: Document, file: str) -> None:
     """The judged document to a file, or to stdout for '-'."""
-    text = to_text(with_judgement(document))
+    text = pieces(with_judgement(document))
     if file == "-":
-        print(text, end="")
-        return
-    with open(file, "w", encoding="utf-8") as out:
-        out.write(text)
+        sys.stdout.writelines(text)
+    else:
+        drafts.deliver(Path(file), text)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import CpuUse, Document, End, Experiment, Role, RungResult, TrialResult
@@ -106,7 +107,7 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
                     e.step or None, e.affinity, e.zero_copy, _discarded(t),
                 ]
             )  # fmt: skip
-    return _csv(TRIAL_COLUMNS, rows)
+    return "".join(_csv(TRIAL_COLUMNS, rows))
 
 
 def _discarded(t: TrialResult) -> float | None:
@@ -114,7 +115,7 @@ def _discarded(t: TrialResult) -> float | None:
     return next((g.outcome.goodput_bps for g in reversed(t.legs) if g.role is Role.DISCARDED), None)
 
 
-def csv_intervals(document: Document) -> str:
+def csv_intervals(document: Document) -> Iterator[str]:
     """One row an interval, warm-up included and marked."""
     return _csv(
         INTERVAL_COLUMNS,
@@ -182,12 +183,15 @@ def _label(value: object) -> str:
     return str(clean(str(value))).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(v) for v in row] for row in rows)
-    return out.getvalue()
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Line by line: the seconds of a week are 60 MB of them."""
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for row in itertools.chain((columns,), ([_cell(v) for v in row] for row in rows)):
+        writer.writerow(row)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 def _cell(value: object) -> object:
