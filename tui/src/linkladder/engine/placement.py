@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from linkladder import host, tools, units
 from linkladder.model import Contract, Evidence, Experiment, Path, Protocol, Rung, RungName, TrialResult
 
-SURVEY = Experiment("survey", "ping", Protocol.ECHO, count=5)
+SURVEY = Experiment("survey", "ping", Protocol.ECHO, count=5, interval=0.02)
 CLAIMS = {
     RungName.SAME_HOST: "both appliances are on one host",
     RungName.SAME_VLAN: "the appliances are on two hosts in one VLAN",
