@@ -29,8 +29,8 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model import Path as RungPath
+from linkladder.shelf import Shelf, Shelved
 from linkladder.store import Store, StoreFault
-from linkladder.store.shelf import Shelf, Shelved
 
 LONGER = 310.0
 EXPERIMENT = soaked.experiment(LONGER, 2, Direction.FORWARD)

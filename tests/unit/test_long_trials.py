@@ -14,8 +14,8 @@ import iperf3_cases
 import soaked
 import tools_cases
 from judge_documents import GIGABIT
+from linkladder import packing, tools
 from linkladder import plan as plans
-from linkladder import tools
 from linkladder.app.screens.ladder import judged as shown
 from linkladder.codec import to_json
 from linkladder.engine.long_trial import FEW, SPAN, rung_finished, thinned
@@ -45,7 +45,7 @@ from linkladder.model import (
 )
 from linkladder.model import Path as RungPath
 from linkladder.run.progress import Progress, RungView
-from linkladder.store import Store, packing
+from linkladder.store import Store
 from linkladder.verdicts import Cause
 from tools_cases import read
 

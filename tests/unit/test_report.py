@@ -22,7 +22,7 @@ from linkladder import cli, codec, report
 from linkladder.judge import compare, judge_document
 from linkladder.model import Command, Direction, Document, End, Evidence, Fault, HostFacts, RunEnd, RungName
 from linkladder.printable import clean
-from linkladder.report import signing, verify
+from linkladder.report import page_data, signing, verify
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x00\x1b[31m\u202e{{7*7}}</details>"
 
@@ -127,7 +127,7 @@ def test_strangers_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture
     assert not any(k.startswith("on") for _, a in markup.tags for k in a)
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", page)
     assert "7*7" in page and verify.check(page, {}).state is verify.State.UNSIGNED
-    assert json.loads(verify.embedded(page))["run"]["id"] == EVIL
+    assert page_data.head(page)["document"]["run"]["id"] == EVIL
     source = tmp_path / "evil.json"
     source.write_text("".join(report.json_pieces(evil)))
     twice = dataclasses.replace(evil, rungs=(link, link))
@@ -220,7 +220,7 @@ def test_a_forger_cannot_seal_again() -> None:
 def test_a_page_cannot_borrow_a_name() -> None:
     """Signed by one known key while it names another: found out."""
     page = report.html(ladder(950e6), key=signing.own_key())
-    named = json.loads(verify.payload(page))["signer"]
+    named = page_data.head(page)["signer"]
     bare = page.replace(verify.SEAL.findall(page)[0][0], "").replace(named, "SHA256:" + "A" * 43)
     renamed = verify.seal(bare, lambda text: signing.sign(text, signing.own_key()))
     assert verify.check(renamed, signing.known_signers()).state is verify.State.ALTERED
@@ -229,7 +229,7 @@ def test_a_page_cannot_borrow_a_name() -> None:
 def test_a_page_of_another_version_rests_on_its_signature() -> None:
     page = report.html(ladder(950e6), key=signing.own_key())
     whole = verify.SEAL.findall(page)[0][0]
-    renderer = json.loads(verify.payload(page))["renderer"]
+    renderer = page_data.head(page)["renderer"]
     older = page.replace(whole, "").replace(renderer, "0" * 64)
     sealed = verify.seal(older, lambda text: signing.sign(text, signing.own_key()))
     found = verify.check(sealed, signing.known_signers())

@@ -129,6 +129,8 @@ def _judge(args: argparse.Namespace) -> int:
         print(json.dumps(value | {"comparison": to_json(compared)} if compared else value, indent=1))
     else:
         _print(judged, args.document, document.run.id)
+        if document.abridged:
+            _say(document.abridged, gap=True)
         if compared:
             _print_comparison(compared)
     return 1 if args.exit_code and judged.verdict is not Verdict.PASS else 0

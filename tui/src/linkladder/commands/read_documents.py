@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from linkladder import formats, state
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import flaws
-from linkladder.model import Document
+from linkladder.model import Document, TrialResult
 from linkladder.printable import one_line
 from linkladder.store import Store
 
@@ -28,8 +29,8 @@ def read_document(name: str) -> Document:
     except (OSError, UnicodeDecodeError) as error:
         raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
     try:
-        source = _embedded(text) if text.lstrip().startswith("<") else text
-        document = formats.document(json.loads(source, **STRICT))
+        page = text.lstrip().startswith("<")
+        document = _embedded(text) if page else formats.document(json.loads(text, **STRICT))
     except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no linkladder document", one_line(str(error)[:200])) from None
     if found := flaws(document):
@@ -38,10 +39,10 @@ def read_document(name: str) -> Document:
     return document
 
 
-def _embedded(page: str) -> str:
-    from linkladder.report import verify  # late: only a page has anything embedded
+def _embedded(page: str) -> Document:
+    from linkladder.report import page_data  # late: only a page has anything embedded
 
-    return verify.embedded(page)
+    return page_data.document(page, formats.document, partial(formats.record, TrialResult), **STRICT)[1]
 
 
 def is_file(name: str) -> bool:

@@ -343,3 +343,4 @@ class Document:
     rungs: tuple[RungResult, ...] = ()
     judgement: DocumentJudgement | None = None  # where it has been judged
     schema: str = SCHEMA
+    abridged: str = ""  # what a page carries less than was measured, in words

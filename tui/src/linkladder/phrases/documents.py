@@ -119,3 +119,16 @@ def assumptions(deal: Contract) -> dict[str, str]:
         "TCP timestamps": "on" if deal.timestamps else "off",
         "needed to pass": f"{100 * deal.pass_ratio:.4g}% of the ceiling",
     }
+
+
+def abridged(seconds: int, most: int, levels: int, span: int, step: int) -> str:
+    """Of a page about a run of so many seconds; of its pings every `step`-th is kept."""
+    pings = f"; of the round trips of pings one in {step} is kept" if step > 1 else ""
+    return (
+        f"{seconds:,} seconds were measured, more than the {most:,} that a page carries exactly. In long TCP trials "
+        f"the bytes of a second are rounded, by less than a {levels}th of the usual second's, and what is over goes to "
+        f"the next, so that sums stay; exact are the first and last {span}, one in {span} of the others, and all below "
+        f"half of the usual one. The window and the round trip that a tool told of a second are their median over "
+        f"{span} seconds, but for the smallest and the largest{pings}. All verdicts, causes and times without traffic "
+        "are those of the exact seconds."
+    )

@@ -1,31 +1,61 @@
-"""What a page carries of a document: everything the verdicts rest on, and of the rest what two megabytes hold."""
+"""What a page carries of a document: everything the verdicts rest on, and of the rest what some megabytes hold."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from linkladder.model import SHORTENED, Command, Document, HostSample, Leg, TrialResult
+from linkladder.judge import AS_PLANNED, Overrides, judge_document
+from linkladder.judge.decided import decided
+from linkladder.model import SHORTENED, Command, Document, ExperimentResult, HostSample, Leg, TrialResult
+from linkladder.phrases.documents import abridged
+from linkladder.report import rounding
+from linkladder.shelf import Shelf
+from linkladder.verdicts import DocumentJudgement
 
 RAW_BUDGET = 500_000  # characters of tool output in one page
 SAMPLE_BUDGET = 12_000  # seconds of hosts in one page
 LEAST = 1200  # characters that every output keeps
 
 
-def condense(document: Document) -> Document:
+def condensed(document: Document, overrides: Overrides = AS_PLANNED) -> tuple[Document, DocumentJudgement]:
+    """As little of it as is judged like all of it, with that judgement."""
+    bare = replace(document, judgement=None)
+    whole = judge_document(bare, overrides)
+    for shown in _cuts(bare):
+        judged = judge_document(shown, overrides)
+        if decided(judged) == decided(whole):
+            return shown, judged
+    return bare, whole
+
+
+def _cuts(document: Document) -> Iterator[Document]:
+    """From the smallest: seconds rounded, where they are very many; then every second as it was."""
+    cut = _cut(document)
+    if (seconds := rounding.measured(document)) > rounding.MOST:
+        step = -(-rounding.answers(document) // rounding.ANSWERS)
+        shelf = Shelf()
+        made = _with_trials(cut, lambda e, t: rounding.rounded(e.parameters, t, step, shelf))
+        yield replace(made, abridged=abridged(seconds, rounding.MOST, rounding.LEVELS, rounding.SPAN, step))
+    yield cut
+
+
+def _cut(document: Document) -> Document:
     """Flows lose their own intervals (the sums stay); if need be, outputs their middle and samples their density."""
     trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
     outputs = [len(c.output) + len(c.errors) for t in trials for c in t.commands]
     keep = max(LEAST, RAW_BUDGET // max(1, len(outputs))) if sum(outputs) > RAW_BUDGET else None
     count = sum(len(end.samples) for t in trials for end in t.ends)
     step = -(-count // SAMPLE_BUDGET)
+    return _with_trials(document, lambda _, t: _trial(t, keep, step))
+
+
+def _with_trials(document: Document, made: Callable[[ExperimentResult, TrialResult], TrialResult]) -> Document:
     rungs = tuple(
-        replace(
-            r,
-            experiments=tuple(replace(e, trials=tuple(_trial(t, keep, step) for t in e.trials)) for e in r.experiments),
-        )
+        replace(r, experiments=tuple(replace(e, trials=tuple(made(e, t) for t in e.trials)) for e in r.experiments))
         for r in document.rungs
     )
-    return replace(document, rungs=rungs, judgement=None)
+    return replace(document, rungs=rungs)
 
 
 def _trial(trial: TrialResult, keep: int | None, step: int) -> TrialResult:

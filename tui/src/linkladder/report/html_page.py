@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ from markupsafe import Markup
 from linkladder import __version__, phrases, units
 from linkladder.codec import from_json, to_json
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
-from linkladder.model import Document
+from linkladder.model import Document, TrialResult
 from linkladder.printable import clean
-from linkladder.report import page_text, signing, verify, view
-from linkladder.report.condense import condense
+from linkladder.report import page_data, page_text, signing, verify, view
+from linkladder.report.condense import condensed
 from linkladder.verdicts import Comparison, DocumentJudgement
 
 MADE_OF = ("linkladder.report", "linkladder.judge", "linkladder.phrases", "linkladder")
@@ -32,37 +31,35 @@ def html(
     key: Path | None = None,
 ) -> str:
     """The sealed page, signed where a key is given."""
-    shown = condense(document)
-    judged = judge_document(shown, overrides)
+    shown, judged = condensed(document, overrides)
     value = {
         "renderer": renderer(),
         "version": __version__,
         "signer": signing.fingerprint(key) if key else "",
         "overrides": to_json(overrides),
         "comparison": to_json(comparison),
-        "document": to_json(replace(shown, judgement=judged)),
     }
-    text = verify.harmless(json.dumps(value, separators=(",", ":")))
-    bare = _render(value, text, shown, judged, overrides, comparison)
+    data = page_data.embedded(value, replace(shown, judgement=judged))
+    bare = _render(value, data, shown, judged, overrides, comparison)
     return verify.seal(bare, (lambda statement: signing.sign(statement, key)) if key else None)
 
 
-def made_again(text: str) -> str | None:
-    """The page with an empty seal, from the data that a page embeds; None where the data carry a foreign judgement."""
-    value = json.loads(text)
-    carried = from_json(Document, value["document"])
+def made_again(page: str) -> str | None:
+    """The page, but for data and seal, from the data that it embeds; None where those carry a foreign judgement."""
+    read = partial(from_json, Document), lambda one, _: from_json(TrialResult, one)
+    value, carried, sha256 = page_data.document(page, *read)
     document = replace(carried, judgement=None)
     overrides = from_json(Overrides, value["overrides"])
     comparison = from_json(Comparison, value["comparison"]) if value["comparison"] else None
     judged = judge_document(document, overrides)
     if judged != carried.judgement:
         return None
-    return _render(value, text, document, judged, overrides, comparison)
+    return _render(value, page_data.Data("", sha256), document, judged, overrides, comparison)
 
 
 def _render(
     value: dict[str, Any],
-    text: str,
+    data: page_data.Data,
     document: Document,
     judged: DocumentJudgement,
     overrides: Overrides,
@@ -84,9 +81,9 @@ def _render(
             phrases=phrases,
             units=units,
             words=page_text,
-            data=Markup(verify.embed(text)),
+            data=Markup(data.element),
             seal=Markup(verify.BLANK),
-            data_sha256=hashlib.sha256(text.encode()).hexdigest(),
+            data_sha256=data.sha256,
         )
     )
 

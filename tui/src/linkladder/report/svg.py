@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from linkladder import phrases, units
 from linkladder.printable import escape
@@ -157,9 +158,21 @@ def _grid(box: tuple[float, float], labels: list[str], unit: str) -> str:
 
 def _line(line: Line, x: object, y: object) -> str:
     assert callable(x) and callable(y)
-    points = " ".join(f"{x(t):.1f},{y(v):.1f}" for t, v in line.points)
+    points = " ".join(f"{at:.1f},{y(v):.1f}" for at, v in _drawn([(x(t), v) for t, v in line.points]))
     dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
     return f'<polyline class="ln {line.style}{" th" if line.thin else ""}" points="{points}"{dash}/>'
+
+
+def _drawn(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """Of more points than two a pixel the lowest and the highest of each, so that a dead second stays seen."""
+    if len(points) <= 2 * (WIDTH - LEFT - RIGHT):
+        return points
+    drawn: list[tuple[float, float]] = []
+    for _, group in groupby(points, lambda point: int(point[0])):
+        ones = list(group)
+        low, high = min(ones, key=lambda point: point[1]), max(ones, key=lambda point: point[1])
+        drawn += sorted({low, high})
+    return drawn
 
 
 def _time_axis(x: object, seconds: float, y: float) -> str:

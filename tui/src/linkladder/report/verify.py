@@ -8,27 +8,20 @@ words and data cannot be made to differ even by who holds a key.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linkladder.report import signing
+from linkladder.report import page_data, signing
 
-DATA = re.compile(
-    r'<script type="application/json" id="linkladder-data" data-encoding="(json|deflate)">([^<]*)</script>'
-)
 SEAL = re.compile(
     r'<script type="application/json" id="linkladder-seal">'
     r'(\{"sha256": "([0-9a-f]{64})", "signature": ("[-A-Za-z0-9+/= \\]*"|null)\})</script>'
 )
 BLANK = '<script type="application/json" id="linkladder-seal"></script>'
-PLAIN = 300_000  # larger data is deflated
-MOST = 256 << 20  # no page unpacks to more
 
 
 class State(StrEnum):
@@ -53,42 +46,6 @@ class Verification:
     def genuine(self) -> bool:
         """Only what a known key signed and nobody altered."""
         return self.state is State.VALID
-
-
-def harmless(value: str) -> str:
-    """JSON text that says the same without a character that means something to markup."""
-    return value.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def embed(value: str) -> str:
-    """Harmless JSON text as a data block that no script engine runs."""
-    if len(value) <= PLAIN:
-        return f'<script type="application/json" id="linkladder-data" data-encoding="json">{value}</script>'
-    packed = base64.b64encode(zlib.compress(value.encode(), 6)).decode()
-    return f'<script type="application/json" id="linkladder-data" data-encoding="deflate">{packed}</script>'
-
-
-def payload(page: str) -> str:
-    """The JSON text that a page was made from; ValueError where there is none."""
-    found = DATA.findall(page)
-    if len(found) != 1:
-        raise ValueError("the page embeds no linkladder data")
-    kind, text = found[0]
-    if kind == "json":
-        return str(text)
-    try:
-        machine = zlib.decompressobj()
-        value = machine.decompress(base64.b64decode(text, validate=True), MOST)
-    except (ValueError, zlib.error):
-        raise ValueError("the page's data cannot be unpacked") from None
-    if machine.unconsumed_tail or not machine.eof:
-        raise ValueError("the page's data cannot be unpacked")
-    return value.decode("utf-8")
-
-
-def embedded(page: str) -> str:
-    """The document inside a page, as JSON text."""
-    return json.dumps(json.loads(payload(page))["document"])
 
 
 def seal(page: str, sign: Callable[[str], str] | None) -> str:
@@ -131,7 +88,7 @@ def check(page: str, known: dict[str, str]) -> Verification:
     if not found.fits:
         said = "ALTERED: the signature does not fit the page."
         return Verification(State.ALTERED, said, tuple(details), "", found.fingerprint, digest)
-    if json.loads(payload(bare))["signer"] != found.fingerprint:
+    if page_data.head(bare)["signer"] != found.fingerprint:
         said = "ALTERED: the page names another key than the one that signed it."
         return Verification(State.ALTERED, said, tuple(details), "", found.fingerprint, digest)
     if not found.valid:
@@ -149,9 +106,7 @@ def _made_again(bare: str) -> bool | None:
     """Whether the same data give the same page; None where another version wrote it."""
     from linkladder.report import html_page  # late: the page seals itself with this module
 
-    text = payload(bare)
-    if json.loads(text).get("renderer") != html_page.renderer():
+    if page_data.head(bare).get("renderer") != html_page.renderer():
         return None
-    again = html_page.made_again(text)
-    # Packed data may differ from one zlib to the next though they hold the same, so they are left out here.
-    return again is not None and DATA.sub("", again) == DATA.sub("", bare)
+    # Packed data may differ from one packer to the next though they hold the same, so they are left out here.
+    return html_page.made_again(bare) == page_data.DATA.sub("", bare)

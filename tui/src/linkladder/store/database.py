@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__, formats
+from linkladder import __version__, formats, packing, shelf
 from linkladder.codec import to_json
 from linkladder.errors import UsageError
 from linkladder.model import (
@@ -34,7 +35,7 @@ from linkladder.model import (
     TrialResult,
     best_rate,
 )
-from linkladder.store import packing, raw, recovery, shelf, versions
+from linkladder.store import raw, recovery, versions
 from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
 from linkladder.store.summary import NONE, KeptVerdict, RunSummary
 
@@ -342,7 +343,7 @@ class Store:
         ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in rows)
         info = RunInfo(run, started, plan, RunState(state), ended, version, ends, tuple(json.loads(notes)))
         trials: dict[tuple[str, str], list[TrialResult]] = {}
-        place = shelf.Shelf(self.folder)
+        place = shelf.Shelf(self.folder, partial(explained, self.folder))
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
         for rung, experiment, blob in self._db.execute(query, (run,)):
             result = formats.record(TrialResult, packing.unpack(blob), schema)

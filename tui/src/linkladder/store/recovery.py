@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from linkladder import damage
+from linkladder import damage, packing
 from linkladder.model import RunState
-from linkladder.store import packing
 from linkladder.store.schema import MIGRATIONS, migrate
 
 NAME = "linkladder.db"

@@ -1,4 +1,4 @@
-"""Records packed for the database: tables as columns, columns as steps, compressed.
+"""Records packed for the database and for pages: tables as columns, columns as steps, compressed.
 
 A list of records with the same keys (the seconds of a trial, by the thousand) is kept as {"~columns": {key: list}}, a
 list of lists of one length as {"~rows": [list of the first ones, ...]}.  A list of numbers whose differences are
@@ -21,12 +21,17 @@ COLUMNS, ROWS, STEPS, PLACES = "~columns", "~rows", "~steps", "~digits"
 
 def pack(value: Any) -> bytes:
     """A JSON value, in little room."""
-    return zlib.compress(_text(_columns(value)).encode(), 6)
+    return zlib.compress(text(value).encode(), 6)
 
 
 def unpack(data: bytes) -> Any:
     """zlib.error or ValueError where it is damaged."""
-    return json.loads(zlib.decompress(data), object_hook=_restored)
+    return json.loads(zlib.decompress(data), object_hook=restored)
+
+
+def text(value: Any) -> str:
+    """A JSON value as JSON text of columns and steps."""
+    return _text(_columns(value))
 
 
 def _text(value: Any) -> str:
@@ -70,14 +75,27 @@ def _differences(values: Sequence[int]) -> list[int]:
     return [values[0], *(after - before for before, after in pairwise(values))]
 
 
+def restored(made: dict[str, Any]) -> Any:
+    """What an object of the text stands for; those within it are restored by then.  ValueError where it cannot be."""
+    try:
+        return _restored(made)
+    except (TypeError, AttributeError, KeyError, IndexError) as error:
+        raise ValueError(f"columns that cannot be ({type(error).__name__})") from None
+
+
 def _restored(made: dict[str, Any]) -> Any:
-    """What an object of the text stands for; those within it are restored by then."""
     if COLUMNS in made:
         columns = made[COLUMNS]
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if ROWS in made:
         return [list(row) for row in zip(*made[ROWS], strict=True)]
     if STEPS in made:
+        if not all(type(step) is int for step in made[STEPS]):
+            raise ValueError("steps that are no whole numbers")
         counts = list(accumulate(made[STEPS]))
-        return [count / 10 ** made[PLACES] for count in counts] if PLACES in made else counts
+        if PLACES not in made:
+            return counts
+        if made[PLACES] not in range(DIGITS + 1):  # a power of ten that a stranger asks for may take for ever
+            raise ValueError("more decimals than are ever written")
+        return [count / 10 ** made[PLACES] for count in counts]
     return made

@@ -1,4 +1,4 @@
-"""Seconds of stored long trials, laid aside: a soak of days has them by the hundred thousand, and few are read at once.
+"""Seconds of long trials, laid aside: a soak of days has them by the hundred thousand, and few are read at once.
 
 A document that was loaded has tuples in these places that look like any other; what they hold lies in a file without
 a name, which goes with the last of them, and is read when somebody asks.  Only the few asked for last stay in memory.
@@ -13,13 +13,13 @@ import tempfile
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from linkladder.model import LONG, Leg, TrialResult
-from linkladder.store.faults import explained
 
 RECENT = 3  # tuples that stay in memory: what one rule after the other asks of a trial
 FEWEST = 16  # of a tuple that is worth it
@@ -79,13 +79,16 @@ class Shelved(tuple[T, ...]):
 
 
 class Shelf:
-    """The file, in the folder of the store; where it cannot be written, what was to lie there stays packed in memory.
+    """A file in that folder; without one, or where it cannot be written, what was to lie there stays packed in memory.
 
     The file has no name and no other reader, so that what is unpacked is what this process packed.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path | None = None, explained: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
         self._folder = folder
+        self._explained = explained  # what becomes of an error of the disk
         self._file: IO[bytes] | None = None
         self._end = 0
         self._places: list[tuple[int, int] | bytes] = []  # begin and length, or what could not be written
@@ -102,6 +105,8 @@ class Shelf:
         return made
 
     def _written(self, data: bytes) -> tuple[int, int] | bytes:
+        if self._folder is None:
+            return data
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (open as long as its tuples are)
@@ -127,7 +132,7 @@ class Shelf:
         if isinstance(place, bytes) or self._file is None:
             return bytes(place)
         begin, length = place
-        with explained(self._folder):
+        with self._explained():
             if len(data := os.pread(self._file.fileno(), length, begin)) < length:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
             return data
