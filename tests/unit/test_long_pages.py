@@ -318,5 +318,12 @@ def test_a_dead_second_of_an_hour_stays_in_the_chart() -> None:
     assert "goodput: 0 to" in chart
 
 
+def test_of_many_repeats_those_with_the_least_seconds_are_drawn() -> None:
+    page = report.html(soak(LONGER, 10))
+    (chart,) = (c for c in re.findall(r"<svg.*?</svg>", page) if ">repeat " in c)
+    named = set(map(int, re.findall(r">repeat (\d+)<", chart)))
+    assert named == {1, 2, 4, 6, 8, 10}, "the first, and those with dead seconds"
+
+
 def test_a_page_without_long_trials_is_as_before() -> None:
     assert 'data-encoding="json"' in report.html(ladder(950e6)) and 'data-encoding="deflate"' in report.html(big(200))

@@ -246,7 +246,8 @@ def _write(name: str, text: Iterable[str]) -> None:
     try:
         drafts.deliver(Path(name), text)
     except OSError as error:
-        raise EnvironmentFault(f"{name} cannot be written", str(error), "choose another place") from None
+        why = error.strerror or str(error)  # and not its draft's name
+        raise EnvironmentFault(f"{name} cannot be written", why, "choose another place") from None
     print(f"wrote {name}", file=sys.stderr)
 
 

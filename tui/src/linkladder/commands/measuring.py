@@ -142,7 +142,8 @@ def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
         try:
             write_json(store.load(ended.run_id), file)
         except OSError as error:
-            raise EnvironmentFault(f"{file} cannot be written", str(error), "the run itself is stored") from None
+            why = error.strerror or str(error)
+            raise EnvironmentFault(f"{file} cannot be written", why, "the run itself is stored") from None
     if ended.state != RunState.COMPLETE:
         print(f"linkladder: run {ended.run_id} is incomplete: {ended.reason}", file=sys.stderr)
         return 3

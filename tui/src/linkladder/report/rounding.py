@@ -50,8 +50,8 @@ def _leg(leg: Leg, by_level: bool, step: int) -> Leg:
     if by_level and len(seconds) > LONG:
         made = list(seconds)
         for way in Direction:
-            places = [n for n, one in enumerate(seconds) if one.direction is way]
-            for n, one in zip(places, _one_way([seconds[n] for n in places]), strict=True):
+            places = [n for n, one in enumerate(made) if one.direction is way]
+            for n, one in zip(places, _one_way([made[n] for n in places]), strict=True):
                 made[n] = one
         seconds = tuple(made)
     return replace(leg, outcome=replace(outcome, intervals=seconds, rtt=rtt))

@@ -242,8 +242,20 @@ def _charts(e: ExperimentResult, deal: Contract, bounded: bool, downs: Sequence[
     for way in ways(e.parameters):
         good = [t for t in e.trials if t.intervals]
         if good:
-            drawn.append(Markup(_chart(e.parameters, way, good[:DRAWN], deal, bounded, downs)))
+            drawn.append(Markup(_chart(e.parameters, way, _telling(good, way), deal, bounded, downs)))
     return drawn
+
+
+def _telling(trials: list[TrialResult], way: Direction) -> list[TrialResult]:
+    """As many as a chart has room for: the first, and of the others those whose least second was the least."""
+    if len(trials) <= DRAWN:
+        return trials
+
+    def least(t: TrialResult) -> float:
+        return min((i.bps for i in t.intervals if i.counted and i.direction is way), default=0.0)
+
+    others = sorted(range(1, len(trials)), key=lambda n: least(trials[n]))
+    return [trials[n] for n in sorted((0, *others[: DRAWN - 1]))]
 
 
 def _chart(
@@ -257,7 +269,7 @@ def _chart(
     lines = []
     for n, t in enumerate(trials):
         points = [((i.start + i.end) / 2, i.bps) for i in t.intervals if i.direction is way]
-        name = f"repeat {n + 1}" if len(trials) > 1 else "goodput"
+        name = f"repeat {t.repeat + 1}" if len(trials) > 1 else "goodput"
         lines.append(svg.Line(name, tuple(points), f"c{3 + n % 2}" if n else "c0", svg.DASHES[n % 4], n > 0))
     typical = min(trials, key=lambda t: abs(direction_bps(t, p, way) - statistics.median(
         direction_bps(x, p, way) for x in trials)))  # fmt: skip
