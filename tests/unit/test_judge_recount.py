@@ -106,3 +106,22 @@ def test_a_leg_without_its_output_leaves_the_others_to_be_asked(captures: Path) 
     assert recount(replace(trial, legs=(silent, second)), exp, rung, document) == ""
     more = replace(second, outcome=replace(second.outcome, by_direction={"forward": 2e12}, goodput_bps=2e12))
     assert recount(replace(trial, legs=(silent, more)), exp, rung, document)
+
+
+@pytest.mark.parametrize("system,asked", [("Linux", 800000), ("FreeBSD", 1600000)])
+def test_a_socket_buffer_is_read_back_as_each_system_tells_it(captures: Path, system: str, asked: int) -> None:
+    """Linux grants the double and FreeBSD what was asked: a trial of the latter was that of no measurement."""
+    exp = replace(EXPERIMENTS["window"], window=asked)
+    where, folder = tools.layout(exp, MODERN, MODERN), captures / "iperf-2.1.8-two-ends"
+    server, client = read(folder, "window.server.txt"), read(folder, "window.client.txt")
+    expect = tools.Expectation(os_near=system, os_far=system, exit_codes=(0,))
+    outcome = tools.finish(exp, where, (server, ""), ((client, ""),), expect)
+    assert outcome.ok, outcome.reason
+    argv = ("iperf", "-c", "10.91.0.2", "-w", str(asked))
+    commands = (Command("beta", "server", argv, 0, server), Command("near", "client", argv, 0, client))
+    trial = TrialResult("t", 0, (Leg(outcome, commands=commands),), tuple(map(EndRecord, NAMES[:2])))
+    _, _, rung, document = of(captures, "tcp-p2")
+    facts = HostFacts("x", os=system, tools=dict(MODERN.found))
+    ends = tuple(RunEnd(name, facts) for name in NAMES)
+    rung, document = replace(rung, paths=PATHS[:1]), replace(document, run=replace(document.run, ends=ends))
+    assert recount(trial, exp, rung, document) == ""

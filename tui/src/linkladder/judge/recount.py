@@ -91,12 +91,14 @@ def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docum
     if asked.duration <= LONG and any(LEFT_OUT in c.output for c in (*servers, *clients)):
         return Outcome(False, Fault.TOOL, say.short_and_left_out())
     where = layout_of(leg, asked, rung, document)
-    if where is None or _name(t, leg, where.client) != clients[0].end:
+    known = versions_of(_path(leg, rung), document)
+    if where is None or known is None or _name(t, leg, where.client) != clients[0].end:
         return None
     read = _read if asked.duration <= LONG else _read.__wrapped__  # of a soak's trials what was read is not kept
     return read(
         asked,
         where,
+        (known[0].os, known[1].os),
         (servers[0].output if servers else "", ""),  # a server is ended by its end, and may well complain about it
         tuple((c.output, c.errors) for c in clients),
         tuple(c.exit_code or 0 for c in clients),
@@ -105,13 +107,17 @@ def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docum
 
 def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> tools.Layout | None:
     """Which side ran what; None where no end tells of such a tool."""
-    known = versions_of(rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path, document)
+    known = versions_of(_path(leg, rung), document)
     if known is None:
         return None
     try:
         return tools.layout(asked, *known)
     except tools.Unavailable:
         return None
+
+
+def _path(leg: Leg, rung: RungResult) -> Path:
+    return rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path
 
 
 def _name(t: TrialResult, leg: Leg, side: End) -> str:
@@ -122,7 +128,7 @@ def _name(t: TrialResult, leg: Leg, side: End) -> str:
 
 def _addressed(leg: Leg, rung: RungResult) -> str:
     """Whether the commands name the path's addresses, as those that were run here do."""
-    path = rung.paths[leg.path] if 0 <= leg.path < len(rung.paths) else rung.path
+    path = _path(leg, rung)
     for c in leg.commands:
         if (
             c.role == "client"
@@ -200,8 +206,10 @@ def versions_of(path: Path, document: Document) -> tuple[tools.ToolVersions, too
 def _read(
     asked: Experiment,
     where: tools.Layout,
+    systems: tuple[str, str],  # which read back a socket buffer each in its way
     server: tools.Texts,
     clients: tuple[tools.Texts, ...],
     codes: tuple[int, ...],
 ) -> Outcome:
-    return tools.finish(asked, where, server, clients, tools.Expectation(exit_codes=codes))
+    near, far = systems
+    return tools.finish(asked, where, server, clients, tools.Expectation(os_near=near, os_far=far, exit_codes=codes))
