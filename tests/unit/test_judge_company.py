@@ -228,3 +228,18 @@ def test_two_pairs_that_pass_more_than_the_sites_share_go_past_it() -> None:
 
 def _reversed(e: ExperimentResult) -> ExperimentResult:
     return replace(e, parameters=replace(e.parameters, id=f"{e.parameters.id}-back", direction=Direction.REVERSE))
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_what_each_path_did_alone_is_not_told_as_missing(repeats: int) -> None:
+    """Seen with the plan lagg: 4 of 5 trials were not run, it said, and all were."""
+    experiments = (*alone(ALONE, ALONE), together(95e6, 95e6))
+    arms = tuple(replace(e.parameters, repeats=repeats) for e in experiments)
+    one = rung(CARDS, *(replace(e, parameters=p) for e, p in zip(experiments, arms, strict=True)))
+    plan = Plan("p", contract=Contract(port_bps=10e9, rate_bps=200e6), rungs=(Rung(RungName.DC_LINK, CARDS, arms),))
+    run = RunInfo("r", "2026-11-22T10:00:00+00:00", plan, RunState.COMPLETE)
+    less = replace(one, experiments=tuple(replace(e, trials=e.trials[:1]) for e in one.experiments))
+    for made, missing in ((one, 0), (less, 3 * (repeats - 1))):
+        (found,) = judge_document(Document(run, (made,))).rungs
+        said = [text for text in found.judgement.findings if "planned trials" in text]
+        assert said == ([f"{missing} of {3 * repeats} planned trials were not run."] if missing else [])

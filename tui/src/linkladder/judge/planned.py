@@ -13,15 +13,21 @@ def planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
     return tuple(e for e in asked if not e.settings)
 
 
+def _done(rung: RungResult, document: Document) -> dict[str, int]:
+    """Of the whole rung, whichever part of it is judged: what a path did alone was run as well."""
+    whole = next((r for r in document.rungs if r.name is rung.name), rung)
+    return {e.parameters.id: len(e.trials) for e in whole.experiments if e.trials}
+
+
 def every(rung: RungResult, document: Document) -> bool:
     """Whether each planned setting was measured at least once."""
-    done = {e.parameters.id for e in rung.experiments if e.trials}
+    done = _done(rung, document)
     return all(p.id in done for p in planned(rung, document) if p.direction is not Direction.BOTH)
 
 
 def missing_trials(rung: RungResult, document: Document) -> str:
     """What the plan asked for and the run has not."""
-    done = {e.parameters.id: len(e.trials) for e in rung.experiments}
+    done = _done(rung, document)
     known = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
     absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)
     return say.missing_trials(absent, sum(p.repeats for p in known)) if absent else ""
