@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -92,3 +93,34 @@ def test_json_on_standard_output_is_all_there_is(world: LabWorld) -> None:
     out, _ = run.communicate(timeout=60)
     assert run.returncode == 0
     assert json.loads(out)["schema"] == SCHEMA
+
+
+STANDING = """
+name = "standing"
+[[experiment]]
+rungs = ["dc-link"]
+streams = 2
+duration = 12
+warmup = 1
+"""
+
+
+def test_an_end_that_stands_still_is_not_taken_for_an_outage_of_the_link(world: LabWorld) -> None:
+    """Far tool and agent are stopped for some seconds, as an overloaded machine or a hypervisor does it."""
+    run = mischief.Run(world, STANDING)
+    stopped = [mischief.tool(world, "beta", "-s"), mischief.agent(world)]
+    mischief.tool(world, "alpha", "-c")
+    time.sleep(4)
+    world.run("beta", f"kill -STOP {' '.join(map(str, stopped))}")
+    try:
+        time.sleep(5)
+    finally:
+        world.run("beta", f"kill -CONT {' '.join(map(str, stopped))}")
+    assert run.wait() == 0
+    (trial,) = run.trials()
+    assert [one.seconds for end in trial.ends if end.name == "far" for one in end.held_up if one.seconds > 4], (
+        trial.ends
+    )
+    judged = world.linkladder("judge", "last", "--json").communicate(timeout=60)[0]
+    (found,) = [c for r in json.loads(judged)["rungs"] for c in r["judgement"]["concerns"] if c["cause"] == "outage"]
+    assert found["best"] == "CANNOT JUDGE" and "stood still itself" in found["sentence"], found

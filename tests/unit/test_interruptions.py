@@ -8,7 +8,7 @@ import pytest
 
 from judge_documents import GOOD, both, document
 from linkladder.codec import from_json, to_json
-from linkladder.engine.account import Watched
+from linkladder.engine.account import MOST_STILL, Watched
 from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, shares_a_card, with_carriers
 from linkladder.judge import Verdict, judge_document
 from linkladder.judge.outages import outages
@@ -18,12 +18,15 @@ from linkladder.model import (
     Document,
     Experiment,
     Fault,
+    HeldUp,
     HostFacts,
+    HostSample,
     Interruption,
     Nic,
     NicCounters,
     Path,
     RungName,
+    RungResult,
     TcpCounters,
 )
 from linkladder.phrases.outages import carriers_lost
@@ -119,3 +122,54 @@ def test_a_gap_of_less_than_a_second_is_told_with_its_length() -> None:
         Contract(),
     )
     assert seen.sentence.startswith("0.6 s carried nothing")
+
+
+# --- an end that stands still
+
+
+def standing(*still: HeldUp, looks: tuple[float, ...] = ()) -> RungResult:
+    """Of the link's first trial seconds 4 to 8 are empty; its far end tells of times in which it stood still."""
+    link = both(RungName.DC_LINK, GOOD)
+    first, *rest = link.experiments
+    held = first.trials[0]
+    (leg,) = held.legs
+    seconds = tuple(dataclasses.replace(i, bytes=0) if 4 <= i.start < 8 else i for i in held.intervals)
+    legs = (dataclasses.replace(leg, outcome=dataclasses.replace(leg.outcome, intervals=seconds)),)
+    near, far, *others = held.ends
+    samples = tuple(HostSample(t, (), 0, ()) for t in looks)
+    ends = (near, dataclasses.replace(far, held_up=still, samples=samples), *others)
+    one = dataclasses.replace(held, legs=legs, ends=ends)
+    return dataclasses.replace(link, experiments=(dataclasses.replace(first, trials=(one, *first.trials[1:])), *rest))
+
+
+@pytest.mark.parametrize(
+    ("still", "looks", "verdict"),
+    [
+        ((), (), Verdict.FAIL),
+        ((HeldUp(3.9, 4.2),), (3.9, 8.1), Verdict.CANNOT_JUDGE),
+        ((HeldUp(3.9, 2.1), HeldUp(6.0, 2.1)), (3.9, 6.0, 8.1), Verdict.CANNOT_JUDGE),
+        ((HeldUp(3.9, 4.2),), (3.9, 5.0, 6.0, 7.0, 8.1), Verdict.FAIL),  # it did look at itself meanwhile
+        ((HeldUp(20.0, 4.2),), (), Verdict.FAIL),  # at another time
+    ],
+)
+def test_seconds_in_which_an_end_stood_still_are_not_held_against_the_path(
+    still: tuple[HeldUp, ...], looks: tuple[float, ...], verdict: Verdict
+) -> None:
+    (found,) = outages(standing(*still, looks=looks), Contract())
+    assert found.best is verdict and found.figures["dead_seconds"] == 4.0
+    assert ("stood still itself" in found.sentence) is (verdict is Verdict.CANNOT_JUDGE), found.sentence
+
+
+def test_an_outage_that_goes_on_after_the_end_does_is_the_path_s() -> None:
+    (found,) = outages(standing(HeldUp(3.9, 1.2)), Contract())
+    assert found.best is Verdict.FAIL
+
+
+def test_when_an_end_did_not_look_at_itself_is_kept_and_bounded() -> None:
+    watched = Watched("far")
+    for t in (0.9, 1.9, 6.6, 7.0, 8.0):
+        watched.look(HostSample(t, (), 0, ()))
+    assert watched.held_up == [HeldUp(1.9, 4.7)] and len(watched.samples) == 5
+    for n in range(MOST_STILL + 50):
+        watched.look(HostSample(10.0 + 3 * n, (), 0, ()))
+    assert len(watched.held_up) == MOST_STILL and HeldUp(1.9, 4.7) in watched.held_up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
@@ -15,6 +16,8 @@ from linkladder.model import (
     EndRecord,
     Experiment,
     Fault,
+    HeldUp,
+    HostSample,
     MemoryUse,
     NicCounters,
     Outcome,
@@ -29,6 +32,8 @@ from linkladder.wire import CountersReply
 Record = TypeVar("Record", TcpCounters, NicCounters)
 TOLERANCE = 0.05  # how far counters and tool may differ
 LARGEST = 1514  # bytes of a usual segment, which may arrive twice
+STILL = 2.0  # seconds from one look at itself to the next, after which an end did not only come a little late
+MOST_STILL = 200  # such times of a trial
 SMALL = 1 << 20  # bytes below which the counters' other traffic says nothing
 
 
@@ -43,6 +48,18 @@ class Watched:
     before: dict[str, CountersReply] = field(default_factory=dict)  # by the address of each path there
     after: dict[str, CountersReply] = field(default_factory=dict)
     without_link: set[str] = field(default_factory=set)  # cards that have none, seen where the ends could not meet
+    held_up: list[HeldUp] = field(default_factory=list)
+    looked: float = math.inf  # when it told of itself the last time
+
+    def look(self, sample: HostSample) -> None:
+        """Take what it tells of itself each second, and where it did not, that."""
+        gap = sample.t - self.looked
+        if gap > STILL:
+            self.held_up.append(HeldUp(round(self.looked, 3), round(gap, 3)))
+            if len(self.held_up) > MOST_STILL:
+                self.held_up.remove(min(self.held_up, key=lambda one: one.seconds))
+        self.looked = sample.t
+        self.samples.append(sample)
 
     def count(self, address: str, seen: CountersReply) -> None:
         """Take the counters: called once before the trial and once after it."""
@@ -86,7 +103,8 @@ class Watched:
         away = round(clock_offset * 1000, 3)
         cards, windows, samples = tuple(nics.values()), tuple(self.windows), tuple(self.samples)
         members = tuple(one for address in self.before for one in self.members(address))
-        return EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away, members=members)
+        made = EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away, members=members)
+        return replace(made, held_up=tuple(self.held_up))
 
     def _use(
         self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply

@@ -354,7 +354,7 @@ class Trial:
         if isinstance(event, wire.RawSample):
             t = event.t - self.offset[number] - self.begun
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
-            self.watched[number].samples.append(sample)
+            self.watched[number].look(sample)
             if not self.member.shown(number, sample.t):
                 return
             self.emit(Sampled(self.ends[number].name, sample))

@@ -22,6 +22,7 @@ START = 1.0  # seconds in which a connection may still be opening
 RUN = 2.0  # seconds of silence that are an outage; a single one may be the machine's
 FEW = 0.01  # so improbable must the lost pings be on a link that keeps its limit
 FELL = 0.015  # of the rate: a second level lower by more is another rate
+RECOVERS = 1.0  # seconds on either side: looks come once a second, and TCP waits before it goes on
 PART = 3  # seconds on either side of such a step
 
 
@@ -32,6 +33,7 @@ class Dead:
     seconds: float
     longest: float
     at: float
+    runs: tuple[tuple[float, float], ...]  # from when to when
 
 
 def outages(rung: RungResult, deal: Contract) -> list[Concern]:
@@ -39,6 +41,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
     found: list[Concern] = []
     for way in (Direction.FORWARD, Direction.REVERSE):
         measured, lost, worst, where, excuse = 0.0, 0.0, 0.0, "", ""
+        still, longest = 0.0, 0.0  # of what was lost, while an end stood still; and how long one did at the most
         for e in rung.experiments:
             if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP) or way not in ways(e.parameters):
                 continue
@@ -54,6 +57,8 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
                     if dead is None:
                         continue
                     lost += dead.seconds
+                    seconds, most = _held_up(t, dead)
+                    still, longest = still + seconds, max(longest, most)
                     if dead.longest > worst:
                         worst, excuse = dead.longest, _excuse(t, dead.longest, span)
                         where = say.when(e.parameters, t.repeat, dead.at)
@@ -67,8 +72,8 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         seen = way, lost, measured, worst, where, share
         if share >= deal.availability_percent:
             found.append(Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures))
-        elif excuse:
-            said = say.outage_excused(*seen, excuse)
+        elif excuse or 100 * (1 - (lost - still) / measured) >= deal.availability_percent:
+            said = say.outage_excused(*seen, excuse or say.stood_still(still, longest))
             found.append(Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures))
         else:
             said = say.outage_beyond(*seen, deal.availability_percent)
@@ -85,6 +90,29 @@ def _excuse(t: TrialResult, longest: float, measured: float) -> str:
         return say.carriers_lost(t.carriers_lost)
     stopped = max((explained(end.cpu) for end in t.ends), default=0.0) * measured
     return say.stopped_meanwhile() if 0 < stopped >= longest else ""
+
+
+def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
+    """Of the seconds without traffic those in which an end stood still itself, and the longest time that it did.
+
+    Only such times count of which that end's looks at itself do not say otherwise.
+    """
+    found = [
+        (one.at, one.at + one.seconds)
+        for end in t.ends
+        for one in end.held_up
+        if not any(one.at < s.t < one.at + one.seconds for s in end.samples)
+    ]
+    if not found:
+        return 0.0, 0.0
+    covered = 0.0
+    for start, end in dead.runs:
+        reached = start
+        for since, until in sorted(found):
+            since, until = max(since - RECOVERS, reached), min(until + RECOVERS, end)
+            if until > since:
+                covered, reached = covered + until - since, until
+    return covered, max(until - since for since, until in found)
 
 
 def carriers(rung: RungResult) -> list[Concern]:
@@ -119,7 +147,7 @@ def dead_seconds(intervals: list[Interval]) -> Dead | None:
         else:
             runs.append([start, end])
     longest = max(runs, key=lambda r: r[1] - r[0])
-    return Dead(sum(b - a for a, b in runs), longest[1] - longest[0], longest[0])
+    return Dead(sum(b - a for a, b in runs), longest[1] - longest[0], longest[0], tuple((a, b) for a, b in runs))
 
 
 def pings(rung: RungResult, deal: Contract) -> list[Concern]:

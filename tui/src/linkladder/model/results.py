@@ -65,6 +65,14 @@ class Leg:
 
 
 @dataclass(frozen=True)
+class HeldUp:
+    """A time in which an end did not even look at itself, as it does each second: all that it does stood still."""
+
+    at: float  # of the look before, on the clock of its samples
+    seconds: float  # until the next one
+
+
+@dataclass(frozen=True)
 class EndRecord:
     """What one end did during a trial; the counters are those of the trial alone."""
 
@@ -80,6 +88,7 @@ class EndRecord:
     members: tuple[NicCounters, ...] = ()  # of bundles among those cards, each member's own counters
     wall_offset_s: float | None = None  # its time of day minus the near end's
     away: tuple[Away, ...] = ()  # members of bundles that it took down meanwhile, as was asked
+    held_up: tuple[HeldUp, ...] = ()  # in order of time; of very many the longest
 
     def of(self, name: str) -> bool:
         """Is it the record of the run's end of that name?"""

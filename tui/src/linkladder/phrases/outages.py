@@ -35,6 +35,12 @@ def stopped_meanwhile() -> str:
     return "a quota or the hypervisor stopped an end meanwhile"
 
 
+def stood_still(seconds: float, longest: float) -> str:
+    """`longest`: the longest time that it did, in this trial or another."""
+    looked = f"once it did not even look at its own load for {longest:.1f} s"
+    return f"for {seconds:.0f} s of it an end stood still itself: {looked}; look for other work there, or at its host"
+
+
 def carriers_lost(cards: Iterable[CarrierLost]) -> str:
     """'dc0 of the far end lost its link: look at the card, its cable and the port at the other end of it'."""
     named = list(dict.fromkeys(f"{c.card} of the {c.end} end" for c in cards))
