@@ -169,7 +169,8 @@ FORGED = {
     "it was down at another time": (measured(away=(1.5, 3), claimed=(1.5, 3)), "not the moments that were asked for"),
     "it comes up before it goes": (measured(claimed=(UNTIL, SINCE)), "not the moments that were asked for"),
     "it is up early": (measured(claimed=(SINCE, UNTIL - 2)), "not the moments that were asked for"),
-    "it is hardly down": (measured(claimed=(UNTIL - 0.2, UNTIL)), "too short a time"),
+    "it is hardly down": (measured(claimed=(UNTIL - 0.2, UNTIL)), "too little of the time that was asked for"),
+    "it goes when it is to come back": (measured(claimed=(UNTIL + 2, UNTIL + 9)), "too little of the time that was"),
 }
 
 

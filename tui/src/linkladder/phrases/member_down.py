@@ -9,7 +9,7 @@ from linkladder.phrases.ways import way
 from linkladder.verdicts import MemberDown
 
 OTHER_MOMENTS = "those are not the moments that were asked for"
-TOO_SHORT = "that is too short a time to see it stand still"
+TOO_SHORT = "too little of the time that was asked for was left then to see it stand still"
 NO_COUNTERS = "its own counters do not tell of that time"
 
 
