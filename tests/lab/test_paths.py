@@ -139,9 +139,11 @@ def test_a_ping_runs_beside_each_load_and_the_slower_path_speaks(document: Docum
 def test_a_paced_rate_is_shared(document: Document) -> None:
     (trial,) = trials(document, "udp")
     for leg in loads(trial):
-        assert leg.outcome.goodput_bps < 1.02 * 2e7
+        sent = leg.outcome.offered_bps
+        assert sent is not None and sent < 1.02 * 2e7
+        assert sent > 0.98 * 2e7 or any("the sender put out" in said for said in leg.outcome.warnings), leg.outcome
         if (kept := withheld(trial)) < STARVED / 2:
-            assert leg.outcome.goodput_bps == pytest.approx(2e7, rel=0.05 + kept)
+            assert leg.outcome.goodput_bps == pytest.approx(sent, rel=0.05 + kept)
 
 
 def test_each_path_s_share_is_shown(lab: Lab, document: Document) -> None:
