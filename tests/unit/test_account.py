@@ -11,7 +11,19 @@ from linkladder import tools
 from linkladder.engine import account
 from linkladder.engine.account import Watched
 from linkladder.engine.route import Route, Side
-from linkladder.model import Direction, Experiment, Fault, Flow, NicCounters, Outcome, Path, Protocol, TcpCounters
+from linkladder.model import (
+    CoreLoad,
+    Direction,
+    Experiment,
+    Fault,
+    Flow,
+    HostSample,
+    NicCounters,
+    Outcome,
+    Path,
+    Protocol,
+    TcpCounters,
+)
 from linkladder.wire import CountersReply
 
 GIGABYTE = 1 << 30
@@ -118,3 +130,16 @@ def test_what_was_sent_twice_for_nothing_arrives_twice_and_is_no_other_traffic()
     watched[0].before = {"10.0.0.1": replace(before, tcp=replace(before.tcp, retransmits=0))}
     watched[0].after = {"10.0.0.1": again}
     assert account.accounted([leg(exp)], [route()], dict(enumerate(watched)), exp)[0].ok
+
+
+def test_processors_are_counted_from_when_sessions_ask_and_not_while_they_wait() -> None:
+    exp = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=50)
+    waits = tools.named(exp.tool).waits(exp)
+    watched = Watched("near")
+    for second in range(1, 9):
+        busy = 50.0 if waits + exp.warmup < second <= waits + exp.warmup + exp.duration else 0.0
+        watched.samples.append(HostSample(float(second), (CoreLoad(busy, 0.0, 0.0, 100 - busy),), GIGABYTE))
+    for _ in range(2):
+        watched.count("10.0.0.1", CountersReply("em0", NicCounters("em0"), TcpCounters(), None, GIGABYTE))
+    cpu = watched.record(exp, 0.0, 0.0).cpu
+    assert waits and cpu and cpu.percent == 50.0

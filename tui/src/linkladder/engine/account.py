@@ -115,8 +115,9 @@ class Watched:
         if first.starved is not None and last.starved is not None:
             span = (exp.warmup + exp.duration) * max(1, len(self.samples[0].cores))
             starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
-        until = exp.warmup + exp.duration
-        return host.summarise(self.samples, last.memory_total, exp.warmup, until, carried, starved)
+        first_counted = tools.named(exp.tool).waits(exp) + exp.warmup
+        until = first_counted + exp.duration
+        return host.summarise(self.samples, last.memory_total, first_counted, until, carried, starved)
 
 
 def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) -> tuple[SocketStat, ...]:

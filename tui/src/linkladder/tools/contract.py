@@ -136,6 +136,10 @@ class Tool(ABC):
         """How long the clients run."""
         return exp.warmup + exp.duration
 
+    def waits(self, exp: Experiment) -> float:
+        """For how long of it they are connected before they send anything."""
+        return 0.0
+
     def longest(self, exp: Experiment) -> float:
         """How many seconds a trial may last so that all that a process prints of it is kept."""
         printed = self.printed(exp)

@@ -60,7 +60,10 @@ class Netperf(Tool):
         return tuple(argv.data_port(port, index) for index in range(sessions))
 
     def seconds(self, exp: Experiment) -> float:
-        return argv.seconds(exp)
+        return argv.seconds(exp) + argv.waits(exp)
+
+    def waits(self, exp: Experiment) -> float:
+        return argv.waits(exp)
 
     def printed(self, exp: Experiment) -> int:
         return LINES  # of one session: each is a process of its own

@@ -9,6 +9,7 @@ from linkladder.tools.records import Layout, ToolVersions, Unavailable
 
 OLDEST = (2, 7)
 APART, EACH = 3.0, 0.1  # seconds by which the last of several sessions may begin after the first, and for each of many
+WAIT = 2.0  # seconds for which one of several is connected before it asks: netserver gives its client no more than four
 RANDOM = "/dev/urandom"
 RANDOM_WIDTH = 64  # buffers of RANDOM_WRITE bytes, filled once and sent in turn: more than a compressor looks back
 RANDOM_WRITE = 128 << 10
@@ -45,6 +46,11 @@ def seconds(exp: Experiment) -> float:
     return exp.warmup + exp.duration + (max(APART, round(sessions * EACH)) if sessions > 1 else 0.0)
 
 
+def waits(exp: Experiment) -> float:
+    """Sessions that ask already take from those that still connect the time for that: all connect before any asks."""
+    return WAIT if exp.protocol == Protocol.RR and exp.sessions > 1 else 0.0
+
+
 def server(bind: str, port: int) -> tuple[str, ...]:
     return ("netserver", "-D", f"-{family(bind)}", "-L", bind, "-p", str(port))
 
@@ -55,6 +61,8 @@ def client(exp: Experiment, local: str, remote: str, port: int, index: int) -> t
     argv = ["netperf", f"-{ip}", "-H", f"{remote},{ip}", "-L", f"{local},{ip}", "-p", str(port)]
     argv += ["-t", "TCP_RR" if exp.protocol == Protocol.RR else "TCP_MAERTS"]
     argv += ["-l", number(max(1.0, round(seconds(exp)))), "-D", "-1", "-P", "0", "-j"]
+    if waits(exp):
+        argv += ["-s", number(waits(exp))]
     if exp.dscp:
         argv += ["-Y", f"{exp.dscp << 2},{exp.dscp << 2}"]
     size = exp.write_size
