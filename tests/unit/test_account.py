@@ -132,14 +132,17 @@ def test_what_was_sent_twice_for_nothing_arrives_twice_and_is_no_other_traffic()
     assert account.accounted([leg(exp)], [route()], dict(enumerate(watched)), exp)[0].ok
 
 
-def test_processors_are_counted_from_when_sessions_ask_and_not_while_they_wait() -> None:
+@pytest.mark.parametrize("since", [0.0, 3.0])
+def test_processors_are_counted_from_when_sessions_ask_and_not_while_they_wait(since: float) -> None:
+    """Fifty sessions took an emulated machine longer to start than they then had: its load was told as the trial's."""
     exp = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=50)
     waits = tools.named(exp.tool).waits(exp)
     watched = Watched("near")
-    for second in range(1, 9):
-        busy = 50.0 if waits + exp.warmup < second <= waits + exp.warmup + exp.duration else 0.0
+    asked = since + waits + exp.warmup
+    for second in range(1, 12):
+        busy = 50.0 if asked < second <= asked + exp.duration else 0.0
         watched.samples.append(HostSample(float(second), (CoreLoad(busy, 0.0, 0.0, 100 - busy),), GIGABYTE))
     for _ in range(2):
         watched.count("10.0.0.1", CountersReply("em0", NicCounters("em0"), TcpCounters(), None, GIGABYTE))
-    cpu = watched.record(exp, 0.0, 0.0).cpu
+    cpu = watched.record(exp, 0.0, 0.0, since).cpu
     assert waits and cpu and cpu.percent == 50.0

@@ -94,12 +94,13 @@ class Watched:
         now = last.members if last else ()
         return tuple(_difference(NicCounters(m.name), known[m.name], m) for m in now if m.name in known)
 
-    def record(self, exp: Experiment, carried_bps: float, clock_offset: float) -> EndRecord:
-        """The trial as this end saw it; `carried_bps` is the goodput of the legs that end here."""
+    def record(self, exp: Experiment, carried_bps: float, clock_offset: float, since: float = 0.0) -> EndRecord:
+        """The trial as this end saw it; `carried_bps` is the goodput of the legs that end here, `since` when on the
+        samples' clock its clients began: many take their time to be ready."""
         first, last = next(iter(self.before.values())), next(iter(self.after.values()))
         tcp = _with_sockets(_difference(TcpCounters(), first.tcp, last.tcp), self.sockets)
         nics = {nic.name: nic for address in self.before if (nic := self.nic(address))}
-        cpu, memory = self._use(exp, carried_bps or None, first, last)
+        cpu, memory = self._use(exp, carried_bps or None, first, last, since)
         away = round(clock_offset * 1000, 3)
         cards, windows, samples = tuple(nics.values()), tuple(self.windows), tuple(self.samples)
         members = tuple(one for address in self.before for one in self.members(address))
@@ -107,7 +108,7 @@ class Watched:
         return replace(made, held_up=tuple(self.held_up))
 
     def _use(
-        self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply
+        self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply, since: float
     ) -> tuple[CpuUse | None, MemoryUse | None]:
         if not self.samples:
             return None, None
@@ -115,7 +116,7 @@ class Watched:
         if first.starved is not None and last.starved is not None:
             span = (exp.warmup + exp.duration) * max(1, len(self.samples[0].cores))
             starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
-        first_counted = tools.named(exp.tool).waits(exp) + exp.warmup
+        first_counted = since + tools.named(exp.tool).waits(exp) + exp.warmup
         until = first_counted + exp.duration
         return host.summarise(self.samples, last.memory_total, first_counted, until, carried, starved)
 

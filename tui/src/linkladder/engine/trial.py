@@ -203,7 +203,8 @@ class Trial:
         watched = self.watched.get(number)
         if watched is None or not watched.after:
             return EndRecord(self.ends[number].name if number in self.ends else "near")
-        made = watched.record(self.exp, carried[number], self.offset[number])
+        since = min((leg.began for leg in self.legs if leg.clients), default=self.begun) - self.begun
+        made = watched.record(self.exp, carried[number], self.offset[number], since)
         return replace(made, wall_offset_s=self.wall.get(number), away=self.member.at(number))
 
     # --- every step is taken by all, and who cannot take it is out of the trial alone
