@@ -43,7 +43,10 @@ async def test_a_live_trial_is_what_the_run_said(size: tuple[int, int], rung: st
     app = LadderApp(recordings.settled("quick"))
     async with app.run_test(size=size) as pilot:
         await watch(app, run, at)
-        text = await until(pilot, f"{rung} measuring")
+        await until(pilot, f"{rung} measuring")
+        ended = [r for r in run.document.rungs if run.when(events.RungFinished, r.name) < at]
+        for over in ended:
+            await until(pilot, f"{over.name} {run.verdict(over.name).verdict}")
         text = await until(pilot, "whole")
         seconds = lived(run, began, at)
         arrow = {"forward": "to far", "reverse": "to near"}[seconds[-1].direction]
@@ -51,10 +54,8 @@ async def test_a_live_trial_is_what_the_run_said(size: tuple[int, int], rung: st
         _chart(text, seconds)
         _left(run, text, at)
         _cores(run, text, at, rung)
-        for over in (r for r in run.document.rungs if run.when(events.RungFinished, r.name) < at):
-            told = run.verdict(over.name)
-            assert f"{over.name} {told.verdict}" in flat(text)
-            assert units.rate(told.best_bps) in line(text, f"| {over.name}")
+        for over in ended:
+            assert units.rate(run.verdict(over.name).best_bps) in line(text, f"| {over.name}")
         await pilot.press("c")
         commands = next(e.commands for t, e in run.entries if isinstance(e, events.TrialStarted) and t == began)
         await until(pilot, "The commands of this trial")
