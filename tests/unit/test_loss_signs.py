@@ -68,6 +68,14 @@ def test_what_a_busy_end_did_not_pace_evenly_may_have_been_dropped_for_its_burst
     assert "too busy to pace its datagrams evenly" in found.sentence and "idle" in found.experiment
 
 
+def test_what_tcp_loses_several_times_as_much_of_may_be_lost_of_its_bursts() -> None:
+    """Of a real trial through a bucket of 21 packets: UDP as even as its sender keeps it loses a few of them too."""
+    few = (paced(38.9e6, 6, 6600), paced(70.0e6, 8, 12_000))
+    burst = replace(LOST, loss=0.0064, paced=few)
+    assert candidates(burst) == {LimiterKind.LOSS, LimiterKind.BURST}
+    assert candidates(replace(burst, loss=0.003)) == {LimiterKind.LOSS}
+
+
 def test_loss_alone_may_be_a_small_buffer_s_and_beside_a_saturated_core_an_end_s() -> None:
     either = {LimiterKind.LOSS, LimiterKind.POLICER, LimiterKind.BURST}
     assert candidates(LOST) == either

@@ -16,6 +16,7 @@ REAL_LOSS = 1e-4
 ABOVE = 1.15  # times TCP's rate: UDP that gets through there shows that the rate is not what limits
 CLEAN = 1e-4  # of the datagrams
 CLOSE = 1.25  # within this factor two shares of loss are one
+MORE = 3.0  # times what UDP can be losing: so much more is lost of TCP by its bursts, and not at random
 FEW = 2.5  # lost datagrams: fewer say nothing of a share
 
 
@@ -90,10 +91,13 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
 
 
 def same_share(e: Evidence) -> bool:
-    """Whether different rates of paced UDP lose the same share, or more streams carry more: random loss does both."""
+    """Whether different rates of paced UDP lose the same share, or more streams carry more: random loss does both.
+
+    Not where TCP loses several times as much: what comes in bursts may be dropped for them beside it.
+    """
     offers = [p for p in e.paced if p.offered_bps <= (e.ceiling or math.inf)]
     pairs = [(a, b) for a in offers for b in offers if b.offered_bps > 1.2 * a.offered_bps]
-    return any(_alike(a, b, CLOSE) for a, b in pairs) or any(
+    return any(_alike(a, b, CLOSE) and _of_tcp_too(e, a, b) for a, b in pairs) or any(
         streams >= 2 * e.streams and bps > 1.4 * e.goodput for streams, bps in e.by_streams
     )
 
@@ -110,10 +114,20 @@ def _lost_alike(e: Evidence, low: Paced, high: Paced) -> bool:
     return 0.3 < low.loss / e.loss < 2.5 and high.delivered_bps > 1.1 * low.delivered_bps
 
 
+def _of_tcp_too(e: Evidence, low: Paced, high: Paced) -> bool:
+    """Whether TCP does not lose several times what both rates of UDP can be losing together, as at random."""
+    datagrams = low.datagrams + high.datagrams
+    lost = low.loss * low.datagrams + high.loss * high.datagrams
+    return not datagrams or (e.loss or 0.0) < MORE * _most(lost, datagrams)
+
+
 def _at_most(p: Paced) -> float:
     """The largest share of loss that so few lost datagrams allow (95 %, of a Poisson count)."""
-    lost = p.loss * p.datagrams
-    return (lost + 1.65 * math.sqrt(lost) + 3) / p.datagrams if p.datagrams else p.loss
+    return _most(p.loss * p.datagrams, p.datagrams) if p.datagrams else p.loss
+
+
+def _most(lost: float, datagrams: int) -> float:
+    return (lost + 1.65 * math.sqrt(lost) + 3) / datagrams
 
 
 def _alike(low: Paced, high: Paced, factor: float = 2.0) -> bool:
