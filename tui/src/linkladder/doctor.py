@@ -34,7 +34,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from linkladder import damage, host, privilege, settings, state, units
-from linkladder.errors import LinkladderError
+from linkladder.errors import LinkladderError, broken_disk
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts
@@ -197,8 +197,7 @@ def _space() -> Finding:
     if free < LEAST_SPACE:
         return Finding("storage", State.BAD, f"{units.size(free)} are free in {there}", "make room, or delete old runs")
     if trouble := _unwritable(there):
-        remedy = "export the reports that you need; have the disk looked at, then start the machine again"
-        return Finding("storage", State.BAD, f"{there} cannot be written ({trouble})", remedy)
+        return Finding("storage", State.BAD, f"{there} cannot be written ({trouble})", broken_disk(trouble).hint)
     return Finding("storage", State.OK, f"{units.size(free)} free in {there}")
 
 
