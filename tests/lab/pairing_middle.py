@@ -32,6 +32,7 @@ class Between:
     def __init__(self, beta: str) -> None:
         self._beta = beta
         self._kept: list[bytes] = []  # all that beta said in a talk that was passed on
+        self._talks: set[asyncio.Task[None] | None] = set()  # asyncio itself forgets a talk whose caller hung up
         self.way = "pass"
         self.ways: dict[str, Callable[[Reader, Writer], Awaitable[None]]] = {
             "pass": self.pass_on, "substitute": self.substitute, "opening": self.other_opening,
@@ -39,11 +40,15 @@ class Between:
         }  # fmt: skip
 
     async def meet(self, reader: Reader, writer: Writer) -> None:
+        task = asyncio.current_task()
+        self._talks.add(task)
         try:
             await self.ways[self.way](reader, writer)
             await reader.read()
         except (OSError, EOFError):
             pass
+        finally:
+            self._talks.discard(task)
         writer.close()
 
     async def call(self) -> tuple[Reader, Writer]:
