@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 
@@ -22,27 +24,29 @@ class Form(VerticalScroll, inherit_bindings=False):
     can_focus = False
 
 
-class Field(Horizontal):
-    """A label and an input between brackets."""
+class Field(Widget, inherit_bindings=False):
+    """A label and an input between brackets: it draws the label itself, as each part of a form costs time to put up."""
 
     DEFAULT_CSS = """
-    Field { height: 1; width: auto; }
-    Field > .label { width: auto; }
-    Field > .edge { width: 1; }
+    Field { height: 1; layout: horizontal; }
     Field > Input { border: none; height: 1; padding: 0; background: transparent; }
     Field > Input:focus { border: none; color: $block-cursor-foreground; background: $block-cursor-background; }
     """
 
     def __init__(self, label: str, value: str = "", width: int = 10, *, key: str, label_width: int = 0) -> None:
         super().__init__()
-        self._label, self._value, self._width, self._key, self._label_width = label, value, width, key, label_width
+        self._before = f"{label.ljust(label_width)} ["
+        self._value, self._width, self._key = value, width, key
+        self.styles.width = cell_len(self._before) + width + 1
 
     def compose(self) -> ComposeResult:
-        yield Static(f"{self._label.ljust(self._label_width)} [", classes="label", markup=False)
         box = line_to_type(self._value, key=self._key)
         box.styles.width = self._width
+        box.styles.margin = (0, 0, 0, cell_len(self._before))
         yield box
-        yield Static("]", classes="edge")
+
+    def render(self) -> Text:
+        return Text(f"{self._before}{' ' * self._width}]", no_wrap=True, end="")
 
 
 def line_to_type(value: str = "", *, key: str, **more: Any) -> Input:
