@@ -6,10 +6,14 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 from pathlib import Path
 
 import pytest
+from textual import constants
+from textual._xterm_parser import XTermParser
 
+from linkladder.app import keyboard
 from linkladder.app.terminal import prepare, survey
 from terminals import LINKLADDER, PATIENCE, Opened, Terminal
 
@@ -56,6 +60,27 @@ def test_a_key_that_a_serial_line_cuts_in_two_is_still_that_key(opened: Opened) 
     terminal.until_read()
     terminal.type(b"OP")
     terminal.read(PATIENCE, until=b"this help")
+
+
+def test_noise_on_a_serial_line_is_no_key(opened: Opened) -> None:
+    """Bytes that are no UTF-8, as a wrong baud rate or a pulled plug makes them, a sequence cut short among them."""
+    terminal = opened(TERM="vt100")
+    terminal.type(bytes(range(0x80, 0x100)) * 4 + "\u00e9".encode()[:1])
+    terminal.until_read()
+    terminal.type(b"?")
+    assert b"Traceback" not in terminal.read(PATIENCE, until=b"this help")
+
+
+def test_an_esc_is_looked_at_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not up to a tenth of a second later, each time that a person goes back."""
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.05)
+    parser = XTermParser()
+    assert list(parser.feed("a")) and keyboard.until_due(parser) == keyboard.POLL
+    assert list(parser.feed("\x1b")) == [] and keyboard.until_due(parser) <= 0.05
+    deadline = time.monotonic() + PATIENCE
+    while not (told := list(parser.tick())) and time.monotonic() < deadline:
+        time.sleep(keyboard.until_due(parser))
+    assert [getattr(key, "key", "") for key in told] == ["escape"] and keyboard.until_due(parser) == keyboard.POLL
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,16 @@ def test_the_changelog_says_what_a_user_notices_in_twenty_lines() -> None:
 
 
 # What somebody else calls: Textual, enum and the HTTP server by these names, and the lab.
-HOOKS = {"_missing_", "check_action", "get_system_commands", "log_message", "render_line", "render_segments"}
+HOOKS = {
+    "_missing_",
+    "check_action",
+    "get_driver_class",
+    "get_system_commands",
+    "log_message",
+    "render_line",
+    "render_segments",
+    "run_input_thread",
+}
 LAB = {"ensure_config"}
 BY_NAME = ("__", "action_", "on_", "_on_", "do_", "watch_", "compose")  # how a name begins that is put together
 

@@ -13,11 +13,13 @@ from textual import work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from linkladder.app import places
 from linkladder.app.glyphs import GlyphFilter, MonoFilter
+from linkladder.app.keyboard import KeyboardDriver
 from linkladder.app.services import ServicesApp
 from linkladder.app.terminal import Glyphs
 from linkladder.errors import LinkladderError
@@ -55,6 +57,9 @@ class LadderApp(ServicesApp):
             self.backend = backend
             self.loaded.set()
         self._unreadable = ""  # the run whose log could not be read, which was told
+
+    def get_driver_class(self) -> type[Driver]:
+        return KeyboardDriver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         mono = [self._before] if self.no_color else []  # before Textual's own filter takes the colours away
