@@ -173,6 +173,8 @@ def _record(kind: type, extra: bool) -> _Decoder:
 
     def decode(value: Any, place: _Place) -> Any:
         if not isinstance(value, dict):
+            if type(value) is kind:
+                return value  # made on the way
             raise _wrong(place, f"expected an object, got {_name(value)}")
         given = {}
         for key, part in value.items():

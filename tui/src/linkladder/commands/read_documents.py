@@ -14,9 +14,13 @@ from linkladder import formats, state
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import flaws
-from linkladder.model import Document, TrialResult
+from linkladder.model import SCHEMA, Document, TrialResult
 from linkladder.printable import one_line
+from linkladder.shelf import Shelf, shelved
 from linkladder.store import Store
+
+LARGE = 32 << 20  # characters; below, a day's seconds are at hand and take 150 MB
+OF_A_TRIAL = {"id", "repeat", "legs", "ends"}  # keys that no other record has together
 
 
 def read_document(name: str) -> Document:
@@ -30,7 +34,7 @@ def read_document(name: str) -> Document:
         raise EnvironmentFault(f"{name} cannot be read", str(error)) from None
     try:
         page = text.lstrip().startswith("<")
-        document = _embedded(text) if page else formats.document(json.loads(text, **STRICT))
+        document = _embedded(text) if page else _of_json(text)
     except (json.JSONDecodeError, CodecError, ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no linkladder document", one_line(str(error)[:200])) from None
     if found := flaws(document):
@@ -43,6 +47,26 @@ def _embedded(page: str) -> Document:
     from linkladder.report import page_data  # late: only a page has anything embedded
 
     return page_data.document(page, formats.document, partial(formats.record, TrialResult), **STRICT)[1]
+
+
+def _of_json(text: str) -> Document:
+    """A document whose trials become records one by one: their JSON values all at once would take a week's memory."""
+    shelf = Shelf() if len(text) > LARGE else None
+
+    def as_record(pairs: list[tuple[str, Any]]) -> Any:
+        made = _once(pairs)
+        if not made.keys() >= OF_A_TRIAL:
+            return made
+        try:
+            trial = formats.record(TrialResult, made, SCHEMA)
+        except CodecError:
+            return made  # what holds it says where it stands
+        return shelved(trial, shelf) if shelf else trial
+
+    value = json.loads(text, **STRICT | {"object_pairs_hook": as_record})
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:  # a trial of another form is another record
+        value = json.loads(text, **STRICT)
+    return formats.document(value)
 
 
 def is_file(name: str) -> bool:
