@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -11,7 +12,9 @@ import synth
 from helpers import SIZES, seen, until
 from linkladder import events, plan, units
 from linkladder.app.main import LadderApp
+from linkladder.model import Plan
 from linkladder.run.progress import Progress
+from replay_backend import ReplaySession
 
 
 def test_what_is_left_of_whole_rung_and_trial() -> None:
@@ -46,3 +49,33 @@ async def test_the_question_says_how_long_the_rest_takes(size: tuple[int, int]) 
         text = " ".join(" ".join(re.findall("│([^│]*)│", seen(app))).split())
         assert f"{len(stored)} of its {plan.trials(asked)} trials are kept; the rest takes about {takes}." in text
         assert f"because {run.summary.reason} {len(stored)} of" in text and "Go on where it stopped?" in text
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("way", ["home", "runs"])
+async def test_home_says_so_while_the_run_comes_up(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy small machine that takes a minute."""
+    backend = recordings.settled("lost")
+    held, begin = asyncio.Event(), backend.start
+
+    async def start(plan: Plan, resume: str = "") -> ReplaySession:
+        await held.wait()
+        return await begin(plan, resume)
+
+    monkeypatch.setattr(backend, "start", start)
+    app = LadderApp(backend)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await until(pilot, "> Go on with the last run")
+        if way == "runs":
+            await pilot.press("r")
+            await until(pilot, "Filter")
+            await pilot.press("g")
+        else:
+            await pilot.press("enter")
+        await until(pilot, "[ Go on ]")
+        await pilot.press("enter")
+        text = await until(pilot, "the run is being started ...")
+        assert "Next step" in text
+        held.set()
+        await until(pilot, "linkladder Ladder")
+        assert backend.resumed == [recordings.load("lost").summary.id]

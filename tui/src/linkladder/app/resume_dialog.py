@@ -24,6 +24,7 @@ async def offer_to_resume(app: ServicesApp, run: RunSummary, title: str, no: str
     text = f"{ended} {rest_sentence(document)} Go on where it stopped?"
     if not await app.push_screen_wait(Question(title, text, "Go on", no)):
         return False
+    app.back_home()  # which says that the run is being started
     app.climb(document.run.plan, run.id)
     return True
 

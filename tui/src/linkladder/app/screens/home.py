@@ -60,6 +60,7 @@ the link, climb the ladder, read the report.
         self._said = ""  # the last complaint
         self._user = ""  # who measures with this machine
         self._loan: OnLoan | None = None  # what an experiment has changed here
+        self._starting = False  # a run is on its way, which takes a minute on a busy small machine
 
     def title_line(self) -> str:
         return f"linkladder {__version__}"
@@ -173,7 +174,9 @@ the link, climb the ladder, read the report.
         if view is None:
             return
         title = f"linkladder {__version__}   {view.host.name}"
-        if self._user and not self._measuring():
+        if self._starting:
+            title = f"{title}   the run is being started ..."
+        elif self._user and not self._measuring():
             used = f"{title}   {self._user} measures with this machine"
             title = used if len(used) <= self.size.width - 2 else f"{title}   {self._user} measures here"
         self.set_title(title)
@@ -252,6 +255,9 @@ the link, climb the ladder, read the report.
         self._ticks += 1
         if self._ticks % LOAN == 0:
             self.look_for_loan()
+        if self.ladder_app.starting != self._starting:
+            self._starting = self.ladder_app.starting
+            self._show()
         if self._offered(self.view) != self._steps:
             self._show()
             self.look()
