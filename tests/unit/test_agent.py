@@ -155,8 +155,10 @@ async def test_looks_that_a_starved_machine_missed_are_not_made_up_for(monkeypat
 async def test_one_run_at_a_time_and_busy_names_the_holder() -> None:
     first, second = (Service(lambda event: None) for _ in range(2))
     await first.do(wire.Reserve("alpha, run 1"))
-    with pytest.raises(wire.Refused, match="busy: alpha, run 1"):
+    with pytest.raises(wire.Refused, match="busy: alpha, run 1") as refused:
         await second.do(wire.Reserve("gamma"))
+    told = wire.read_answer(wire.refusal(7, str(refused.value), refused.value.holder))
+    assert isinstance(told, wire.Answer) and (told.number, told.holder) == (7, "alpha, run 1")
     await first.do(wire.Release())
     await second.do(wire.Reserve("gamma"))
     await first.close()

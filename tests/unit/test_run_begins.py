@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import trials
+from linkladder import wire
 from linkladder.agent.targets import Targets
 from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
@@ -136,6 +137,37 @@ async def test_a_far_end_that_was_waited_for_is_said_to_be_free() -> None:
     ends = FarEnds(Free(), connect, (), told.append, lambda: None, lambda *_: None)
     await ends.reserve(["beta"])
     assert [event.text for event in told] == ["Waiting for beta to say whether it is free ...", "beta is free."]
+
+
+class HeldFar(FreeFar):
+    """One that `holder` has for as long as it is asked for the first time."""
+
+    def __init__(self, holder: str) -> None:
+        self.holders = [holder]
+
+    async def ask(self, request: Any) -> Any:
+        if isinstance(request, wire.Reserve) and self.holders:
+            raise Refused("busy: run 7 is measuring with this appliance", self.holders.pop())
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(("holder", "waited"), [("alpha, run 7", True), ("omega, run 7", False), ("", False)])
+async def test_only_an_agent_of_this_very_run_is_waited_for(holder: str, waited: bool) -> None:
+    """Who holds an end is told beside the sentence: what stands in that is for people."""
+    far = HeldFar(holder)
+
+    async def connect(name: str, hello: Any) -> Any:
+        return far
+
+    ends = FarEnds(Free(), connect, (0.01,), lambda _: None, lambda: None, lambda *_: None)
+    ends.run_id = "7"
+    if waited:
+        await ends.reserve(["beta"])
+    else:
+        with pytest.raises(EnvironmentFault, match="beta is busy"):
+            await ends.reserve(["beta"])
+    assert (ends.address("beta") is not None) == waited
 
 
 @pytest.mark.parametrize(("round_trip", "stored"), [(19.0, 3.0), (31.0, 5.0)])

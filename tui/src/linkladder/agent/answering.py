@@ -98,7 +98,7 @@ class Service:
         self.single.clear()
         holder = self.lock.take(request.holder)
         if holder is not None:
-            raise wire.Refused(f"busy: {holder} is measuring with this appliance")
+            raise wire.Refused(f"busy: {holder} is measuring with this appliance", holder)
         try:
             await settings.settle()  # nothing is measured on what a crash left changed
         except LinkladderError as error:

@@ -79,7 +79,9 @@ class Agent:
                 raise wire.Refused("too many requests at once")
             reply = await self._service.do(question.request())
             self._send(wire.answer(number, reply))
-        except (wire.Refused, wire.WireError, ValueError) as error:
+        except wire.Refused as error:
+            self._send(wire.refusal(number, str(error)[:2000], error.holder))
+        except (wire.WireError, ValueError) as error:
             self._send(wire.refusal(number, str(error)[:2000]))
         except Exception as error:  # a defect of ours must reach the operator, not silence
             self._send(wire.refusal(number, f"{type(error).__name__}: {str(error)[:1000]}"))

@@ -162,11 +162,12 @@ class FarEnds:
     async def _try_reserve(self, peer: str, last: bool = True) -> bool:
         """Try to connect and reserve once; it may fail while the agent of an earlier connection has not quite ended."""
         far = await self._connect(peer, self._near.hello)
+        own = f"{self._near.name}, run {self.run_id}"
         try:
-            await far.ask(wire.Reserve(f"{self._near.name}, run {self.run_id}"))
+            await far.ask(wire.Reserve(own))
         except Refused as error:
             await far.close()
-            if last or self.run_id not in str(error):
+            if last or error.holder != own:
                 raise
             return False
         facts = await far.ask(wire.Facts())

@@ -135,7 +135,7 @@ class FarEnd:
             await self._process.stdin.drain()
             answer = await asyncio.wait_for(future, limit)
             if answer.refused is not None:
-                raise Refused(f"{self.name}: {answer.refused}")
+                raise Refused(f"{self.name}: {answer.refused}", answer.holder)
             reply: R = answer.reply_to(request)
             return reply
         except TimeoutError:

@@ -43,6 +43,7 @@ class Answer:
     number: int
     value: Any = None
     refused: str | None = None
+    holder: str = ""  # who measures with the end that refused
 
     def reply_to(self, request: Request[Any]) -> Any:
         """What the request promises; CodecError where it is not that."""
@@ -57,8 +58,8 @@ def answer(number: int | None, reply: Any) -> bytes:
     return _line({"id": number, "ok": to_json(reply)})
 
 
-def refusal(number: int | None, why: str) -> bytes:
-    return _line({"id": number, "error": why})
+def refusal(number: int | None, why: str, holder: str = "") -> bytes:
+    return _line({"id": number, "error": why, **({"holder": holder} if holder else {})})
 
 
 def event(value: Event) -> bytes:
@@ -83,7 +84,8 @@ def read_answer(line: bytes) -> Answer | Event:
             return from_json(kind, message.get("data"))
         except CodecError as error:
             raise WireError(str(error)) from None
-    return Answer(_number(message) or 0, message.get("ok"), str(message["error"]) if "error" in message else None)
+    refused = str(message["error"]) if "error" in message else None
+    return Answer(_number(message) or 0, message.get("ok"), refused, str(message.get("holder", "")))
 
 
 async def read_lines(reader: asyncio.StreamReader, limit: int = REQUEST_LIMIT) -> AsyncIterator[bytes | None]:

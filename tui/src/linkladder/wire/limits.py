@@ -14,7 +14,11 @@ INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 
 
 class Refused(Exception):
-    """The end that was asked understood and said no, and why."""
+    """The end that was asked understood and said no, and why; `holder` is who measures with it, where it is busy."""
+
+    def __init__(self, why: str, holder: str = "") -> None:
+        super().__init__(why)
+        self.holder = holder
 
 
 def check_experiment(exp: Experiment) -> None:
