@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from linkladder import doctor, host
+from linkladder import doctor, host, privilege
 from linkladder.doctor import State
 from linkladder.host import programs
 from linkladder.model import Bundle, HostFacts, Member, Nic
 from linkladder.settings import tunables
+from linkladder.tools import ping_argv
 from linkladder.upgrade import status as upgrade_status
 
 FACTS = HostFacts(
@@ -152,6 +154,33 @@ def test_missing_and_old_tools_are_told_with_what_to_do(monkeypatch: pytest.Monk
     assert {f.title: f for f in doctor._tools("Linux")}["iperf3"].state == State.BAD
     versions["iperf"] = ""
     assert {f.title: f for f in doctor._tools("Linux")}["iperf"].remedy == "apt install iperf"
+
+
+@pytest.mark.parametrize(("code", "state"), [(2, State.OK), (1, State.WARN), (0, State.WARN)])
+def test_a_helper_that_refuses_is_there_whatever_its_words(
+    monkeypatch: pytest.MonkeyPatch, code: int, state: State
+) -> None:
+    monkeypatch.setattr(doctor.os, "geteuid", lambda: 1001)
+    monkeypatch.setattr(privilege, "available", lambda: "")
+    said = f"import sys; print('there is no interface, and no words', file=sys.stderr); sys.exit({code})"
+    monkeypatch.setattr(privilege, "command", lambda *_: [sys.executable, "-c", said])
+    assert doctor._helper().state is state
+
+
+@pytest.mark.parametrize(("code", "state"), [(0, State.OK), (1, State.WARN)])
+def test_pings_are_tried_as_a_trial_sends_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, state: State
+) -> None:
+    """Whether they were answered is told by ping's exit status, and not by its words."""
+    program = tmp_path / "ping"
+    program.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\necho "1 received, not permitted"\nexit {code}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = list(doctor._pings("Linux"))
+    assert [(one.title, one.state) for one in found] == [("fast pings", state), ("DF pings", state)]
+    assert code == 0 or "not permitted" in found[0].detail
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked == [" ".join(ping_argv("Linux", "127.0.0.1", "127.0.0.1", 2, 0.05, mtu)[1:]) for mtu in (None, 1428)]
 
 
 def test_this_machine_can_be_examined() -> None:

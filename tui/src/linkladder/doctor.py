@@ -38,14 +38,16 @@ from linkladder.errors import LinkladderError, broken_disk
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts
+from linkladder.priv.checks import REFUSED
 from linkladder.settings.tunables import InForce, settings_in_force
-from linkladder.tools import TOOLS, Need
+from linkladder.tools import TOOLS, Need, ping_argv
 from linkladder.upgrade import status as upgrade_status
 from linkladder.upgrade.parcel import development
 
 LEAST_SPACE = 256 << 20
 GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
 VIRTUAL = ("vmx", "vmxnet3", "vtnet", "virtio_net", "hn", "hv_netvsc", "xn", "xen-netfront")  # drivers of such cards
+HERE = "127.0.0.1"
 HELPER_WAIT = 30.0  # seconds; five were too few for two machines that booted on one host
 
 
@@ -121,33 +123,33 @@ def _helper() -> Finding:
         return Finding(title, State.WARN, f"not possible: {reason}", "run as root, or install linkladder-priv")
     if os.geteuid() == 0:
         return Finding(title, State.OK, "running as root")
-    # It refuses an adapter that is not there, in its own words: that it answers is all that is asked.
-    said = _ask(privilege.command("mtu", "no-such", "1500"))
-    if "there is no interface" in said:
+    # It refuses an adapter that is not there: that it answers is all that is asked.
+    code, said = _ask(privilege.command("mtu", "no-such", "1500"))
+    if code == REFUSED:
         return Finding(title, State.OK, "the privileged helper answers")
     remedy = "doas.conf must permit it" if host.system() == "FreeBSD" else "sudoers must permit it without a password"
     return Finding(title, State.WARN, f"the privileged helper cannot be started: {said[-200:]}", remedy)
 
 
 def _pings(system: str) -> Iterator[Finding]:
-    """The two kinds of ping that ordinary users are refused, each sent once to ourselves."""
-    large = ["-D", "-s", "1400"] if system == "FreeBSD" else ["-M", "do", "-s", "1400"]
-    for title, options in (("fast pings", ["-i", "0.05", "-c", "2"]), ("DF pings", [*large, "-c", "1"])):
-        argv = ["ping", "-n", *options, "127.0.0.1"]
+    """The two kinds of ping that ordinary users are refused, sent to ourselves as a trial would send them."""
+    for title, mtu in (("fast pings", None), ("DF pings", 1428)):
+        argv = ping_argv(system, HERE, HERE, 2, 0.05, mtu)
         try:
             wrapped = privilege.wrap(argv) if system == "FreeBSD" else [shutil.which("ping") or "ping", *argv[1:]]
         except LinkladderError as error:
             yield Finding(title, State.WARN, error.cause, error.hint)
             continue
-        said = _ask(wrapped)
-        if " received" in said and "100% packet loss" not in said and "100.0% packet loss" not in said:
+        code, said = _ask(wrapped)
+        if code == 0:  # it was answered
             yield Finding(title, State.OK, "permitted")
         else:
             last = said.strip().splitlines()[-1:] or ["no answer"]
             yield Finding(title, State.WARN, last[0][:200], "install the privileged helper, or run as root")
 
 
-def _ask(argv: list[str]) -> str:
+def _ask(argv: list[str]) -> tuple[int | None, str]:
+    """A program's exit status and all that it said; no status where it could not be started or did not end."""
     try:
         done = subprocess.run(
             argv,
@@ -160,8 +162,8 @@ def _ask(argv: list[str]) -> str:
             env=privilege.ENVIRONMENT,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return done.stdout + done.stderr
+        return None, str(error)
+    return done.returncode, done.stdout + done.stderr
 
 
 def _window(facts: HostFacts) -> Finding:

@@ -9,6 +9,13 @@ _RATE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)\s*([a-zA-Z/]*)\s*$")
 
 
+class Unreadable(ValueError):
+    """No rate, or no size; its words quote what was given."""
+
+    def __init__(self, expected: str, given: object) -> None:
+        super().__init__(f"expected {expected}, got {str(given)[:40]!r}")
+
+
 def plural(count: int, word: str) -> str:
     """'1 trial', '5 trials'."""
     return f"{count} {word}{'' if count == 1 else 's'}"
@@ -21,10 +28,10 @@ def parse_rate(text: str | int | float) -> float:
     else:
         match = _NUMBER.match(str(text))
         if not match or match[3].lower() not in ("", "b", "bps", "bit", "bit/s", "b/s", "bits/s"):
-            raise ValueError(f"expected a rate such as 10G, 2.5G or 950M, got {str(text)[:40]!r}")
+            raise Unreadable("a rate such as 10G, 2.5G or 950M", text)
         number = float(match[1]) * _RATE[match[2].lower()]
     if not math.isfinite(number) or number <= 0:
-        raise ValueError(f"expected a rate above zero, got {str(text)[:40]!r}")
+        raise Unreadable("a rate above zero", text)
     return number
 
 
@@ -35,12 +42,12 @@ def parse_size(text: str | int) -> int:
     else:
         match = _NUMBER.match(str(text))
         if not match or match[3] not in ("", "B"):
-            raise ValueError(f"expected a size such as 800k, 8M or 65536, got {str(text)[:40]!r}")
+            raise Unreadable("a size such as 800k, 8M or 65536", text)
         unit = match[2]
         base = 1000 if unit.islower() else 1024
         number = float(match[1]) * float(base ** " kmgt".index(unit.lower() or " "))
     if not math.isfinite(number) or number < 1:
-        raise ValueError(f"expected a size above zero, got {str(text)[:40]!r}")
+        raise Unreadable("a size above zero", text)
     return int(number)
 
 

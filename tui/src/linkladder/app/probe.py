@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import subprocess
 from dataclasses import replace
 
+from linkladder import host, tools
 from linkladder.app.backend import PeerView
 
 WAIT = 2.0  # seconds for an answer
@@ -43,7 +43,7 @@ async def ping(address: str) -> float | None:
     """Milliseconds of one ping, which any user may send; None without an answer."""
     try:
         process = await asyncio.create_subprocess_exec(
-            "ping", "-n", "-c", "1", address, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            *tools.ping_argv(host.system(), "", address, 1, 1.0), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
     except OSError:
         return None
@@ -57,5 +57,4 @@ async def ping(address: str) -> float | None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-    match = re.search(rb"time[=<]([\d.]+)", out)
-    return float(match[1]) if match and process.returncode == 0 else None
+    return tools.pinged(out.decode("utf-8", "replace")).min_ms if process.returncode == 0 else None

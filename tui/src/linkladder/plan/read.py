@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import tools
+from linkladder import tools, units
 from linkladder.errors import UsageError
 from linkladder.model import (
     Company,
@@ -137,7 +137,7 @@ class Reader:
         try:
             return check(data[key])
         except ValueError as error:
-            got = "" if ", got " in str(error) else f", got {repr(data[key])[:60]}"
+            got = "" if isinstance(error, units.Unreadable) else f", got {repr(data[key])[:60]}"
             self.fail(key, table, f"{error}{got}", index)
 
     def contract(self, data: Any, fallback: Contract | None) -> Contract:

@@ -9,6 +9,7 @@ DIGITS = "0123456789"
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LIMIT = 4096  # characters of any argument
 SHOWN = 40
+DONE, FAILED, REFUSED = 0, 1, 2  # exit statuses of the helper
 
 
 class Refused(Exception):

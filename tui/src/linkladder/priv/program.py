@@ -6,11 +6,10 @@ import os
 import sys
 
 from linkladder.priv import audit
-from linkladder.priv.checks import Refused
+from linkladder.priv.checks import DONE, FAILED, REFUSED, Refused
 from linkladder.priv.running import Failed, run
 from linkladder.priv.verbs import MEASURE, OPERATOR, build
 
-DONE, FAILED, REFUSED = 0, 1, 2
 TRANSPARENT = ("ping",)  # a measuring tool: its words and its exit status are the result, ours would spoil it
 HIGHEST_DESCRIPTOR = 1024
 

@@ -33,7 +33,10 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
 def ping_argv(
     os: str, local: str, remote: str, count: int, interval: float, mtu: int | None = None, dscp: int = 0
 ) -> tuple[str, ...]:
-    """FreeBSD waits in milliseconds and knows -D and -S, Linux in seconds, -M do and -I; both take -4 and -6."""
+    """FreeBSD waits in milliseconds and knows -D and -S, Linux in seconds, -M do and -I; both take -4 and -6.
+
+    Without a `local` address the system chooses where it comes from.
+    """
     ip = family(remote)
     freebsd = os == "FreeBSD"
     wait = ECHO_WAIT
@@ -41,7 +44,7 @@ def ping_argv(
         count, interval, wait = PROBE_COUNT, PROBE_INTERVAL, PROBE_WAIT
     argv = ["ping", f"-{ip}", "-n", "-c", str(count), "-i", number(interval)]
     argv += ["-W", number(wait * 1000) if freebsd else number(wait)]
-    argv += ["-S" if freebsd else "-I", local]
+    argv += ["-S" if freebsd else "-I", local] if local else []
     if dscp:
         argv += ["-z" if freebsd else "-Q", str(dscp << 2)]
     if mtu is not None:
