@@ -193,7 +193,7 @@ class Service:
         return wire.Started(child.number, tuple(argv), child.started)
 
     async def _until_listening(self, child: Child, port: int, udp: bool, address: str) -> None:
-        """A look may itself take seconds on a small busy machine: the last one begins when the time is up."""
+        """Wait until the server listens.  A look may itself take seconds: the last one begins when the time is up."""
         deadline = time.monotonic() + LISTEN_WAIT
         late, pause = False, 0.0025
         while not await asyncio.to_thread(host.listening, port, udp, address):
@@ -234,7 +234,7 @@ class Service:
         return wire.Started(child.number, tuple(argv), child.started)
 
     def _gate(self, request: wire.RunClient) -> Gate | None:
-        """Where this one waits for the trial's other clients, if there are any that are to begin with it."""
+        """The gate at which the trial's clients wait for each other; None where this one begins by itself."""
         where, of = request.layout, (request.port, request.key)
         if not where.together or where.clients < 2:
             return None
@@ -262,7 +262,7 @@ class Service:
         self.firewall.close_soon()
 
     async def _placed(self, argv: Iterable[str], exp: Experiment, address: str) -> list[str]:
-        """On the cores that the experiment leaves to its tool."""
+        """The command line, confined to the cores that the experiment leaves to its tool."""
         try:
             if exp.affinity is not Affinity.FREE:
                 name = await asyncio.to_thread(host.interface_of, address)

@@ -61,25 +61,25 @@ class Page(Guarded, Screen[Any]):
     _resumed = False
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Textual goes on from here; of a place that was just put up the styles are right already."""
+        """Spare Textual a refresh of the styles where the place was just put up: they are right already."""
         event.refresh_styles = event.refresh_styles and self._resumed
         self._resumed = True
 
     def remove(self) -> AwaitRemove:
-        """What was still being asked goes first: the answer would find a place that is half gone."""
+        """Cancel this place's workers first: their answers would come to a place that is half removed."""
         self._left = True
         self.workers.cancel_node(self)
         return super().remove()
 
     def run_worker(self, *args: Any, **options: Any) -> Worker[Any]:
-        """A message that was on its way when the place was left asks nothing any more."""
+        """Cancel at once what a late message starts after the place was left."""
         worker = super().run_worker(*args, **options)
         if self._left:
             worker.cancel()
         return worker
 
     def on_resize(self) -> None:
-        """Textual's breakpoints would give a class to every height, and so put all styles up twice."""
+        """Set the class of short screens here: Textual's breakpoints would apply all styles twice."""
         self.set_class(self.size.height < SHORT, "-short")
 
     def action_back(self) -> None:

@@ -112,7 +112,7 @@ def _rounded(sample: HostSample) -> HostSample:
 
 
 def _command(command: Command, exp: Experiment, kept: frozenset[int]) -> Command:
-    """Its output without the lines of the seconds between."""
+    """The command with its output cut to the lines of the seconds that are kept."""
     reading = tools.named(exp.tool).reading()
     lines: list[str] = []
     gone = run = 0
@@ -137,7 +137,7 @@ def _spans(
 
 
 def _groups(ones: Sequence[One], at: Callable[[One], float], kept: frozenset[int]) -> list[list[One]]:
-    """Those of the kept seconds alone, the others by spans; nothing is joined over a second that is kept."""
+    """Samples in groups to be joined: each of a kept second alone, those between by spans of SPAN seconds."""
     before = [0]
 
     def place(one: One) -> tuple[int, int]:

@@ -76,7 +76,7 @@ def confined(cores: int) -> tuple[str, ...]:
 
 
 def ours(cores: tuple[int, ...]) -> tuple[int, ...]:
-    """Of these cores those that are counted as ours."""
+    """Those of these cores that are counted: LINKLADDER_CORES may name fewer than there are."""
     return tuple(core for core in own_cores(os.cpu_count() or 1) if core in cores)
 
 

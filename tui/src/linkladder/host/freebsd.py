@@ -125,7 +125,7 @@ class FreeBSD:
         return text.sockets(found, {}, found, range(first, last + 1))
 
     def _windows(self) -> Any:
-        """What its tools print nowhere: cwnd and ssthresh of each connection (-C), and its stack (-c)."""
+        """Each connection's cwnd and ssthresh (-C) and TCP stack (-c), which the measuring tools do not print there."""
         return document(output(["netstat", "--libxo", "json", "-ncCW", "-p", "tcp"]))
 
     def listening(self, port: int, udp: bool, address: str) -> bool:

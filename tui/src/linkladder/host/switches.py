@@ -74,18 +74,18 @@ def zone() -> str:
 
 
 def next_kernel(text: str) -> str:
-    """Of nextboot.conf, unless the boot that it was for has been."""
+    """The kernel that nextboot.conf names for the next boot; '' where there is none, or that boot has been."""
     settings = dict(line.partition("=")[::2] for line in text.splitlines())
     return settings.get("kernel", "").strip('"') if "YES" in settings.get("nextboot_enable", "").upper() else ""
 
 
 def sticks() -> tuple[Stick, ...]:
-    """Those that are in, as FreeBSD sees them; () elsewhere."""
+    """The USB sticks that are in, as FreeBSD sees them; () elsewhere."""
     return sticks_of(attached())
 
 
 def sticks_of(disks: tuple[Disk, ...]) -> tuple[Stick, ...]:
-    """Those among the disks, less what is in use."""
+    """The sticks among these disks that nothing uses."""
     found = []
     for disk in disks:
         if disk.name.startswith("da") and not disk.used:

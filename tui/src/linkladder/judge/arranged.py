@@ -110,7 +110,7 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
 
 
 def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
-    """Who is not known to have been idle may be what limits; nobody carries so much without any work."""
+    """Ends without a believable record of their CPU: they may have been what limited the rate."""
     blind = {
         end.name
         for e in loads
@@ -123,7 +123,7 @@ def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
 
 
 def _short(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
-    """What a bucket of tokens holds for a second is no rate."""
+    """Trials too short to judge by: a token bucket may hold enough for a second or two at more than the rate sold."""
     shortest = min((e.parameters.duration for e in loads if any(t.ok for t in e.trials)), default=LASTING)
     if shortest < LASTING:
         yield Concern(Cause.LEVEL_FELL, say.short_trials(shortest), provisional=True)

@@ -27,7 +27,7 @@ def lent_bundles(rung: RungResult) -> list[str]:
 
 
 def _of_kind(way: Direction, experiments: list[ExperimentResult]) -> Iterable[str]:
-    """Of several blocks of ports the best of each number of flows."""
+    """What one kind of bundle gave to the fewest and to the most flows; of several port blocks the best counts."""
     by_flows: dict[int, list[TrialResult]] = {}
     for e in experiments:
         good = [t for t in e.trials if t.ok and t.goodput_bps > 0]

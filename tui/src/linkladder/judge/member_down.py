@@ -69,7 +69,7 @@ def besides(rung: RungResult) -> RungResult:
 
 
 def _parts(p: Experiment, t: TrialResult) -> Iterator[TrialResult]:
-    """Before it, and after it: cut off for so long, a flow may wait as long again before it tries again."""
+    """The trial's seconds before the member went, and those from when flows must have gone on after it came back."""
     stretch = planted_seconds(p, t)
     if stretch is None:
         yield t
@@ -218,7 +218,7 @@ def _moved(points: Points, first: float, last: float) -> float:
 
 
 def _rate(points: Points, first: float, last: float) -> float:
-    """A second, of what was counted between two moments."""
+    """The rate between two moments: what was counted, for each second."""
     return _moved(points, first, last) / (last - first) if last > first else 0.0
 
 
@@ -228,7 +228,7 @@ def _share(mine: Points, every: Points, first: float, last: float) -> float | No
 
 
 def _goodput(intervals: Sequence[Interval], way: Direction, first: float, last: float) -> float | None:
-    """Over the whole seconds between two moments."""
+    """The goodput over the whole seconds between two moments; None where there are none."""
     within = [i for i in intervals if i.direction is way and i.start >= first - EDGE and i.end <= last + EDGE]
     seconds = sum(i.end - i.start for i in within)
     return 8 * sum(i.bytes for i in within) / seconds if seconds > 0 else None

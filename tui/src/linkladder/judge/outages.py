@@ -210,7 +210,7 @@ def plateau(seconds: tuple[float, ...]) -> float | None:
 
 
 def _variance(values: tuple[float, ...], mean: float) -> float:
-    """With a floor: two equal seconds do not prove that there is no noise at all."""
+    """The variance, but never quite zero: two equal seconds do not prove that there is no noise at all."""
     spread = statistics.variance(values) if len(values) > 1 else 0.0
     return max(spread, (0.002 * mean) ** 2)
 

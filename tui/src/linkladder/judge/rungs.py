@@ -125,7 +125,7 @@ def as_it_is(rung: RungResult) -> RungResult:
 
 
 def without_planted(rung: RungResult) -> RungResult:
-    """Without the trials in which a member of a bundle was taken down: their rate is nobody's."""
+    """The rung without trials in which a member of a bundle was taken down: their rate tells nothing of the link."""
     kept = tuple(e for e in rung.experiments if e.parameters.member_down is None)
     return dataclasses.replace(rung, experiments=kept) if len(kept) < len(rung.experiments) else rung
 

@@ -22,7 +22,7 @@ def delivers_no_more(delivered: float) -> str:
 
 
 def first_second(times: float, even: bool) -> str:
-    """`even`: all after it is; else the queue comes and goes."""
+    """How much faster the first second was; `even`: all seconds after it were alike."""
     rest = " than the even rest" if even else ", and the queue comes and goes with bursts"
     return f"the first second ran {times:.1f} times faster{rest}"
 

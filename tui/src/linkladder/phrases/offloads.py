@@ -38,7 +38,7 @@ def _switched(changed: Experiment, before: Experiment) -> tuple[str, ...]:
 
 
 def _worth(f: ChangedFigure, changed: Experiment) -> float:
-    """What it is with the offload, of what it is without."""
+    """The figure with the offload, divided by the figure without it."""
     assert f.ratio is not None
     return f.ratio if changed.settings[0].value == "on" else 1 / f.ratio
 

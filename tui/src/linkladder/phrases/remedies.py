@@ -24,7 +24,7 @@ NO_TAG = "there is no VLAN tag"
 
 
 def more_vcpus(rate: float, enough: int | None, most: int, sent: float) -> str:
-    """`enough`: vCPUs that do; of more than the `most` that are known of, which `sent` so much, nothing is known."""
+    """More vCPUs: `enough` would do; None where more are needed than the `most` known of, which `sent` so much."""
     known = f"about {enough} vCPUs at each end"
     beyond = f"more than {most} vCPUs ({most} sent about {units.rate(sent)} there)"
     return (
@@ -34,7 +34,7 @@ def more_vcpus(rate: float, enough: int | None, most: int, sent: float) -> str:
 
 
 def larger_window(asked: bool) -> str:
-    """`asked`: a size was asked for; else the system chose."""
+    """A larger window: of a size that the plan `asked` for, else of the system's own choice."""
     what = "A larger socket buffer, or the system's own choice" if asked else "A higher limit of the socket buffers"
     return f"{what}, or more streams: their windows add up."
 

@@ -200,7 +200,7 @@ def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
 
 
 def _compared(experiments: list[Experiment]) -> list[list[Experiment]]:
-    """Each experiment with those that are compared with it, the one that begins first."""
+    """Experiments in groups that are compared with each other; in each the one that begins comes first."""
     groups: dict[str, list[Experiment]] = {}
     for exp in experiments:
         groups.setdefault(exp.baseline or exp.id, []).append(exp)

@@ -204,7 +204,7 @@ class Reader:
         )
 
     def kept_whole(self, made: Iterable[Experiment], index: int) -> None:
-        """All that is printed is kept: a pair, or what has a moment of its own, is refused where others are divided."""
+        """Refuse what would print more than is kept, where it cannot be divided: pairs, and members that go down."""
         for one in made:
             if one.duration > (most := tools.longest(one)):
                 self.fail(
@@ -278,7 +278,7 @@ class Reader:
             self.room_beside(down, values, index)
 
     def room_beside(self, down: Setting, values: dict[str, Any], index: int) -> None:
-        """Cut off for so long, a flow may wait as long again before it tries again."""
+        """Check that the trial is long enough: a flow that was cut off may wait as long again before it goes on."""
         away = down.until - down.since
         if down.since < SEEN or away < SEEN:
             self.fail("settings", "experiment", f"expected from and until at least {SEEN:g} s apart and in", index)

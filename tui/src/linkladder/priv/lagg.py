@@ -162,7 +162,7 @@ def _put_back(before: Card) -> None:
 
 
 def _surely(argv: list[str]) -> None:
-    """To its end, whoever has lost interest: what is half put back serves nobody."""
+    """Run a step to its end even if the caller has gone: nothing may be left half put back."""
     run(argv, watch_caller=False)
 
 
@@ -198,8 +198,11 @@ def _check(protocol: str, cards: list[Card]) -> None:
 
 
 def _guest() -> str:
-    """Of which hypervisor; '' on bare metal.  A guest's card goes on taking frames for its own MAC alone, so that a
-    bundle has its cards take all: FreeBSD tells the bundle's MAC to the card, and QEMU's vmxnet3 heeds it not."""
+    """The hypervisor whose guest this is; '' on bare metal.
+
+    A guest's card goes on taking frames for its own MAC alone, so that a bundle has its cards take all: FreeBSD tells
+    the bundle's MAC to the card, and QEMU's vmxnet3 heeds it not.
+    """
     found = capture(["/sbin/sysctl", "-n", "kern.vm_guest"]).strip()
     return "" if found == "none" else found
 
@@ -214,7 +217,7 @@ def _has_client(name: str) -> bool:
 
 
 def _own(address: str) -> bool:
-    """Is it one that the system gives to every card by itself?"""
+    """Whether the system gives such an address to every card by itself (link-local IPv6)."""
     return address.startswith("fe80:")
 
 

@@ -26,12 +26,12 @@ Number = TypeVar("Number", int, float)
 
 
 def measured(document: Document) -> int:
-    """Seconds of all trials, those of each path and way counted by themselves."""
+    """How many seconds the document's trials have, those of each path and way counted by themselves."""
     return sum(len(leg.outcome.intervals) for leg in _legs(document))
 
 
 def answers(document: Document) -> int:
-    """Round trips that are told one by one."""
+    """How many round trips the document has one by one."""
     return sum(len(leg.outcome.rtt.samples_ms) for leg in _legs(document) if leg.outcome.rtt)
 
 

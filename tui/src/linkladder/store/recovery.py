@@ -177,7 +177,7 @@ def _last(source: sqlite3.Connection, table: str) -> float:
 
 
 def _sound(table: str, row: dict[str, object]) -> bool:
-    """A record that does not unpack, or a state that there is not, would hide its whole run, or every run."""
+    """Whether a row can be read: one record that does not unpack would hide its run, an unknown state every run."""
     try:
         if table == "trials":
             blob = row["result"]

@@ -156,7 +156,7 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="loan")
     async def look_for_loan(self) -> None:
-        """Most of all while a run goes on, which is when there is one."""
+        """Ask for settings on loan, also while a run goes on: that is when there are some."""
         app = self.ladder_app
         before, self._loan = self._loan, await app.ask(app.backend.on_loan)
         if self._loan or before:
@@ -226,7 +226,7 @@ the link, climb the ladder, read the report.
             self.query_one("#health", Static).update(text)
 
     def _show_loan(self) -> int:
-        """How many lines it takes."""
+        """Show what is on loan, if anything; the number of lines that this takes."""
         line = self.query_one("#loan", Static)
         line.display = self._loan is not None
         if self._loan:
@@ -234,7 +234,7 @@ the link, climb the ladder, read the report.
         return int(line.display)
 
     def _show_peers(self) -> int:
-        """With what they answered last, unless a run goes on; how many lines that takes."""
+        """Show the peers with what they answered last, unless a run goes on; the number of lines that this takes."""
         assert self.view
         measuring = self._in_use()
         peers = [p if measuring else self._answered.get(p.name, p) for p in self.view.peers]

@@ -59,7 +59,7 @@ def read(text: str, demands: Demands) -> Outcome:
 
 
 def _way(session: Session) -> Direction | None:
-    """As seen from the end where netperf ran, which counts as near."""
+    """The direction of the data; the end where netperf ran counts as near."""
     if session.test == "MAERTS" or session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_SENT"):
         return Direction.REVERSE
     if session.test == "STREAM" or session.number("LOCAL_BYTES_SENT") or session.number("REMOTE_BYTES_RECVD"):
@@ -68,7 +68,7 @@ def _way(session: Session) -> Direction | None:
 
 
 def _beside(session: Session, per_second: float, elapsed: float | None) -> list[str]:
-    """What each figure that makes the rate as well says against it; none where the rate stands alone."""
+    """For each figure from which the rate can be computed: how it contradicts the rate, or ''."""
     if not elapsed:
         return []
     said = []
@@ -90,7 +90,7 @@ def _beside(session: Session, per_second: float, elapsed: float | None) -> list[
 
 
 def _latencies(rate: float, mean: float | None, ordered: list[float | None]) -> str:
-    """One transaction at a time takes the time that there is; a larger share of them took no less."""
+    """How the latencies contradict the rate (one transaction at a time) or each other; '' where they do not."""
     if mean and abs(rate * mean / 1e6 - 1) > 0.03:
         return f"its rate makes {1e6 / rate:.2f} us for each transaction, its mean is {mean:.2f}"
     known = [value for value in (*ordered[:1], mean, *ordered[-1:]) if value is not None]

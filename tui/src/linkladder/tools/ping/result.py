@@ -33,7 +33,7 @@ def finish(exp: Experiment, clients: tuple[Texts, ...], expect: Expectation) -> 
 
 
 def _silent(series: Series, expect: Expectation) -> Outcome:
-    """Neither answers nor a summary."""
+    """The outcome of a ping that printed neither answers nor a summary."""
     if expect.watchdog and series.header and not series.foreign:
         return Outcome(False, Fault.PATH, "no ping was answered before time ran out")
     if expect.watchdog:
