@@ -35,7 +35,7 @@ GENUINE: dict[str, dict[str, Any]] = {
     "serve": {"experiment": EXP, "bind": HERE, "port": 5301, "peer": HERE, "key": KEY},
     "client": {"experiment": EXP, "layout": to_json(Layout(End.FAR, End.NEAR, protocol_port="tcp")), "local": HERE,
                "remote": HERE, "port": 5301, "index": 0, "key": KEY},
-    "stop": {"process": 7}, "sampling": {"on": False, "every": 1.0}, "member": {"down": True},
+    "stop": {"process": 7}, "enough": {"process": 7}, "sampling": {"on": False, "every": 1.0}, "member": {"down": True},
     "counters": {"address": HERE, "interface": "lo"},
     "lease": {"settings": [to_json(Setting(SettingKind.MTU, "9000"))], "addresses": [HERE], "seconds": 5.0,
               "control": ["192.0.2.1"]},

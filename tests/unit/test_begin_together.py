@@ -101,6 +101,24 @@ async def test_one_alone_and_one_with_a_moment_of_its_own_have_none(service: Ser
         await service.close()
 
 
+async def test_a_client_is_told_that_it_is_enough_and_ends_with_its_figures(service: Service, tmp_path: Path) -> None:
+    program = tmp_path / "netperf"
+    program.write_text("#!/bin/sh\ntrap 'echo figures; exit 0' ALRM\necho asks\nwhile :; do sleep 0.05; done\n")
+    try:
+        every = [service.children[(await service.do_client(asked(index))).process] for index in range(3)]
+        for child in every:
+            while "".join(child.output) != "asks\n":
+                await asyncio.sleep(0.01)
+        for child in every:
+            await service.do_enough(wire.Enough(child.number))
+            assert (await child.finished()).output == "asks\nfigures\n"
+        await service.do_enough(wire.Enough(every[0].number))
+        with pytest.raises(wire.Refused):
+            await service.do_enough(wire.Enough(99))
+    finally:
+        await service.close()
+
+
 async def test_a_gate_that_not_all_come_to_opens_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "OPENS", 0.2)
     children = Children(lambda _: None)

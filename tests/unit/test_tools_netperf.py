@@ -10,7 +10,7 @@ import pytest
 from linkladder import tools
 from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol, SocketBuffers, left_out_mark
 from linkladder.tools import Demands, Expectation, ToolVersions
-from linkladder.tools.netperf.argv import APART, WAIT
+from linkladder.tools.netperf.argv import APART, LATEST, WAIT
 
 BOTH = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0"})
 RR = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=3, request=700, response=700)
@@ -61,21 +61,38 @@ def test_sessions_that_start_late_are_laid_on_one_time_line() -> None:
     assert outcome.transactions and outcome.transactions.rate == pytest.approx(600)
 
 
-@pytest.mark.parametrize("later", [1.4, APART - 0.1])
-def test_sessions_run_as_long_as_the_first_waits_for_the_last(later: float) -> None:
-    """Seen on emulated FreeBSD: ten sessions begin 0.3 to 1.4 s after each other."""
+@pytest.mark.parametrize("later", [0.0, 1.4, LATEST - 1])
+def test_sessions_go_on_until_the_last_has_had_its_time(later: float) -> None:
+    """Seen on emulated FreeBSD: fifty sessions begin 4 to 17 s after each other, and on a quick machine at once."""
     exp = replace(RR, sessions=2)
-    argv = tools.named("netperf").client_argv(exp, BOTH, tools.layout(exp, BOTH, BOTH), "10.0.0.1", "10.0.0.2", 5301, 0)
-    ran = int(argv[argv.index("-l") + 1])
-    assert ran + WAIT == tools.expected_seconds(exp), "and it is waited for"
-    early, late = session([100.0] * ran, 1000.0), session([9999.0] + [500.0] * (ran - 1), 1000.0 + later)
-    outcome = verdict(exp, (early, late))
+    tool, where = tools.named("netperf"), tools.layout(exp, BOTH, BOTH)
+    argv = tool.client_argv(exp, BOTH, where, "10.0.0.1", "10.0.0.2", 5301, 0)
+    asked, longest = 3, int(argv[argv.index("-l") + 1])
+    assert longest == asked + LATEST, "if nobody tells them"
+    assert tools.expected_seconds(exp) == asked + WAIT, "what is waited for is what a quick end takes"
+    first, last = tool.reading().live(exp, where, End.NEAR), tool.reading().live(exp, where, End.NEAR)
+    texts = ["", ""]
+    for second in range(longest + 1):
+        if tool.enough(exp, [first.span, last.span]):
+            break
+        for number, (live, rate, begun) in enumerate(((first, 100.0, 0.0), (last, 500.0, later))):
+            if second >= begun:
+                texts[number] = session([rate] * (second - int(begun) + 1), 1000.0 + begun)
+                for line in texts[number].splitlines()[-7:-3]:
+                    live.feed(line)
+    assert later + asked <= second < later + asked + 2, "each tells of whole seconds of its own"
+    outcome = verdict(exp, (texts[0], texts[1]))
     assert outcome.ok and outcome.transactions, outcome.reason
-    assert outcome.transactions.rate == pytest.approx(600), "what the last one's warm-up was is counted of neither"
-    assert tools.expected_seconds(replace(exp, sessions=1)) == exp.warmup + exp.duration, "one waits for nobody"
-    assert tools.expected_seconds(replace(exp, sessions=50)) == exp.warmup + exp.duration + 5 + WAIT, (
-        "many take longer to begin"
-    )
+    assert outcome.transactions.rate == pytest.approx(600)
+
+
+def test_one_session_and_streams_keep_a_time_of_their_own() -> None:
+    tool, told = tools.named("netperf"), [(1000.0, 1100.0)]
+    for exp in (replace(RR, sessions=1), STREAM, replace(STREAM, streams=1)):
+        argv = tool.client_argv(exp, BOTH, tools.layout(exp, BOTH, BOTH), "10.0.0.1", "10.0.0.2", 5301, 0)
+        assert int(argv[argv.index("-l") + 1]) == tools.expected_seconds(exp) and not tool.latest(exp)
+        assert not tool.enough(exp, told)
+    assert tools.expected_seconds(STREAM) == 3 + APART and not tool.enough(RR, [*told, None])
 
 
 def test_several_sessions_connect_before_any_of_them_asks() -> None:
@@ -90,7 +107,7 @@ def test_several_sessions_connect_before_any_of_them_asks() -> None:
 
 
 def test_sessions_without_a_counted_second_in_common() -> None:
-    early, late = session([100.0] * 6, 1000.0), session([100.0] * 6, 1000.0 + APART + 2)
+    early, late = session([100.0] * 6, 1000.0), session([100.0] * 6, 1000.0 + LATEST)
     outcome = verdict(replace(RR, sessions=2), (early, late))
     assert outcome.fault == Fault.TOOL and "have 0 of 2 counted seconds in common" in outcome.reason
 
@@ -164,6 +181,8 @@ def test_sessions_that_a_slow_end_begins_too_late_are_not_the_paths_fault() -> N
     assert outcome.fault == Fault.TOOL and outcome.reason == "1 of 3 netperf sessions began too late to end in time"
     stalled = verdict(RR, (late, late, late), expect=watched)
     assert stalled.fault == Fault.PATH and "no answer after 2 s of 3 s" in stalled.reason
+    never = verdict(RR, (ended.split("THROUGHPUT=")[0],) * 2 + ("",), expect=replace(watched, exit_codes=(-15,) * 3))
+    assert never.fault == Fault.TOOL and "3 of 3 netperf sessions began too late" in never.reason
     done = verdict(RR, (ended, ended, ended), expect=watched)
     assert done.fault == Fault.TOOL and done.reason == "netperf did not end by itself and had to be ended"
 

@@ -247,6 +247,10 @@ class Service:
         if self.gate is not None:
             self.gate.open()
 
+    async def do_enough(self, request: wire.Enough) -> None:
+        self._known(request.process)
+        self.children[request.process].enough()
+
     async def do_stop(self, request: wire.Stop) -> wire.Finished:
         self._known(request.process)
         finished = await self.children.stop(request.process, request.at_once)
@@ -287,7 +291,10 @@ class Service:
             child = await (self.children.start_at(gate, argv) if gate else self.children.start(argv, privileged, at))
         except OSError as error:
             raise wire.Refused(f"{command[0]}: {error.strerror}") from None
-        limit = asyncio.create_task(self._end_after(child, tools.expected_seconds(exp) + OVERTIME))
+        tool = tools.named(exp.tool)
+        child.enough_by = tool.enough_by
+        longest = tools.expected_seconds(exp) + tool.latest(exp) + OVERTIME
+        limit = asyncio.create_task(self._end_after(child, longest))
         child.done.add_done_callback(lambda _: limit.cancel())
         return child
 

@@ -84,6 +84,7 @@ class Child:
         self.errors: list[str] = []
         self.hung = False
         self.cut = 0
+        self.enough_by: signal.Signals | None = None  # what ends it as the end of its time does
         self.started = time.monotonic()
         self.done = asyncio.create_task(self._follow())
 
@@ -116,6 +117,11 @@ class Child:
 
     def _as_finished(self, code: int | None, hung: bool) -> Finished:
         return Finished(self.number, code, "".join(self.output), "".join(self.errors), hung, self.cut)
+
+    def enough(self) -> None:
+        """Its time is over, and its figures are still to come."""
+        if self.enough_by is not None and not self.done.done():
+            self._signal(self.enough_by)
 
     async def stop(self, at_once: bool = False) -> Finished:
         """Ask it to end, and kill it if it does not."""

@@ -16,6 +16,7 @@ from linkladder.model import Command, End, Experiment, Fault, Leg, Outcome, Prot
 from linkladder.peer import Refused
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
+LOOK = 0.5  # seconds between two looks at what its clients have come to
 SILENCE = 8.0  # seconds without a line of a tool that prints every second
 PING_INTERVAL = 0.2  # seconds between the pings beside a load
 LOAD_PING = Experiment("load-ping", "ping", Protocol.ECHO, interval=PING_INTERVAL)
@@ -54,6 +55,7 @@ class RunningLeg:
         self.clients: list[Process] = []
         self.server: Process | None = None
         self.pings: list[Process] = []  # beside it, the near side's first
+        self.there: float | None = None  # when the last of its clients began to ask, where each goes on for it
         self.watchdog = False
         self.broken: Outcome | None = None  # why it could not go on
         self.ways: tuple[Command, ...] = ()  # by which cards its packets leave
@@ -68,6 +70,8 @@ class RunningLeg:
         moments = [client.began for client in self.clients]
         if not moments:
             return time.monotonic()
+        if self.there is not None:
+            return max(*moments, self.there - self.tool.waits(self.exp))
         return max(moments) if self.where.together else min(moments)
 
     @property
@@ -157,7 +161,8 @@ class RunningLeg:
             if beside:
                 for side in self.route.sides:
                     await self._start_ping(side)
-            await self._wait(self.clients, self.began + tools.expected_seconds(self.exp) + WATCHDOG)
+            latest = self.began + self.tool.latest(self.exp)
+            await self._wait(self.clients, latest + tools.expected_seconds(self.exp) + WATCHDOG)
             return
         for index in range(where.clients):
             begun = time.monotonic()  # each has its own time: a slow start adds up over the sizes
@@ -193,17 +198,23 @@ class RunningLeg:
 
     async def _wait(self, clients: Sequence[Process], limit: float) -> None:
         """Wait until every client has ended, or until the watchdog ends it."""
-        talks = self.tool.every_second
+        talks, ordered = self.tool.every_second, False
         while waiting := [c for c in clients if not c.exited.is_set()]:
             if gone := next((side for side in self.route.sides if side.point.lost), None):
                 await gone.point.ask(wire.Clock())  # which tells how it was lost
             now = time.monotonic()
+            if self.there is None and self.tool.latest(self.exp) and (spans := _spans(clients)):
+                self.there = now - min(end - begun for begun, end in spans)
+                limit = self.there + tools.expected_seconds(self.exp) + WATCHDOG
+            if not ordered and self.tool.enough(self.exp, [c.live.span for c in clients]):
+                ordered = True
+                await asyncio.gather(*(c.enough() for c in clients))
             silent = talks and all(now - c.last_line > SILENCE for c in waiting)
             if now > limit or silent:
                 self.watchdog = True
                 return
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(waiting[0].exited.wait(), min(1.0, max(0.01, limit - now)))
+                await asyncio.wait_for(waiting[0].exited.wait(), min(LOOK, max(0.01, limit - now)))
 
     async def end(self) -> None:
         await asyncio.gather(*(c.stop() for c in self.clients), *(p.stop() for p in self.pings))
@@ -280,6 +291,12 @@ class RunningLeg:
 
     def _other(self, side: Side) -> Side:
         return self.route.far if side is self.route.near else self.route.near
+
+
+def _spans(clients: Sequence[Process]) -> list[tuple[float, float]]:
+    """From when to when each has told of; nothing until all have."""
+    every = [one for client in clients if (one := client.live.span)]
+    return every if len(every) == len(clients) else []
 
 
 def load_ping(exp: Experiment) -> Experiment:

@@ -38,6 +38,10 @@ class Process:
     def texts(self) -> tools.Texts:
         return (self.finished.output, self.finished.errors) if self.finished else ("", "")
 
+    async def enough(self) -> None:
+        """Have it end as after its time."""
+        await self.side.point.ask(wire.Enough(self.number))
+
     async def stop(self) -> None:
         """End it and collect what it said, once."""
         if self.finished is None:

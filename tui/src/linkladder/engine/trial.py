@@ -376,12 +376,12 @@ class Trial:
             return
         process.last_line = time.monotonic()
         for line in event.lines:
-            for interval in () if leg.visits else process.live.feed(line):
+            found = process.live.feed(line)
+            for interval in () if leg.visits else found:
                 self.tool_reports = True
                 for second in self.seconds.add(leg.number, interval):
                     self.emit(second)
-            round_trip = process.live.round_trip(line)
-            if round_trip is not None:
+            if (round_trip := process.live.round_trip(line)) is not None:
                 now = time.monotonic() - self.begun
                 process.round_trips.append((now, round_trip))
                 if process not in leg.pings[1:]:  # one curve is drawn

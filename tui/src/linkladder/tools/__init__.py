@@ -15,6 +15,7 @@ the command and `remote` the other's.  In `Expectation` they are the near and th
 Time.  A client runs for `expected_seconds(exp)`: warm-up plus duration, without a tail, since the receiver's clock
 starts with the connection and always outlasts the sender's.  Whole intervals from the warm-up on are counted, the
 last one may be partial.  UDP rates are payload bits per second and total: each stream gets its share.
+Clients of a tool that has an `enough` go on until they are told: the last of many begins when its machine can.
 
 Verdict.  Outcome.ok, or a fault with a reason.  TOOL: refused, bad option, wrong address, window not granted, crash,
 flows missing, figures that contradict each other.  PATH: connected and then nothing, a stall, everything lost.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
@@ -34,6 +35,11 @@ class Live:
     A parser of its own for every process; each gives the sum over the flows that its process *receives*, once every
     flow has reported the second, so that with both ends' lines each direction comes exactly once.
     """
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """From when to when it has told of, on the clock of the machine that it runs on; None: of nothing yet."""
+        return None
 
     @property
     def complete(self) -> bool:
@@ -96,6 +102,8 @@ class Tool(ABC):
 
     generators: tuple[Generator, ...] = ()  # with one stream: ways to send that may be the strongest, the default first
 
+    enough_by: signal.Signals | None = None  # what ends its client in mid-run, with all its figures
+
     loads = True  # it fills the path, or tries to: both ends are watched, and a ping may go beside it
     every_second = False  # it prints each second, so that one that is silent hangs
     server_tells = False  # only its server's output says what arrived
@@ -139,6 +147,14 @@ class Tool(ABC):
     def waits(self, exp: Experiment) -> float:
         """For how long of it they are connected before they send anything."""
         return 0.0
+
+    def latest(self, exp: Experiment) -> float:
+        """By how many seconds the last of its clients may begin after the first, where each goes on until `enough`."""
+        return 0.0
+
+    def enough(self, exp: Experiment, spans: Sequence[tuple[float, float] | None]) -> bool:
+        """Whether clients that go on until they are told have had the time that was asked for, all at once."""
+        return False
 
     def longest(self, exp: Experiment) -> float:
         """How many seconds a trial may last so that all that a process prints of it is kept."""

@@ -46,6 +46,7 @@ from linkladder.wire.requests import (
     Cancel,
     Clock,
     Counters,
+    Enough,
     Facts,
     Hello,
     Introduce,
@@ -69,7 +70,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 8  # both ends must speak the same
+PROTOCOL = 9  # both ends must speak the same
 
 __all__ = [
     "IDLE_LIMIT",
@@ -85,6 +86,7 @@ __all__ = [
     "ClockReply",
     "Counters",
     "CountersReply",
+    "Enough",
     "Event",
     "Exited",
     "Facts",

@@ -284,6 +284,16 @@ class Stop(Request[Finished], verb="stop"):
 
 
 @dataclass(frozen=True)
+class Enough(Request[None], verb="enough"):
+    """Have a client that goes on until it is told end as it does after its time."""
+
+    process: int
+
+    def check(self) -> None:
+        check_range(self.process, "process", 1, 1 << 31)
+
+
+@dataclass(frozen=True)
 class Cancel(Request[None], verb="cancel"):
     """End whatever runs."""
 

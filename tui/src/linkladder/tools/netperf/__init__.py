@@ -11,7 +11,8 @@ sessions' figures, which the true one cannot exceed.  Mean, minimum and maximum 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import signal
+from collections.abc import Mapping, Sequence
 
 from linkladder.model import Experiment, Protocol
 from linkladder.tools.contract import Need, Reading, Tool
@@ -29,6 +30,7 @@ class Netperf(Tool):
     oldest = argv.OLDEST
     need = Need.SOME
     without = "transaction tests are left out"
+    enough_by = signal.SIGALRM  # what its own clock sends it
     version_argv = ("netperf", "-V")
     version_of = re.compile(r"[Nn]etperf [Vv]ersion (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
     protocols = (Protocol.TCP, Protocol.RR)
@@ -64,6 +66,16 @@ class Netperf(Tool):
 
     def waits(self, exp: Experiment) -> float:
         return argv.waits(exp)
+
+    def latest(self, exp: Experiment) -> float:
+        return argv.latest(exp)
+
+    def enough(self, exp: Experiment, spans: Sequence[tuple[float, float] | None]) -> bool:
+        """The last to begin has had its time, and every other has told of all of it: they run on one machine."""
+        known = [one for one in spans if one]
+        if not argv.latest(exp) or len(known) < len(spans):
+            return False
+        return min(end for _, end in known) - max(begun for begun, _ in known) >= argv.seconds(exp)
 
     def printed(self, exp: Experiment) -> int:
         return LINES  # of one session: each is a process of its own

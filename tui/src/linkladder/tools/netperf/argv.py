@@ -8,7 +8,8 @@ from linkladder.tools.contract import TEST_PORTS
 from linkladder.tools.records import Layout, ToolVersions, Unavailable
 
 OLDEST = (2, 7)
-APART, EACH = 3.0, 0.1  # seconds by which the last of several sessions may begin after the first, and for each of many
+APART, EACH = 3.0, 0.1  # seconds by which the last of several streams may begin after the first, and for each of many
+LATEST = 30.0  # the same of transactions: a session goes on until it is told, so that a quick end waits for none of it
 WAIT = 2.0  # seconds for which one of several is connected before it asks: netserver gives its client no more than four
 RANDOM = "/dev/urandom"
 RANDOM_WIDTH = 64  # buffers of RANDOM_WRITE bytes, filled once and sent in turn: more than a compressor looks back
@@ -41,9 +42,13 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
 
 
 def seconds(exp: Experiment) -> float:
-    """What counts is the time that all have in common: the first session goes on until the last has had it."""
-    sessions = exp.sessions if exp.protocol == Protocol.RR else exp.streams
-    return exp.warmup + exp.duration + (max(APART, round(sessions * EACH)) if sessions > 1 else 0.0)
+    """What counts is the time that all have in common: the first stream goes on until the last has had it."""
+    several = exp.protocol != Protocol.RR and exp.streams > 1  # their senders keep a time of their own
+    return exp.warmup + exp.duration + (max(APART, round(exp.streams * EACH)) if several else 0.0)
+
+
+def latest(exp: Experiment) -> float:
+    return LATEST if exp.protocol == Protocol.RR and exp.sessions > 1 else 0.0
 
 
 def waits(exp: Experiment) -> float:
@@ -60,7 +65,7 @@ def client(exp: Experiment, local: str, remote: str, port: int, index: int) -> t
     ip = family(local)
     argv = ["netperf", f"-{ip}", "-H", f"{remote},{ip}", "-L", f"{local},{ip}", "-p", str(port)]
     argv += ["-t", "TCP_RR" if exp.protocol == Protocol.RR else "TCP_MAERTS"]
-    argv += ["-l", number(max(1.0, round(seconds(exp)))), "-D", "-1", "-P", "0", "-j"]
+    argv += ["-l", number(max(1.0, round(seconds(exp) + latest(exp)))), "-D", "-1", "-P", "0", "-j"]
     if waits(exp):
         argv += ["-s", number(waits(exp))]
     if exp.dscp:

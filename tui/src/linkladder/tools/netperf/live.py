@@ -14,6 +14,11 @@ class Interims(Live):
         self._exp = exp
         self._interim: dict[str, str] = {}
         self._begun: float | None = None
+        self._ending = 0.0
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return None if self._begun is None else (self._begun, self._ending)
 
     def feed(self, line: str) -> list[Interval]:
         line = line.rstrip()
@@ -33,6 +38,7 @@ class Interims(Live):
         ending, span = float(seen["ENDING"]), float(seen["INTERVAL"])
         if self._begun is None:
             self._begun = ending - span
+        self._ending = ending
         start, end = ending - span - self._begun, ending - self._begun
         if not 0 <= start < end < 1e7:
             return []

@@ -75,7 +75,8 @@ def _failed(
     if expect.watchdog and done < where.clients and any(s.pieces for s in sessions):
         ended = max(p[-1].end - p[0].start for s in sessions if (p := s.pieces))
         asked = exp.warmup + exp.duration
-        if done == 0 or ended < asked * COMPLETE:  # else one went on to its end, and others began too late for that
+        begun = all(s.pieces for s in sessions)
+        if ended < asked * COMPLETE or (begun and not done):  # else others began too late, and not for want of answers
             return Outcome(False, Fault.PATH, f"the transfer stalled: no answer after {ended:.0f} s of {asked:g} s")
         return _tool(f"{where.clients - done} of {where.clients} netperf sessions began too late to end in time")
     if everything.fault == Fault.PATH and not everything.reset:
