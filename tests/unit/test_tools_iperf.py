@@ -217,7 +217,7 @@ def test_granted_window(captures: Path) -> None:
     ],
 )
 def test_window_rules_of_the_systems(os: str, asked: int, read: int, granted: bool) -> None:
-    from linkladder.tools.acceptance import window_reason
+    from linkladder.tools.socket_buffer import window_reason
 
     assert (window_reason(asked, read, os) == "") is granted
 

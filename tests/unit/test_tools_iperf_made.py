@@ -179,6 +179,46 @@ def test_one_of_two_flows_that_stops_for_good_is_the_paths_fault() -> None:
     assert verdict(head + alive + second(pause + row(0, 10, 80_000_000)), client, exp).ok, "it came back"
 
 
+def test_a_flow_that_arrived_to_the_byte_paused_where_an_end_stood_still() -> None:
+    """Seen on emulated FreeBSD with eight flows, both ends still for 3 s: two flows had one segment, and then none."""
+
+    def second(text: str) -> str:
+        return text.replace("[  1]", "[  2]").replace("port 4000", "port 4002")
+
+    exp = Experiment("x", duration=5, warmup=1, streams=2)
+    head, client = (text + second(text.splitlines()[2] + "\n") for text in (SERVER, CLIENT))
+    alive = "".join(row(k, k + 1, 10_000_000) for k in range(6)) + row(0, 6, 60_000_000)
+    paused = "".join(row(k, k + 1, 10_000_000 if k < 4 else 0, "0=0:0:0:0:0:0:0:0") for k in range(6))
+    paused = second(paused + row(6, 6.5, 5_000_000) + row(0, 6.5, 45_000_000))
+    wrote = "".join(row(k, k + 1, 10_000_000, "80/0") for k in range(6)) + row(0, 6, 60_000_000, "480/0")
+    rest = "".join(row(k, k + 1, 7_500_000, "60/0") for k in range(6)) + row(0, 6, 45_000_000, "360/0")
+    reason = "flow 2 stopped arriving after 4 s of 6 s while others went on"
+    still: tuple[tuple[float, float], ...]
+    for still in ((), ((0.0, 2.0),), ((6.5, 8.0),)):
+        stopped = verdict(head + alive + paused, client + wrote + second(rest), exp, still=still)
+        assert (stopped.fault, stopped.reason) == (Fault.PATH, reason), "nothing else accounts for it"
+    for still in (((4.1, 6.9),), ((3.5, 4.0), (4.1, 5.5))):
+        outcome = verdict(head + alive + paused, client + wrote + second(rest), exp, still=still)
+        assert outcome.ok, outcome.reason
+        assert any(reason in warning for warning in outcome.warnings)
+    lost = second(rest.replace("45000000", "45131072"))
+    stopped = verdict(head + alive + paused, client + wrote + lost, exp, still=((4.1, 6.9),))
+    assert (stopped.fault, stopped.reason) == (Fault.PATH, reason), "some of it never came"
+
+
+def test_what_stalled_while_an_end_stood_still_is_no_fault_of_the_path() -> None:
+    empty = "0=0:0:0:0:0:0:0:0"
+    gone = "".join(row(k, k + 1, 0 if k > 2 else 10_000_000, empty) for k in range(5)) + row(0, 5, 30_000_000)
+    reason = "the transfer stalled: no byte after 3 s of 5 s"
+    still: tuple[tuple[float, float], ...]
+    for still in ((), ((0.0, 2.9),)):
+        stalled = verdict(SERVER + gone, still=still)
+        assert (stalled.fault, stalled.reason) == (Fault.PATH, reason)
+    stood = verdict(SERVER + gone, still=((3.1, 5.6),))
+    assert (stood.ok, stood.fault) == (False, Fault.TOOL)
+    assert stood.reason == f"{reason}, but an end stood still itself meanwhile"
+
+
 def test_a_flow_that_a_busy_receiver_took_up_late_has_not_stopped() -> None:
     """Seen on emulated FreeBSD with eight flows: the same total at both ends, 2.76 s there and 3.28 s here."""
     exp = Experiment("x", duration=2, warmup=1)

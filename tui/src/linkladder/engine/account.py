@@ -80,6 +80,11 @@ class Watched:
             return replace(made, carrier_lost=1)  # before the trial; it never came back
         return made
 
+    def stood_still(self) -> list[HeldUp]:
+        """When it did, unless another look at itself says otherwise."""
+        seen = [sample.t for sample in self.samples]
+        return [one for one in self.held_up if not any(one.at < t < one.at + one.seconds for t in seen)]
+
     @property
     def retransmits(self) -> int:
         """Segments that it sent once more in the trial, as far as it tells."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from linkladder import tools, units, wire
 from linkladder.engine import knock as knocks
+from linkladder.engine.account import Watched
 from linkladder.engine.route import Route, Side
 from linkladder.engine.tool_process import Process
 from linkladder.model import Command, End, Experiment, Fault, Leg, Outcome, Protocol, Role
@@ -17,7 +18,7 @@ from linkladder.peer import Refused
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
 LOOK = 0.5  # seconds between two looks at what its clients have come to
-SILENCE = 8.0  # seconds without a line of a tool that prints every second
+SILENCE = 8.0  # seconds without a line of a tool that prints every second, while its end tells of itself
 PING_INTERVAL = 0.2  # seconds between the pings beside a load
 LOAD_PING = Experiment("load-ping", "ping", Protocol.ECHO, interval=PING_INTERVAL)
 
@@ -58,6 +59,7 @@ class RunningLeg:
         self.there: float | None = None  # when the last of its clients began to ask, where each goes on for it
         self.watchdog = False
         self.broken: Outcome | None = None  # why it could not go on
+        self.still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still, since clients began
         self.ways: tuple[Command, ...] = ()  # by which cards its packets leave
 
     @property
@@ -85,13 +87,20 @@ class RunningLeg:
 
     # --- before it starts
 
-    def lay_out(self) -> None:
+    async def lay_out(self) -> None:
         """Decide which end runs what; LegFault where these two ends cannot do it."""
         route = self.route
         try:
             self.layout = tools.layout(self.exp, route.near.point.hello.versions, route.far.point.hello.versions)
         except tools.Unavailable as error:
             raise LegFault(str(error)) from None
+
+    async def introduce(self) -> None:
+        """Tell two ends, neither of which coordinates, that they may measure with each other."""
+        near, far = self.route.near, self.route.far
+        if near.end and far.end:
+            await near.point.ask(wire.Introduce(far.point.name, far.address))
+            await far.point.ask(wire.Introduce(near.point.name, near.address))
 
     async def check_ways(self) -> None:
         """Does each side send by the card that the path names, or that its address is on?  Else nothing is sent."""
@@ -209,12 +218,18 @@ class RunningLeg:
             if not ordered and self.tool.enough(self.exp, [c.live.span for c in clients]):
                 ordered = True
                 await asyncio.gather(*(c.enough() for c in clients))
-            silent = talks and all(now - c.last_line > SILENCE for c in waiting)
+            silent = talks and all(c.quiet > SILENCE for c in waiting)
             if now > limit or silent:
                 self.watchdog = True
                 return
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(waiting[0].exited.wait(), min(LOOK, max(0.01, limit - now)))
+
+    def looked(self, end: int) -> None:
+        """An end told of itself."""
+        for process in self.processes:
+            if process.side.end == end:
+                process.passed_over()
 
     async def end(self) -> None:
         await asyncio.gather(*(c.stop() for c in self.clients), *(p.stop() for p in self.pings))
@@ -228,6 +243,13 @@ class RunningLeg:
             await server.stop()
 
     # --- when it is over
+
+    def stood_still(self, watched: Mapping[int, Watched], begun: float) -> None:
+        """Take from what was seen of its ends when one stood still; their clock's zero is `begun`, the tool's is its
+        clients' start."""
+        apart = self.began - begun
+        seen = [one for side in self.route.sides for one in watched[side.end].stood_still()]
+        self.still = tuple((one.at - apart, one.at + one.seconds - apart) for one in seen)
 
     def outcome(self) -> Outcome:
         """The outcome of the tool's output; output that is cut short is a fault of the tool, never of the link."""
@@ -277,6 +299,7 @@ class RunningLeg:
             window_limit_far=far.window_limit,
             exit_codes=tuple(c.finished.exit_code if c.finished else None for c in self.clients),
             server_exit=server.finished.exit_code if server and server.finished and server.exited_alone else None,
+            still=self.still,
             watchdog=self.watchdog,
         )
 

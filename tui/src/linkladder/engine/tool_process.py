@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from linkladder import tools, wire
+from linkladder.engine.account import STILL
 from linkladder.engine.route import Side
 from linkladder.model import Command
 
@@ -21,7 +22,8 @@ class Process:
     argv: tuple[str, ...]
     began: float  # on the near end's clock
     live: tools.Live
-    last_line: float = field(default_factory=time.monotonic)
+    heard: float = field(default_factory=time.monotonic)  # when its end told of it, or of itself
+    quiet: float = 0.0  # seconds since its last line in which its end told of itself
     exited: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
     ordered_to_end: bool = False
@@ -37,6 +39,15 @@ class Process:
     @property
     def texts(self) -> tools.Texts:
         return (self.finished.output, self.finished.errors) if self.finished else ("", "")
+
+    def passed_over(self) -> None:
+        """Its end told of itself, and not of it; a time in which an end stood still says nothing of its tools."""
+        now = time.monotonic()
+        self.quiet += min(now - self.heard, STILL)
+        self.heard = now
+
+    def spoke(self) -> None:
+        self.heard, self.quiet = time.monotonic(), 0.0
 
     async def enough(self) -> None:
         """Have it end as after its time."""

@@ -146,8 +146,8 @@ class Trial:
     async def _measure(self, loan: Loan) -> tuple[tuple[Outcome, ...], tuple[EndRecord, ...]]:
         loading = tools.named(self.exp.tool).loads
         try:
-            await self._every_leg(_laid_out)
-            await self._every_leg(_introduced)
+            await self._every_leg(RunningLeg.lay_out)
+            await self._every_leg(RunningLeg.introduce)
             await self._every_leg(self._check_ways)
             if loading:
                 await self._every_end(self._count)
@@ -171,6 +171,8 @@ class Trial:
         except NoLegLeft:
             broken = tuple(leg.broken or Outcome(False, Fault.TOOL, "it was ended") for leg in self.legs)
             return broken, await self._without_link() if any(one.fault is Fault.PATH for one in broken) else ()
+        for leg in self.legs:
+            leg.stood_still(self.watched, self.begun)
         going = [leg for leg in self.legs if leg.broken is None and not leg.visits]
         together = counted_together([(leg.began, leg.outcome()) for leg in going], self.exp) if going else ()
         counted = iter(together)
@@ -356,6 +358,8 @@ class Trial:
             t = event.t - self.offset[number] - self.begun
             sample = HostSample(round(t, 3), event.cores, event.memory_used, event.nics, event.retransmits)
             self.watched[number].look(sample)
+            for leg in self.legs:
+                leg.looked(number)
             if not self.member.shown(number, sample.t):
                 return
             self.emit(Sampled(self.ends[number].name, sample))
@@ -374,7 +378,7 @@ class Trial:
             process.exited.set()
             process.exited_alone = not process.ordered_to_end
             return
-        process.last_line = time.monotonic()
+        process.spoke()
         for line in event.lines:
             found = process.live.feed(line)
             for interval in () if leg.visits else found:
@@ -386,15 +390,3 @@ class Trial:
                 process.round_trips.append((now, round_trip))
                 if process not in leg.pings[1:]:  # one curve is drawn
                     self.emit(RoundTripSeen(round(now, 2), round_trip))
-
-
-async def _laid_out(leg: RunningLeg) -> None:
-    leg.lay_out()
-
-
-async def _introduced(leg: RunningLeg) -> None:
-    """Tell two ends, neither of which coordinates, that they may measure with each other."""
-    near, far = leg.route.near, leg.route.far
-    if near.end and far.end:
-        await near.point.ask(wire.Introduce(far.point.name, far.address))
-        await far.point.ask(wire.Introduce(near.point.name, near.address))

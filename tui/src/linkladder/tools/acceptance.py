@@ -11,11 +11,13 @@ from linkladder.tools import complaints, flow_sums, seconds
 from linkladder.tools.address_family import family, same_address
 from linkladder.tools.contract import UDP_PAYLOAD
 from linkladder.tools.records import Expectation, Layout
+from linkladder.tools.socket_buffer import window_reason
 from linkladder.tools.streams import Output, Series, Stream
 
 COMPLETE = 0.98  # of the asked time
 STALL_SHARE = 0.5  # of the counted seconds empty: that is no rate any more, it is a stall
 PATIENCE = 5.0  # seconds in which what a socket holds back must have left it
+STILL = ", but an end stood still itself meanwhile"
 TRAILING = 2  # empty seconds at the end that make a stall
 
 
@@ -205,19 +207,6 @@ def _window(exp: Experiment, where: Layout, server: Output, client: Output, expe
             raise Broken(Fault.TOOL, f"the socket buffer at the {end} end is not the one asked for: {reason}{most}")
 
 
-def window_reason(asked: int, read_back: int | None, os: str) -> str:
-    """'' when the buffer was granted.  Linux reads back the double (and caps silently); FreeBSD rounds up a little."""
-    if read_back is None:
-        return f"{asked} bytes were asked and iperf does not say what was granted"
-    if os == "Linux":
-        if abs(read_back - 2 * asked) <= 2 * asked * 0.006:  # without -f b iperf prints three digits
-            return ""
-        return f"{asked} bytes were asked, {read_back // 2} granted"
-    if asked * 0.994 <= read_back <= asked * 1.1 + 65536:
-        return ""
-    return f"{asked} bytes were asked, {read_back} granted"
-
-
 def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], partial: Outcome) -> Outcome:
     """All that can be read, before it is judged."""
     flows: list[Flow] = []
@@ -265,20 +254,24 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
         if pair.rx.conflict:
             raise Broken(Fault.TOOL, f"flow {pair.stream.connection.flow}: {pair.rx.conflict}")
     if not any(p.rx.seen and flow_sums.total_bytes(p.rx) for p in pairs):
-        raise Broken(
-            Fault.PATH,
-            f"the connection was made and then nothing arrived ({_word(exp, len(pairs))}, {phrases.way(way)})",
-        )
+        flows = units.plural(len(pairs), f"{exp.protocol} flow")
+        raise Broken(Fault.PATH, f"the connection was made and then nothing arrived ({flows}, {phrases.way(way)})")
     sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or 1470) < 20
-    if (stall := _stall(_unplanted(summed, exp), asked, expect.watchdog)) and not sparse:
+    seen = _unplanted(summed, exp)
+    if (stall := _stall(seen, asked, expect.watchdog)) and not sparse:
+        if expect.still and not _stall(seen, asked, expect.watchdog, expect.still):
+            raise Broken(Fault.TOOL, f"{stall}{STILL}")
         raise Broken(Fault.PATH, stall)
     if expect.watchdog and (slow := _trickled(exp, pairs, summed)):
         raise Broken(Fault.PATH, slow)
     for pair in pairs:
         _ran_to_end(exp, pair, asked, expect)
+    whole = {pair.stream.connection.flow for pair in pairs if _all_arrived(pair)}
     for flow in outcome.flows:
         if flow.direction == way and not sparse and (died := _died(flow, exp)):
-            raise Broken(Fault.PATH, died)
+            if flow.id not in whole or not expect.still or _died(flow, exp, expect.still):
+                raise Broken(Fault.PATH, died)
+            warnings.append(f"{died}{STILL}; afterwards all of it arrived")
     counted = [i for i in summed if i.counted]
     if not counted:
         raise Broken(Fault.TOOL, "no whole second lies after the warm-up: iperf's lines do not reach so far")
@@ -294,42 +287,42 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     return _udp(exp, pairs, outcome) if exp.protocol == Protocol.UDP else outcome
 
 
-def _word(exp: Experiment, flows: int) -> str:
-    return f"{units.plural(flows, f'{exp.protocol} flow')}"
-
-
 def _unplanted(intervals: Sequence[Interval], exp: Experiment) -> list[Interval]:
     """Without those from which on a member of the bundle is away, as was asked: what stops then is not the tool's."""
     down = exp.member_down
     return [i for i in intervals if down is None or i.end <= down[0]]
 
 
-def _stall(summed: list[Interval], asked: float, hung: bool) -> str:
-    """Why the traffic as a whole counts as stalled, or ''."""
+def _stall(summed: list[Interval], asked: float, hung: bool, still: Sequence[tuple[float, float]] = ()) -> str:
+    """Why the traffic as a whole counts as stalled, or ''; beside the times in which an end stood still."""
     whole = [i for i in summed if i.end - i.start > 0.5]
     if not hung:  # what comes after the asked time is the tool winding up
         whole = [i for i in whole if i.start < asked - 0.5]
     counted = [i for i in whole if i.counted]
     if not counted:
         return ""
-    empty = [i for i in counted if i.bytes == 0]
+    empty = [i for i in counted if i.bytes == 0 and seconds.within(still, i.start, i.end) < 0.5]
     last = max((i.end for i in whole if i.bytes), default=0.0)
-    trailing = whole[-1].end - last
+    trailing = whole[-1].end - last - seconds.within(still, last, whole[-1].end)
     if len(empty) == len(counted):
         return f"the connection was made and then nothing arrived: no byte after {last:.0f} s"
-    if trailing >= TRAILING - 0.05:
+    if trailing >= (1.0 if still else TRAILING - 0.05):
         return f"the transfer stalled: no byte after {last:.0f} s of {asked:g} s"
     if len(empty) > len(counted) * STALL_SHARE:
         return f"the transfer stalled: nothing arrived in {len(empty)} of {len(counted)} counted seconds"
     return ""
 
 
-def _died(flow: Flow, exp: Experiment) -> str:
-    """One flow that stops for good while others go on is as bad as all of them stopping."""
+def _died(flow: Flow, exp: Experiment, still: Sequence[tuple[float, float]] = ()) -> str:
+    """One flow that stops for good while others go on is as bad as all of them stopping.
+
+    `still`: from when to when an end did; then a second beside it is too long.
+    """
     asked = exp.warmup + exp.duration
     whole = [i for i in _unplanted(flow.intervals, exp) if i.start < asked - 0.5]
     last = max((i.end for i in whole if i.bytes), default=0.0)
-    if last and whole[-1].end - last >= max(TRAILING, 0.2 * asked) - 0.05:
+    most = 1.0 if still else max(TRAILING, 0.2 * asked) - 0.05
+    if last and whole[-1].end - last - seconds.within(still, last, whole[-1].end) >= most:
         return f"flow {flow.id} stopped arriving after {last:.0f} s of {asked:g} s while others went on"
     return ""
 

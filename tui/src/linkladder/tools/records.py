@@ -64,4 +64,5 @@ class Expectation:
     window_limit_far: int | None = None
     exit_codes: tuple[int | None, ...] = ()  # of the clients, in order; negative for a signal; None: unknown
     server_exit: int | None = None  # not None: the server ended by itself, before it was told to
+    still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still itself, since the clients began
     watchdog: bool = False  # the engine had to end the clients: they outlived their time

@@ -12,6 +12,7 @@ from linkladder.model import Direction, Experiment, Fault, Flow, Outcome, Socket
 from linkladder.tools import acceptance, complaints, flow_sums, seconds
 from linkladder.tools.address_family import same_address
 from linkladder.tools.records import Demands
+from linkladder.tools.socket_buffer import window_reason
 from linkladder.tools.streams import Channel, Output, Series, Stream
 
 ALIKE = 0.98  # without a time to compare with, all flows must have run as long as the longest
@@ -182,5 +183,5 @@ def _stalled(flows: list[Flow], asked: float | None, longest: float) -> str:
 
 def _window(asked: int, output: Output, system: str) -> str:
     """Linux must read back the double; where the system is not known, either will do."""
-    double = acceptance.window_reason(asked, output.window, "Linux")
-    return double if system == "Linux" or not double else acceptance.window_reason(asked, output.window, "FreeBSD")
+    double = window_reason(asked, output.window, "Linux")
+    return double if system == "Linux" or not double else window_reason(asked, output.window, "FreeBSD")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from linkladder.model import Direction, Experiment, Flow, Interval
 
+RECOVERS = 1.0  # seconds on either side: an end looks at itself once a second, and TCP waits before it goes on
 EDGE = 0.02  # seconds: two printed decimals, and a clock that is read a little late
 
 
@@ -44,6 +45,16 @@ def together(flows: Iterable[Sequence[Interval]], way: Direction) -> list[Interv
             )
         )
     return summed
+
+
+def within(still: Iterable[tuple[float, float]], since: float, until: float) -> float:
+    """Seconds of a time in which an end stood still, with those that traffic takes to stop and to go on."""
+    covered, reached = 0.0, since
+    for begin, end in sorted(still):
+        begin, end = max(begin - RECOVERS, reached), min(end + RECOVERS, until)
+        if end > begin:
+            covered, reached = covered + end - begin, end
+    return covered
 
 
 def rate(intervals: Sequence[Interval]) -> float:

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from linkladder.model import End, Experiment, Fault, Flow, Interval, Outcome, Protocol, SocketBuffers, Transactions
 from linkladder.tools import complaints
-from linkladder.tools.acceptance import COMPLETE, window_reason
+from linkladder.tools.acceptance import COMPLETE
 from linkladder.tools.netperf.argv import data_port
 from linkladder.tools.netperf.lines import SCALES, Piece, Session, parse
 from linkladder.tools.records import Expectation, Layout
+from linkladder.tools.socket_buffer import window_reason
 
 LAST = 1.5  # seconds at the end that may be without an interim result
 AGREE = 0.02  # how well interim results and total must agree
