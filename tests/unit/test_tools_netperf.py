@@ -10,7 +10,7 @@ import pytest
 from linkladder import tools
 from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol, SocketBuffers, left_out_mark
 from linkladder.tools import Demands, Expectation, ToolVersions
-from linkladder.tools.netperf.argv import APART, LATEST, WAIT
+from linkladder.tools.netperf.argv import APART, LATEST, SPARE, WAIT
 
 BOTH = ToolVersions({"iperf": "2.1.8", "netperf": "2.7.0"})
 RR = Experiment("x", "netperf", Protocol.RR, duration=2, warmup=1, sessions=3, request=700, response=700)
@@ -68,7 +68,7 @@ def test_sessions_go_on_until_the_last_has_had_its_time(later: float) -> None:
     tool, where = tools.named("netperf"), tools.layout(exp, BOTH, BOTH)
     argv = tool.client_argv(exp, BOTH, where, "10.0.0.1", "10.0.0.2", 5301, 0)
     asked, longest = 3, int(argv[argv.index("-l") + 1])
-    assert longest == asked + LATEST, "if nobody tells them"
+    assert longest == asked + LATEST + SPARE, "if nobody tells them"
     assert tools.expected_seconds(exp) == asked + WAIT, "what is waited for is what a quick end takes"
     first, last = tool.reading().live(exp, where, End.NEAR), tool.reading().live(exp, where, End.NEAR)
     texts = ["", ""]

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 
 from linkladder import host, tools
 from linkladder.model import Direction, End, Experiment, Fault, Outcome, Protocol
-from linkladder.tools import Expectation, ToolVersions
+from linkladder.tools import Expectation, Layout, ToolVersions
 
 HERE = "127.0.0.1"
 SYSTEM = "FreeBSD" if sys.platform.startswith("freebsd") else "Linux"
@@ -61,6 +62,29 @@ def until_listening(port: int, udp: bool = False) -> None:
     raise AssertionError(f"nothing listens on port {port}")
 
 
+def until_enough(exp: Experiment, where: Layout, clients: list[subprocess.Popen[str]]) -> list[tuple[str, str]]:
+    """What clients print that go on until they are told."""
+    tool, live = tools.named(exp.tool), [tools.live_parser(exp, where, where.client) for _ in clients]
+    lines: list[list[str]] = [[] for _ in clients]
+
+    def follow(number: int) -> None:
+        for line in clients[number].stdout or ():
+            lines[number].append(line)
+            live[number].feed(line)
+
+    following = [threading.Thread(target=follow, args=(number,)) for number in range(len(clients))]
+    for thread in following:
+        thread.start()
+    while not tool.enough(exp, [one.span for one in live]) and all(c.poll() is None for c in clients):
+        time.sleep(0.05)
+    assert tool.enough_by
+    for client in clients:
+        client.send_signal(tool.enough_by)
+    for thread in following:
+        thread.join(30)
+    return [("".join(said), client.communicate(timeout=30)[1]) for said, client in zip(lines, clients, strict=True)]
+
+
 def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
     """As the engine does it: server, wait, clients, end the server, verdict."""
     where = tools.layout(exp, VERSIONS, VERSIONS)
@@ -73,7 +97,10 @@ def measure(exp: Experiment, address: str = HERE, **known: object) -> Outcome:
         clients.append(start(tools.client_argv(exp, VERSIONS, where, address, address, port, index)))
         if not where.together:
             clients[-1].wait(20)
-    texts = [c.communicate(timeout=30) for c in clients]
+    if tools.named(exp.tool).latest(exp):
+        texts = until_enough(exp, where, clients)
+    else:
+        texts = [c.communicate(timeout=30) for c in clients]
     served = ("", "")
     if server:
         time.sleep(0.2)

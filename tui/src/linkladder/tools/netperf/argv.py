@@ -10,6 +10,7 @@ from linkladder.tools.records import Layout, ToolVersions, Unavailable
 OLDEST = (2, 7)
 APART, EACH = 3.0, 0.1  # seconds by which the last of several streams may begin after the first, and for each of many
 LATEST = 30.0  # the same of transactions: a session goes on until it is told, so that a quick end waits for none of it
+SPARE = 20.0  # seconds more, or its own clock's signal may come while it tells its figures, and ends it there
 WAIT = 2.0  # seconds for which one of several is connected before it asks: netserver gives its client no more than four
 RANDOM = "/dev/urandom"
 RANDOM_WIDTH = 64  # buffers of RANDOM_WRITE bytes, filled once and sent in turn: more than a compressor looks back
@@ -51,6 +52,12 @@ def latest(exp: Experiment) -> float:
     return LATEST if exp.protocol == Protocol.RR and exp.sessions > 1 else 0.0
 
 
+def _longest(exp: Experiment) -> float:
+    """How long a session runs that nobody tells."""
+    late = latest(exp)
+    return seconds(exp) + late + (SPARE if late else 0.0)
+
+
 def waits(exp: Experiment) -> float:
     """Sessions that ask already take from those that still connect the time for that: all connect before any asks."""
     return WAIT if exp.protocol == Protocol.RR and exp.sessions > 1 else 0.0
@@ -65,7 +72,7 @@ def client(exp: Experiment, local: str, remote: str, port: int, index: int) -> t
     ip = family(local)
     argv = ["netperf", f"-{ip}", "-H", f"{remote},{ip}", "-L", f"{local},{ip}", "-p", str(port)]
     argv += ["-t", "TCP_RR" if exp.protocol == Protocol.RR else "TCP_MAERTS"]
-    argv += ["-l", number(max(1.0, round(seconds(exp) + latest(exp)))), "-D", "-1", "-P", "0", "-j"]
+    argv += ["-l", number(max(1.0, round(_longest(exp)))), "-D", "-1", "-P", "0", "-j"]
     if waits(exp):
         argv += ["-s", number(waits(exp))]
     if exp.dscp:
