@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from linkladder import tools
-from linkladder.model import Experiment, Fault, Outcome, Protocol
+from linkladder.model import Direction, Experiment, Fault, Outcome, Protocol
 from tools_cases import MODERN, TWO_ENDS
 
 SERVER = """\
@@ -234,6 +235,18 @@ def test_a_flow_that_a_busy_receiver_took_up_late_has_not_stopped() -> None:
     half = row(0, 1, 1_429_948) + row(1, 1.4, 27_930_240) + row(0, 1.4, 29_360_188)
     early = verdict(SERVER + half, client + row(3, 3.28, 1_048_576, "1/0") + row(0, 3.28, 29_360_188, "28/0"), exp)
     assert early.fault == Fault.TOOL and "taken up late: 1.4 s of 3 s were counted" in early.reason
+
+
+def test_the_flows_of_a_trial_make_its_rate_though_one_was_taken_up_late(captures: Path) -> None:
+    """Of four flows on a starved FreeBSD one was counted for 2.5 s of 3: its own rate was over half a second less."""
+    exp = Experiment("x", duration=2, warmup=1, streams=4, direction=Direction.REVERSE)
+    said = {role: (captures / f"freebsd-15.1/late-p4-reverse.{role}.txt").read_text() for role in ("server", "client")}
+    where = tools.layout(exp, MODERN, MODERN)
+    expect = replace(TWO_ENDS, local="10.77.1.1", remote="10.77.1.2")
+    outcome = tools.finish(exp, where, (said["server"], ""), ((said["client"], ""),), expect)
+    assert outcome.ok, outcome.reason
+    assert outcome.goodput_bps == pytest.approx(105.3e6, rel=0.001)
+    assert sum(flow.bps for flow in outcome.flows) == pytest.approx(outcome.goodput_bps, rel=0.01)
 
 
 UDP_SERVER = SERVER.replace("TCP window", "UDP buffer").replace("TCP port", "UDP port")

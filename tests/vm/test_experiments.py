@@ -107,6 +107,7 @@ def to_its_end(world: VmWorld, name: str) -> list[TrialResult]:
     print(f"{name}: {len(found)} trials in {time.monotonic() - began:.0f} s, status {status}")
     print(world.run("alpha", world.as_user(f"{world.program} judge last"), check=False))
     assert found and not failed, failed
+    assert status == 0, "it did not go on to its end"
     return found
 
 

@@ -219,8 +219,8 @@ def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], 
             flow_sums.flow(exp, way, p.stream.connection, p.rx, p.tx, receiver_near)
             for p in sorted(pairs, key=lambda p: p.stream.connection.remote_port)
         ]
-        flows += mine
         summed = seconds.together([f.intervals for f in mine], way)
+        flows += [seconds.of_the_same_time(f, summed) for f in mine]
         intervals += summed
         by_direction[way.value] = seconds.rate(summed)
     lost, datagrams, jitter = seconds.losses(flows)

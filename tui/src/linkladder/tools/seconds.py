@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from linkladder.model import Direction, Experiment, Flow, Interval
 
+SHARED = 0.98  # of the time that counts: flows that begin a moment apart have that in common
 RECOVERS = 1.0  # seconds on either side: an end looks at itself once a second, and TCP waits before it goes on
 EDGE = 0.02  # seconds: two printed decimals, and a clock that is read a little late
 
@@ -59,9 +61,20 @@ def within(still: Iterable[tuple[float, float]], since: float, until: float) -> 
 
 def rate(intervals: Sequence[Interval]) -> float:
     """Counted bytes over the counted span."""
+    covered = span(intervals)
+    return sum(i.bytes for i in intervals if i.counted) * 8 / covered if covered > 0 else 0.0
+
+
+def of_the_same_time(flow: Flow, summed: Sequence[Interval]) -> Flow:
+    """A flow that a busy receiver took up late, and ended early, adds to the others its rate over the time of all."""
+    own, whole = span(flow.intervals), span(summed)
+    return replace(flow, bps=flow.bytes * 8 / whole) if 0 < own < SHARED * whole else flow
+
+
+def span(intervals: Sequence[Interval]) -> float:
+    """From the first counted second to the end of the last."""
     good = [i for i in intervals if i.counted]
-    span = max((i.end for i in good), default=0.0) - min((i.start for i in good), default=0.0)
-    return sum(i.bytes for i in good) * 8 / span if span > 0 else 0.0
+    return max((i.end for i in good), default=0.0) - min((i.start for i in good), default=0.0)
 
 
 def losses(flows: Sequence[Flow]) -> tuple[int | None, int | None, float | None]:
