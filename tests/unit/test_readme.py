@@ -6,6 +6,7 @@ import argparse
 import re
 import shlex
 import tomllib
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -14,10 +15,12 @@ import pytest
 from linkladder import cli
 from linkladder import plan as plans
 from linkladder.errors import EnvironmentFault, UsageError
+from linkladder.model import Experiment, Protocol
 from linkladder.pairing import discovery
 from linkladder.pairing.connection import CONTROL
 from linkladder.plan import link
 from linkladder.plan.read import BUILTIN
+from linkladder.tools import TOOLS
 from linkladder.tools.contract import TEST_PORTS
 from linkladder.verdicts import LimiterKind, Verdict
 
@@ -69,8 +72,20 @@ def test_the_ports_and_exit_codes_are_the_product_s() -> None:
     flat = README.replace("\n", " ")
     assert f"TCP port {CONTROL} (OpenSSH)" in flat and f"TCP and UDP {discovery.PORT}" in flat
     assert f"ports {TEST_PORTS[0]} to {TEST_PORTS[-1]}" in flat
+    assert "one for each of its paths, with netperf one more for each session" in flat
+    several = Experiment("x", streams=3, sessions=5)
+    for tool in TOOLS.values():
+        used = {p: {5301, *tool.data_ports(replace(several, protocol=p), 5301)} for p in tool.protocols}
+        sessions = {Protocol.TCP: 3, Protocol.RR: 5} if tool.name == "netperf" else {}
+        assert {p: len(ports) - 1 for p, ports in used.items()} == {p: sessions.get(p, 0) for p in used}
     codes = re.search(r"Exit codes: 0 .*, 1 .*, (\d) usage, (\d) no peer or environment", flat)
     assert codes and (int(codes[1]), int(codes[2])) == (UsageError.exit_code, EnvironmentFault.exit_code)
+
+
+def test_every_tool_is_named_and_how_to_choose_it() -> None:
+    first, _, rest = README.partition("## Try it")
+    assert [name for name in TOOLS if f"`{name}`" not in first] == []
+    assert [n for n in TOOLS if n not in ("iperf", "ping") and f'`tool = "{n}"`' not in rest] == []
 
 
 def test_its_examples_of_files_are_accepted(tmp_path: Path) -> None:
