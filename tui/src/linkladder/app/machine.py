@@ -118,7 +118,7 @@ class Machine:
 
 
 def _copy(paths: tuple[str, ...], folder: str) -> list[str]:
-    """Onto the medium itself, not only into the system's memory."""
+    """Copy a file onto the medium itself, not only into the system's memory."""
     names = []
     for path in paths:
         target = Path(shutil.copyfile(path, Path(folder) / Path(path).name))

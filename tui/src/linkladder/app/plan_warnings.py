@@ -89,7 +89,7 @@ def _jumbo(contract: Contract) -> Contract:
 
 
 def _cores(link: Link, contract: Contract, host: HostFacts, far: Mapping[str, HostFacts]) -> list[str]:
-    """Either end may be too weak; the far one is as it was in the last run."""
+    """Warn of ends with too few cores; of the far one what the last run told is taken."""
     wanted = rate_sold(contract)
     peers = sorted({path.peer for _, path in link.every_path()} & set(far))
     ends = [("here", host.cores), *((f"at {name}", far[name].cores) for name in peers)]
@@ -105,7 +105,7 @@ def _cores(link: Link, contract: Contract, host: HostFacts, far: Mapping[str, Ho
 
 
 def _window(contract: Contract, plan: Plan, host: HostFacts) -> list[str]:
-    """A long fat link needs more in flight than the buffers of all flows together can hold."""
+    """Warn where the link needs more bytes in flight than the buffers of all flows together hold."""
     link = _rung(plan, RungName.DC_LINK)
     flows = [e.streams for e in link.experiments if e.protocol is Protocol.TCP] if link else []
     if not flows or not contract.expected_rtt_ms or not host.window_limit:
@@ -134,7 +134,7 @@ def _plan(plan: Plan) -> list[str]:
 
 
 def _moves(link: Link) -> list[str]:
-    """Rungs that share their addresses are told apart only by where the machine stands."""
+    """Say which rungs need a machine moved: those that share their addresses."""
     shared: dict[tuple[str, str], list[str]] = {}
     for rung, path in link.every_path():
         shared.setdefault((path.peer, path.remote), []).append(str(rung))
@@ -146,7 +146,7 @@ def _moves(link: Link) -> list[str]:
 
 
 def _control(link: Link, known: Mapping[str, Sequence[str]]) -> list[str]:
-    """Peers that no address is left of for control alone."""
+    """Warn of peers whose every address is under test, so that control shares a card with the test."""
     tested = {(path.peer, path.remote) for _, path in link.every_path()}
     return [
         phrases.one_address(peer, addresses[0])

@@ -99,7 +99,7 @@ def likely(seen: Sequence[tuple[int, float]], most: int = MOST) -> dict[int, flo
 
 
 def _fits(measured: float, used: int) -> float:
-    """A sum is short of the members it uses rather than above them."""
+    """How well a rate, counted in rates of one member, fits so many members in use."""
     off = (measured - used) / (SLACK * max(1.0, used / 2))
     return math.exp(-0.5 * off * off) + 1e-6
 

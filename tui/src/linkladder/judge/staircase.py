@@ -80,6 +80,6 @@ def _last_kept(rung: RungResult, way: Direction) -> Experiment | None:
 
 
 def _gain(change: Change) -> float:
-    """How many times the baseline's it carries, where that is sure; else 1."""
+    """How many times the baseline's rate this arm carries; 1 where that is not sure."""
     found = next((f for f in change.figures if f.measured is Measured.GOODPUT), None)
     return found.ratio if found and found.answer is Answer.DIFFERS and found.ratio else 1.0

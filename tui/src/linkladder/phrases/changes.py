@@ -93,7 +93,7 @@ def figure(f: ChangedFigure) -> str:
 
 
 def _price(figures: Iterable[ChangedFigure]) -> str:
-    """A gain in one that is paid for by another."""
+    """The words for a gain in one figure that another figure pays for."""
     better = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and _better(f)]
     worse = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and not _better(f)]
     if not better or not worse:

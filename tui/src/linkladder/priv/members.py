@@ -35,7 +35,7 @@ def beside(system: str, name: str) -> set[str]:
 
 
 def _of_lagg(text: str) -> list[set[str]]:
-    """From what ifconfig prints of all interfaces: a paragraph each."""
+    """The members of each lagg, from what ifconfig prints of all interfaces."""
     return [
         set(re.findall(r"^\s+laggport: (\S+)", part, re.MULTILINE)) for part in re.split(r"^(?=\S)", text, flags=re.M)
     ]

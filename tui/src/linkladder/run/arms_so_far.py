@@ -60,7 +60,7 @@ def _row(e: Experiment, base: Experiment, medians: dict[str, float | None], done
 
 
 def _kept(rung: Rung, now: Experiment) -> tuple[str, ...]:
-    """What set the best of each step apart from the best of the one before."""
+    """For each step of a staircase: what its best has that the best of the step before had not."""
     bases = {e.step: e for e in rung.experiments if e.step and not e.baseline and e.direction is now.direction}
     steps = range(2, now.step + 1)
     pairs = [(bases[n], bases[n - 1]) for n in steps if n in bases and n - 1 in bases]

@@ -66,7 +66,7 @@ def _version(db: sqlite3.Connection) -> int:
 
 
 def _keep(db: sqlite3.Connection, copy: Path) -> None:
-    """A whole copy or none."""
+    """Copy the database: what is there afterwards is a whole copy, or none."""
     draft = copy.with_name(f"{copy.name}.new")
     draft.unlink(missing_ok=True)
     target = sqlite3.connect(draft)
