@@ -208,6 +208,8 @@ def loss(share: float, where: str = "path", busy: float = 40.0, drops: int = 0) 
         out["tx_bytes"] = round(out["tx_bytes"] / (1 - share))
         in_["rx_packets"] = round(out["tx_packets"] * (1 - share)) if where == "path" else out["tx_packets"]
         in_["rx_drops"] = drops
+        if where == "end":
+            in_["rx_bytes"] = out["tx_bytes"]
         if not where:
             for card in (out, in_):
                 card["rx_packets"] = card["tx_packets"] = 0

@@ -8,7 +8,7 @@ from linkladder.judge.evidence import Paced, counted_each, paced
 from linkladder.judge.outages import by_chance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
-from linkladder.model import Contract, Direction, Experiment, ExperimentResult, TrialResult
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, NicCounters, TrialResult
 from linkladder.phrases import udp as say
 from linkladder.phrases.remedies import UDP_QUEUES
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
@@ -17,6 +17,7 @@ DATAGRAM = 1470  # bytes, where a plan names none
 CLOSE = 85.0  # percent of a core from which it may be what limits
 WANDERING = 0.93  # cores used for each stream
 UNLIKELY = 0.01  # that a link which keeps its limit loses so much
+FRAMING = 8  # bytes of a packet: one card counts the FCS or a tag that another does not
 
 
 def judge_udp(
@@ -43,6 +44,10 @@ def judge_udp(
         said = say.more_than_contract(said) if loss > 0 else said
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
     blame = [_blame(t, q, p, direction, contract) for t, q in zip(usable, trials, strict=True)]
+    on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in zip(usable, trials, strict=True)]
+    passed = all(verdict is Verdict.PASS for verdict, _ in blame)
+    if passed and _beyond_together(on_path, contract.loss_percent / 100):
+        blame = [_blame(t, q, p, direction, contract, surely=True) for t, q in zip(usable, trials, strict=True)]
     verdict = min((b[0] for b in blame), key=GRAVITY.index)
     who = "; ".join(dict.fromkeys(b[1] for b in blame if b[1] and b[0] is verdict))
     if loss > 0:
@@ -53,7 +58,8 @@ def judge_udp(
     if verdict is Verdict.CANNOT_JUDGE:
         said = say.unknown_loser(said, who)
         return Judgement(verdict, provisional, said, (said,), (UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
-    kept = min(offered or best, best) * (1 - loss)  # what the ends lost the path still carried
+    counted = any(q.datagrams for q in trials)  # what nobody did may never have been sent
+    kept = min(offered or best, best) * (1 - (loss if counted else 0.0))  # what the ends lost the path still carried
     if seen.median < contract.pass_ratio * kept:
         said = say.pace_not_kept(said)
         return Judgement(
@@ -63,32 +69,61 @@ def judge_udp(
     return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
 
 
-def _blame(t: TrialResult, q: Paced, p: Experiment, direction: Direction, contract: Contract) -> tuple[Verdict, str]:
+def _lost_on_path(t: TrialResult, q: Paced, direction: Direction) -> float:
+    """The share of the datagrams that the cards saw lost between them; all of it where they did not count."""
+    out, in_ = t.sender(direction).carried, t.receiver(direction).carried
+    if not counted_each(out, in_, q.datagrams):
+        return q.loss
+    return min(q.loss, max(0, out.tx_packets - in_.rx_packets) / out.tx_packets)
+
+
+def _beyond_together(trials: list[tuple[float, int]], limit: float) -> bool:
+    """Whether the repeats' shares of their datagrams are too much in sum, though each alone may have had bad luck."""
+    sent = sum(datagrams for _, datagrams in trials)
+    lost = round(sum(share * datagrams for share, datagrams in trials))
+    return lost > limit * sent and by_chance(lost, sent, limit) <= UNLIKELY
+
+
+def _blame(
+    t: TrialResult, q: Paced, p: Experiment, direction: Direction, contract: Contract, surely: bool = False
+) -> tuple[Verdict, str]:
     """What one trial's loss leaves of the verdict, and who is to blame, by what the cards of both ends counted.
 
     An end is excused in the measure that its own counters show and no further: what its card took in and its socket
-    did not get, and what the card dropped.  Without the cards' counts a busy end leaves the question open.
+    did not get, and what the card dropped.  Without the cards' counts a busy end leaves the question open, and so do
+    bytes that are missing where no packets are: small ones of others then stand for those that were lost.  `surely`:
+    all repeats together show that it is no chance.
     """
     limit = contract.loss_percent / 100
-    if q.loss <= limit or by_chance(round(q.loss * q.datagrams), q.datagrams, limit) > UNLIKELY:
+
+    def beyond(lost: float) -> bool:
+        return lost > limit and (surely or by_chance(round(lost * q.datagrams), q.datagrams, limit) <= UNLIKELY)
+
+    if not beyond(q.loss):
         return Verdict.PASS, ""
     out, in_ = t.sender(direction).carried, t.receiver(direction).carried
     if counted_each(out, in_, q.datagrams):
-        on_path = max(0, out.tx_packets - in_.rx_packets) / out.tx_packets
         dropped = in_.rx_drops / out.tx_packets
-        lost = min(q.loss, on_path)
-        if lost > limit and by_chance(round(lost * q.datagrams), q.datagrams, limit) <= UNLIKELY:
+        lost = _lost_on_path(t, q, direction)
+        if beyond(lost):
             if dropped >= 0.5 * lost:
                 return Verdict.CANNOT_JUDGE, say.card_dropped(in_.rx_drops)
             if lost - (late := _withheld_of_sender(t, direction)) <= limit:
                 return Verdict.CANNOT_JUDGE, say.sent_in_bursts(t.sender(direction).name, late)
             return Verdict.FAIL, say.path_lost(lost)
+        if beyond(less := min(q.loss, _bytes_missing(out, in_))) and less >= 0.5 * q.loss:
+            return Verdict.CANNOT_JUDGE, say.bytes_missing(less)
         return Verdict.PASS, say.end_lost()
     held = saturated([t], short=q.loss)
     drops = in_.rx_drops
     if drops and drops / max(1, q.datagrams) >= 0.5 * q.loss:
         held = held or say.card_dropped(drops)
     return (Verdict.CANNOT_JUDGE, held) if held else (Verdict.FAIL, "")
+
+
+def _bytes_missing(out: NicCounters, in_: NicCounters) -> float:
+    """The share of the sending card's bytes that the receiving one did not take in, whatever each counts of a frame."""
+    return 1 - in_.rx_bytes / out.tx_bytes - FRAMING * out.tx_packets / out.tx_bytes if out.tx_bytes else 0.0
 
 
 def _withheld_of_sender(t: TrialResult, direction: Direction) -> float:

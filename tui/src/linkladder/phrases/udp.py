@@ -47,6 +47,10 @@ def path_lost(share: float) -> str:
     return f"{share:.2%} of what the sending card put out never reached the receiving one"
 
 
+def bytes_missing(share: float) -> str:
+    return f"the receiving card took in as many packets as were sent, but {share:.2%} fewer bytes"
+
+
 def end_lost() -> str:
     return "the receiving card took in all that was sent, so the end lost them"
 
