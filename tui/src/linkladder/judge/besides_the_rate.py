@@ -10,6 +10,7 @@ import itertools
 import statistics
 
 from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.udp import above_contract
 from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Rtt, RungResult, TrialResult
 from linkladder.phrases import besides_the_rate as say
 from linkladder.verdicts import Cause, Concern, Verdict
@@ -37,8 +38,7 @@ def besides_the_rate(rung: RungResult, deal: Contract) -> list[Concern]:
 def _limits(rung: RungResult, deal: Contract) -> list[Concern]:
     found = []
     if deal.delay_ms is not None:
-        idle = _idle(rung)
-        middle = None if idle is None else idle.p50_ms if idle.p50_ms is not None else idle.avg_ms
+        middle = max(_typical(rung), default=None)  # of several series the longest: each of them counts
         if middle is None:
             found.append(Concern(Cause.DELAY, say.delay_unknown(deal.delay_ms), Verdict.INCOMPLETE))
         elif middle > deal.delay_ms:
@@ -46,13 +46,22 @@ def _limits(rung: RungResult, deal: Contract) -> list[Concern]:
             found.append(Concern(Cause.DELAY, said, Verdict.FAIL, figures={"rtt_ms": middle}))
     if deal.jitter_ms is not None:
         udp = [e for e in rung.experiments if e.parameters.protocol is Protocol.UDP]
-        seen = [t.jitter_ms for e in udp for t in e.trials if t.ok and t.jitter_ms is not None]
+        within = [e for e in udp if not above_contract(e.parameters, deal)]  # beyond it queues are nobody's fault
+        seen = [t.jitter_ms for e in within for t in e.trials if t.ok and t.jitter_ms is not None]
         if not seen:
             found.append(Concern(Cause.JITTER, say.jitter_unknown(deal.jitter_ms), Verdict.INCOMPLETE))
         elif max(seen) > deal.jitter_ms:
             said = say.jitter_above(max(seen), deal.jitter_ms)
             found.append(Concern(Cause.JITTER, said, Verdict.FAIL, figures={"jitter_ms": max(seen)}))
     return found
+
+
+def _typical(rung: RungResult) -> list[float]:
+    """The median of each series of pings on the idle link that was answered at all."""
+    echo = (e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO)
+    series = [t.rtt for e in echo for t in e.trials if t.ok and t.rtt is not None and t.rtt.received]
+    middles = [r.p50_ms if r.p50_ms is not None else r.avg_ms for r in series]
+    return [ms for ms in middles if ms is not None]
 
 
 def _idle(rung: RungResult) -> Rtt | None:
@@ -94,12 +103,12 @@ def _flows(e: ExperimentResult) -> list[Concern]:
     for t in e.trials:
         for way in ways(e.parameters):
             rates = [f.bps for f in t.flows if f.direction is way]
-            if not t.ok or len(rates) < 3:
+            if not t.ok or len(rates) < 2:
                 continue
-            usual = statistics.median(rates)
-            if min(rates) < STARVED_FLOW * usual:
+            usual = statistics.median_high(rates)  # of two flows the other one, and they hardly ever are alike
+            dead = min(rates) < 0.05 * usual
+            if dead or (len(rates) > 2 and min(rates) < STARVED_FLOW * usual):
                 said = say.starved_flow(e.parameters, way, t.repeat, len(rates), min(rates), usual)
-                dead = min(rates) < 0.05 * usual
                 return [Concern(Cause.UNEVEN, said, provisional=dead, figures={"least_bps": min(rates)})]
     return []
 

@@ -11,6 +11,7 @@ from linkladder.judge.besides_the_rate import besides_the_rate
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.history import history
+from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, pings
 from linkladder.judge.sold import elsewhere, layer, own_cards, sold
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
@@ -53,6 +54,7 @@ def concerns(
             *_unprobed(rung, deal),
             *besides_the_rate(rung, deal),
             *history(rung, deal),
+            *once_again(rung, chosen),
         ]
     return [*found, *order]
 
@@ -92,15 +94,17 @@ def _whereabouts(rung: RungResult) -> list[Concern]:
 def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
     """Against the one that was expected: another length of way is another way."""
     series = (t.rtt for e in rung.experiments for t in e.trials if t.ok)
-    idle = next((r.min_ms for r in series if r is not None and r.min_ms is not None), None)
+    seen = [r.min_ms for r in series if r is not None and r.min_ms is not None]
     wanted = deal.expected_rtt_ms
-    if idle is None or not wanted:
+    if not seen or not wanted:
         return []
-    figures = {"rtt_ms": idle, "expected_rtt_ms": wanted}
-    if idle < TOO_NEAR * wanted:
-        return [Concern(Cause.ELSEWHERE, say.too_near(idle, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
-    if idle > TOO_FAR * wanted + SLACK_MS:
-        return [Concern(Cause.NOT_AS_SOLD, say.too_far(idle, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
+    least, most = min(seen), max(seen)  # of several series each counts
+    if least < TOO_NEAR * wanted:
+        figures = {"rtt_ms": least, "expected_rtt_ms": wanted}
+        return [Concern(Cause.ELSEWHERE, say.too_near(least, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
+    if most > TOO_FAR * wanted + SLACK_MS:
+        figures = {"rtt_ms": most, "expected_rtt_ms": wanted}
+        return [Concern(Cause.NOT_AS_SOLD, say.too_far(most, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
     return []
 
 

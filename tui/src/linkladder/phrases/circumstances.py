@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linkladder import units
+from linkladder.model import Experiment
+from linkladder.phrases.arms import one_way
 from linkladder.phrases.ways import way
 
 
@@ -65,6 +67,13 @@ def probed_smaller(directions: Iterable[str], mtu: int) -> str:
 def _hole_possible(what: str, directions: Iterable[str]) -> str:
     ways = " and ".join(sorted(map(way, directions), reverse=True))
     return f"{what} ({ways}): a black hole is not excluded."
+
+
+def once_again(p: Experiment, direction: str, least: float, needed: float) -> str:
+    return (
+        f"{one_way(p, direction)}: the same once more carried as little as {units.rate(least)} where "
+        f"{units.rate(needed)} is needed."
+    )
 
 
 def unchecked() -> str:

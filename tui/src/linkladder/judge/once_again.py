@@ -1,0 +1,41 @@
+"""A setting that was measured again under another name, as a follow-up asks: its repeats are repeats like the others.
+
+Needs two settings that ask the same but for their names and how long they last.  The verdict rests on the better one,
+and a poor result beside it is not made good by that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from linkladder.judge.evidence import direction_bps, parameters
+from linkladder.model import Direction, Experiment, RungResult
+from linkladder.model.same_setting import identity, once_more
+from linkladder.phrases import circumstances as say
+from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
+
+ON_IT = 0.999  # of the bar: what one repeat may miss it by
+
+
+def once_again(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> list[Concern]:
+    """Repeats below the bar of what is the chosen setting once more, where that reaches it."""
+    found = []
+    for way, j in chosen.items():
+        needed = j.judgement.figures.get("needed_bps")
+        if needed is None or j.judgement.verdict is not Verdict.PASS:
+            continue
+        first = parameters(rung, j.experiment)
+        for e in rung.experiments:
+            if e.parameters.id == first.id or not _same(e.parameters, first):
+                continue
+            rates = [direction_bps(t, e.parameters, Direction(way)) for t in e.trials if t.ok]
+            if rates and min(rates) < ON_IT * needed:
+                said = say.once_again(e.parameters, way, min(rates), needed)
+                found.append(Concern(Cause.SCATTERED, said, Verdict.CANNOT_JUDGE))
+    return found
+
+
+def _same(a: Experiment, b: Experiment) -> bool:
+    """A ping beside it and its length do not change what it asks."""
+    a = replace(a, duration=b.duration, ping_under_load=b.ping_under_load)
+    return once_more(a, b) or identity(a) == identity(b)
