@@ -12,6 +12,7 @@ from weakref import ref
 
 from linkladder import tools
 from linkladder.judge.as_commanded import as_commanded
+from linkladder.judge.by_second import of_seconds
 from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.contradictions import contradiction, of_connections, of_pings, of_probes, of_transactions
 from linkladder.judge.copies import copies
@@ -171,7 +172,7 @@ def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Doc
     for rule in (_evidence, _seconds, _flows, _clock, _datagrams):
         if said := rule(t, p):
             return said
-    if words := contradiction(t, p):
+    if words := contradiction(t, p) or next(iter(of_seconds(t, p)), ""):
         return Cause.CONTRADICTION, words
     if other := as_commanded(t, p, rung, document):
         return other

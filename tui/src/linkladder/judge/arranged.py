@@ -107,6 +107,9 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
         yield Concern(Cause.TRIALS_FAILED, say.none_measured(name, len(e.trials), e.trials[0].reason))
     if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
         yield Concern(Cause.CONTRADICTION, say.without_load(name), provisional=True)
+    loaded = {tuple(sorted(leg.path for leg in t.legs if leg.role is Role.LOAD)) for t in e.trials}
+    if len(loaded - {()}) > 1:  # what an arm loads is the same in each repeat, whether it carried anything or not
+        yield Concern(Cause.CONTRADICTION, say.other_loads(name), provisional=True)
 
 
 def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:

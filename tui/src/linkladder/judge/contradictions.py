@@ -203,6 +203,8 @@ def _backwards(card: NicCounters) -> str:
         "packets": (card.rx_packets, card.tx_packets),
         "errors": (card.rx_errors, card.tx_errors, card.crc_errors or 0),
         "drops": (card.rx_drops, card.tx_drops),
+        "pauses": (card.rx_pause or 0, card.tx_pause or 0),
+        "carrier": (card.carrier_lost or 0,),
     }
     return next((name for name, values in counts.items() if min(values) < 0), "")
 

@@ -67,7 +67,8 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         share = 100 * (1 - lost / measured)
         figures = {"dead_seconds": lost, "availability_percent": share}
         if worst < RUN and lost < 2 * RUN:
-            found.append(Concern(Cause.SEEN, say.brief(way, lost, where), figures=figures))
+            often = lost - still >= RUN  # single ones again and again are no accident of a machine any more
+            found.append(Concern(Cause.SEEN, say.brief(way, lost, where), provisional=often, figures=figures))
             continue
         seen = way, lost, measured, worst, where, share
         if share >= deal.availability_percent:

@@ -40,6 +40,10 @@ def without_load(arm: str) -> str:
     return f"{arm}: a repeat is there of which nothing is told, neither figures nor why there are none."
 
 
+def other_loads(arm: str) -> str:
+    return f"{arm}: its repeats are not of the same loads; one that is missing in some may have carried little."
+
+
 def other_bound(arm: str, bps: float) -> str:
     return f"{arm}: the repeats are said to reach from or to {units.rate(bps)}, and none of them makes it."
 

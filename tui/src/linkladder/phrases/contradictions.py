@@ -61,8 +61,24 @@ def other_loss(share: float, of_parts: float) -> str:
 
 
 def card_backwards(counters: str, card: str, end: str) -> str:
-    """`counters`: 'bytes', 'packets', 'errors', 'drops'."""
-    return f"the {counters} of {card or 'the card'} of the {end} end went backwards"
+    """`counters`: 'bytes', 'packets', 'errors', 'drops', 'pauses', 'carrier'."""
+    counted = {"pauses": "pause frames", "carrier": "losses of the link"}.get(counters, counters)
+    return f"the {counted} of {card or 'the card'} of the {end} end went backwards"
+
+
+def core_of_seconds(end: str, mean: float, least: float, most: float) -> str:
+    seen = f"{least:.0f} to {most:.0f} %"
+    return f"a core of the {end} end is said to have been {mean:.0f} % busy, its seconds say {seen}"
+
+
+def card_of_seconds(end: str, card: str, claimed: int, seen: int) -> str:
+    made = f"its seconds make {units.size(seen)}"
+    return f"{card} of the {end} end is said to have counted {units.size(claimed)}, {made}"
+
+
+def trial_of_seconds(ends: Iterable[str], claimed: int, seen: int) -> str:
+    cards = f"{units.size(seen)} in the cards of the {' and '.join(ends)} end"
+    return f"it is said to have carried {units.size(claimed)} in seconds that make {cards}"
 
 
 def tcp_backwards(end: str) -> str:
