@@ -6,6 +6,7 @@ The cause is the rule that decides; of a PASS, a rule that speaks among its find
 
 from __future__ import annotations
 
+from forged_again import another_contract, once_more, seconds_and_sums
 from forged_answers import answers
 from forged_arranged import carriers, legs, odd_figures, rearranged, relabelled
 from forged_commands import commanded
@@ -24,6 +25,7 @@ PARTS = (
     impossible_figures, wrong_times, another_machine, lost_ends,
     rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
     not_there, laid_out, answers, whose, seconds, around,
+    once_more, seconds_and_sums, another_contract,
 )  # fmt: skip
 
 

@@ -115,6 +115,15 @@ def without_pair(d: Json) -> None:
                 t["legs"] = [leg for leg in t["legs"] if leg["path"] == 0]
 
 
+def without_pair_in(repeat: int) -> Callable[[Json], None]:
+    def edit(d: Json) -> None:
+        for e in d["rungs"][-1]["experiments"]:
+            for t in e["trials"] if SIDE in e["parameters"]["id"] else ():
+                t["legs"] = [leg for leg in t["legs"] if leg["path"] == 0 or t["repeat"] != repeat]
+
+    return edit
+
+
 def shared(bps: float | None) -> Callable[[Json], None]:
     return lambda d: d["run"]["plan"]["contract"].update(shared_bps=bps)
 
@@ -143,6 +152,7 @@ def pairs() -> Iterator[Row]:
     yield run, "no counters of a near end", loads(end("near", nics=[]), SIDE, 1), "CANNOT JUDGE", C.UNACCOUNTED
     yield run, "no counters of a far end alone", loads(end("far", nics=[]), ALONE), "CANNOT JUDGE", C.UNACCOUNTED
     yield run, "the second pair is not there", without_pair, "INCOMPLETE", C.NOTHING_MEASURED
+    yield run, "the second pair is not there in one repeat", without_pair_in(1), "UNSURE", C.CONTRADICTION
     yield run, "the second pair failed", loads(failed, SIDE, 1), "INCOMPLETE", C.PEER_LOST
     yield run, "they share twice as much", shared(3e8), "CANNOT JUDGE", C.WEAK_GENERATOR
     yield run, "they share half as much", shared(7.5e7), "IMPOSSIBLE", C.ABOVE_CEILING
