@@ -12,7 +12,7 @@ from linkladder.tools.address_family import family, same_address
 from linkladder.tools.contract import UDP_PAYLOAD
 from linkladder.tools.records import Expectation, Layout
 from linkladder.tools.socket_buffer import window_reason
-from linkladder.tools.streams import Output, Series, Stream
+from linkladder.tools.streams import Output, Row, Series, Stream
 
 COMPLETE = 0.98  # of the asked time
 STALL_SHARE = 0.5  # of the counted seconds empty: that is no rate any more, it is a stall
@@ -37,6 +37,7 @@ class Pair:
     rx: Series
     tx: Series | None
     sent: int | None
+    sender: Row | None = None  # its total, though what it says of its seconds may be of no use
 
 
 def finish(
@@ -136,9 +137,10 @@ def _pairs(
         if stream.only == "tx":  # it carries the payload of the other way
             continue
         other = sending.get(port(stream, not to_server))
+        total = other.tx.total if other else None
         if other and (other.tx.conflict or flow_sums.contradiction(other.tx)):
             other = None  # what its sender says of it cannot be used
-        pairs.append(Pair(stream, stream.rx, other.tx if other else None, other.sent if other else None))
+        pairs.append(Pair(stream, stream.rx, other.tx if other else None, other.sent if other else None, total))
     if len(pairs) > exp.streams:
         reason = f"{len(pairs)} flows were seen where {exp.streams} were asked: another test ran into this one"
         raise Broken(Fault.TOOL, reason)
@@ -269,8 +271,10 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     whole = {pair.stream.connection.flow for pair in pairs if _all_arrived(pair)}
     for flow in outcome.flows:
         if flow.direction == way and not sparse and (died := _died(flow, exp)):
-            if flow.id not in whole or not expect.still or _died(flow, exp, expect.still):
+            if not expect.still or _died(flow, exp, expect.still):
                 raise Broken(Fault.PATH, died)
+            if flow.id not in whole or not flow.bytes:
+                raise Broken(Fault.TOOL, f"{died}{STILL}")
             warnings.append(f"{died}{STILL}; afterwards all of it arrived")
     counted = [i for i in summed if i.counted]
     if not counted:
@@ -367,7 +371,7 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
 
 def _all_arrived(pair: Pair) -> bool:
     """Both ends tell the same total to the byte: a path that stops leaves some of it on its way."""
-    received, sent = pair.rx.total, pair.tx.total if pair.tx else None
+    received, sent = pair.rx.total, pair.sender
     return bool(received and sent and received.exact and sent.exact and received.bytes == sent.bytes > 0)
 
 
