@@ -26,6 +26,7 @@ from linkladder.judge.outages import dead_seconds
 from linkladder.model import (
     Direction,
     Document,
+    EndRecord,
     ExperimentResult,
     HostFacts,
     NicCounters,
@@ -80,7 +81,16 @@ def counted(trial: TrialResult) -> TrialResult:
     sides = ((back, out), (out, back))  # received and sent, near and far
     cards = (NicCounters("vmx1", rx, tx, rx // 1448, tx // 1448) for rx, tx in sides)
     ends = zip(trial.ends, cards, strict=True)
-    return replace(trial, ends=tuple(replace(end, nics=(card,), sockets=None) for end, card in ends))
+    return replace(trial, ends=tuple(counting(end, card) for end, card in ends))
+
+
+def counting(end: EndRecord, card: NicCounters) -> EndRecord:
+    """An end whose card counted evenly, second by second, what it counted in all."""
+    every = len(end.samples)
+    seen = [(card.rx_bytes * n // every, card.tx_bytes * n // every) for n in range(1, every + 1)]
+    cards = [NicCounters(card.name, rx, tx, rx // 1448, tx // 1448) for rx, tx in seen]
+    looks = tuple(replace(s, nics=(*s.nics[:2], one)) for s, one in zip(end.samples, cards, strict=True))
+    return replace(end, nics=(card,), samples=looks, sockets=None)
 
 
 def trials_of(document: Document) -> list[TrialResult]:

@@ -105,7 +105,7 @@ def _flows(e: ExperimentResult) -> list[Concern]:
             rates = [f.bps for f in t.flows if f.direction is way]
             if not t.ok or len(rates) < 2:
                 continue
-            usual = statistics.median_high(rates)  # of two flows the other one, and they hardly ever are alike
+            usual = statistics.median(rates) if len(rates) > 2 else max(rates)  # of two, which hardly are alike
             dead = min(rates) < 0.05 * usual
             if dead or (len(rates) > 2 and min(rates) < STARVED_FLOW * usual):
                 said = say.starved_flow(e.parameters, way, t.repeat, len(rates), min(rates), usual)
