@@ -11,7 +11,7 @@ import pytest
 from linkladder import report
 from linkladder.commands import read_documents
 from linkladder.errors import UsageError
-from linkladder.shelf import Shelved
+from linkladder.laid_on_disk import Shelved
 from test_long_pages import LONGER, soak, trials_of
 
 OVER = 2.5  # of the text's length: the file's bytes and the text of them stand beside each other for a moment

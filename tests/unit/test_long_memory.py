@@ -17,6 +17,7 @@ from judge_documents import GIGABIT
 from linkladder import cli
 from linkladder.engine.long_trial import rung_finished, thinned
 from linkladder.judge import judge_document
+from linkladder.laid_on_disk import Shelf, Shelved
 from linkladder.model import (
     Direction,
     Document,
@@ -29,7 +30,6 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model import Path as RungPath
-from linkladder.shelf import Shelf, Shelved
 from linkladder.store import Store, StoreFault
 
 LONGER = 310.0

@@ -23,6 +23,7 @@ from linkladder.engine.long_trial import thinned
 from linkladder.judge import judge_document
 from linkladder.judge.decided import decided
 from linkladder.judge.outages import dead_seconds
+from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import (
     Direction,
     Document,
@@ -40,7 +41,6 @@ from linkladder.model import (
 )
 from linkladder.model import Path as RungPath
 from linkladder.report import condense, page_data, rounding, svg, verify
-from linkladder.shelf import Shelf, shelved
 from linkladder.verdicts import Cause, DocumentJudgement
 
 HOUR, WEEK = 3600.0, 168

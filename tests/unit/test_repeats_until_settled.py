@@ -11,7 +11,7 @@ import pytest
 from judge_documents import F, document, failed, rung, tcp, trial
 from linkladder import judge, plan
 from linkladder.engine.growth import one_more
-from linkladder.judge.looks import MOST_LOOKS, PER_LOOK, confidence
+from linkladder.judge.interim_looks import MOST_LOOKS, PER_LOOK, confidence
 from linkladder.judge.student import inside
 from linkladder.model import Contract, Document, Experiment, Fault, Plan, Rung, RungName
 from linkladder.verdicts import Verdict

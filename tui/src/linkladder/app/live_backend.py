@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from linkladder import __version__, diary, drafts, host, judge, plan, reservation, state
 from linkladder.app.backend import Finding, Health, HomeView, PairingState, PeerView, PlanChoice
-from linkladder.app.machine import Machine
+from linkladder.app.own_machine import Machine
 from linkladder.app.probe import probe
 from linkladder.app.stored_runs import StoredRuns, as_finding, open_store
 from linkladder.errors import UsageError

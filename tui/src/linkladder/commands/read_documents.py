@@ -14,9 +14,9 @@ from linkladder import formats, state
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import flaws
+from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import SCHEMA, Document, TrialResult
 from linkladder.printable import one_line
-from linkladder.shelf import Shelf, shelved
 from linkladder.store import Store
 
 LARGE = 32 << 20  # characters; below, a day's seconds are at hand and take 150 MB

@@ -17,8 +17,8 @@ from linkladder.judge.ceilings import at_lent_mtu, ceiling, measurement_error, r
 from linkladder.judge.comparison import compare
 from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, with_judgement
 from linkladder.judge.experiments import judge_experiment, judge_trial
+from linkladder.judge.interim_looks import MOST_LOOKS
 from linkladder.judge.limiters import limiter
-from linkladder.judge.looks import MOST_LOOKS
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws

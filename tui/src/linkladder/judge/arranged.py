@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable
 
 from linkladder import phrases
-from linkladder.judge.moments import moment
+from linkladder.judge.times_of_day import moment
 from linkladder.model import (
     Contract,
     CpuUse,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from linkladder import tools
 from linkladder.judge.recount import asked_of, layout_of, versions_of
 from linkladder.model import Command, Document, End, Experiment, Leg, Protocol, Role, RungResult, TrialResult
-from linkladder.phrases import sold as say
+from linkladder.phrases import as_sold as say
 from linkladder.verdicts import Cause
 
 Said = tuple[Cause, str]

@@ -23,7 +23,7 @@ from linkladder.model import (
     SocketStat,
     TrialResult,
 )
-from linkladder.phrases import sold as say
+from linkladder.phrases import as_sold as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 ALIKE = 0.0015  # of a rate: closer to another layer's ceiling than two layers' are to each other

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts
+from linkladder.judge.as_sold import elsewhere, layer, own_cards, sold
 from linkladder.judge.besides_the_rate import besides_the_rate
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.history import history
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, pings
-from linkladder.judge.sold import elsewhere, layer, own_cards, sold
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict

@@ -8,8 +8,8 @@ from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
 from linkladder.judge.evidence import counted, direction_bps, ways
+from linkladder.judge.interim_looks import confidence
 from linkladder.judge.limiters import held_by_window, host_bound, limiter
-from linkladder.judge.looks import confidence
 from linkladder.judge.outages import plateau
 from linkladder.judge.stats import half_width_of_neighbours, spread
 from linkladder.judge.udp import judge_udp, saturated

@@ -6,7 +6,7 @@ import itertools
 import statistics
 
 from linkladder.judge.evidence import ways
-from linkladder.judge.moments import moment
+from linkladder.judge.times_of_day import moment
 from linkladder.model import Contract, Interval, Protocol, RungResult
 from linkladder.phrases import history as say
 from linkladder.verdicts import Cause, Concern

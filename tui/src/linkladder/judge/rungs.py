@@ -7,6 +7,7 @@ import dataclasses
 from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.accounts import accounts, of_changes, proven
+from linkladder.judge.as_sold import own_cards
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
@@ -23,7 +24,6 @@ from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
-from linkladder.judge.sold import own_cards
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.udp import above_contract
 from linkladder.judge.weighing import GRAVITY, weigh

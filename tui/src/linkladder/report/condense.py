@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.judge.decided import decided
+from linkladder.laid_on_disk import Shelf
 from linkladder.model import SHORTENED, Command, Document, ExperimentResult, HostSample, Leg, TrialResult
 from linkladder.phrases.documents import abridged
 from linkladder.report import rounding
-from linkladder.shelf import Shelf
 from linkladder.verdicts import DocumentJudgement
 
 RAW_BUDGET = 500_000  # characters of tool output in one page

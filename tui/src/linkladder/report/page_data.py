@@ -19,8 +19,8 @@ from typing import Any
 
 from linkladder import packing
 from linkladder.codec import to_json
+from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import LONG, Document, ExperimentResult, TrialResult
-from linkladder.shelf import Shelf, shelved
 
 DATA = re.compile(
     r'<script type="application/json" id="linkladder-data" data-encoding="(json|deflate|lines)">([^<]*)</script>'

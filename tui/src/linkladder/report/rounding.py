@@ -14,8 +14,8 @@ import statistics
 from dataclasses import replace
 from typing import TypeVar
 
+from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import LONG, Direction, Document, Experiment, Interval, Leg, Protocol, TrialResult
-from linkladder.shelf import Shelf, shelved
 
 MOST = 86_400  # seconds that a page carries as they are
 ANSWERS = 200_000  # round trips of pings in one page, of a run that has more seconds

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
-from linkladder import __version__, formats, packing, shelf
+from linkladder import __version__, formats, laid_on_disk, packing
 from linkladder.codec import to_json
 from linkladder.errors import UsageError
 from linkladder.model import (
@@ -343,13 +343,13 @@ class Store:
         ends = tuple(RunEnd(name, _load(HostFacts, facts, schema)) for name, facts in rows)
         info = RunInfo(run, started, plan, RunState(state), ended, version, ends, tuple(json.loads(notes)))
         trials: dict[tuple[str, str], list[TrialResult]] = {}
-        place = shelf.Shelf(self.folder, partial(explained, self.folder))
+        place = laid_on_disk.Shelf(self.folder, partial(explained, self.folder))
         query = "SELECT rung, experiment, result FROM trials WHERE run = ? ORDER BY repeat"
         for rung, experiment, blob in self._db.execute(query, (run,)):
             result = formats.record(TrialResult, packing.unpack(blob), schema)
             if output:
                 result = result.with_commands(raw.read(self.folder, run, result.id, result.commands))
-            trials.setdefault((rung, experiment), []).append(shelf.shelved(result, place))
+            trials.setdefault((rung, experiment), []).append(laid_on_disk.shelved(result, place))
         rungs = []
         query = "SELECT name, paths, evidence, unavailable FROM rungs WHERE run = ?"
         stored = {n: (p, e, u) for n, p, e, u in self._db.execute(query, (run,))}
