@@ -9,6 +9,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from .machine import WRITTEN, Machine, Network, Shell
 
 # Settings that may not be in force, and why; every other line of the doctor must be.
@@ -46,10 +48,7 @@ def test_boots_by_bios_to_the_tui_and_six_cores_make_four_queues(image: Path, tm
 
 
 def test_what_is_in_force(booted: Machine) -> None:
-    shell = booted.root()
-    status, said = shell.run(DOCTOR, 120)
-    assert status == 0, said
-    lines = json.loads(said[said.index("JSON") + 4 :].replace("\n", ""))
+    lines = in_force(booted.root())
     assert len(lines) > 100
     wrong = []
     assert {name for name, _, _ in lines} >= OF_VMX
@@ -62,6 +61,42 @@ def test_what_is_in_force(booted: Machine) -> None:
         elif state != "in force":
             print(f"permitted: {name}: {state}")
     assert wrong == []
+
+
+def in_force(shell: Shell) -> list[tuple[str, str, str]]:
+    """Each shipped setting, its status and its value."""
+    status, said = shell.run(DOCTOR, 120)
+    assert status == 0, said
+    return [tuple(line) for line in json.loads(said[said.index("JSON") + 4 :].replace("\n", ""))]
+
+
+@pytest.mark.parametrize(
+    "verbs",
+    [
+        ("address vmx1 static 10.77.0.1/24", "address vmx1 none", "address vmx0 dhcp"),
+        ("mtu vmx1 9000", "mtu vmx1 1500"),
+        ("offloads vmx1 lro=off tso=off", "offloads vmx1 lro=on tso=on"),
+        ("hostname other", "timezone Europe/Prague", "timezone UTC"),
+        ("tests-on-management yes", "tests-on-management no"),
+    ],
+    ids=lambda verbs: str(verbs[0]).split()[0],
+)
+def test_every_setting_holds_after_what_the_console_offers(booted: Machine, verbs: tuple[str, ...]) -> None:
+    """rc.d sets some of them anew when an address changes, and an adapter starts anew with its MTU."""
+    shell = booted.root()
+    before = {name for name, state, _ in in_force(shell) if state == "in force"} - {"hostname"}
+    named = shell.run("hostname")[1].strip()
+    try:
+        for verb in verbs:
+            status, said = shell.run(f"su -m linkladder -c '/usr/local/bin/linkladder system {verb} --yes' 2>&1", 120)
+            assert status == 0, said
+            now = {name: (state, value) for name, state, value in in_force(shell)}
+            if "off" not in verb and "9000" not in verb:
+                lost = {name: now[name] for name in before if now[name][0] != "in force"}
+                assert lost == {}, verb
+            assert now["net.inet.icmp.drop_redirect"] == ("in force", "1")
+    finally:
+        shell.run(f"su -m linkladder -c '/usr/local/bin/linkladder system hostname {named} --yes'", 120)
 
 
 def queues(shell: Shell) -> list[int]:
