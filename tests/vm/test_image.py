@@ -91,8 +91,10 @@ def test_every_setting_holds_after_what_the_console_offers(booted: Machine, verb
             status, said = shell.run(f"su -m linkladder -c '/usr/local/bin/linkladder system {verb} --yes' 2>&1", 120)
             assert status == 0, said
             now = {name: (state, value) for name, state, value in in_force(shell)}
-            if "off" not in verb and "9000" not in verb:
-                lost = {name: now[name] for name in before if now[name][0] != "in force"}
+            if not any(other in verb for other in ("=off", "9000")):
+                asked = {f"vmx1 {switch}" for switch in ("lro", "tso", "tso6")} if "=on" in verb else set()
+                assert all(now[name] == ("this machine's own choice", "on") for name in asked)
+                lost = {name: now[name] for name in before - asked if now[name][0] != "in force"}
                 assert lost == {}, verb
             assert now["net.inet.icmp.drop_redirect"] == ("in force", "1")
     finally:
