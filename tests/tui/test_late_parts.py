@@ -64,7 +64,7 @@ async def test_a_field_that_comes_last_is_not_asked_for_before(
     app = LadderApp(synth.settled())
     async with app.run_test(size=(80, 25)) as pilot:
         await until(pilot, "> Read the report")
-        late.append(lambda part: 1.0 if isinstance(part, Field) and part._key == "remote-dc-link" else 0)
+        late.append(lambda part: 1.0 if isinstance(part, Field) and part.id == "remote-dc-link" else 0)
         app.push_screen(screen("link"))
         while not app.screen.query("#note"):
             await pilot.pause(0.05)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.text import Text
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -24,29 +26,30 @@ class Form(VerticalScroll, inherit_bindings=False):
     can_focus = False
 
 
-class Field(Widget, inherit_bindings=False):
-    """A label and an input between brackets: it draws the label itself, as each part of a form costs time to put up."""
+class Field(Input):
+    """A line to type in between brackets, behind its label: one widget draws all, as each part costs time to put up."""
 
     DEFAULT_CSS = """
-    Field { height: 1; layout: horizontal; }
-    Field > Input { border: none; height: 1; padding: 0; background: transparent; }
-    Field > Input:focus { border: none; color: $block-cursor-foreground; background: $block-cursor-background; }
+    Field { border: none; height: 1; background: transparent; }
+    Field:focus { border: none; color: $block-cursor-foreground; background: $block-cursor-background; }
     """
 
     def __init__(self, label: str, value: str = "", width: int = 10, *, key: str, label_width: int = 0) -> None:
-        super().__init__()
+        super().__init__(value, id=key)
+        self.cursor_blink = False  # its blinking would be traffic on a serial line
         self._before = f"{label.ljust(label_width)} ["
-        self._value, self._width, self._key = value, width, key
-        self.styles.width = cell_len(self._before) + width + 1
+        self._room = cell_len(self._before)
+        self.styles.padding = (0, 1, 0, self._room)
+        self.styles.width = self._room + width + 1
 
-    def compose(self) -> ComposeResult:
-        box = line_to_type(self._value, key=self._key)
-        box.styles.width = self._width
-        box.styles.margin = (0, 0, 0, cell_len(self._before))
-        yield box
-
-    def render(self) -> Text:
-        return Text(f"{self._before}{' ' * self._width}]", no_wrap=True, end="")
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Label and brackets stand where Input has its padding."""
+        line = self.outer_size.width
+        whole = super().render_lines(Region(0, crop.y, line, crop.height))
+        style = self.parent.rich_style if isinstance(self.parent, Widget) else None
+        before, after = Strip([Segment(self._before, style)]), Strip([Segment("]", style)])
+        drawn = (Strip.join([before, strip.crop(self._room, line - 1), after]) for strip in whole)
+        return [strip.crop(crop.x, crop.right) for strip in drawn]
 
 
 def line_to_type(value: str = "", *, key: str, **more: Any) -> Input:
