@@ -146,3 +146,12 @@ def test_processors_are_counted_from_when_sessions_ask_and_not_while_they_wait(s
         watched.count("10.0.0.1", CountersReply("em0", NicCounters("em0"), TcpCounters(), None, GIGABYTE))
     cpu = watched.record(exp, 0.0, 0.0, since).cpu
     assert waits and cpu and cpu.percent == 50.0
+
+
+def test_the_datagrams_that_found_a_full_socket_are_the_trials_own() -> None:
+    for before, after, told in ((100, 130, 30), (None, 130, None), (100, None, None)):
+        watched = Watched("far")
+        for count in (before, after):
+            seen = CountersReply("em0", NicCounters("em0"), TcpCounters(), None, GIGABYTE, udp_dropped=count)
+            watched.count("10.0.0.2", seen)
+        assert watched.record(STREAMS[0], 0.0, 0.0).udp_dropped == told

@@ -42,6 +42,25 @@ def test_ss_lines() -> None:
     assert [x.receiver_limited_ms for x in (first, second, third)] == [120.0, 0.0, None]
 
 
+@pytest.mark.parametrize(("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_datagrams_for_a_full_socket_are_counted(family: socket.AddressFamily, address: str) -> None:
+    before = host.udp_dropped()
+    with socket.socket(family, socket.SOCK_DGRAM) as full, socket.socket(family, socket.SOCK_DGRAM) as sender:
+        full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        full.bind((address, 0))
+        for _ in range(200):
+            sender.sendto(bytes(1000), full.getsockname()[:2])
+    after = host.udp_dropped()
+    assert before is not None and after is not None and 150 <= after - before <= 250
+
+
+def test_systems_without_these_counters_do_not_tell_none() -> None:
+    assert linux_text.udp_dropped("", "") is None
+    assert linux_text.udp_dropped("Udp: InDatagrams RcvbufErrors\nUdp: 7 3\n", "") == 3
+    six = "Udp6RcvbufErrors    \t4\nUdpLite6RcvbufErrors 9\n"
+    assert linux_text.udp_dropped("Udp: RcvbufErrors\nUdp: 3\n", six) == 7
+
+
 def test_quotas_are_found_in_either_version() -> None:
     assert linux_text.throttled("nr_periods 5\nnr_throttled 2\nthrottled_usec 1500000\n") == 1.5
     assert linux_text.throttled("nr_periods 5\nnr_throttled 2\nthrottled_time 2500000000\n") == 2.5

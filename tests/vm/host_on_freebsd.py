@@ -119,6 +119,21 @@ def counters() -> object:
     return mine, tcp
 
 
+def datagrams_for_a_full_socket() -> object:
+    told = []
+    for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        before = host.udp_dropped()
+        with socket.socket(family, socket.SOCK_DGRAM) as full, socket.socket(family, socket.SOCK_DGRAM) as sender:
+            full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            full.bind((address, 0))
+            for _ in range(200):
+                sender.sendto(bytes(1000), full.getsockname()[:2])
+        after = host.udp_dropped()
+        assert before is not None and after is not None and 150 <= after - before <= 250, (before, after)
+        told.append(after - before)
+    return told
+
+
 def listeners_and_sockets() -> object:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -303,6 +318,7 @@ for test in (
     core_times,
     sampler,
     counters,
+    datagrams_for_a_full_socket,
     listeners_and_sockets,
     addresses,
     a_child_dies_with_its_parent,

@@ -43,6 +43,13 @@ def once_more() -> Rows:
     yield "UDP loses 0.17 % in each repeat", each(UDP, loss(0.0017)), FAIL, C.UDP_LOSS
     yield "UDP loses 0.09 % in each repeat", each(UDP, loss(0.0009)), PASS, C.REACHED
     yield "UDP loses 3 %, small packets of others make up the number", each(HALF, masked(0.03)), CANNOT, C.WHO_LOST
+    yield "0.3 % lost, as many small packets of others, and no socket was full", together(
+        each(UDP, masked(0.003)), full_sockets(0.0)
+    ), CANNOT, C.WHO_LOST  # fmt: skip
+    yield "0.3 % lost at full sockets", together(each(UDP, loss(0.003, "end")), full_sockets(1.0)), PASS, C.REACHED
+    yield "0.3 % lost, half of it at full sockets", together(
+        each(UDP, loss(0.003, "end")), full_sockets(0.5)
+    ), CANNOT, C.WHO_LOST  # fmt: skip
     yield "jitter beyond the limit, of more than the contract alone", together(
         contract(jitter_ms=1.0), beyond_the_contract(9.0)
     ), PASS, C.REACHED  # fmt: skip
@@ -132,6 +139,19 @@ def masked(share: float) -> Any:
         in_["rx_packets"] = out["tx_packets"]
 
     return change
+
+
+def full_sockets(share: float) -> Edit:
+    """Each end counts the datagrams that found their socket full: such a share of what a trial lost."""
+
+    def edit(d: Json) -> None:
+        for e in arms(d, UDP):
+            for t in e["trials"]:
+                lost = sum(g["outcome"]["lost"] or 0 for g in t["legs"])
+                for end in t["ends"]:
+                    end["udp_dropped"] = round(share * lost)
+
+    return in_todays_form(edit)
 
 
 def uncounted(share: float) -> Any:

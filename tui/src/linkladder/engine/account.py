@@ -110,7 +110,9 @@ class Watched:
         cards, windows, samples = tuple(nics.values()), tuple(self.windows), tuple(self.samples)
         members = tuple(one for address in self.before for one in self.members(address))
         made = EndRecord(self.name, cpu, memory, tcp, cards, self.sockets, windows, samples, away, members=members)
-        return replace(made, held_up=tuple(self.held_up))
+        known = first.udp_dropped is not None and last.udp_dropped is not None
+        dropped = max(0, (last.udp_dropped or 0) - (first.udp_dropped or 0)) if known else None
+        return replace(made, held_up=tuple(self.held_up), udp_dropped=dropped)
 
     def _use(
         self, exp: Experiment, carried: float | None, first: CountersReply, last: CountersReply, since: float

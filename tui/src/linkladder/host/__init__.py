@@ -51,6 +51,7 @@ __all__ = [
     "summarise",
     "system",
     "tcp_counters",
+    "udp_dropped",
     "windows",
 ]
 
@@ -88,6 +89,11 @@ def nic_counters(detail: bool = True) -> dict[str, NicCounters]:
 def tcp_counters() -> TcpCounters:
     """This host's (network namespace's) TCP counters."""
     return backend().tcp_counters()
+
+
+def udp_dropped() -> int | None:
+    """Datagrams that reached this host and found their socket full; None where it does not tell."""
+    return backend().udp_dropped()
 
 
 def sockets(first: int, last: int = 0) -> tuple[SocketStat, ...]:

@@ -111,6 +111,9 @@ class FreeBSD:
     def tcp_counters(self) -> TcpCounters:
         return text.tcp_counters(document(output(["netstat", "--libxo", "json", "-s", "-p", "tcp"])))
 
+    def udp_dropped(self) -> int | None:
+        return self._calls.udp_dropped()
+
     def retransmits(self) -> int | None:
         return self._calls.retransmits()
 

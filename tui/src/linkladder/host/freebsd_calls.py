@@ -14,6 +14,7 @@ IFF_UP, IFF_LOOPBACK = 0x1, 0x8
 LINK_DATA = struct.Struct("6BHII15Q")  # struct if_data up to ifi_hwassist
 CLOCKINFO = struct.Struct("5i")  # hz, tick, spare, stathz, profhz
 TCPSTAT_RESENT = 20 * 8  # tcps_sndrexmitpack in struct tcpstat, of 64-bit counters (netinet/tcp_var.h)
+UDPSTAT_FULL = 7 * 8  # udps_fullsock in struct udpstat (netinet/udp_var.h)
 STATES = 5  # user, nice, system, interrupt, idle
 
 
@@ -83,9 +84,15 @@ class Calls:
 
     def retransmits(self) -> int | None:
         """TCP segments sent again since boot."""
-        raw = self.raw("net.inet.tcp.stats") or b""
-        end = TCPSTAT_RESENT + 8
-        return int.from_bytes(raw[TCPSTAT_RESENT:end], "little") if len(raw) >= end else None
+        return self._counter("net.inet.tcp.stats", TCPSTAT_RESENT)
+
+    def udp_dropped(self) -> int | None:
+        """Datagrams of either IP version that found their socket full, since boot."""
+        return self._counter("net.inet.udp.stats", UDPSTAT_FULL)
+
+    def _counter(self, name: str, at: int) -> int | None:
+        raw = self.raw(name) or b""
+        return int.from_bytes(raw[at : at + 8], "little") if len(raw) >= at + 8 else None
 
     def core_ticks(self) -> tuple[list[tuple[int, ...]], int]:
         """Each core's ticks by state, and ticks per second."""

@@ -97,6 +97,9 @@ class Linux:
     def tcp_counters(self) -> TcpCounters:
         return linux_text.tcp_counters(read("/proc/net/snmp"), read("/proc/net/netstat"))
 
+    def udp_dropped(self) -> int | None:
+        return linux_text.udp_dropped(read("/proc/net/snmp"), read("/proc/net/snmp6"))
+
     def retransmits(self) -> int | None:
         return linux_text.tcp_counters(read("/proc/net/snmp"), "").retransmits
 

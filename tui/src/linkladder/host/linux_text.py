@@ -95,6 +95,13 @@ def tcp_counters(snmp: str, netstat: str) -> TcpCounters:
     )
 
 
+def udp_dropped(snmp: str, snmp6: str) -> int | None:
+    """Datagrams of either IP version that found their socket full."""
+    four = _table(snmp, "Udp").get("RcvbufErrors")
+    six = re.search(r"^Udp6RcvbufErrors\s+(\d+)", snmp6, re.MULTILINE)
+    return None if four is None else four + (int(six[1]) if six else 0)
+
+
 def _table(text: str, name: str) -> dict[str, int]:
     rows = [line.split()[1:] for line in text.splitlines() if line.startswith(name + ":")]
     return {k: int(v) for k, v in zip(rows[0], rows[1], strict=False)} if len(rows) >= 2 else {}

@@ -91,8 +91,9 @@ def _blame(
 
     An end is excused in the measure that its own counters show and no further: what its card took in and its socket
     did not get, and what the card dropped.  Without the cards' counts a busy end leaves the question open, and so do
-    bytes that are missing where no packets are: small ones of others then stand for those that were lost.  `surely`:
-    all repeats together show that it is no chance.
+    bytes that are missing where no packets are, and loss that the end, which counts its full sockets, did not count:
+    small packets of others then stand for those that were lost.  `surely`: all repeats together show that it is no
+    chance.
     """
     limit = contract.loss_percent / 100
 
@@ -113,12 +114,22 @@ def _blame(
             return Verdict.FAIL, say.path_lost(lost)
         if beyond(less := min(q.loss, _bytes_missing(out, in_))) and less >= 0.5 * q.loss:
             return Verdict.CANNOT_JUDGE, say.bytes_missing(less)
+        if (unexplained := q.loss - _dropped_by_end(t, q, direction)) > 0 and beyond(unexplained):
+            return Verdict.CANNOT_JUDGE, say.nobody_dropped(unexplained)
         return Verdict.PASS, say.end_lost()
     held = saturated([t], short=q.loss)
     drops = in_.rx_drops
     if drops and drops / max(1, q.datagrams) >= 0.5 * q.loss:
         held = held or say.card_dropped(drops)
     return (Verdict.CANNOT_JUDGE, held) if held else (Verdict.FAIL, "")
+
+
+def _dropped_by_end(t: TrialResult, q: Paced, direction: Direction) -> float:
+    """The share of the datagrams that the receiving end counts as dropped; all of it where it counts none such."""
+    end = t.receiver(direction)
+    if end.udp_dropped is None:
+        return q.loss
+    return (end.udp_dropped + max(0, end.carried.rx_drops)) / max(1, q.datagrams)
 
 
 def _bytes_missing(out: NicCounters, in_: NicCounters) -> float:

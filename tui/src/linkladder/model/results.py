@@ -89,6 +89,7 @@ class EndRecord:
     wall_offset_s: float | None = None  # its time of day minus the near end's
     away: tuple[Away, ...] = ()  # members of bundles that it took down meanwhile, as was asked
     held_up: tuple[HeldUp, ...] = ()  # in order of time; of very many the longest
+    udp_dropped: int | None = None  # datagrams that arrived and found their socket full
 
     def of(self, name: str) -> bool:
         """Is it the record of the run's end of that name?"""

@@ -51,6 +51,13 @@ def bytes_missing(share: float) -> str:
     return f"the receiving card took in as many packets as were sent, but {share:.2%} fewer bytes"
 
 
+def nobody_dropped(share: float) -> str:
+    return (
+        "the receiving card took in as many packets as were sent, "
+        f"but the end's sockets did not drop the {share:.2%} that are missing"
+    )
+
+
 def end_lost() -> str:
     return "the receiving card took in all that was sent, so the end lost them"
 

@@ -70,7 +70,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 9  # both ends must speak the same
+PROTOCOL = 10  # both ends must speak the same
 
 __all__ = [
     "IDLE_LIMIT",

@@ -89,6 +89,7 @@ class CountersReply:
     starved: float | None
     memory_total: int
     members: tuple[NicCounters, ...] = ()  # of a bundle
+    udp_dropped: int | None = None  # datagrams that found their socket full
 
 
 @dataclass(frozen=True)
