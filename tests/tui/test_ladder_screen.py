@@ -88,6 +88,22 @@ async def test_controls_ask_before_they_destroy() -> None:
         assert present(backend.running).said == [("pause", ""), ("repeat", ""), ("note", "rack 12"), ("cancel", "")]
 
 
+async def test_nothing_covers_a_question_about_the_run() -> None:
+    backend = synth.settled()
+    backend.entries = [e for e in synth.the_log() if e[0] < 3]
+    app = LadderApp(backend)
+    async with app.run_test(size=(80, 12), notifications=True) as pilot:
+        app.climb(synth.the_plan())
+        await until(pilot, "running")
+        await pilot.press("x")
+        await until(pilot, "Cancel the run?")
+        present(backend.running)._entries.append((3.1, events.Notice("the far end has another time of day")))
+        present(backend.running).skip_to(4)
+        await until_true(pilot, lambda: app.progress is not None and bool(app.progress.notices))
+        await pilot.pause(0.2)
+        assert not app.screen.query("Toast") and "Cancel the run?" in seen(app)
+
+
 async def test_a_second_screen_only_watches_until_it_asks() -> None:
     backend = synth.settled()
     app = LadderApp(backend)

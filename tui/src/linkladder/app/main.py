@@ -119,7 +119,7 @@ class LadderApp(ServicesApp):
         for at, event in entries:
             progress.apply(event, at)
         progress.at = max(progress.at, await session.now())
-        if not getattr(self.screen, "SHOWS_RUN", False):  # it says so itself, where nothing is covered
+        if not any(getattr(shown, "SHOWS_RUN", False) for shown in self.screen_stack):  # it says so itself
             for text in progress.notices[said:][-3:]:
                 self.notify(text, severity="warning", markup=False)
         if any(isinstance(e, events.WaitingForOperator) for _, e in entries):
