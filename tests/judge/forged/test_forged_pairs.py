@@ -201,6 +201,14 @@ def every_repeat() -> Iterator[Row]:
     yield run, "no seconds of one pair side by side", loads(without_seconds, SIDE, 1), "CANNOT JUDGE", C.CONTRADICTION
     yield run, "paced UDP of the pairs lost 5 %", lossy_udp(0.05), "FAIL", C.UDP_LOSS
     yield run, "paced UDP of the pairs lost nothing", lossy_udp(0.0), "PASS", C.REACHED
+    yield run, "paced UDP of the second pair lost 0.19 %", lossy_udp(0.0, 0.0019), "FAIL", C.UDP_LOSS
+    for full, verdict, cause in ((2.0, "PASS", C.REACHED), (0.0, "CANNOT JUDGE", C.WHO_LOST)):
+        yield run, f"{full:g} times the 5 % lost of the second pair's UDP at its end's full sockets", (
+            lambda d, full=full: (lossy_udp(0.0, 0.05)(d), loads(at_its_sockets(full), "udp-neighbours", 1)(d))
+        ), verdict, cause  # fmt: skip
+    yield run, "the other pair's far end counts what the second pair's UDP lost", (
+        lambda d: (lossy_udp(0.0, 0.05)(d), loads(end("far", udp_dropped=10**5), "udp-neighbours", 0)(d))
+    ), "FAIL", C.UDP_LOSS  # fmt: skip
 
 
 def without_last(d: Json) -> None:
@@ -226,8 +234,22 @@ def without_seconds(_: Json, leg: Json) -> None:
     leg["outcome"]["intervals"] = []
 
 
-def lossy_udp(share: float) -> Callable[[Json], None]:
-    """The pairs side by side are measured once more, by UDP at half of what one carries, and so much of it is lost."""
+def at_its_sockets(times: float) -> Change:
+    """The far card took in all that was sent, and its end counts so many times what is missing at full sockets."""
+
+    def change(t: Json, leg: Json) -> None:
+        out = t["ends"][leg["near"]]["nics"][0]
+        t["ends"][leg["far"]]["nics"][0].update(rx_packets=out["tx_packets"], rx_bytes=out["tx_bytes"])
+        t["ends"][leg["far"]]["udp_dropped"] = round(leg["outcome"]["lost"] * times)
+
+    return change
+
+
+def lossy_udp(share: float, second: float | None = None) -> Callable[[Json], None]:
+    """The pairs are measured once more, by UDP at half of what one carries, and so much of it is lost.
+
+    `second`: of the second pair, where that is another share.
+    """
     size = 1470
 
     def edit(d: Json) -> None:
@@ -244,7 +266,7 @@ def lossy_udp(share: float) -> Callable[[Json], None]:
             t.update(id=f"{t['id']}-udp", started=an_hour_later(t["started"]))
             t["legs"] = [leg for leg in t["legs"] if leg["role"] == "load"]
             for leg in t["legs"]:
-                paced(t, leg, rate / 2, share, size)
+                paced(t, leg, rate / 2, share if second is None or not leg["path"] else second, size)
 
     return edit
 

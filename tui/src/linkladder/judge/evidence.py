@@ -351,6 +351,15 @@ def counted_each(out: NicCounters, in_: NicCounters, datagrams: int) -> bool:
     return bool(out.tx_packets and in_.rx_packets) and out.tx_packets >= 0.98 * datagrams
 
 
+def of_path(trial: TrialResult, number: int) -> TrialResult:
+    """The same with one path's legs and their ends alone: what the ends of another did says nothing of this one."""
+    legs = [leg for leg in trial.legs if leg.path == number]
+    numbers = list(dict.fromkeys(n for leg in legs for n in (leg.near, leg.far) if n < len(trial.ends)))
+    place = {n: k for k, n in enumerate(numbers)}
+    moved = (replace(g, near=place.get(g.near, len(place)), far=place.get(g.far, len(place))) for g in legs)
+    return replace(trial, legs=tuple(moved), ends=tuple(trial.ends[n] for n in numbers))
+
+
 def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> Paced:
     """A UDP trial; the receiver's own count of lost datagrams is no fault of a sender that could not keep the pace."""
     offered = experiment.udp_rate_bps or 0.0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import Paced, counted_each, paced
+from linkladder.judge.evidence import Paced, counted_each, of_path, paced
 from linkladder.judge.outages import by_chance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
-from linkladder.model import Contract, Direction, Experiment, ExperimentResult, NicCounters, TrialResult
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, NicCounters, Role, TrialResult
+from linkladder.model.several_legs import share
 from linkladder.phrases import udp as say
 from linkladder.phrases.remedies import UDP_QUEUES
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
@@ -33,21 +36,18 @@ def judge_udp(
 ) -> Judgement:
     """What arrived of what was sent at an even pace; loss that the end and not the path made is no verdict on it."""
     p = result.parameters
-    trials = [paced(t, p, direction) for t in usable]
-    worst = max(range(len(trials)), key=lambda n: trials[n].loss)
-    loss = trials[worst].loss
+    numbers = dict.fromkeys(leg.path for t in usable for leg in t.legs if leg.role is Role.LOAD)
+    paths = [_of_each(usable, p, number) for number in numbers] if len(numbers) > 1 else [_Path(p, usable)]
+    trials = [paced(t, one.asked, direction) for one in paths for t in one.trials]
+    loss = max(q.loss for q in trials)
     offered = p.udp_rate_bps or 0.0
     figures |= {"offered_bps": offered, "loss_percent": 100 * loss}
     differ = any(one.loss != loss for one in trials)
-    said = say.arrived(offered, seen.median, loss, len(trials) if differ else 1)
+    said = say.arrived(offered, seen.median, loss, len(usable) if differ else 1, len(paths) if differ else 1)
     if above_contract(p, contract) and all(_sent_above(t, p, contract) for t in usable):
         said = say.more_than_contract(said) if loss > 0 else said
         return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
-    blame = [_blame(t, q, p, direction, contract) for t, q in zip(usable, trials, strict=True)]
-    on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in zip(usable, trials, strict=True)]
-    passed = all(verdict is Verdict.PASS for verdict, _ in blame)
-    if passed and _beyond_together(on_path, contract.loss_percent / 100):
-        blame = [_blame(t, q, p, direction, contract, surely=True) for t, q in zip(usable, trials, strict=True)]
+    blame = [one for path in paths for one in _blamed(path, direction, contract)]
     verdict = min((b[0] for b in blame), key=GRAVITY.index)
     who = "; ".join(dict.fromkeys(b[1] for b in blame if b[1] and b[0] is verdict))
     if loss > 0:
@@ -59,7 +59,8 @@ def judge_udp(
         said = say.unknown_loser(said, who)
         return Judgement(verdict, provisional, said, (said,), (UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
     counted = any(q.datagrams for q in trials)  # what nobody did may never have been sent
-    kept = min(offered or best, best) * (1 - (loss if counted else 0.0))  # what the ends lost the path still carried
+    usual = loss if len(paths) == 1 else max(paced(t, p, direction).loss for t in usable)  # of all paths together
+    kept = min(offered or best, best) * (1 - (usual if counted else 0.0))  # what the ends lost the path still carried
     if seen.median < contract.pass_ratio * kept:
         said = say.pace_not_kept(said)
         return Judgement(
@@ -67,6 +68,29 @@ def judge_udp(
             Cause.UDP_PACE,
         )  # fmt: skip
     return Judgement(Verdict.PASS, provisional, said, findings=findings, figures=figures)
+
+
+@dataclass(frozen=True)
+class _Path:
+    """What one path's loads were asked for, and they alone in each trial: its ends may be no other's."""
+
+    asked: Experiment
+    trials: list[TrialResult]
+
+
+def _of_each(trials: list[TrialResult], p: Experiment, number: int) -> _Path:
+    parts = [of_path(t, number) for t in trials]
+    return _Path(share(p, len(trials[0].loads)), [t for t in parts if t.loads])
+
+
+def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple[Verdict, str]]:
+    """Each trial's blame by itself, and where none has any that of all together."""
+    seen = [(t, paced(t, path.asked, direction)) for t in path.trials]
+    blame = [_blame(t, q, path.asked, direction, contract) for t, q in seen]
+    on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in seen]
+    if all(verdict is Verdict.PASS for verdict, _ in blame) and _beyond_together(on_path, contract.loss_percent / 100):
+        return [_blame(t, q, path.asked, direction, contract, surely=True) for t, q in seen]
+    return blame
 
 
 def _lost_on_path(t: TrialResult, q: Paced, direction: Direction) -> float:

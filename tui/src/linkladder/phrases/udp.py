@@ -6,9 +6,10 @@ from linkladder import units
 from linkladder.phrases.arms import streams
 
 
-def arrived(offered: float, median: float, loss: float, worst_of: int = 1) -> str:
-    """How a sentence about it begins; the loss is the worst of so many repeats that differ."""
+def arrived(offered: float, median: float, loss: float, worst_of: int = 1, paths: int = 1) -> str:
+    """How a sentence about it begins; the loss is the worst of so many repeats and paths that differ."""
     of = f"in the worst of {worst_of} trials " if worst_of > 1 else ""
+    of += f"on the worst of {paths} paths " if paths > 1 else ""
     return f"Of {units.rate(offered)} of paced UDP {units.rate(median)} arrived, {of}{loss:.2%} of it was lost."
 
 
