@@ -8,12 +8,13 @@ from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts
 from linkladder.judge.as_sold import elsewhere, layer, own_cards, sold
+from linkladder.judge.below import excused, shorter_ways
 from linkladder.judge.besides_the_rate import besides_the_rate
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.history import history
 from linkladder.judge.once_again import once_again
-from linkladder.judge.outages import carriers, lost_trials, outages, pings
+from linkladder.judge.outages import carriers, lost_trials, outages, pings, stalled_answers
 from linkladder.model import Contract, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
@@ -47,6 +48,7 @@ def concerns(
             *_round_trip(rung, deal),
             *outages(rung, deal),
             *carriers(rung),
+            *stalled_answers(rung),
             *pings(rung, deal),
             *sold(rung, chosen, deal, document),
             *layer(chosen, deal),
@@ -56,6 +58,8 @@ def concerns(
             *history(rung, deal),
             *once_again(rung, chosen),
         ]
+        below = [(r.name, [*pings(r, deal), *_path_mtu(r, deal, False)]) for r in shorter_ways(rung, document)]
+        found = [excused(one, below) for one in found]
     return [*found, *order]
 
 
@@ -69,7 +73,8 @@ def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
             way, seen = e.parameters.direction, t.path_mtu
             within = not seen.failed or min(seen.failed) <= deal.mtu
             if seen.black_hole and within:
-                holes.append(Concern(Cause.PATH_MTU, say.black_hole(way, seen.mtu), Verdict.FAIL))
+                figures = {f"{way}_mtu": float(seen.mtu or 0)}
+                holes.append(Concern(Cause.PATH_MTU, say.black_hole(way, seen.mtu), Verdict.FAIL, figures=figures))
             elif seen.mtu is not None and seen.mtu < deal.mtu and seen.failed:
                 said = say.small_path(way, seen.mtu, deal.mtu)
                 small.append(Concern(Cause.PATH_MTU, said, Verdict.CANNOT_JUDGE if held else _small(rung)))

@@ -271,6 +271,12 @@ def _judge_tcp(
             Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), (remedies.larger_window(p),), findings,
             figures, Cause.WINDOW,
         )  # fmt: skip
+    if limits is not None and limits.known and host_bound(limits):
+        said = say.but(short, limits.sentence)
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), remedies.stronger(contract), findings,
+            figures, Cause.BUSY_END,
+        )  # fmt: skip
     why = f" {limits.sentence}" if limits else ""
     return Judgement(
         Verdict.FAIL, provisional, short + why, (short,), findings=findings, figures=figures, cause=Cause.SHORT

@@ -11,9 +11,21 @@ import statistics
 from dataclasses import dataclass
 from itertools import accumulate
 
+from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import ways
 from linkladder.judge.withheld import explained
-from linkladder.model import Contract, Direction, Interval, Protocol, Role, RungResult, TrialResult
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    Fault,
+    Interval,
+    Outcome,
+    Protocol,
+    Role,
+    RungResult,
+    TrialResult,
+)
 from linkladder.phrases import outages as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -23,6 +35,10 @@ RUN = 2.0  # seconds of silence that are an outage; a single one may be the mach
 FEW = 0.01  # so improbable must the lost pings be on a link that keeps its limit
 FELL = 0.015  # of the rate: a second level lower by more is another rate
 RECOVERS = 1.0  # seconds on either side: looks come once a second, and TCP waits before it goes on
+CARRYING = (Protocol.TCP, Protocol.UDP, Protocol.RR)
+DATAGRAM = 1470  # bytes, where a plan names none
+NEARLY = 0.8  # of the silent seconds
+FEW_LOST = 0.1  # of what the silent seconds would have carried
 PART = 3  # seconds on either side of such a step
 
 
@@ -43,7 +59,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         measured, lost, worst, where, excuse = 0.0, 0.0, 0.0, "", ""
         still, longest = 0.0, 0.0  # of what was lost, while an end stood still; and how long one did at the most
         for e in rung.experiments:
-            if e.parameters.protocol not in (Protocol.TCP, Protocol.UDP) or way not in ways(e.parameters):
+            if e.parameters.protocol not in CARRYING or way not in ways(e.parameters):
                 continue
             for t in e.trials:
                 for leg in t.legs:  # of several paths one may be dead while the others go on
@@ -60,7 +76,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
                     seconds, most = _held_up(t, dead)
                     still, longest = still + seconds, max(longest, most)
                     if dead.longest > worst:
-                        worst, excuse = dead.longest, _excuse(t, dead.longest, span)
+                        worst, excuse = dead.longest, _excuse(t, leg.outcome, e.parameters, deal, way, dead, span)
                         where = say.when(e.parameters, t.repeat, dead.at)
         if lost <= 0:
             continue
@@ -82,15 +98,41 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
     return found
 
 
-def _excuse(t: TrialResult, longest: float, measured: float) -> str:
+def _excuse(
+    t: TrialResult, load: Outcome, p: Experiment, deal: Contract, way: Direction, dead: Dead, measured: float
+) -> str:
     """What else than the path may have ended it: a carrier may take an end's link away, and so may a pulled cable.
 
-    An end that was kept from its CPU excuses the seconds that it may have stood still, and no longer silence.
+    An end that was kept from its CPU excuses the seconds that it may have stood still, and no longer silence.  So does
+    a receiver that held the sender up, and a sender of which no datagram is missing.
     """
     if t.carriers_lost:
         return say.carriers_lost(t.carriers_lost)
     stopped = max((explained(end.cpu) for end in t.ends), default=0.0) * measured
-    return say.stopped_meanwhile() if 0 < stopped >= longest else ""
+    if 0 < stopped >= dead.longest:
+        return say.stopped_meanwhile()
+    if p.protocol is Protocol.UDP and (p.udp_rate_bps or 0.0) > ceiling(deal, p.protocol, p.write_size).bps:
+        return say.more_than_sold()
+    seen = t.sender(way).sockets
+    held = max((s.receiver_limited_ms or 0.0 for s in (seen.sockets if seen else ())), default=0.0) / 1000
+    tcp = t.receiver(way).tcp
+    if p.protocol is Protocol.TCP and held >= NEARLY * dead.longest and tcp and tcp.zero_window_sent:
+        return say.receiver_closed(held, tcp.zero_window_sent)
+    return say.sender_stopped() if p.protocol is Protocol.UDP and _not_sent(load, p, way, dead) else ""
+
+
+def _not_sent(load: Outcome, p: Experiment, way: Direction, dead: Dead) -> bool:
+    """Whether the datagrams of the dead seconds were never sent: few were lost, and as many fewer sent in all."""
+    if not load.datagrams or load.lost is None or not p.udp_rate_bps:
+        return False
+    mine = [i for i in load.intervals if i.direction is way and i.counted]
+    silent = sum(i.end - i.start for i in mine if any(a <= i.start < b for a, b in dead.runs))
+    span = sum(i.end - i.start for i in mine)
+    if not 0 < silent < span:
+        return False
+    usual = load.datagrams / (span - silent)  # in a second that was not silent
+    asked = p.udp_rate_bps / 8 / (p.write_size or DATAGRAM)
+    return load.lost < FEW_LOST * usual * silent and load.datagrams < asked * (span - NEARLY * silent)
 
 
 def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
@@ -214,6 +256,17 @@ def _variance(values: tuple[float, ...], mean: float) -> float:
     """The variance, but never quite zero: two equal seconds do not prove that there is no noise at all."""
     spread = statistics.variance(values) if len(values) > 1 else 0.0
     return max(spread, (0.002 * mean) ** 2)
+
+
+def stalled_answers(rung: RungResult) -> list[Concern]:
+    """Request and response that the path or the far end broke off: nothing of it is in any rate."""
+    broken = [
+        (e.parameters, t)
+        for e in rung.experiments
+        for t in e.trials
+        if e.parameters.protocol is Protocol.RR and not t.ok and t.fault in (Fault.PATH, Fault.PEER)
+    ]
+    return [Concern(Cause.SILENCE, say.broken_off(p, t.repeat, t.reason), provisional=True) for p, t in broken]
 
 
 def lost_trials(rung: RungResult) -> list[Concern]:

@@ -8,6 +8,7 @@ from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.accounts import accounts, of_changes, proven
 from linkladder.judge.as_sold import own_cards
+from linkladder.judge.below import alike_below
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
@@ -290,6 +291,8 @@ def _judge_link(
     if weak and (worst is Verdict.PASS or short) and (short or why is Cause.WEAK_GENERATOR):
         worst, cause, reasons = Verdict.CANNOT_JUDGE, why, [weak, *reasons]
         advice = [*remedies.stronger(deal), *advice] if why is Cause.WEAK_GENERATOR else [advise.MEASURE_BELOW, *advice]
+    if decides and worst is Verdict.FAIL and (found := alike_below(decides, rung, deal, document)):
+        worst, cause, reasons = Verdict.CANNOT_JUDGE, found[0], [found[1], *reasons]
     if missing := missing_trials(rung, document):
         findings.append(missing)
         provisional = True
@@ -333,12 +336,13 @@ def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str
     Needs a rung below that carried more than was bought: without one nobody knows whether the generator could.
     """
     run = {r.name: r for r in document.rungs if not r.unavailable and r.experiments}
+    of = set(_chosen(_experiments(rung, deal, False)))  # each end must have sent where it sends here
     shown: dict[RungName, float] = {}
     for name in GENERATOR:
         if name in run and not accounts(run[name], document):
             best = _chosen(_experiments(run[name], deal, False))
             known = [j.spread.median for j in best.values() if j.spread is not None]
-            if known:
+            if known and (name is RungName.LOCALHOST or set(best) >= of):
                 shown[name] = min(known)
     notes = [
         say.not_excluded(name)

@@ -61,7 +61,8 @@ def judge_udp(
     counted = any(q.datagrams for q in trials)  # what nobody did may never have been sent
     usual = loss if len(paths) == 1 else max(paced(t, p, direction).loss for t in usable)  # of all paths together
     kept = min(offered or best, best) * (1 - (usual if counted else 0.0))  # what the ends lost the path still carried
-    if seen.median < contract.pass_ratio * kept:
+    least = contract.pass_ratio if counted else 1 - contract.loss_percent / 100
+    if seen.median < least * kept:
         said = say.pace_not_kept(said)
         return Judgement(
             Verdict.CANNOT_JUDGE, provisional, said, (said,), remedies.stronger(contract), findings, figures,
@@ -120,13 +121,14 @@ def _blame(
     chance.
     """
     limit = contract.loss_percent / 100
+    out, in_ = t.sender(direction).carried, t.receiver(direction).carried
+    sent = q.datagrams or out.tx_packets
 
     def beyond(lost: float) -> bool:
-        return lost > limit and (surely or by_chance(round(lost * q.datagrams), q.datagrams, limit) <= UNLIKELY)
+        return lost > limit and (surely or by_chance(round(lost * sent), sent, limit) <= UNLIKELY)
 
     if not beyond(q.loss):
         return Verdict.PASS, ""
-    out, in_ = t.sender(direction).carried, t.receiver(direction).carried
     if counted_each(out, in_, q.datagrams):
         dropped = in_.rx_drops / out.tx_packets
         lost = _lost_on_path(t, q, direction)
@@ -138,22 +140,32 @@ def _blame(
             return Verdict.FAIL, say.path_lost(lost)
         if beyond(less := min(q.loss, _bytes_missing(out, in_))) and less >= 0.5 * q.loss:
             return Verdict.CANNOT_JUDGE, say.bytes_missing(less)
-        if (unexplained := q.loss - _dropped_by_end(t, q, direction)) > 0 and beyond(unexplained):
+        if beyond(unexplained := _dropped_by_nobody(t, q, direction)):
             return Verdict.CANNOT_JUDGE, say.nobody_dropped(unexplained)
         return Verdict.PASS, say.end_lost()
+    if not q.datagrams:  # the sender may have put out less than it was asked for
+        return Verdict.PASS, ""
+    if t.receiver(direction).udp_dropped is not None and not beyond(_dropped_by_nobody(t, q, direction)):
+        return Verdict.PASS, say.sockets_full()
     held = saturated([t], short=q.loss)
-    drops = in_.rx_drops
-    if drops and drops / max(1, q.datagrams) >= 0.5 * q.loss:
-        held = held or say.card_dropped(drops)
+    for drops, said in ((in_.rx_drops, say.card_dropped), (out.tx_drops, say.card_did_not_send)):
+        if drops / q.datagrams >= 0.5 * q.loss:
+            held = held or said(drops)
     return (Verdict.CANNOT_JUDGE, held) if held else (Verdict.FAIL, "")
 
 
-def _dropped_by_end(t: TrialResult, q: Paced, direction: Direction) -> float:
-    """The share of the datagrams that the receiving end counts as dropped; all of it where it counts none such."""
+def _dropped_by_nobody(t: TrialResult, q: Paced, direction: Direction) -> float:
+    """The share of the datagrams that neither the receiving card nor its end's sockets say they dropped.
+
+    They count the whole trial, so that what its warm-up lost is theirs too; none of it is left where an end counts no
+    full sockets.
+    """
     end = t.receiver(direction)
     if end.udp_dropped is None:
-        return q.loss
-    return (end.udp_dropped + max(0, end.carried.rx_drops)) / max(1, q.datagrams)
+        return 0.0
+    early = sum(i.lost or 0 for i in t.intervals if i.direction is direction and not i.counted)
+    dropped = end.udp_dropped + max(0, end.carried.rx_drops)
+    return min(q.loss, max(0.0, (q.loss * q.datagrams + early - dropped) / max(1, q.datagrams)))
 
 
 def _bytes_missing(out: NicCounters, in_: NicCounters) -> float:
@@ -188,8 +200,12 @@ def saturated(trials: list[TrialResult], p: Experiment | None = None, short: flo
     said = ""
     worst = 0.0
     for t in trials:
-        for end, cpu in ((one.name, one.cpu) for one in t.ends if one.cpu):
+        for end, cpu, held_up in ((one.name, one.cpu, one.held_up) for one in t.ends if one.cpu):
             threads = p.streams if p is not None else 0
+            still = sum(one.seconds for one in held_up) / max(1.0, t.seconds)
+            if still >= max(short, STARVED) and 1000 + still > worst:
+                worst = 1000 + still
+                said = say.stood_still(end, still)
             wanders = 0 < threads < len(cpu.per_core) and cpu.cores_used >= WANDERING * threads and cpu.busiest < CLOSE
             if 0 < explained(cpu) >= short and 1000 + lacked(cpu) > worst:
                 worst = 1000 + lacked(cpu)

@@ -27,12 +27,28 @@ def outage(direction: str, dead: float, measured: float, longest: float, where: 
 def outage_excused(
     direction: str, dead: float, measured: float, longest: float, where: str, available: float, excuse: str
 ) -> str:
-    """`excuse`: of `stopped_meanwhile` or `carriers_lost`."""
+    """`excuse`: of one of the functions below."""
     return f"{_outage(direction, dead, measured, longest, where, available)}, but {excuse}."
 
 
 def stopped_meanwhile() -> str:
     return "a quota or the hypervisor stopped an end meanwhile"
+
+
+def more_than_sold() -> str:
+    return "more was offered than the contract carries"
+
+
+def receiver_closed(seconds: float, times: int) -> str:
+    return f"the receiver held the sender up for {seconds:.1f} s and closed its window {units.plural(times, 'time')}"
+
+
+def sender_stopped() -> str:
+    return "no datagram of that time is missing: the sender sent none"
+
+
+def broken_off(p: Experiment, repeat: int, reason: str) -> str:
+    return f"{trial(p, repeat)} broke off{f': {reason}' if reason else ''}."
 
 
 def stood_still(seconds: float, longest: float) -> str:

@@ -63,6 +63,18 @@ def little_headroom(below: str, shown: float, sold: float, needed: float) -> str
     )
 
 
+def below_alike(sentence: str, below: str) -> str:
+    return f"{sentence} On {below} there is as much of it, so that it need not be the link."
+
+
+def below_no_more(below: str, rate: float) -> str:
+    return f"On {below} no more than {units.rate(rate)} was carried: what is too slow need not be the link."
+
+
+def below_lost(below: str, share: float) -> str:
+    return f"On {below} at least {share:.2%} of paced UDP was lost as well: it need not be the link."
+
+
 def no_lower_rung() -> str:
     return "No lower rung was measured, so whether this generator can fill the link is not known."
 

@@ -52,6 +52,14 @@ def bytes_missing(share: float) -> str:
     return f"the receiving card took in as many packets as were sent, but {share:.2%} fewer bytes"
 
 
+def card_did_not_send(packets: int) -> str:
+    return f"the sending card dropped {units.plural(packets, 'packet')} before sending"
+
+
+def sockets_full() -> str:
+    return "the receiving end counts as many that found its socket full"
+
+
 def nobody_dropped(share: float) -> str:
     return (
         "the receiving card took in as many packets as were sent, "
@@ -61,6 +69,10 @@ def nobody_dropped(share: float) -> str:
 
 def end_lost() -> str:
     return "the receiving card took in all that was sent, so the end lost them"
+
+
+def stood_still(end: str, share: float) -> str:
+    return f"the {end} end stood still for {share:.0%} of the trial"
 
 
 def withheld(end: str, share: float) -> str:
