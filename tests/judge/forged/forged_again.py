@@ -177,7 +177,7 @@ def beyond_the_contract(jitter: float) -> Edit:
                 scaled(1.08)(t)
                 t.update(datagrams=sent, lost=sent - arrived, jitter_ms=jitter, offered_bps=1.5e8)
                 for i in (*t["intervals"], *t["flows"]):
-                    i.update(lost=None, datagrams=None)
+                    i.update(lost=None, datagrams=None, jitter_ms=jitter)
             for key in ("min_bps", "median_bps", "max_bps"):
                 e[key] *= 1.08
         for r in d["run"]["plan"]["rungs"]:

@@ -110,8 +110,8 @@ def relabelled() -> Rows:
     yield "TCP sold as paced UDP", of_arms(SINGLE, protocol="udp", udp_rate_bps=9e7), CANNOT, C.CONTRADICTION
     yield "two streams sold as one", of_arms(BEST, streams=1), CANNOT, C.CONTRADICTION
     yield "a warm-up longer than the trial", each_arm(warmup=30.0), CANNOT, C.CONTRADICTION
-    yield "measured by a tool that no end has", of_arms(TCP, tool="iperf3"), UNSURE, C.RAW_OUTPUT
-    yield "output of another tool", of_arms(TCP, tool="netperf"), CANNOT, C.RAW_OUTPUT
+    yield "measured by a tool that no end has", each_arm(tool="iperf3"), UNSURE, C.RAW_OUTPUT
+    yield "output of another tool", each_arm(tool="netperf"), CANNOT, C.RAW_OUTPUT
     yield "raised figures, and the ends tell of no tool", together(
         raised(1.04, 0.94), lambda d: [h.update(tools={}) for h in d["run"]["hosts"].values()]
     ), UNSURE, C.RAW_OUTPUT  # fmt: skip

@@ -31,7 +31,21 @@ from forge import (
     without_arms,
     without_rungs,
 )
-from forged_words import CANNOT, FAIL, IMPOSSIBLE, INCOMPLETE, PASS, UNSURE, C, Rows, each_arm, failed, flows, nothing
+from forged_words import (
+    CANNOT,
+    FAIL,
+    IMPOSSIBLE,
+    INCOMPLETE,
+    PASS,
+    UNSURE,
+    C,
+    Rows,
+    each_arm,
+    failed,
+    flows,
+    jitter,
+    nothing,
+)
 
 
 def healthy_all_the_same() -> Rows:
@@ -83,7 +97,7 @@ def bars() -> Rows:
         INCOMPLETE,
         (C.DELAY),
     )
-    yield "jitter above the limit", together(contract(jitter_ms=1.0), each(UDP, values(jitter_ms=3.0))), FAIL, C.JITTER
+    yield "jitter above the limit", together(contract(jitter_ms=1.0), each(UDP, jitter(3.0))), FAIL, C.JITTER
     yield "a limit of jitter and no UDP", together(contract(jitter_ms=1.0), without_arms(*UDP)), INCOMPLETE, C.JITTER
     yield "8 of 40 idle pings lost", idle_rtt(0.07, 40, 32), FAIL, C.PING_LOSS
     yield "all but one idle ping lost", idle_rtt(0.07, 40, 1), FAIL, C.PING_LOSS

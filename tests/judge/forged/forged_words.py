@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from forge import Edit, Json, arms, values
+from forge import TCP, Edit, Json, arms, values
 
 from linkladder.verdicts import Cause, LimiterKind
 
@@ -56,11 +56,28 @@ def planned(repeats: int, ids: tuple[str, ...] | None = None) -> Edit:
 
 
 def each_arm(**parameters: Any) -> Edit:
+    """Asked for and measured."""
+
     def edit(d: Json) -> None:
         for e in arms(d):
             e["parameters"].update(parameters)
+        for r in d["run"]["plan"]["rungs"]:
+            for e in r["experiments"]:
+                if r["name"] == "dc-link" and e["id"] in TCP:
+                    e.update(parameters)
 
     return edit
+
+
+def jitter(ms: float | None) -> Any:
+    """As all of a trial tells it."""
+
+    def change(t: Json) -> None:
+        t.update(jitter_ms=ms, commands=[])
+        for one in (*t["flows"], *t["intervals"]):
+            one["jitter_ms"] = ms
+
+    return change
 
 
 def flows(**changes: Any) -> Any:

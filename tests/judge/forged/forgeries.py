@@ -16,6 +16,7 @@ from forged_culprits import culprits
 from forged_details import around, seconds, whose
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_missing import laid_out, not_there
+from forged_of_plan import both_of_them, of_ends, promised, told_twice
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_trials import repeats, silent_things, time
@@ -27,6 +28,7 @@ PARTS = (
     rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
     not_there, laid_out, answers, whose, seconds, around,
     once_more, seconds_and_sums, another_contract, by_an_end, of_udp, on_a_shorter_way,
+    promised, both_of_them, told_twice, of_ends,
 )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from forge import (
     together,
     without_arms,
 )
+from forged_of_plan import longer
 
 from linkladder.judge import judge_document
 from linkladder.model import Document
@@ -123,3 +124,8 @@ def test_a_bound_of_nothing_is_not_told() -> None:
     scattered = (0.99, 0.05, 0.97)
     said = words(forged(without_arms(*SINGLE), each(TCP, lambda t: scaled(scattered[t["repeat"]])(t))))
     assert "too scattered" in said and "at least 0 b/s" not in said
+
+
+def test_a_trial_that_took_a_minute_more_is_told() -> None:
+    assert "more than it measured" not in words(forged())
+    assert "took 65 s more than it measured" in words(forged(longer(65.0)))

@@ -10,7 +10,7 @@ import itertools
 from dataclasses import replace
 from weakref import ref
 
-from linkladder import tools
+from linkladder import phrases, tools
 from linkladder.judge.as_commanded import as_commanded
 from linkladder.judge.as_sold import cards
 from linkladder.judge.by_second import of_seconds
@@ -29,6 +29,7 @@ from linkladder.model import (
     Experiment,
     Fault,
     NicCounters,
+    Outcome,
     Protocol,
     Role,
     RungName,
@@ -42,6 +43,9 @@ AGREE = 0.02  # of a result: what its own seconds and flows may differ from it, 
 WHOLE = 0.9  # of the asked time that must have been counted
 SHARED = 1.5  # times a trial's bytes: more than headers and repeated segments make
 COUNTED = 0.95  # of a trial's bytes that the cards must have seen
+ONE_BY_ONE = 0.99  # the same of paced UDP, each of whose datagrams a card counts with its headers
+TWICE = 1.5  # times the packets that were sent
+TOO_MANY = 2.0  # times the packets that the cards took in: so many datagrams no sockets of theirs can have refused
 CLOCK = 1.0  # seconds that tool and wall clock may differ in a trial
 ASIDE = 60.0  # seconds by which a trial may lie outside of its run
 BESIDE = 2.0  # seconds by which two trials may overlap: clocks are read on either side of the work
@@ -117,7 +121,14 @@ def accounts(rung: RungResult, document: Document) -> list[Concern]:
     concerns = [Concern(cause, text, Verdict.CANNOT_JUDGE, excuses=True) for cause, text in found[:SHOWN]]
     if len(found) > SHOWN:
         concerns.append(Concern(found[SHOWN][0], say.more_like_that(len(found) - SHOWN)))
-    return [*concerns, *_coarse(rung), *_in_part(rung), *_unread(rung, document), *_whole_run(rung, document)]
+    return [
+        *concerns,
+        *_coarse(rung),
+        *_twice(rung),
+        *_in_part(rung),
+        *_unread(rung, document),
+        *_whole_run(rung, document),
+    ]
 
 
 def _coarse(rung: RungResult) -> list[Concern]:
@@ -125,6 +136,19 @@ def _coarse(rung: RungResult) -> list[Concern]:
     loads = [(t, e.parameters) for e in rung.experiments for t in e.trials if t.ok and e.parameters.protocol in LOADS]
     coarse = sum(_longest_step(t, p) > COARSE for t, p in loads)
     return [Concern(Cause.UNACCOUNTED, say.without_seconds(coarse), provisional=True)] if coarse else []
+
+
+def _twice(rung: RungResult) -> list[Concern]:
+    """Paced UDP of which far more packets came in than went out: the path doubles them, or others use the cards."""
+    for e in rung.experiments:
+        p = e.parameters
+        for t in e.trials if p.protocol is Protocol.UDP and rung.name is not RungName.LOCALHOST else ():
+            out = sum(end.carried.tx_packets for end in t.senders(p.direction))
+            in_ = sum(end.carried.rx_packets for end in t.receivers(p.direction))
+            if t.ok and in_ > TWICE * out > 0:
+                said = say.came_twice(phrases.trial(p, t.repeat), out, in_)
+                return [Concern(Cause.UNACCOUNTED, said, provisional=True)]
+    return []
 
 
 def _longest_step(t: TrialResult, p: Experiment) -> float:
@@ -248,11 +272,15 @@ def _flows(t: TrialResult, p: Experiment) -> _Said | None:
 def _clock(t: TrialResult, p: Experiment) -> _Said | None:
     if t.seconds <= 0:
         return None
-    ends = [*(i.end for i in t.intervals), *(f.seconds for f in t.flows)]
-    longest = max(ends, default=0.0)
+    loads = [(leg.began, leg.outcome) for leg in t.legs if leg.role is Role.LOAD]
+    longest = max((began + _lasted(one) for began, one in loads), default=0.0)
     if longest > t.seconds + CLOCK:
         return Cause.CONTRADICTION, say.lasts_longer(longest, t.seconds)
     return None
+
+
+def _lasted(one: Outcome) -> float:
+    return max((*(i.end for i in one.intervals), *(f.seconds for f in one.flows)), default=0.0)
 
 
 def _datagrams(t: TrialResult, p: Experiment) -> _Said | None:
@@ -273,6 +301,9 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
         return Cause.UNACCOUNTED, say.no_counters()
     if rung.name is RungName.LOCALHOST:
         return None  # one machine: its loopback counts both ways at once, and nothing can leave by a wrong card
+    for end in t.receivers(p.direction) if p.protocol is Protocol.UDP and t.lost else ():
+        if (end.udp_dropped or 0) > TOO_MANY * end.carried.rx_packets > 0:
+            return Cause.CONTRADICTION, say.more_dropped(end.name, end.udp_dropped or 0, end.carried.rx_packets)
     visitors = [g.outcome for g in t.legs if g.role is Role.VISITOR and p.company is Company.VISITED]
     visited = sum(f.total_bytes for one in visitors for f in one.flows)
     for way in ways(p):
@@ -291,7 +322,8 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
             counted = [card for end in ends for card in _of_path(end, rung, document)]
             saw = sum(card.rx_bytes if inwards else card.tx_bytes for card in counted)
             more = inwards and p.protocol is Protocol.TCP and saw > SHARED * (moved + visited + 0.1 * back) + SMALL
-            if saw < COUNTED * moved or more:
+            least = ONE_BY_ONE if p.protocol is Protocol.UDP else COUNTED
+            if saw < least * moved or more:
                 named = [card.name for card in counted if card.name]
                 whose = [end.name for end in ends]
                 return Cause.UNACCOUNTED, say.counters_differ(named, whose, inwards, saw, moved)

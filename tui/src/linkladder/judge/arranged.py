@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import fields
 
 from linkladder import phrases
 from linkladder.judge.times_of_day import moment
@@ -28,8 +29,9 @@ from linkladder.phrases import arranged as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 LOADS = (Protocol.TCP, Protocol.UDP)
-SAME = ("protocol", "direction", "duration", "dscp", "udp_rate_bps", "settings")  # what no run changes of its plan
+ASIDE = ("id", "repeats", "label")  # of an experiment: its repeats have rules of their own, a label asks for nothing
 AGREE = 0.02  # of a sum
+SLOW = 30.0  # seconds of a trial in which nothing was measured: an adapter that is set anew is up in less
 LASTING = 2.0  # seconds that a trial must count at least for a firm verdict
 MUCH = 50 << 20  # bytes that no machine takes in by a card without any work
 FASTER = 2.0  # times what the port can carry: no buffer hands on so much in a second
@@ -40,6 +42,7 @@ def arranged(rung: RungResult, document: Document) -> list[Concern]:
     loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     return [
         *_plan(rung, document),
+        *_slow(loads),
         *_without_cpu(loads),
         *_short(loads),
         *_left_out(rung, document),
@@ -77,9 +80,9 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
 
 
 def _differs(planned: Experiment, done: Experiment) -> str:
-    if planned.strongest or done.strongest:
-        return ""
-    return next((name for name in SAME if getattr(planned, name) != getattr(done, name)), "")
+    """A run keeps its plan as it was measured, whatever that left open: results never tell of another experiment."""
+    asked = (field.name for field in fields(Experiment) if field.name not in ASIDE)
+    return next((name for name in asked if getattr(planned, name) != getattr(done, name)), "")
 
 
 def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterable[Concern]:
@@ -104,12 +107,23 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
     ):
         yield Concern(Cause.CONTRADICTION, say.without_time(name), provisional=True)
     if e.trials and not any(t.ok or t.fault is Fault.PATH for t in e.trials):
-        yield Concern(Cause.TRIALS_FAILED, say.none_measured(name, len(e.trials), e.trials[0].reason))
+        alone = any(t.fault is Fault.PEER and not t.interruptions for t in e.trials)  # else the attempts are told
+        said = say.none_measured(name, len(e.trials), e.trials[0].reason)
+        yield Concern(Cause.TRIALS_FAILED, said, provisional=alone)
     if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
         yield Concern(Cause.CONTRADICTION, say.without_load(name), provisional=True)
     loaded = {tuple(sorted(leg.path for leg in t.legs if leg.role is Role.LOAD)) for t in e.trials}
     if len(loaded - {()}) > 1:  # what an arm loads is the same in each repeat, whether it carried anything or not
         yield Concern(Cause.CONTRADICTION, say.other_loads(name), provisional=True)
+
+
+def _slow(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
+    """Trials that took far longer than they were to: for so long no connection came about, or an end did nothing."""
+    for e in loads:
+        p = e.parameters
+        more = max((t.seconds - p.warmup - p.duration for t in e.trials if t.ok), default=0.0)
+        if more > SLOW:
+            yield Concern(Cause.SEEN, say.took_longer(phrases.arm(p), more))
 
 
 def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import statistics
 from dataclasses import replace
 
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, ceiling, rate_sold
 from linkladder.judge.evidence import ways
+from linkladder.judge.withheld import STARVED, withheld
 from linkladder.model import (
     Contract,
     Document,
@@ -32,6 +34,7 @@ LOADS = (Protocol.TCP, Protocol.UDP)
 BESIDE = 1.5  # times a trial's bytes: more than headers and segments sent again make
 SMALL = 1 << 20  # bytes
 SMALLER = 0.98  # of the segments that the MTU allows
+BELOW = (RungName.SAME_HOST, RungName.SAME_VLAN)  # of the same two ends
 
 
 def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document) -> list[Concern]:
@@ -54,7 +57,51 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
         and not mss_known
     ):
         found.append(Concern(Cause.NOT_AS_SOLD, say.maybe_larger(larger.pop(), deal.mtu), provisional=True))
-    return found
+    return [*found, *_delay(rung, deal, document)]
+
+
+def _delay(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
+    """Of several series the longest: each of them counts."""
+    limit = deal.delay_ms
+    if limit is None:
+        return []
+    middle = max(_typical(rung), default=None)
+    if middle is None:
+        return [Concern(Cause.DELAY, say.delay_unknown(limit), Verdict.INCOMPLETE)]
+    if middle <= limit:
+        return []
+    figures, said = {"rtt_ms": middle}, say.delay_above(middle, limit)
+    for below in (r for r in document.rungs if r.name in BELOW and len(rung.paths) == len(r.paths) == 1):
+        without = max(_typical(below), default=0.0)
+        if without > limit >= middle - without:
+            said = say.as_long_below(said, below.name, without)
+            return [Concern(Cause.DELAY, said, Verdict.CANNOT_JUDGE, figures=figures)]
+    if weak := _starved(rung):
+        said = say.end_hardly_ran(said, weak)
+        return [Concern(Cause.DELAY, said, Verdict.CANNOT_JUDGE, figures=figures)]
+    return [Concern(Cause.DELAY, said, Verdict.FAIL, figures=figures)]
+
+
+def _typical(rung: RungResult) -> list[float]:
+    """The median of each series of pings on the idle link that was answered at all."""
+    echo = (e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO)
+    series = [t.rtt for e in echo for t in e.trials if t.ok and t.rtt is not None and t.rtt.received]
+    middles = [r.p50_ms if r.p50_ms is not None else r.avg_ms for r in series]
+    return [ms for ms in middles if ms is not None]
+
+
+def _starved(rung: RungResult) -> str:
+    """The end that a quota or a hypervisor starved in most trials with load; '' where none was, or there are many ends.
+
+    Nothing is withheld from who pings and is idle otherwise: that it waits for its turn is seen when it works.
+    """
+    if len(rung.paths) > 1:
+        return ""
+    loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
+    shares: dict[str, list[float]] = {}
+    for end in (end for e in loads for t in e.trials if t.ok for end in t.ends):
+        shares.setdefault(end.name, []).append(withheld(end.cpu))
+    return next((name for name, seen in shares.items() if statistics.median(seen) >= STARVED), "")
 
 
 def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from dataclasses import replace
 
+from linkladder.judge.contradictions import contradiction
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.udp import above_contract
-from linkladder.model import Contract, Direction, ExperimentResult, Protocol, Rtt, RungResult, TrialResult
+from linkladder.judge.udp import above_contract, saturated
+from linkladder.model import Contract, Direction, ExperimentResult, Leg, Protocol, Role, Rtt, RungResult, TrialResult
 from linkladder.phrases import besides_the_rate as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
@@ -26,7 +28,7 @@ def besides_the_rate(rung: RungResult, deal: Contract) -> list[Concern]:
     """Findings, and where the contract has a limit for what was found, verdicts."""
     tcp = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP]
     return [
-        *_limits(rung, deal),
+        *_jitter(rung, deal),
         *(c for e in tcp for c in _again(e)),
         *(c for e in tcp for c in _flows(e)),
         *_bloat(rung, tcp),
@@ -35,33 +37,38 @@ def besides_the_rate(rung: RungResult, deal: Contract) -> list[Concern]:
     ]
 
 
-def _limits(rung: RungResult, deal: Contract) -> list[Concern]:
-    found = []
-    if deal.delay_ms is not None:
-        middle = max(_typical(rung), default=None)  # of several series the longest: each of them counts
-        if middle is None:
-            found.append(Concern(Cause.DELAY, say.delay_unknown(deal.delay_ms), Verdict.INCOMPLETE))
-        elif middle > deal.delay_ms:
-            said = say.delay_above(middle, deal.delay_ms)
-            found.append(Concern(Cause.DELAY, said, Verdict.FAIL, figures={"rtt_ms": middle}))
-    if deal.jitter_ms is not None:
-        udp = [e for e in rung.experiments if e.parameters.protocol is Protocol.UDP]
-        within = [e for e in udp if not above_contract(e.parameters, deal)]  # beyond it queues are nobody's fault
-        seen = [t.jitter_ms for e in within for t in e.trials if t.ok and t.jitter_ms is not None]
-        if not seen:
-            found.append(Concern(Cause.JITTER, say.jitter_unknown(deal.jitter_ms), Verdict.INCOMPLETE))
-        elif max(seen) > deal.jitter_ms:
-            said = say.jitter_above(max(seen), deal.jitter_ms)
-            found.append(Concern(Cause.JITTER, said, Verdict.FAIL, figures={"jitter_ms": max(seen)}))
+def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Of paced UDP each way that is measured; an end that hardly runs takes and sends its datagrams late itself."""
+    limit = deal.jitter_ms
+    if limit is None:
+        return []
+    udp = [e for e in rung.experiments if e.parameters.protocol is Protocol.UDP]
+    within = [e for e in udp if not above_contract(e.parameters, deal)]  # beyond it queues are nobody's fault
+    trials = [(t, e.parameters) for e in within for t in e.trials if t.ok and t.jitter_ms is not None]
+    loads = (e.parameters for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP))
+    asked = dict.fromkeys(way for p in loads for way in ways(p))
+    known = {way for _, p in trials for way in ways(p)}
+    unknown = (
+        [say.jitter_unknown(limit, way) for way in asked if way not in known] if known else [say.jitter_unknown(limit)]
+    )
+    found = [Concern(Cause.JITTER, said, Verdict.INCOMPLETE) for said in unknown]
+    above = [
+        (leg.outcome.jitter_ms, saturated([of_its_ends(t, leg)]))
+        for t, p in trials
+        if not contradiction(t, p)  # what its own parts do not bear out is told as that
+        for leg in t.legs
+        if leg.role is Role.LOAD and leg.outcome.jitter_ms is not None and leg.outcome.jitter_ms > limit
+    ]
+    for ms, weak in sorted(above, key=lambda one: (bool(one[1]), -one[0]))[:1]:
+        said = say.jitter_above(ms, limit, weak)
+        verdict = Verdict.CANNOT_JUDGE if weak else Verdict.FAIL
+        found.append(Concern(Cause.JITTER, said, verdict, figures={"jitter_ms": ms}))
     return found
 
 
-def _typical(rung: RungResult) -> list[float]:
-    """The median of each series of pings on the idle link that was answered at all."""
-    echo = (e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO)
-    series = [t.rtt for e in echo for t in e.trials if t.ok and t.rtt is not None and t.rtt.received]
-    middles = [r.p50_ms if r.p50_ms is not None else r.avg_ms for r in series]
-    return [ms for ms in middles if ms is not None]
+def of_its_ends(t: TrialResult, leg: Leg) -> TrialResult:
+    """The trial with the ends of one of its loads alone."""
+    return replace(t, ends=tuple(end for n, end in enumerate(t.ends) if n in (leg.near, leg.far)))
 
 
 def _idle(rung: RungResult) -> Rtt | None:

@@ -39,6 +39,7 @@ ROUNDED = 2.0  # percent of a core by which two figures of the same seconds may 
 LARGEST = 1 << 20  # bytes of a packet: more than any card takes at once
 ALIKE = 4  # different seconds that no two loads have in common by chance
 HAIR = 0.02  # milliseconds of rounding
+APART = 3.0  # times another that a jitter may be: of several flows not all have datagrams in each second
 DEAD = 0.2  # of a second's bytes: flows that make less of it hide an outage
 CARRIED = 0.4  # of a trial's bytes that its connections must have carried when its end looked at them
 
@@ -144,6 +145,8 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
         yield say.losses_below_nothing()
     if (t.jitter_ms or 0.0) > 1000 * max(t.seconds, p.duration):
         yield say.long_jitter(t.jitter_ms or 0.0)
+    for one in t.loads:
+        yield from _jitter(one)
     if p.udp_rate_bps and (t.offered_bps or 0.0) > 1.1 * p.udp_rate_bps:
         yield say.offered_more(t.offered_bps or 0.0, p.udp_rate_bps)
     arrived = t.goodput_bps
@@ -161,6 +164,20 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
             yield say.other_loss(share, lost / sent)
         if sent and not 0.5 < sent / t.datagrams < 2:
             yield say.other_datagrams(sent, t.datagrams)
+
+
+def _jitter(one: Outcome) -> Iterable[str]:
+    """A load's jitter is the mean of its flows', and theirs of the counted seconds in which anything arrived."""
+    counted = [i.jitter_ms for i in one.intervals if i.counted and i.datagrams and i.jitter_ms is not None]
+    of_flows = [f.jitter_ms for f in one.flows if f.jitter_ms is not None]
+    for parts in (counted, of_flows):
+        if one.jitter_ms is not None and parts and far_apart(one.jitter_ms, statistics.fmean(parts)):
+            yield say.other_jitter(one.jitter_ms, statistics.fmean(parts))
+
+
+def far_apart(claimed: float, seen: float) -> bool:
+    """Of two jitters of the same seconds."""
+    return max(claimed, seen) > APART * min(claimed, seen) + HAIR
 
 
 def _negative(t: TrialResult) -> Iterable[str]:
@@ -186,6 +203,8 @@ def _negative(t: TrialResult) -> Iterable[str]:
             yield say.tcp_backwards(end.name)
         if end.tcp is not None and any(v is not None and v < 0 for v in vars(end.tcp).values()):
             yield say.tcp_backwards(end.name)
+        if (end.udp_dropped or 0) < 0:
+            yield say.udp_backwards(end.name)
 
 
 def _of_socket(s: SocketStat) -> tuple[float, ...]:

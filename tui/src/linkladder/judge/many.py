@@ -50,11 +50,15 @@ def many(rung: RungResult, deal: Contract) -> Many:
 
 def at_once(rung: RungResult) -> RungResult:
     """Without what was measured on some of its paths alone, or while others came and went: the rung is all of them."""
+    if len(rung.paths) < 2:
+        return rung  # whichever company is claimed, it is the whole
     every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL) or in_company(rung).experiments
     return dataclasses.replace(rung, experiments=every) if 0 < len(every) < len(rung.experiments) else rung
 
 
 def in_company(rung: RungResult) -> RungResult:
     """All whose figures are to be borne out, of whichever paths: not where others came and went, as they are to."""
+    if len(rung.paths) < 2:
+        return rung
     kept = tuple(e for e in rung.experiments if e.parameters.company is not Company.VISITED)
     return dataclasses.replace(rung, experiments=kept) if 0 < len(kept) < len(rung.experiments) else rung

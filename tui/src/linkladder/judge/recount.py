@@ -13,6 +13,7 @@ from itertools import accumulate
 
 from linkladder import tools
 from linkladder.judge.ceilings import measurement_error
+from linkladder.judge.contradictions import far_apart
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.model import (
     LEFT_OUT,
@@ -153,6 +154,9 @@ def _compared(said: Outcome, stored: Outcome, p: Experiment, slack: float) -> st
     printed_flows = _flows(said)
     if printed_flows and (strange := sorted(_flows(stored) - printed_flows)):
         return say.unknown_flow(*strange[0])
+    kept, seen = stored.jitter_ms, said.jitter_ms
+    if p.protocol is Protocol.UDP and kept is not None and seen is not None and far_apart(kept, seen):
+        return say.jitter_printed(kept, seen)
     if p.protocol is Protocol.UDP and said.datagrams and said.lost is not None:
         printed, claimed = said.lost / said.datagrams, (stored.lost or 0) / (stored.datagrams or said.datagrams)
         if abs(printed - claimed) > LOST:

@@ -83,6 +83,14 @@ def counters_differ(cards: Sequence[str], ends: Iterable[str], inwards: bool, co
     )
 
 
+def more_dropped(end: str, dropped: int, packets: int) -> str:
+    return f"{dropped} datagrams are said to have found full sockets at the {end} end, whose cards took in {packets}"
+
+
+def came_twice(trial_name: str, sent: int, received: int) -> str:
+    return f"{trial_name}: the cards sent {sent} packets and took in {received}: some came twice, or were of others."
+
+
 def other_cards(end: str, counted: str, expected: str) -> str:
     return f"the counters of the {end} end are those of {counted}, its path goes over {expected}"
 
@@ -141,6 +149,10 @@ def unknown_flow(address: str, port: int) -> str:
 
 def other_loss_printed(claimed: float, printed: float) -> str:
     return f"{claimed:.2%} of the datagrams are said to be lost, the tools' own output says {printed:.2%} of them"
+
+
+def jitter_printed(claimed: float, printed: float) -> str:
+    return f"a jitter of {units.milliseconds(claimed)} is claimed, the output has {units.milliseconds(printed)}"
 
 
 def answers_printed(claimed: int, seen: int) -> str:

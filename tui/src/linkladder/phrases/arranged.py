@@ -11,8 +11,36 @@ def other_paths() -> str:
     return "The addresses between which it was measured are not those of the plan."
 
 
+CALLED = {  # what is asked of an experiment whose name in a plan says too little here
+    "at_most": "bound of repeats",
+    "company": "company of paths",
+    "paths": "choice of paths",
+    "incompressible": "payload",
+    "cores": "number of cores",
+    "request": "size of requests",
+    "response": "size of responses",
+    "sessions": "number of sessions",
+    "count": "number of pings",
+    "sizes": "choice of packet sizes",
+    "warmup": "warm-up",
+    "streams": "number of streams",
+    "zero_copy": "way to send",
+    "interval": "interval of pings",
+    "ping_under_load": "ping beside the load",
+    "contends": "rule for repeats",
+    "strongest": "freedom of the load",
+    "discard_first": "rule for first loads",
+    "begins": "order of arms",
+}
+
+
 def other_than_planned(arm: str, what: str) -> str:
-    return f"{arm}: measured with another {what.replace('_', ' ').removesuffix(' bps')} than the plan asks for."
+    called = CALLED.get(what, what.replace("_", " ").removesuffix(" bps"))
+    return f"{arm}: measured with another {called} than the plan asks for."
+
+
+def took_longer(arm: str, seconds: float) -> str:
+    return f"{arm}: a trial took {seconds:.0f} s more than it measured: that long its ends did not get on with it."
 
 
 def no_such_path() -> str:

@@ -139,3 +139,24 @@ def no_addresses() -> str:
 
 def inside_card(card: str, rung: str) -> str:
     return f"{card} is a card of the end's own loopback: what goes there stays inside it, and this is not {rung}."
+
+
+def delay_unknown(limit_ms: float) -> str:
+    return f"The round trip was not measured: whether it stays within {units.milliseconds(limit_ms)} is not known."
+
+
+def delay_above(idle_ms: float, limit_ms: float) -> str:
+    return (
+        f"The idle round trip is {units.milliseconds(idle_ms)} where the contract allows "
+        f"{units.milliseconds(limit_ms)}."
+    )
+
+
+def end_hardly_ran(said: str, end: str) -> str:
+    return (
+        f"{said} But the {end} end was starved in most trials: whether the path or that end took the time is not known."
+    )
+
+
+def as_long_below(said: str, rung: str, ms: float) -> str:
+    return f"{said} But on {rung} it is {units.milliseconds(ms)}: the ends take that time without this link."

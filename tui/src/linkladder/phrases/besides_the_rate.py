@@ -8,26 +8,17 @@ from linkladder.phrases.arms import one_way, streams
 from linkladder.phrases.ways import way
 
 
-def delay_unknown(limit_ms: float) -> str:
-    return f"The round trip was not measured: whether it stays within {units.milliseconds(limit_ms)} is not known."
+def jitter_unknown(limit_ms: float, direction: str = "") -> str:
+    limit, which = units.milliseconds(limit_ms), f" {way(direction)}" if direction else ""
+    return f"Jitter{which} was not measured: whether it stays within {limit} is not known."
 
 
-def delay_above(idle_ms: float, limit_ms: float) -> str:
-    return (
-        f"The idle round trip is {units.milliseconds(idle_ms)} where the contract allows "
-        f"{units.milliseconds(limit_ms)}."
-    )
-
-
-def jitter_unknown(limit_ms: float) -> str:
-    return f"Jitter was not measured: whether it stays within {units.milliseconds(limit_ms)} is not known."
-
-
-def jitter_above(jitter_ms: float, limit_ms: float) -> str:
-    return (
+def jitter_above(jitter_ms: float, limit_ms: float, weak: str = "") -> str:
+    said = (
         f"The jitter of paced UDP is {units.milliseconds(jitter_ms)} where the contract allows "
         f"{units.milliseconds(limit_ms)}."
     )
+    return f"{said} But {weak}: whether the path or that end made it is not known." if weak else said
 
 
 def sent_again(p: Experiment, direction: str, share: float) -> str:

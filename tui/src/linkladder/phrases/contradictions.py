@@ -121,6 +121,14 @@ def flow_below_nothing() -> str:
     return "one of its flows has a time or a rate of less than nothing"
 
 
+def other_jitter(claimed: float, of_parts: float) -> str:
+    return f"a jitter of {units.milliseconds(claimed)} is claimed, its parts say {units.milliseconds(of_parts)}"
+
+
+def udp_backwards(end: str) -> str:
+    return f"the {end} end counted fewer full sockets after the trial than before"
+
+
 def losses_below_nothing() -> str:
     return "its losses or its jitter are less than nothing"
 
