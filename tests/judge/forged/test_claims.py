@@ -128,4 +128,4 @@ def test_a_bound_of_nothing_is_not_told() -> None:
 
 def test_a_trial_that_took_a_minute_more_is_told() -> None:
     assert "more than it measured" not in words(forged())
-    assert "took 65 s more than it measured" in words(forged(longer(65.0)))
+    assert "took 66 s more than it measured" in words(forged(longer(65.0)))

@@ -8,10 +8,9 @@ from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.accounts import accounts, of_changes, proven
 from linkladder.judge.as_sold import own_cards
-from linkladder.judge.below import alike_below
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
-from linkladder.judge.circumstances import GENERATOR, HEADROOM, concerns, once
+from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once
 from linkladder.judge.company import several_pairs
 from linkladder.judge.each_repeat import besides_tcp
 from linkladder.judge.evidence import counted, parameters, ways
