@@ -21,6 +21,7 @@ from forge import (
     in_todays_form,
     rung,
     scaled,
+    silent,
     together,
 )
 from forged_words import CANNOT, FAIL, IMPOSSIBLE, INCOMPLETE, PASS, UNSURE, C, Rows
@@ -58,6 +59,13 @@ def laid_out() -> Rows:
     yield "the better arm is lent, the one as it is is short", together(
         each(FORWARD[1:], scaled(0.5)), lent(*FORWARD[:1])
     ), FAIL, C.SHORT  # fmt: skip
+    yield "three dead seconds under a loan", together(
+        each(SINGLE[:1], silent(2, 5), (1,)), lent(*SINGLE)
+    ), UNSURE, C.OUTAGE  # fmt: skip
+    yield "three dead seconds under a loan of larger packets than were sold", together(
+        each(SINGLE[:1], silent(2, 5), (1,)), lent(*SINGLE, mtu="9000")
+    ), PASS, C.REACHED  # fmt: skip
+    yield "a card lost its link under a loan", together(lent(*SINGLE), in_todays_form(unplugged)), UNSURE, C.OWN_CARD
     yield "the last repeat ten hours after the others", later(10), PASS, C.REACHED
 
 
@@ -82,9 +90,14 @@ def streams(count: int) -> Edit:
     return lambda d: planned_too(d, HALF, streams=count)
 
 
-def lent(*ids: str) -> Edit:
-    tso = [{"kind": "tso", "value": "off", "ends": ["near", "far"]}]
-    return in_todays_form(lambda d: planned_too(d, ids, settings=tso))
+def lent(*ids: str, **setting: str) -> Edit:
+    changed = [{"kind": k, "value": v, "ends": ["near", "far"]} for k, v in (setting or {"tso": "off"}).items()]
+    return in_todays_form(lambda d: planned_too(d, ids, settings=changed))
+
+
+def unplugged(d: Json) -> None:
+    for e in arms(d, SINGLE[:1]):
+        e["trials"][1]["ends"][1]["nics"][0]["carrier_lost"] = 2
 
 
 def four(dead: bool = False) -> Callable[[Json], None]:

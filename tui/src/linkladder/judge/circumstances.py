@@ -10,7 +10,7 @@ from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts
 from linkladder.judge.as_sold import elsewhere, layer, own_cards, sold
 from linkladder.judge.besides_the_rate import besides_the_rate
-from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER
+from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.evidence import direction_bps, paced, ways
 from linkladder.judge.history import history
@@ -68,6 +68,19 @@ def concerns(
     return [*found, *order]
 
 
+def under_loans(whole: RungResult, deal: Contract) -> list[Concern]:
+    """What befell the link while settings were on loan: no verdict rests on those trials, and no firm one beside it.
+
+    Not where a member was taken down, or larger packets sent than were sold.
+    """
+    lent = (e for e in whole.experiments if e.parameters.settings and e.parameters.member_down is None)
+    arms = replace(
+        whole, experiments=tuple(e for e in lent if at_lent_mtu(deal, e.parameters.settings).mtu <= deal.mtu)
+    )
+    found = [*outages(arms, deal), *lost_trials(arms), *carriers(arms)]
+    return [replace(c, best=None, provisional=c.provisional or c.best is not None) for c in found]
+
+
 def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
     """Black holes at or below the MTU that was sold, and paths smaller than it where the ends' own cards are not."""
     holes, small = [], []
@@ -102,8 +115,8 @@ def _whereabouts(rung: RungResult) -> list[Concern]:
 
 
 def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Against the one that was expected: another length of way is another way."""
-    series = (t.rtt for e in rung.experiments for t in e.trials if t.ok)
+    """Against the one that was expected: another length of way is another way, on whichever path."""
+    series = (one.rtt for e in rung.experiments for t in e.trials if t.ok for one in t.loads)
     seen = [r.min_ms for r in series if r is not None and r.min_ms is not None]
     wanted = deal.expected_rtt_ms
     if not seen or not wanted:

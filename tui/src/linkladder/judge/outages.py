@@ -23,6 +23,7 @@ from linkladder.model import (
     Outcome,
     Protocol,
     Role,
+    Rtt,
     RungResult,
     TrialResult,
 )
@@ -89,8 +90,8 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         seen = way, lost, measured, worst, where, share
         if share >= deal.availability_percent:
             found.append(Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures))
-        elif excuse or 100 * (1 - (lost - still) / measured) >= deal.availability_percent:
-            said = say.outage_excused(*seen, excuse or say.stood_still(still, longest))
+        elif (itself := 100 * (1 - (lost - still) / measured) >= deal.availability_percent) or excuse:
+            said = say.outage_excused(*seen, say.stood_still(still, longest) if itself else excuse)
             found.append(Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures))
         else:
             said = say.outage_beyond(*seen, deal.availability_percent)
@@ -194,21 +195,13 @@ def dead_seconds(intervals: list[Interval]) -> Dead | None:
 
 
 def pings(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Pings that nobody answered: on the idle link against the limit of loss, under load as a finding."""
-    found = []
-    idle = [t.rtt for e in rung.experiments if e.parameters.protocol is Protocol.ECHO for t in e.trials if t.rtt]
-    sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
-    if sent and not got:
-        figures = {"pings_lost": float(sent), "pings_sent": float(sent)}
-        found.append(Concern(Cause.PING_LOSS, say.no_ping(sent), figures=figures))
-    elif sent > got:
-        lost = sent - got
-        figures = {"pings_lost": float(lost), "pings_sent": float(sent)}
-        if by_chance(lost, sent, deal.loss_percent / 100) < FEW:
-            said = say.pings_lost(lost, sent, deal.loss_percent)
-            found.append(Concern(Cause.PING_LOSS, said, Verdict.FAIL, figures=figures))
-        else:
-            found.append(Concern(Cause.PING_LOSS, say.pings_lost(lost, sent), figures=figures))
+    """Pings that nobody answered: on each idle path against the limit of loss, under load as a finding."""
+    idle: dict[int, list[Rtt]] = {}
+    series = [e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO]
+    for leg in (g for e in series for t in e.trials for g in t.legs):
+        if leg.role is Role.LOAD and leg.outcome.rtt:
+            idle.setdefault(leg.path, []).append(leg.outcome.rtt)
+    found = [c for series in idle.values() for c in _unanswered(series, deal, len(idle))]
     under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
     sent, got = sum(r.sent for r in under), sum(r.received for r in under)
     if sent - got > 0.02 * sent:
@@ -216,6 +209,20 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
         figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
         found.append(Concern(Cause.PING_LOSS, said, figures=figures))
     return found
+
+
+def _unanswered(idle: list[Rtt], deal: Contract, paths: int) -> list[Concern]:
+    """Of one of so many paths: the more there are, the sooner one has bad luck."""
+    sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
+    figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
+    if sent and not got:
+        return [Concern(Cause.PING_LOSS, say.no_ping(sent), figures=figures)]
+    if sent <= got:
+        return []
+    if by_chance(sent - got, sent, deal.loss_percent / 100) < FEW / paths:
+        said = say.pings_lost(sent - got, sent, deal.loss_percent)
+        return [Concern(Cause.PING_LOSS, said, Verdict.FAIL, figures=figures)]
+    return [Concern(Cause.PING_LOSS, say.pings_lost(sent - got, sent), figures=figures)]
 
 
 def by_chance(lost: int, sent: int, share: float) -> float:

@@ -10,7 +10,7 @@ from linkladder.judge.accounts import accounts, of_changes, proven
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes
-from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once
+from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
 from linkladder.judge.company import several_pairs
 from linkladder.judge.each_repeat import besides_tcp
 from linkladder.judge.evidence import counted, parameters, ways
@@ -79,7 +79,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
             *several.concerns,
             *(besides_tcp(judged, measured, document) if several_pairs(rung.paths) else ()),
             *concerns(borne_out, chosen, deal, document),
-            *(outages(besides(whole), deal) if bounded else ()),
+            *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
             *of_changes(whole, document),
         ],
     )
@@ -284,7 +284,7 @@ def _judge_link(
             worst, cause = Verdict.INCOMPLETE, Cause.ONE_DIRECTION
         provisional = True
         findings.append(say.one_way_only(only[0]))
-    weak, why, exclusions = _headroom(rung, document, deal)
+    weak, why, exclusions = _headroom(rung, document, deal, decides.direction if decides else "")
     findings += exclusions
     short = worst is Verdict.FAIL and cause is Cause.SHORT
     if weak and (worst is Verdict.PASS or short) and (short or why is Cause.WEAK_GENERATOR):
@@ -329,33 +329,32 @@ def _slowest_second(j: ExperimentJudgement, rung: RungResult) -> float:
     return min(slowest, default=0.0)
 
 
-def _headroom(rung: RungResult, document: Document, deal: Contract) -> tuple[str, Cause, list[str]]:
+def _headroom(rung: RungResult, document: Document, deal: Contract, way: str) -> tuple[str, Cause, list[str]]:
     """Why the generator is too weak to judge this rung (empty if it is not), and what is not excluded.
 
     Needs a rung below that carried more than was bought: without one nobody knows whether the generator could.
     """
     run = {r.name: r for r in document.rungs if not r.unavailable and r.experiments}
-    of = set(_chosen(_experiments(rung, deal, False)))  # each end must have sent where it sends here
+    ways_shown: set[str] = set()
     shown: dict[RungName, float] = {}
     for name in GENERATOR:
         if name in run and not accounts(run[name], document):
             best = _chosen(_experiments(run[name], deal, False))
             known = [j.spread.median for j in best.values() if j.spread is not None]
-            if known and (name is RungName.LOCALHOST or set(best) >= of):
+            if known:
                 shown[name] = min(known)
+                ways_shown |= {way} if name is RungName.LOCALHOST else set(best)
     notes = [
         say.not_excluded(name)
         for name in ORDER[: ORDER.index(rung.name)]
         if say.excludes(name) and (name not in run or (name in GENERATOR and name not in shown))
     ]
     below = RungName.SAME_HOST if RungName.SAME_HOST in shown else RungName.LOCALHOST
-    if below not in shown:
-        if _carried_below(rung, run, deal):
-            return "", Cause.REACHED, notes
-        return say.no_lower_rung(), Cause.UNKNOWN_GENERATOR, notes
-    if shown[below] / rate_sold(deal) >= HEADROOM:
+    if below in shown and shown[below] / rate_sold(deal) < HEADROOM:
+        return say.little_headroom(below, shown[below], rate_sold(deal), HEADROOM), Cause.WEAK_GENERATOR, notes
+    if way in ways_shown or _carried_below(rung, run, deal):  # the end that sends must have shown that it can
         return "", Cause.REACHED, notes
-    return say.little_headroom(below, shown[below], rate_sold(deal), HEADROOM), Cause.WEAK_GENERATOR, notes
+    return say.no_lower_rung(), Cause.UNKNOWN_GENERATOR, notes
 
 
 def _carried_below(rung: RungResult, run: dict[RungName, RungResult], deal: Contract) -> bool:
