@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_forged_pairs import Change, Json, kept, loads, scaled
+from forge_pairs import Change, Json, kept, loads, scaled
 
 from linkladder import formats
 from linkladder.judge import judge_document

@@ -122,9 +122,10 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     home = next((p for p in rung.paths if p.remote in _addresses(document, p.origin or "near")), None)
     if home is not None and home.remote and not looped and not same:
         found.append(Concern(Cause.ELSEWHERE, say.own_address(home.remote, rung.name), Verdict.CANNOT_JUDGE))
-    near, far = (_macs(document, name) for name in (rung.path.origin or "near", rung.path.peer))
-    if near and near == far and not looped and not same:
-        found.append(Concern(Cause.ELSEWHERE, say.same_cards(sorted(near)[0], rung.name), Verdict.CANNOT_JUDGE))
+    pairs = [(_macs(document, p.origin or "near"), _macs(document, p.peer)) for p in rung.paths or (rung.path,)]
+    alike = next((near for near, far in pairs if near and near == far), None)
+    if alike and not looped and not same:
+        found.append(Concern(Cause.ELSEWHERE, say.same_cards(sorted(alike)[0], rung.name), Verdict.CANNOT_JUDGE))
     other = [a for a in known if a.version != deal.ip_version]
     if other:
         said = say.other_ip_version(other[0].version, deal.ip_version)

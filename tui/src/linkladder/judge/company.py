@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import BUSY
+from linkladder.judge.evidence import BUSY, of_path
+from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
 from linkladder.judge.weighing import GRAVITY
@@ -22,7 +23,9 @@ from linkladder.model import (
     Company,
     Contract,
     Direction,
+    Experiment,
     ExperimentResult,
+    Fault,
     Leg,
     Path,
     Protocol,
@@ -32,6 +35,7 @@ from linkladder.model import (
 )
 from linkladder.phrases import company as say
 from linkladder.phrases import headed
+from linkladder.phrases.outages import carriers_lost
 from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Verdict
 
 KEPT = 0.95  # of its rate alone: a path that keeps so much lost nothing
@@ -50,8 +54,10 @@ class Seen:
     bps: float | None  # None: it failed
     reason: str
     busy: str  # which of its ends had no CPU to spare
-    experiment: str
+    asked: Experiment
     beside: tuple[int, ...]  # the paths of the trial
+    trial: TrialResult
+    silent: bool  # the path carried nothing
 
 
 def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
@@ -122,7 +128,9 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
             for leg in loads:
                 bps = leg.outcome.goodput_bps if leg.outcome.ok else None
                 way = e.parameters.direction
-                yield Seen(leg.path, way, bps, leg.outcome.reason, _busy(trial, leg), e.parameters.id, beside)
+                silent = bps is None and leg.outcome.fault is Fault.PATH
+                busy = _busy(trial, leg)
+                yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent)
 
 
 def _busy(trial: TrialResult, leg: Leg) -> str:
@@ -141,14 +149,20 @@ def _any(seen: Sequence[Seen], path: int, way: Direction) -> bool:
 
 def _rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
     """The best setting's median, and whether an end was too busy in it."""
+    best = [s for s in _best(seen) if s.bps is not None]
+    if not best:
+        return None, ""
+    return statistics.median(s.bps or 0.0 for s in best), next((s.busy for s in best if s.busy), "")
+
+
+def _best(seen: Iterable[Seen]) -> list[Seen]:
+    """All repeats of the setting that carried most, those that failed among them."""
     settings: dict[str, list[Seen]] = {}
     for one in seen:
-        if one.bps is not None:
-            settings.setdefault(one.experiment, []).append(one)
-    if not settings:
-        return None, ""
-    best = max(settings.values(), key=lambda group: statistics.median(s.bps or 0.0 for s in group))
-    return statistics.median(s.bps or 0.0 for s in best), next((s.busy for s in best if s.busy), "")
+        settings.setdefault(one.asked.id, []).append(one)
+    medians = {name: [s.bps for s in group if s.bps is not None] for name, group in settings.items()}
+    known = [name for name, rates in medians.items() if rates]
+    return settings[max(known, key=lambda name: statistics.median(medians[name]))] if known else []
 
 
 # --- a path by itself
@@ -157,34 +171,59 @@ def _rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
 def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], deal: Contract) -> Cell:
     mine = [s for s in seen if s.path == number and s.direction is way]
     every = tuple(range(len(rung.paths)))
-    alone, busy = _rate(s for s in mine if s.beside == (number,))
+    tries = [s for s in mine if s.beside == (number,)]
+    alone, _ = _rate(tries)
     beside, _ = _rate(s for s in mine if 1 < len(s.beside) < len(every))
     together, _ = _rate(s for s in mine if s.beside == every)
     sender, receiver = rung.paths[number].ends(way)
+    judged = _judge_alone(rung, tries, [s.reason for s in mine if s.bps is None], deal)
     limit = ceiling(deal).bps
-    failed = [s.reason for s in mine if s.bps is None]
-    judged = _judge_alone(alone, busy, failed, limit, deal.pass_ratio, sum(s.beside == (number,) for s in mine))
     loss, rtt = _pings(rung, number)
     return Cell(number, sender, receiver, str(way), judged, alone, beside, together, limit, loss, rtt)
 
 
-def _judge_alone(
-    alone: float | None, busy: str, failed: Sequence[str], limit: float, ratio: float, repeats: int
-) -> Judgement:
-    needed = ratio * limit
+def _judge_alone(rung: RungResult, tries: Sequence[Seen], failed: Sequence[str], deal: Contract) -> Judgement:
+    """By the best setting's median; a repeat in which the path carried nothing is a bad result, whichever met it."""
+    alone, busy = _rate(tries)
+    limit = ceiling(deal).bps
+    needed = deal.pass_ratio * limit
     figures = {"needed_bps": needed} | ({"alone_bps": alone} if alone is not None else {})
-    provisional = repeats < 2
-    if alone is None:
+    silent, best = [s for s in tries if s.silent], _best(tries)
+    broken = [s for s in best if s.bps is None]
+    provisional = len(tries) < 2 or bool(broken)
+    if silent:
+        unplugged = all(s.trial.carriers_lost for s in silent)
+        verdict, cause = (Verdict.CANNOT_JUDGE, Cause.OWN_CARD) if unplugged else (Verdict.FAIL, Cause.SILENCE)
+        why = carriers_lost(silent[0].trial.carriers_lost) if unplugged else silent[0].reason
+        provisional, text = len(tries) < 2, say.silent(len(silent), len(tries), why)
+    elif alone is None:
         verdict, cause, text = Verdict.INCOMPLETE, Cause.NOTHING_MEASURED, say.not_measured(failed)
     elif alone > OVER * limit:
         verdict, cause, text = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING, say.above(alone, limit)
+    elif alone >= needed and 2 * len(broken) >= len(best):
+        verdict, cause = Verdict.CANNOT_JUDGE, Cause.TRIALS_FAILED
+        text = say.few(alone, needed, len(broken), len(best), broken[0].reason)
     elif alone >= needed:
         verdict, cause, text = Verdict.PASS, Cause.REACHED, say.reached(alone, needed)
     elif busy:
         verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.BUSY_END, say.weak(alone, needed, busy)
+    elif window := _window(rung, best, alone, deal):
+        verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.WINDOW, say.reached(alone, needed) + f". {window}"
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)
+
+
+def _window(rung: RungResult, best: Sequence[Seen], alone: float, deal: Contract) -> str:
+    """What tells that a window held the pair, in words; '' where none did."""
+    typical = min((s for s in best if s.bps is not None), key=lambda s: abs((s.bps or 0.0) - alone))
+    mine = (
+        replace(e, trials=tuple(part for t in e.trials if (part := of_path(t, typical.path)).legs))
+        for e in rung.experiments
+    )
+    own = replace(rung, experiments=tuple(e for e in mine if e.trials))  # its round trip, and no other pair's
+    found = limiter(of_path(typical.trial, typical.path), typical.asked, deal, own, typical.direction)
+    return found.sentence if found is not None and held_by_window(found) else ""
 
 
 def _pings(rung: RungResult, number: int) -> tuple[float | None, float | None]:
@@ -269,7 +308,7 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
     groups: dict[tuple[str, Direction], list[Seen]] = {}
     for one in seen:
         if len(one.beside) > 1:
-            groups.setdefault((one.experiment, one.direction), []).append(one)
+            groups.setdefault((one.asked.id, one.direction), []).append(one)
     for (_, way), group in groups.items():
         rates = {n: _rate(s for s in group if s.path == n)[0] for n in group[0].beside}
         if all(bps is not None for bps in rates.values()):

@@ -104,6 +104,14 @@ def reached(bps: float, needed: float) -> str:
     return f"carries {units.rate(bps)} alone, and {units.rate(needed)} is needed"
 
 
+def few(bps: float, needed: float, failed: int, repeats: int, reason: str) -> str:
+    return f"{reached(bps, needed)}, but {failed} of {repeats} repeats failed: {reason}"
+
+
+def silent(count: int, repeats: int, why: str) -> str:
+    return f"carried nothing in {count} of {units.plural(repeats, 'repeat')} alone: {why}"
+
+
 def weak(bps: float, needed: float, why: str) -> str:
     return f"{reached(bps, needed)}, but {why}"
 
