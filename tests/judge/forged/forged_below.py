@@ -26,6 +26,7 @@ from forge import (
     together,
     without_rungs,
 )
+from forged_again import full_sockets
 from forged_words import CANNOT, FAIL, PASS, UNSURE, C, Rows
 
 ANSWERS = ("rr-10x700-forward",)
@@ -158,17 +159,6 @@ def broken(fault: str) -> Callable[[Json], None]:
         t.update(ok=False, fault=fault, reason="no answer came for 5 s", transactions=None, intervals=[], commands=[])
 
     return change
-
-
-def full_sockets(share: float) -> Edit:
-    def edit(d: Json) -> None:
-        for e in arms(d, UDP):
-            for t in e["trials"]:
-                lost = sum(g["outcome"]["lost"] or 0 for g in t["legs"])
-                for end in t["ends"]:
-                    end["udp_dropped"] = round(share * lost)
-
-    return in_todays_form(edit)
 
 
 def dropped_before(share: float) -> Callable[[Json], None]:

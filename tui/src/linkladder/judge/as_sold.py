@@ -97,7 +97,7 @@ def _starved(rung: RungResult) -> str:
     """
     if len(rung.paths) > 1:
         return ""
-    loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
+    loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     shares: dict[str, list[float]] = {}
     for end in (end for e in loads for t in e.trials if t.ok for end in t.ends):
         shares.setdefault(end.name, []).append(withheld(end.cpu))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts
-from linkladder.judge.as_sold import elsewhere, layer, own_cards, sold
+from linkladder.judge.as_sold import BELOW, elsewhere, layer, own_cards, sold
 from linkladder.judge.besides_the_rate import besides_the_rate
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
 from linkladder.judge.contradictions import of_probes
@@ -25,7 +25,6 @@ GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
 HEADROOM = 1.5  # times the rate that was bought: what the rungs inside one host must show
 TOO_NEAR = 0.5  # of the expected round trip: then the traffic did not cross the link
 TOO_FAR = 1.5
-SHORTER = (RungName.SAME_VLAN, RungName.SAME_HOST)
 ALIKE = 0.5  # of what is missing on the link: where a shorter way lacks so much, the link need not lack any
 NO_MORE = 1.1  # times the link's rate: a shorter way that carries no more shows nothing of the link
 SLACK_MS = 0.5  # by which a round trip may be longer on any machine
@@ -178,7 +177,7 @@ def _shorter_ways(rung: RungResult, document: Document) -> list[RungResult]:
     """The rungs below the link that were measured between the same ends."""
     if rung.name is not RungName.DC_LINK:
         return []
-    return [r for r in document.rungs if r.name in SHORTER and not r.unavailable and r.experiments]
+    return [r for r in document.rungs if r.name in BELOW and not r.unavailable and r.experiments]
 
 
 def _excused(concern: Concern, below: list[tuple[RungName, list[Concern]]]) -> Concern:
