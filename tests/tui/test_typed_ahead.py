@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from textual.app import App, ComposeResult
+from textual.containers import Vertical
 from textual.events import Key
+from textual.widgets import Input
 
 import synth
-from helpers import until
+from helpers import until, until_true
 from linkladder.app.dialogs import Dialog, Question
 from linkladder.app.form_dialog import Entry, Form
 from linkladder.app.main import LadderApp
+from linkladder.app.widgets.form import Field
 
 pytestmark = pytest.mark.asyncio
 
@@ -29,6 +33,27 @@ async def answered(dialog: Dialog, *keys: str) -> object:
             if answers:
                 return answers[0]
     raise AssertionError("the dialog is still open")
+
+
+async def test_an_enter_takes_what_stood_before_it() -> None:
+    """A stray Enter before the other screen's code must not take its first digits for the whole, which refuses."""
+    field = Field("Code", key="code")
+    given: list[str] = []
+
+    class OneLine(App[None]):
+        def compose(self) -> ComposeResult:
+            with Vertical(), Vertical():
+                yield field
+
+        def on_input_submitted(self, event: Input.Submitted) -> None:
+            given.append(event.value)
+
+    app = OneLine()
+    async with app.run_test() as pilot:
+        for key in ("enter", *"5308", "backspace", *"28", "left", *"4", "enter"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await until_true(pilot, lambda: len(given) == 2)
+    assert given == ["", "530248"]
 
 
 async def test_enters_through_a_form_take_it() -> None:

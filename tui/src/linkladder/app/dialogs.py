@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from linkladder.app.error_handling import Guarded
-from linkladder.app.widgets.form import Action, line_to_type
+from linkladder.app.widgets.form import Action, Line
 from linkladder.errors import LinkladderError
 
 
@@ -64,7 +64,7 @@ class Ask(Dialog):
         with Vertical(classes="box"):
             yield Static(self._title, classes="heading", markup=False)
             yield Static(self._text, markup=False)
-            yield line_to_type(self._value, key="answer", compact=True)
+            yield Line(self._value, key="answer", compact=True)
             yield Static("Enter to take it, Esc to leave it", classes="line")
 
     @on(Input.Submitted)

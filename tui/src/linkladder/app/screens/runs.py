@@ -15,7 +15,7 @@ from linkladder.app.dialogs import Question
 from linkladder.app.names import DEFAULT, fitted
 from linkladder.app.page import Page
 from linkladder.app.resume_dialog import offer_to_resume
-from linkladder.app.widgets.form import line_to_type
+from linkladder.app.widgets.form import Line
 from linkladder.app.widgets.rows import Rows
 from linkladder.app.widgets.verdict import verdict
 from linkladder.errors import LinkladderError, in_a_line
@@ -101,7 +101,7 @@ The rate is the best of the highest rung that was measured.
     def body(self) -> ComposeResult:
         with Horizontal(id="filter"):
             yield Static("Filter: ")
-            yield line_to_type(key="words", placeholder="words to look for, then Enter")
+            yield Line(key="words", placeholder="words to look for, then Enter")
         yield Static("", id="head", classes="heading", markup=False)
         yield Rows("runs")
         yield Static("", id="count", markup=False)

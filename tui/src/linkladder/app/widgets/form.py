@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.events import Key
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -26,7 +27,22 @@ class Form(VerticalScroll, inherit_bindings=False):
     can_focus = False
 
 
-class Field(Input):
+class Line(Input):
+    """A line to type in, whose cursor stands still: its blinking would be traffic on a serial line."""
+
+    def __init__(self, value: str = "", *, key: str, **more: Any) -> None:
+        super().__init__(value, id=key, **more)
+        self.cursor_blink = False
+
+    async def _on_key(self, event: Key) -> None:
+        """Enter and the keys that edit act in their place among the letters: letters behind would overtake them."""
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+
+
+class Field(Line):
     """A line to type in between brackets, behind its label: one widget draws all, as each part costs time to put up."""
 
     DEFAULT_CSS = """
@@ -35,8 +51,7 @@ class Field(Input):
     """
 
     def __init__(self, label: str, value: str = "", width: int = 10, *, key: str, label_width: int = 0) -> None:
-        super().__init__(value, id=key)
-        self.cursor_blink = False  # its blinking would be traffic on a serial line
+        super().__init__(value, key=key)
         self._before = f"{label.ljust(label_width)} ["
         self._room = cell_len(self._before)
         self.styles.padding = (0, 1, 0, self._room)
@@ -50,13 +65,6 @@ class Field(Input):
         before, after = Strip([Segment(self._before, style)]), Strip([Segment("]", style)])
         drawn = (Strip.join([before, strip.crop(self._room, line - 1), after]) for strip in whole)
         return [strip.crop(crop.x, crop.right) for strip in drawn]
-
-
-def line_to_type(value: str = "", *, key: str, **more: Any) -> Input:
-    """A line to type in, whose cursor stands still: its blinking would be traffic on a serial line."""
-    box = Input(value, id=key, **more)
-    box.cursor_blink = False
-    return box
 
 
 class Choice(Static):
