@@ -40,6 +40,7 @@ class Line(Input):
             if await self.app.run_action(binding.action, self):
                 event.stop()
                 event.prevent_default()
+                return
 
 
 class Field(Line):
