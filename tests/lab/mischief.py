@@ -10,7 +10,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
 from linkladder import formats
@@ -53,8 +53,8 @@ class World(Protocol):
     def path_interface(self, site: str) -> str:
         """The interface of the rung that is tested."""
 
-    def far_environment(self, **settings: str) -> None:
-        """What beta's agent sees in its environment from the next connection on."""
+    def false_iperf(self, site: str, script: str) -> AbstractContextManager[dict[str, str]]:
+        """A script in iperf's place on a site, until the end; what a command on alpha needs in its environment."""
 
     @property
     def rung(self) -> str: ...
@@ -269,22 +269,16 @@ def cancelled(world: World) -> None:
     assert run.document().run.state == "incomplete"
 
 
-def fake_tool(
-    world: World, site: str, body: str, version: str = "iperf version 2.1.8 (12 August 2022) pthreads"
-) -> str:
-    """A folder with an iperf of our own making; the folder."""
-    folder = f"{world.folder}/fake-{site}"
-    script = f'#!/bin/sh\ncase "$*" in -v) echo "{version}"; exit 1;; esac\n{body}\n'
-    world.run(site, f"mkdir -p {folder}")
-    world.write(site, f"{folder}/iperf", script, 0o755)
-    return folder
+def false_iperf(world: World, site: str, body: str) -> AbstractContextManager[dict[str, str]]:
+    """An iperf of our own making, which says its version as the real one does."""
+    version = "iperf version 2.1.8 (12 August 2022) pthreads"
+    return world.false_iperf(site, f'#!/bin/sh\ncase "$*" in -v) echo "{version}"; exit 1;; esac\n{body}\n')
 
 
 def tool_hangs(world: World) -> None:
-    run = Run(
-        world, plan_text(world, duration=2), env={"LINKLADDER_TOOLS_PATH": fake_tool(world, "alpha", "exec sleep 600")}
-    )
-    assert run.wait(60) == 1
+    with false_iperf(world, "alpha", "exec sleep 600") as env:
+        run = Run(world, plan_text(world, duration=2), env=env)
+        assert run.wait(60) == 1
     (trial,) = run.trials()
     assert not trial.ok and trial.fault == "tool" and trial.reason
     assert trial.seconds < 30 * SLOW
@@ -293,23 +287,21 @@ def tool_hangs(world: World) -> None:
 
 def tool_prints_garbage(world: World) -> None:
     body = "head -c 200000 /dev/urandom; echo '[  1] 0.00-1.00 sec  nan Bytes  inf bits/sec'; sleep 3"
-    run = Run(world, plan_text(world, duration=2), env={"LINKLADDER_TOOLS_PATH": fake_tool(world, "alpha", body)})
-    assert run.wait(60) == 1
+    with false_iperf(world, "alpha", body) as env:
+        run = Run(world, plan_text(world, duration=2), env=env)
+        assert run.wait(60) == 1
     (trial,) = run.trials()
     assert not trial.ok and trial.reason
     assert trial.goodput_bps == 0
 
 
 def server_does_not_listen(world: World) -> None:
-    world.far_environment(LINKLADDER_TOOLS_PATH=fake_tool(world, "beta", "exec sleep 600"))
-    try:
-        run = Run(world, plan_text(world, duration=2))
+    with false_iperf(world, "beta", "exec sleep 600") as env:
+        run = Run(world, plan_text(world, duration=2), env=env)
         assert run.wait(60) == 1
         (trial,) = run.trials()
         assert not trial.ok and "did not listen" in trial.reason
         no_tool_left(world)
-    finally:
-        world.far_environment()
 
 
 def port_taken(world: World) -> None:

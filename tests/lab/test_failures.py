@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,19 @@ class LabWorld:
     def path_interface(self, site: str) -> str:
         return "sh0"
 
-    def far_environment(self, **settings: str) -> None:
-        self.lab.environment("beta", **settings)
+    @contextmanager
+    def false_iperf(self, site: str, script: str) -> Iterator[dict[str, str]]:
+        folder = Path(self.folder) / f"false-{site}"
+        folder.mkdir(exist_ok=True)
+        self.write(site, str(folder / "iperf"), script, 0o755)
+        if site == "alpha":
+            yield {"LINKLADDER_TOOLS_PATH": str(folder)}
+            return
+        self.lab.environment(site, LINKLADDER_TOOLS_PATH=str(folder))
+        try:
+            yield {}
+        finally:
+            self.lab.environment(site)
 
 
 @pytest.fixture(scope="module")

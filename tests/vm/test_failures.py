@@ -8,12 +8,12 @@ whose path link.toml of alpha describes (same-vlan), LINKLADDER_USER whose state
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import pytest
 
@@ -22,6 +22,7 @@ import mischief
 from .pair import PROGRAM, USER
 
 GIVEN = {"alpha": os.environ.get("LINKLADDER_ALPHA", ""), "beta": os.environ.get("LINKLADDER_BETA", "")}
+IPERF = "/usr/local/bin/iperf"
 
 
 class VmWorld:
@@ -67,13 +68,15 @@ class VmWorld:
     def path_interface(self, site: str) -> str:
         return os.environ.get("LINKLADDER_TEST_INTERFACE", "vmx1")
 
-    def far_environment(self, **settings: str) -> None:
-        code = (
-            "import json, sys; from linkladder import state; from linkladder.trust import sshd;"
-            "base = state.folder(); (base / 'sshd' / 'environment.json').write_text(sys.argv[1]);"
-            "sshd.write_authorized(base)"
-        )
-        self.run("beta", self.as_user(shlex.join([self.python, "-c", code, json.dumps(settings)])))
+    @contextmanager
+    def false_iperf(self, site: str, script: str) -> Iterator[dict[str, str]]:
+        """Over the image's own: what runs as another user there has an environment of its own."""
+        self.run(site, f"mv {IPERF} {IPERF}.real")
+        try:
+            self.write(site, IPERF, script, 0o755)
+            yield {}
+        finally:
+            self.run(site, f"mv {IPERF}.real {IPERF}")
 
 
 @pytest.fixture
