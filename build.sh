@@ -32,6 +32,7 @@ usage() {
 		            --ends N [--shared R]              three to eight appliances; R: an uplink that they share
 		            --dc-rate R --dc-delay MS --dc-loss PERCENT --dc-mtu N   the DC link
 		            --vm [IMAGE] | --vm --down         two copies of a built image instead
+		test takes:  pytest's arguments, to choose: ./build.sh test tests/unit -k pairing
 		bench takes: --before REVISION, to have both side by side; --rounds N
 		image takes: see ./build.sh image --help
 	TEXT
@@ -167,6 +168,9 @@ work=$top/.work
 mkdir -p "$work"
 log=$work/set-up.log
 
+case "${1-help} ${2-}" in
+"test -h" | "test --help") set -- help ;;
+esac
 case ${1-help} in
 lab) shift && lab "$@" ;;
 test) shift && check "$@" ;;

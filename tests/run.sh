@@ -182,7 +182,7 @@ step contracts contracts
 step shell shell_lint
 step tests tests "$@"
 
-"$bin/python" tests/summary.py .work/tests-*.xml
+"$bin/python" tests/summary.py .work/tests-*.xml || failed="$failed summary"
 printf 'the screens that were seen are kept in %s\n' "$LINKLADDER_ARTIFACTS"
 if [ -n "$failed" ]; then
 	printf 'FAILED:%s\n' "$failed"

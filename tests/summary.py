@@ -3,11 +3,13 @@
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from pathlib import Path
 
 counts: Counter[str] = Counter()
 skipped: Counter[str] = Counter()
 figures: list[str] = []
-for case in (case for file in sys.argv[1:] for case in ElementTree.parse(file).getroot().iter("testcase")):
+reports = [file for file in sys.argv[1:] if Path(file).exists()]
+for case in (case for file in reports for case in ElementTree.parse(file).getroot().iter("testcase")):
     skip = case.find("skipped")
     bad = case.find("failure") is not None or case.find("error") is not None
     counts["skipped" if skip is not None else "failed" if bad else "passed"] += 1
@@ -19,3 +21,5 @@ for figure in figures:
 for reason, number in skipped.items():
     print(f"skipped {number}: {reason}")
 print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+if not counts:
+    sys.exit("no test ran: what pytest said is above")

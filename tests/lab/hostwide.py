@@ -48,6 +48,12 @@ def lower_after(lab: str) -> None:
             kept.clear()
 
 
+def before(key: str) -> str:
+    """A setting as the host has it when no lab is up, though one that crashed may have left it raised."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"before": {}}
+    return str(kept["before"].get(key, _read(key)))
+
+
 @contextmanager
 def _kept() -> Iterator[dict[str, Any]]:
     """What is remembered, for one lab at a time; nothing is left of it once it is empty."""

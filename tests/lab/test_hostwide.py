@@ -46,6 +46,7 @@ def test_the_last_lab_puts_everything_back(there: list[str], tmp_path: Path) -> 
         there.append(lab)
     raised = settings(tmp_path)
     assert raised["net.core.rmem_max"] == str(64 << 20)
+    assert hostwide.before("net.core.rmem_max") == HOST["net.core.rmem_max"]
     assert raised["net.core.wmem_max"] == HOST["net.core.wmem_max"], "the host's own is larger"
     assert raised["net.ipv4.tcp_allowed_congestion_control"] == "reno bbr cubic"
     there.remove("one")
@@ -55,6 +56,7 @@ def test_the_last_lab_puts_everything_back(there: list[str], tmp_path: Path) -> 
     hostwide.lower_after("two")
     assert settings(tmp_path) == HOST
     assert not (tmp_path / "kept.json").exists()
+    assert hostwide.before("net.core.rmem_max") == HOST["net.core.rmem_max"]
 
 
 def test_a_lab_that_is_gone_holds_nothing_up(there: list[str], tmp_path: Path) -> None:

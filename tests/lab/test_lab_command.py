@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import hostwide
 import spaces
 from world import TOP, Lab
 
@@ -62,7 +63,7 @@ def test_what_stays_up_holds_no_pipe_and_the_next_unpaired_lab_is_unpaired(
 @pytest.mark.alone  # what others hold raised would stay, and its loopback takes all the cores
 def test_the_lab_leaves_nothing_behind(tmp_path: Path) -> None:
     """As a person would: up, a short plan, down; then no namespace, no process, no raised ceiling is left."""
-    before = Path("/proc/sys/net/core/rmem_max").read_text()
+    before = hostwide.before("net.core.rmem_max")
     one, plan = TOP / "tests" / "lab" / "lab.py", tmp_path / "short.toml"
     plan.write_text('name = "short"\n[[experiment]]\nrungs = ["localhost", "same-host"]\nduration = 2\nwarmup = 1\n')
     done = subprocess.run(
@@ -75,4 +76,4 @@ def test_the_lab_leaves_nothing_behind(tmp_path: Path) -> None:
     names = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout.split()
     assert not {"ll-alpha", "ll-beta", "ll-net"} & set(names)
     if not any(name.endswith("-alpha") for name in names):
-        assert Path("/proc/sys/net/core/rmem_max").read_text() == before
+        assert Path("/proc/sys/net/core/rmem_max").read_text().strip() == before

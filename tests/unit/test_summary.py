@@ -40,13 +40,23 @@ def test_figures_and_reasons_are_in_the_summary(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("report", ["<testsuites/>", None])
+def test_a_run_of_no_test_is_not_good(tmp_path: Path, report: str | None) -> None:
+    """Whether pytest chose none, or wrote no report at all."""
+    made = tmp_path / "out.xml"
+    if report is not None:
+        made.write_text(report)
+    summary = subprocess.run([sys.executable, str(TESTS / "summary.py"), str(made)], capture_output=True, text=True)
+    assert (summary.returncode, summary.stderr) == (1, "no test ran: what pytest said is above\n")
+
+
 PYTHON = """#!/bin/sh
 case "$*" in
 *pytest*)
 	report=${{*##*--junitxml=}}
 	report=${{report%% *}}
 	echo "${{report##*/tests-}}" >>asked
-	echo '<testsuites/>' >"$report"
+	echo '<testsuites><testcase/></testsuites>' >"$report"
 	case $report in *{fails}*) exit 1 ;; esac
 	;;
 *) exec {python} "$@" ;;
