@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkladder import formats
-from linkladder.codec import CodecError, from_json, pieces, to_json
+from linkladder.codec import CodecError, from_json, pieces, text, to_json
 from linkladder.model import Contract, Document, Experiment, Fault, Outcome, Plan, Rung, RungName, RunInfo, TrialResult
 from linkladder.tools import Layout
+from linkladder.wire.requests import Clock
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -30,6 +31,15 @@ def sample() -> Document:
 def test_a_document_survives_json() -> None:
     document = sample()
     assert from_json(Document, json.loads(json.dumps(to_json(document)))) == document
+
+
+@given(JSON)
+def test_the_text_of_a_record_is_that_of_its_value(value: object) -> None:
+    """Numbers that JSON does not have and records without fields included."""
+    whole = {"document": sample(), "any": value, "endless": [math.inf, 1.5], "empty": Clock()}
+    assert text(whole) == json.dumps(to_json(whole), separators=(",", ":"))
+    assert json.loads(text(whole))["endless"] == [None, 1.5]
+    assert text([sample(), Clock()]) == json.dumps(to_json([sample(), Clock()]), separators=(",", ":"))
 
 
 def test_a_choice_of_words_is_checked() -> None:

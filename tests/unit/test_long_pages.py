@@ -30,6 +30,7 @@ from linkladder.model import (
     EndRecord,
     ExperimentResult,
     HostFacts,
+    Interval,
     NicCounters,
     Plan,
     RunEnd,
@@ -202,6 +203,35 @@ def test_a_copied_trial_is_known_on_a_page(monkeypatch: pytest.MonkeyPatch) -> N
     few(monkeypatch)
     shown, judged = condense.condensed(forged)
     assert shown.abridged and Cause.COPIED in causes(judged)
+
+
+@pytest.mark.parametrize("budget", ["FLOW_SECONDS", "RAW_BUDGET", "SAMPLE_BUDGET"])
+def test_a_page_of_a_short_run_carries_all_of_it(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it is judged once; of a longer one the flows' own seconds are left out, and what is shown is judged again."""
+    whole = replace(big(40), judgement=None)
+    judged = []
+    monkeypatch.setattr(condense, "RAW_BUDGET", 10_000_000)
+    monkeypatch.setattr(condense, "judge_document", lambda *of: judged.append(of) or judge_document(*of))
+    second = Interval(0.0, 1.0, 1_000_000)
+    whole = condense._with_trials(whole, lambda _, t: flowing(t, second))
+    assert condense.condensed(whole)[0] == whole
+    assert len(judged) == 1 and flows_of(whole)
+    monkeypatch.setattr(condense, budget, 1)
+    assert not flows_of(condense._cut(whole))
+    condense.condensed(whole)
+    assert len(judged) > 2
+
+
+def flowing(trial: TrialResult, second: Interval) -> TrialResult:
+    legs = tuple(
+        replace(g, outcome=replace(g.outcome, flows=tuple(replace(f, intervals=(second,)) for f in g.outcome.flows)))
+        for g in trial.legs
+    )
+    return replace(trial, legs=legs)
+
+
+def flows_of(document: Document) -> list[Interval]:
+    return [i for t in trials_of(document) for f in t.flows for i in f.intervals]
 
 
 def test_a_week_takes_no_more_room_than_a_day_did() -> None:

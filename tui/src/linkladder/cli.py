@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import os
 import sys
 from importlib import import_module
@@ -25,10 +26,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "linkladder.commands.keep_settings": ("keep",),
 }
 GLYPHS = ("unicode", "cp437", "ascii")
+SELDOM = (20_000, 20, 20)  # records come by the hundred thousand, and none is garbage: as Python has it, looking for it
+# among them is a fifth of a judgement, and holds up the opening of a place several times
 
 
 def main(argv: list[str] | None = None) -> int:
     """Exit codes: 0 done, 1 something failed or was found wanting, 2 usage, 3 no peer or environment."""
+    gc.set_threshold(*SELDOM)
     arguments = sys.argv[1:] if argv is None else argv
     try:
         state.hand_over(arguments)

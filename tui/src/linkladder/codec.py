@@ -13,11 +13,13 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _PLAIN = (str, int, bool)
+_AS_IT_IS = frozenset((*_PLAIN, type(None)))
+_NUMBERS = (int, float)
 MOST = 1 << 64  # numbers from here on are no counts
 
 
@@ -27,15 +29,18 @@ class CodecError(ValueError):
 
 def to_json(value: Any) -> Any:
     """A JSON value (dict, list, str, number, bool, None) for a record."""
-    if value is None or type(value) in _PLAIN:
+    kind: Any = type(value)
+    if kind in _AS_IT_IS:
         return value  # most of a document, so asked first
-    if type(value) is float:
+    if kind is float:
         return value if math.isfinite(value) else None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if kind is tuple or kind is list:
+        return [to_json(v) for v in value]
+    if (names := _names(kind)) is not None:
         made: dict[str, Any] = {}
-        for name in _hints(type(value)):
+        for name in names:
             part = getattr(value, name)
-            made[name] = part if part is None or type(part) in _PLAIN else to_json(part)
+            made[name] = part if type(part) in _AS_IT_IS else to_json(part)
         return made
     if isinstance(value, Enum):
         return value.value
@@ -46,6 +51,29 @@ def to_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def text(value: Any) -> str:
+    """The JSON text of a value that holds records, in one line: what `to_json` says of it, without its dictionaries."""
+    tight = (",", ":")
+    try:
+        return json.dumps(value, default=_shallow, allow_nan=False, separators=tight)
+    except ValueError:  # a number that JSON does not have
+        return json.dumps(to_json(value), separators=tight)
+
+
+def _shallow(value: Any) -> Any:
+    """One record as a dictionary, whatever its parts are."""
+    kind: Any = type(value)
+    if (names := _names(kind)) is not None:
+        return {name: getattr(value, name) for name in names}
+    return to_json(value)
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...] | None:
+    """The fields of a record, if it is one."""
+    return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
 
 
 def pieces(record: Any) -> Iterator[str]:
@@ -161,68 +189,79 @@ def _dict(inner: _Decoder) -> _Decoder:
 
 
 def _record(kind: type, extra: bool) -> _Decoder:
-    fields = {name: (_decoder(hint, extra), f".{name}") for name, hint in _hints(kind).items()}
-    needed = [
-        f.name
-        for f in dataclasses.fields(kind)
-        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-    ]
-
-    make = _maker(kind)
-    as_it_is = {name: kinds for name, hint in _hints(kind).items() if (kinds := _as_they_are(hint))}
+    fields = [(name, _as_they_are(hint), _decoder(hint, extra), f".{name}") for name, hint in _hints(kind).items()]
+    defaults, make = _defaults(kind), _maker(kind)
+    absent = dataclasses.MISSING
 
     def decode(value: Any, place: _Place) -> Any:
         if not isinstance(value, dict):
             if type(value) is kind:
                 return value  # made on the way
             raise _wrong(place, f"expected an object, got {_name(value)}")
-        given = {}
-        for key, part in value.items():
-            if type(part) in as_it_is.get(key, ()) and (type(part) is not int or -MOST < part < MOST):
-                given[key] = part  # most of a document: no call and no place is made for it
-                continue
-            if key not in fields:
-                if extra:
-                    continue
-                raise _wrong(place, f"unknown key {str(key)[:60]!r}")
-            inner, step = fields[key]
-            given[key] = inner(part, (place, step))
-        for name in needed:
-            if name not in given:
-                raise _wrong(place, f"{name} is missing")
-        return make(given)
+        parts = []
+        unread = len(value)
+        missing = ""
+        for name, as_it_is, inner, step in fields:
+            part = value.get(name, absent)
+            found = type(part)
+            if found in as_it_is and (found not in _NUMBERS or -MOST < part < MOST):
+                parts.append(part)  # most of a document: no call and no place is made for it
+            elif part is not absent:
+                parts.append(inner(part, (place, step)))
+            else:
+                unread += 1
+                if name in defaults:
+                    parts.append(defaults[name]())
+                else:
+                    missing = missing or name
+            unread -= 1
+        if unread and not extra:
+            names = [name for name, *_ in fields]
+            raise _wrong(place, f"unknown key {str(next(key for key in value if key not in names))[:60]!r}")
+        if missing:
+            raise _wrong(place, f"{missing} is missing")
+        return make(parts)
 
     return decode
 
 
-def _maker(kind: type) -> Callable[[dict[str, Any]], Any]:
-    """Makes a record of fields that are checked already: a frozen one is otherwise set field by field, at twice the
-    cost of all the rest."""
-    fields = dataclasses.fields(kind)
-    own = set(vars(kind).get("__slots__", ())) == {f.name for f in fields}
-    known = all(f.init and (not own or f.default_factory is dataclasses.MISSING) for f in fields)
-    if hasattr(kind, "__post_init__") or not known or (hasattr(kind, "__slots__") and not own):
-        return lambda given: kind(**given)
-    if own:
-        slots = [(f.name, getattr(kind, f.name).__set__, f.default) for f in fields]
+def _defaults(kind: type) -> dict[str, Callable[[], Any]]:
+    """What makes the value of a field that is not given."""
+    made: dict[str, Callable[[], Any]] = {}
+    for field in dataclasses.fields(kind):
+        if field.default is not dataclasses.MISSING:
+            made[field.name] = partial(_same, field.default)
+        elif field.default_factory is not dataclasses.MISSING:
+            made[field.name] = field.default_factory
+    return made
 
-        def fill(given: dict[str, Any]) -> Any:
-            made: Any = object.__new__(kind)
-            for name, put, default in slots:
-                put(made, given.get(name, default))
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _maker(kind: type) -> Callable[[list[Any]], Any]:
+    """Makes a record of all its fields' values, which are checked already: a frozen one is otherwise set field by
+    field, at twice the cost of all the rest."""
+    names = tuple(f.name for f in dataclasses.fields(kind))
+    own = set(vars(kind).get("__slots__", ())) == set(names)
+    if hasattr(kind, "__post_init__") or (hasattr(kind, "__slots__") and not own):
+        return lambda parts: kind(**dict(zip(names, parts, strict=True)))
+    new = object.__new__
+    if own:
+        slots = [getattr(kind, name).__set__ for name in names]
+
+        def fill(parts: list[Any]) -> Any:
+            made: Any = new(kind)
+            for put, part in zip(slots, parts, strict=True):
+                put(made, part)
             return made
 
         return fill
-    plain = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
-    factories = [(f.name, f.default_factory) for f in fields if f.default_factory is not dataclasses.MISSING]
 
-    def make(given: dict[str, Any]) -> Any:
-        made: Any = object.__new__(kind)
-        made.__dict__.update(plain)
-        for name, factory in factories:
-            if name not in given:
-                made.__dict__[name] = factory()
-        made.__dict__.update(given)
+    def make(parts: list[Any]) -> Any:
+        made: Any = new(kind)
+        made.__dict__.update(zip(names, parts, strict=True))
         return made
 
     return make
@@ -231,13 +270,16 @@ def _maker(kind: type) -> Callable[[dict[str, Any]], Any]:
 def _as_they_are(hint: Any) -> tuple[type, ...]:
     """Types of JSON values that need no look at what they hold."""
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
-    return tuple(kind for kind in kinds if kind in (*_PLAIN, type(None)))
+    return tuple(kind for kind in kinds if kind is float or kind in _AS_IT_IS)
 
 
 def _enum(kind: type[Enum]) -> _Decoder:
     words = ", ".join(str(m.value) for m in kind)
+    members = {m.value: m for m in kind if type(m.value) is str}
 
     def decode(value: Any, place: _Place) -> Any:
+        if type(value) is str and value in members:
+            return members[value]
         try:
             return kind(value)
         except ValueError:

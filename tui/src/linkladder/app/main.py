@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # the first frame waits for Textual alone; the rest of linkla
     from linkladder.app.backend import Backend, Session
     from linkladder.run.progress import Progress
 
-SELDOM = (20_000, 20, 20)  # a place has some thousand objects: as Python has it, opening one is held up several times
 TICK = 0.5  # seconds: at most two updates a second, so that a serial line keeps up
 
 
@@ -90,7 +89,6 @@ class LadderApp(ServicesApp):
             self.exit(return_code=self.failed.exit_code)
             return
         gc.freeze()  # what the start made stays: looking for garbage in it would hold the screen up to 50 ms
-        gc.set_threshold(*SELDOM)
         self.loaded.set()
 
     # --- the run ----------------------------------------------------------------------

@@ -94,9 +94,9 @@ class Evidence:
 
     @property
     def cv(self) -> float | None:
-        if len(self.seconds) < 3 or statistics.fmean(self.seconds) <= 0:
+        if len(self.seconds) < 3 or (mean := statistics.fmean(self.seconds)) <= 0:
             return None
-        return statistics.stdev(self.seconds) / statistics.fmean(self.seconds)
+        return statistics.stdev(self.seconds, mean) / mean
 
 
 def direction_bps(trial: TrialResult | Outcome, experiment: Experiment, direction: Direction) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
@@ -16,17 +16,35 @@ from linkladder.verdicts import DocumentJudgement
 RAW_BUDGET = 500_000  # characters of tool output in one page
 SAMPLE_BUDGET = 12_000  # seconds of hosts in one page
 LEAST = 1200  # characters that every output keeps
+FLOW_SECONDS = 5000  # of single flows; more than these are left out, as their sums stay
 
 
 def condensed(document: Document, overrides: Overrides = AS_PLANNED) -> tuple[Document, DocumentJudgement]:
-    """As little of it as is judged like all of it, with that judgement."""
+    """All of a short document; of another as little as is judged like all of it. With that judgement."""
     bare = replace(document, judgement=None)
     whole = judge_document(bare, overrides)
+    if _short(bare):
+        return bare, whole
     for shown in _cuts(bare):
         judged = judge_document(shown, overrides)
         if decided(judged) == decided(whole):
             return shown, judged
     return bare, whole
+
+
+def _short(document: Document) -> bool:
+    trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
+    flows = sum(len(f.intervals) for t in trials for leg in t.legs for f in leg.outcome.flows)
+    return (
+        flows <= FLOW_SECONDS
+        and sum(_outputs(trials)) <= RAW_BUDGET
+        and sum(len(end.samples) for t in trials for end in t.ends) <= SAMPLE_BUDGET
+        and rounding.measured(document) <= rounding.MOST
+    )
+
+
+def _outputs(trials: Sequence[TrialResult]) -> list[int]:
+    return [len(c.output) + len(c.errors) for t in trials for c in t.commands]
 
 
 def _cuts(document: Document) -> Iterator[Document]:
@@ -43,7 +61,7 @@ def _cuts(document: Document) -> Iterator[Document]:
 def _cut(document: Document) -> Document:
     """Flows lose their own intervals (the sums stay); if need be, outputs their middle and samples their density."""
     trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
-    outputs = [len(c.output) + len(c.errors) for t in trials for c in t.commands]
+    outputs = _outputs(trials)
     keep = max(LEAST, RAW_BUDGET // max(1, len(outputs))) if sum(outputs) > RAW_BUDGET else None
     count = sum(len(end.samples) for t in trials for end in t.ends)
     step = -(-count // SAMPLE_BUDGET)

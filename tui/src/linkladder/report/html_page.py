@@ -110,6 +110,7 @@ def _template() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # each is used once: to look for constants in it takes longer than they save
     )
     environment.globals["style"] = Markup(environment.get_template("page.css").render())
     return environment.get_template("page.html.j2")

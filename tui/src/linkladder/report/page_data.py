@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from linkladder import packing
+from linkladder import codec, packing
 from linkladder.codec import to_json
 from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import LONG, Document, ExperimentResult, TrialResult
@@ -46,7 +46,7 @@ def embedded(value: Json, document: Document) -> Data:
     """`value` with its document, for a page."""
     if any(len(leg.outcome.intervals) > LONG for t in _trials(document) for leg in t.legs):
         return _in_lines(_lines(value, document))
-    text = harmless(json.dumps({**value, "document": to_json(document)}, separators=(",", ":")))
+    text = harmless(codec.text({**value, "document": document}))
     digest = hashlib.sha256(text.encode()).hexdigest()
     if len(text) <= PLAIN:
         return Data(_element("json", text), digest)
