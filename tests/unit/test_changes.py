@@ -143,3 +143,21 @@ def test_both_ways_of_one_load_are_told_once_or_apart() -> None:
     assert phrases.briefly([("MTU 9000", "1 stream", more), ("MTU 9000", "1 stream", same)]) == (
         "MTU 9000: 40 % more throughput near to far, no difference that matters in throughput far to near (1 stream).",
     )
+
+
+@pytest.mark.parametrize(("low", "high", "told"), [(0.9, 1.2, True), (1e-6, 17_000.0, False)])
+def test_an_interval_too_wide_to_mean_anything_is_not_told(low: float, high: float, told: bool) -> None:
+    one = ChangedFigure(
+        Measured.PER_CORE,
+        Answer.UNDECIDED,
+        1e9,
+        1.1e9,
+        6,
+        ratio=1.1,
+        low=low,
+        high=high,
+        more_pairs=9 if told else 9000,
+    )
+    said = phrases.changes.figure(one)
+    assert ("between -10.0 % and +20.0 %" in said) is told and ("too scattered" in said) is not told
+    assert "between" not in said or told

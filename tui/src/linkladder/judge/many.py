@@ -12,7 +12,7 @@ from linkladder.judge.each_repeat import each_repeat
 from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.judge.member_down import members_down, unclaimed
 from linkladder.model import Company, Contract, RungResult
-from linkladder.verdicts import BundleJudgement, CompanyJudgement, Concern, Judgement, MemberDown
+from linkladder.verdicts import BundleJudgement, Cause, CompanyJudgement, Concern, Judgement, MemberDown, Verdict
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,12 @@ def many(rung: RungResult, deal: Contract) -> Many:
     said = [*(text for one in bundles for text in one.sentences), *member_shares(rung), *lent_bundles(rung)]
     said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
     members = members_down(rung)
-    said += [*(text for one in members for text in one.sentences), *unclaimed(rung)]
+    said += [text for one in members if one.believed for text in one.sentences]
+    not_done = [*(text for one in members if not one.believed for text in one.sentences), *unclaimed(rung)]
     uneven = each_repeat(rung, deal, company.ceiling_bps) if company and several_pairs(rung.paths) else ()
-    return Many(company, bundles, tuple(said), members, tuple(uneven))
+    # Their rates count for nothing, so that they may hide what a firm PASS would have to say.
+    hidden = (Concern(Cause.TRIALS_MISSING, text, Verdict.PASS, provisional=True) for text in not_done)
+    return Many(company, bundles, tuple(said), members, (*uneven, *hidden))
 
 
 def at_once(rung: RungResult) -> RungResult:

@@ -28,7 +28,7 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     if grave is not None and grave.best is not None and _worse(grave.best, verdict, cause):
         keep = "" if grave.best is Verdict.FAIL else f" {opening(text)}"
         verdict, cause, text = grave.best, grave.cause, f"{grave.sentence}{keep}"
-    unsure = any(c.provisional or c.best is Verdict.CANNOT_JUDGE for c in found)
+    unsure = any(_unsure(c, verdict) for c in found)
     provisional = base.provisional or unsure
     reasons = base.reasons if verdict is base.verdict else (text, *base.reasons)
     said = [*(c.sentence for c in found), *base.findings]
@@ -43,6 +43,13 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
         findings=tuple(dict.fromkeys(said)),
         concerns=found,
     )
+
+
+def _unsure(c: Concern, verdict: Verdict) -> bool:
+    """What only a PASS rests on leaves another verdict as firm as it is."""
+    if c.best is Verdict.PASS and verdict is not Verdict.PASS:
+        return False
+    return c.provisional or c.best is Verdict.CANNOT_JUDGE
 
 
 def _worse(best: Verdict, verdict: Verdict, cause: Cause) -> bool:

@@ -24,6 +24,7 @@ LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADE
 
 AGAIN = "the same again"
 FEASIBLE = 60  # pairs; nobody waits for more
+WIDE = 10.0  # times its low end: the ends of such an interval would be read as figures, and tell nothing
 CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS)
 CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
 
@@ -86,7 +87,8 @@ def figure(f: ChangedFigure) -> str:
     if f.answer == Answer.UNDECIDED:
         more = f", about {f.more_pairs} more pairs would tell" if f.more_pairs else ""
         more = more if (f.more_pairs or 0) <= FEASIBLE else ", too scattered for pairs to tell"
-        between = f", between {_percent(f.low)} and {_percent(f.high)}" if f.low and f.high else ""
+        told = f.low and f.high and f.high < WIDE * f.low
+        between = f", between {_percent(f.low)} and {_percent(f.high)}" if told else ""
         return f"{values}: undecided{between}{more}"
     stray = f"; pair {f.outlier} alone decides" if f.outlier else ""
     return f"{values}, {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)}){stray}"

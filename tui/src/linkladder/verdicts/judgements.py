@@ -68,7 +68,7 @@ class Concern:
     cause: Cause
     sentence: str
     best: Verdict | None = None
-    provisional: bool = False  # it takes the firmness from the verdict
+    provisional: bool = False  # it takes the firmness from the verdict; where it leaves a PASS, from that alone
     excuses: bool = False  # a shortfall may come of it, so that a FAIL is none
     figures: dict[str, float] = field(default_factory=dict)
 
