@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -9,6 +10,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,5 +163,8 @@ def finished(lab: ManyEnds) -> int:
 def end_control(lab: ManyEnds, site: str) -> None:
     """Its sshd and all that runs there, as if somebody had pulled the plug."""
     Path(lab.folder / lab.prefix / site / "sshd.pid").unlink(missing_ok=True)
-    for pid in spaces.processes(lab.space(site)):
-        os.kill(pid, signal.SIGKILL)
+    while found := spaces.processes(lab.space(site)):  # what one of them started meanwhile, too
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):  # a tool may have ended by itself
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)

@@ -87,8 +87,8 @@ def figure(f: ChangedFigure) -> str:
     if f.answer == Answer.UNDECIDED:
         more = f", about {f.more_pairs} more pairs would tell" if f.more_pairs else ""
         more = more if (f.more_pairs or 0) <= FEASIBLE else ", too scattered for pairs to tell"
-        told = f.low and f.high and f.high < WIDE * f.low
-        between = f", between {_percent(f.low)} and {_percent(f.high)}" if told else ""
+        narrow = f.low and f.high and f.high < WIDE * f.low
+        between = f", between {_percent(f.low)} and {_percent(f.high)}" if narrow else ""
         return f"{values}: undecided{between}{more}"
     stray = f"; pair {f.outlier} alone decides" if f.outlier else ""
     return f"{values}, {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)}){stray}"
