@@ -16,8 +16,7 @@ from linkladder.judge.evidence import direction_bps, paced, ways
 from linkladder.judge.history import history
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, pings, stalled_answers
-from linkladder.model import Contract, Direction, Document, Protocol, Role, RungName, RungResult
-from linkladder.model.printed import Rtt
+from linkladder.model import Contract, Direction, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
@@ -116,16 +115,11 @@ def _whereabouts(rung: RungResult) -> list[Concern]:
 
 def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
     """Against the one that was expected: another length of way is another way, on whichever path."""
+    series = (one.rtt for e in rung.experiments for t in e.trials if t.ok for one in t.loads)
+    seen = [r.min_ms for r in series if r is not None and r.min_ms is not None]
     wanted = deal.expected_rtt_ms
-    trials = [t for e in rung.experiments for t in e.trials if t.ok]
-    if not wanted or not trials:
+    if not seen or not wanted:
         return []
-    seen = _least(one.rtt for t in trials for one in t.loads)
-    if not seen:  # under load it is longer by whatever waits: one that is as short as expected is no longer without
-        loaded = _least(leg.outcome.rtt for t in trials for leg in t.legs if leg.role is Role.PING)
-        if not loaded or min(loaded) > TOO_FAR * wanted + SLACK_MS:
-            return [Concern(Cause.NOT_AS_SOLD, say.not_measured_idle(wanted), Verdict.PASS, provisional=True)]
-        seen = [min(loaded)]
     least, most = min(seen), max(seen)  # of several series each counts
     if least < TOO_NEAR * wanted:
         figures = {"rtt_ms": least, "expected_rtt_ms": wanted}
@@ -134,10 +128,6 @@ def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
         figures = {"rtt_ms": most, "expected_rtt_ms": wanted}
         return [Concern(Cause.NOT_AS_SOLD, say.too_far(most, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
     return []
-
-
-def _least(series: Iterable[Rtt | None]) -> list[float]:
-    return [r.min_ms for r in series if r is not None and r.min_ms is not None]
 
 
 def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:

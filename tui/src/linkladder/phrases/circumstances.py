@@ -41,13 +41,6 @@ def too_far(idle_ms: float, expected_ms: float) -> str:
     return f"{_round_trip(idle_ms, expected_ms)}: this may not be the way that was sold."
 
 
-def not_measured_idle(expected_ms: float) -> str:
-    return (
-        f"A round trip of {units.milliseconds(expected_ms)} was expected, and none was measured without load: "
-        "whether this is the way that was sold is open."
-    )
-
-
 def _round_trip(idle_ms: float, expected_ms: float) -> str:
     return f"The round trip is {units.milliseconds(idle_ms)} where {units.milliseconds(expected_ms)} was expected"
 
