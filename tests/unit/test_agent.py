@@ -234,6 +234,27 @@ async def test_a_child_that_ignores_the_asking_is_killed() -> None:
     await children.close()
 
 
+async def test_a_machine_that_stands_still_for_a_moment_lets_go_of_no_child_that_ended() -> None:
+    """Its end and the end of the grace are then seen in the same breath."""
+    code = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(4712.7)"
+    lines: list[Any] = []
+    children = Children(lines.append)
+    child = await children.start([sys.executable, "-c", code])
+    while not lines:
+        await asyncio.sleep(0.02)
+    kill = child._signal
+
+    def stands_still(number: signal.Signals) -> None:
+        kill(number)
+        if number is signal.SIGKILL and child.process.returncode is None:
+            asyncio.get_running_loop().call_soon(time.sleep, 1.5 * GRACE)
+
+    child._signal = stands_still  # type: ignore[method-assign]
+    finished = await children.stop(child.number)
+    assert finished.hung and finished.exit_code == -signal.SIGKILL
+    await children.close()
+
+
 @pytest.mark.skipif(not shutil.which("iperf"), reason="needs iperf")
 async def test_an_iperf_server_that_is_told_twice_ends_at_once() -> None:
     lines: list[Any] = []
