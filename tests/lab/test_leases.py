@@ -222,7 +222,9 @@ def test_what_an_adapter_refuses_fails_the_trial_and_says_so(world: LabWorld) ->
 
 def test_what_cannot_be_put_back_blocks_the_next_run_and_says_so(world: LabWorld) -> None:
     run = started(world)
-    kill(undo(world, "alpha"), process(world, "alpha", "linkladder", "run"))
+    with_undo, measuring = undo(world, "alpha"), process(world, "alpha", "linkladder", "run")
+    os.kill(measuring, signal.SIGSTOP)  # so that it starts no other in the killed one's place
+    kill(with_undo, measuring)
     run.process.communicate(timeout=20)
     path = world.lab.state("alpha") / "settings.journal"
     kept = path.read_text()
