@@ -107,6 +107,29 @@ def test_traffic_that_did_not_cross_the_link_never_passes() -> None:
     assert judged.verdict is Verdict.CANNOT_JUDGE and "crossed the link" in judged.sentence
 
 
+@pytest.mark.parametrize(
+    ("before", "pinged", "verdict"),
+    [
+        (5.2, None, Verdict.PASS),
+        (12.0, None, Verdict.CANNOT_JUDGE),  # seen before the rung was climbed
+        (12.0, 5.2, Verdict.PASS),  # and a whole series of pings knows better
+        (5.2, 12.0, Verdict.CANNOT_JUDGE),
+        (None, None, Verdict.PASS),  # a document of before: nothing is known
+    ],
+)
+def test_a_round_trip_far_longer_than_was_sold_never_passes(
+    before: float | None, pinged: float | None, verdict: Verdict
+) -> None:
+    link = both(RungName.DC_LINK, GOOD)
+    link = dataclasses.replace(link, evidence=Evidence("the link lies between", ("it answers",), rtt_ms=before))
+    if pinged is not None:
+        link = dataclasses.replace(link, experiments=(ping(pinged), *link.experiments))
+    deal = dataclasses.replace(GIGABIT, expected_rtt_ms=5.0)
+    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), link, contract=deal))
+    assert judged.verdict is verdict
+    assert ("not be the way that was sold" in judged.sentence) is (verdict is Verdict.CANNOT_JUDGE)
+
+
 def test_contradicted_claims_never_pass() -> None:
     link = dataclasses.replace(
         both(RungName.DC_LINK, GOOD), evidence=Evidence("the link lies between", ("one hop",), contradicts=True)

@@ -65,14 +65,16 @@ def evidence(
         add(f"{path.remote} answers no ping")
     else:
         _round_trip(rung.name, seen.rtt_ms, earlier, contract, add)
-    return Evidence(CLAIMS.get(rung.name, ""), (*bad, *good), bool(bad), asked, word, tuple(bad))
+    return Evidence(CLAIMS.get(rung.name, ""), (*bad, *good), bool(bad), asked, word, tuple(bad), seen.rtt_ms)
 
 
 def together(found: Sequence[Evidence]) -> Evidence:
     """The evidence of all paths of a rung as one; what contradicts comes first."""
     bad = tuple(text for one in found for text in one.against)
     good = tuple(text for one in found for text in one.findings if text not in one.against)
-    return replace(found[0], findings=tuple(dict.fromkeys((*bad, *good))), contradicts=bool(bad), against=bad)
+    longest = max((one.rtt_ms for one in found if one.rtt_ms is not None), default=None)
+    said = tuple(dict.fromkeys((*bad, *good)))
+    return replace(found[0], findings=said, contradicts=bool(bad), against=bad, rtt_ms=longest)
 
 
 def _round_trip(

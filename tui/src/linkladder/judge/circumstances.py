@@ -114,9 +114,14 @@ def _whereabouts(rung: RungResult) -> list[Concern]:
 
 
 def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Against the one that was expected: another length of way is another way, on whichever path."""
+    """Against the one that was expected: another length of way is another way, on whichever path.
+
+    Where no series of pings was sent, what was seen before the rung was climbed stands for it.
+    """
     series = (one.rtt for e in rung.experiments for t in e.trials if t.ok for one in t.loads)
     seen = [r.min_ms for r in series if r is not None and r.min_ms is not None]
+    if not seen and rung.evidence is not None and rung.evidence.rtt_ms is not None:
+        seen = [rung.evidence.rtt_ms]
     wanted = deal.expected_rtt_ms
     if not seen or not wanted:
         return []

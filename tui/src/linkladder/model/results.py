@@ -301,6 +301,7 @@ class Evidence:
     asked: str = ""  # what the operator was asked to do before the rung, if anything
     word: str = ""  # what the operator answered, and when
     against: tuple[str, ...] = ()  # those findings that contradict the claim
+    rtt_ms: float | None = None  # the least round trip before the rung was climbed; of several paths the longest
 
 
 @dataclass(frozen=True)
