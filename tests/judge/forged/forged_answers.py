@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forge import BEST, Edit, Json, contract, each, idle_rtt, rtt, together, values
-from forged_words import CANNOT, PASS, UNSURE, C, Rows
+from forged_words import CANNOT, FAIL, PASS, UNSURE, C, Rows
 
 ECHO, PROBES, TRANSACTIONS = ("round-trip",), ("path-mtu-forward", "path-mtu-reverse"), ("rr-10x700-forward",)
 LOST = "3 packets transmitted, 0 received, 100% packet loss, time 2040ms"
@@ -43,6 +43,10 @@ def answers() -> Rows:
     ), CANNOT, C.CONTRADICTION  # fmt: skip
     yield "netperf printed another total", each(TRANSACTIONS, prints(digit)), CANNOT, C.RAW_OUTPUT
     yield "one of ten sessions' output is not there", each(TRANSACTIONS, one_session_less), CANNOT, C.RAW_OUTPUT
+    for share in (0.0, 0.01):
+        left = f"{share:.0%} of the answers" if share else "no answer"
+        yield f"{left} after the first second", stops(1.0, share), FAIL, C.OUTAGE
+    yield "no answer in one second of three", stops(2.0, 0.0), PASS, C.SEEN
     yield "the clients' output is not there", each(BEST, prints(lambda text: "")), UNSURE, C.RAW_OUTPUT
     yield "the clients are not there", each(BEST, without_clients), UNSURE, C.RAW_OUTPUT
 
@@ -101,6 +105,22 @@ def rates(share: float) -> Edit:
         t["transactions"]["rate"] *= share
         for i in t["intervals"]:
             i["datagrams"] = round(i["datagrams"] * share)
+
+    return each(TRANSACTIONS, change)
+
+
+def stops(after: float, share: float) -> Edit:
+    """From then on so much of the transactions; a tool's second is a little shorter than one."""
+
+    def change(t: Json) -> None:
+        t["commands"] = []
+        for i in t["intervals"]:
+            i["end"] *= 0.995
+            i["start"] *= 0.995
+            if i["end"] > after + 0.5:
+                i.update(bytes=round(i["bytes"] * share), datagrams=round(i["datagrams"] * share))
+        counted = [i for i in t["intervals"] if i["counted"]]
+        t["transactions"]["rate"] = sum(i["datagrams"] for i in counted) / (counted[-1]["end"] - counted[0]["start"])
 
     return each(TRANSACTIONS, change)
 

@@ -33,6 +33,8 @@ from linkladder.verdicts import Cause, Concern, Verdict
 DEAD = 0.05  # of the usual second: what is below carried nothing worth the name
 START = 1.0  # seconds in which a connection may still be opening
 RUN = 2.0  # seconds of silence that are an outage; a single one may be the machine's
+INEXACT = 0.1  # seconds by which two of a tool's seconds may be shorter than that
+FEW_SECONDS = 3  # of which most may be dead: the best of them is the usual one
 FEW = 0.01  # so improbable must the lost pings be on a link that keeps its limit
 FELL = 0.015  # of the rate: a second level lower by more is another rate
 RECOVERS = 1.0  # seconds on either side: looks come once a second, and TCP waits before it goes on
@@ -83,8 +85,8 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
             continue
         share = 100 * (1 - lost / measured)
         figures = {"dead_seconds": lost, "availability_percent": share}
-        if worst < RUN and lost < 2 * RUN:
-            often = lost - still >= RUN  # single ones again and again are no accident of a machine any more
+        if worst < RUN - INEXACT and lost < 2 * RUN - INEXACT:
+            often = lost - still >= RUN - INEXACT  # single ones again and again are no accident of a machine any more
             found.append(Concern(Cause.SEEN, say.brief(way, lost, where), provisional=often, figures=figures))
             continue
         seen = way, lost, measured, worst, where, share
@@ -170,10 +172,11 @@ def carriers(rung: RungResult) -> list[Concern]:
 def dead_seconds(intervals: list[Interval]) -> Dead | None:
     """The seconds of one direction in which next to nothing arrived, gaps in the record among them."""
     late = sorted((i for i in intervals if i.end > START), key=lambda i: i.start)
-    alive = [i.bps for i in late if i.bytes]
+    few = len(late) <= FEW_SECONDS
+    alive = [i.bps for i in (intervals if few else late) if i.bytes]
     if len(late) < 2 or not alive:
         return None
-    usual = statistics.median(alive)
+    usual = max(alive) if few else statistics.median(alive)
     spans: list[tuple[float, float]] = []
     before = late[0].start
     for i in late:
