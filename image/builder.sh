@@ -127,6 +127,7 @@ builder_drop() {
 	timeout 30 ssh -q -i "$room/key" -p "$builder_port" -o BatchMode=yes -o StrictHostKeyChecking=no \
 		-o "UserKnownHostsFile=$room/known" root@127.0.0.1 sync 2>/dev/null || true
 	kill "$builder_pid" 2>/dev/null || true
+	wait "$builder_pid" 2>/dev/null || true # it has the disk open until then
 }
 
 # builder_stop [COMMANDS] - with something to be done last.

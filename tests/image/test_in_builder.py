@@ -42,6 +42,7 @@ class Machine:
         self.outside = folder / "outside"
         self.outside.mkdir()
         words = {"room": self.room, "programs": freebsd.programs}
+        self.qemu = QEMU.format(**words)
         for name, text in (("ssh", SSH), ("qemu-system-x86_64", QEMU), ("sleep", "exec /bin/sleep 0.1\n")):
             self.program(self.outside / name, text.format(**words))
         self.program(freebsd.programs / "shutdown", f"kill $(cat '{self.room}/pid')\n")
@@ -126,6 +127,8 @@ def test_a_failing_build_says_why_even_when_nothing_can_be_carried_out(
 
 def test_an_interrupted_build_ends_the_builder(machine: Machine, builder: Path, sets: Path, packages: Path) -> None:
     machine.program(machine.freebsd.programs / "sh", "exec /bin/sleep 60\n")
+    slowly = "trap '/bin/sleep 0.5; exit' TERM\nwhile :; do /bin/sleep 0.1; done"  # it takes a moment to end
+    machine.program(machine.outside / "qemu-system-x86_64", machine.qemu.replace("exec /bin/sleep 100", slowly))
     words = ["--work", machine.freebsd.work, "--sets", sets, "--packages", packages, "--builder", builder]
     process = subprocess.Popen(
         ["sh", TOP / "image/build-image.sh", "image", *map(str, words)],
