@@ -18,7 +18,7 @@ LOAD = '[[experiment]]\nrungs = ["same-host", "same-vlan", "dc-link"]\nduration 
 
 
 def test_beta_gamma_and_beta_again_are_measured_in_one_run() -> None:
-    with ManyEnds("llt", Link(rate=200e6), ends=3).paired() as lab:
+    with ManyEnds("lln", Link(rate=200e6), ends=3).paired() as lab:
         here = lab.address("alpha", "dc-link")
         paths = "".join(
             f'[path.{rung}]\nlocal = "{here}"\nremote = "{lab.address(peer, "dc-link")}"\npeer = "{peer}"\n'
