@@ -17,26 +17,20 @@ from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
 from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
+from linkladder.model.settings import FREEBSD, kernel_names
 
 SYSCTLS = (
+    *kernel_names(FREEBSD),
     "kern.ipc.maxsockbuf",
     "kern.ipc.nmbclusters",
     "kern.ipc.nmbjumbop",
-    "net.inet.tcp.sendbuf_max",
-    "net.inet.tcp.recvbuf_max",
     "net.inet.tcp.sendspace",
     "net.inet.tcp.recvspace",
     "net.inet.tcp.sendbuf_inc",
     "net.inet.tcp.sendbuf_auto",
     "net.inet.tcp.recvbuf_auto",
-    "net.inet.tcp.cc.algorithm",
-    "net.inet.tcp.functions_default",
     "net.inet.tcp.rfc1323",
-    "net.inet.tcp.sack.enable",
-    "net.inet.tcp.tso",
     "net.inet.tcp.abc_l_var",
-    "net.inet.tcp.initcwnd_segments",
-    "net.inet.tcp.delayed_ack",
     "net.inet.tcp.hostcache.enable",
     "net.inet.tcp.soreceive_stream",
     "net.inet.udp.maxdgram",

@@ -14,19 +14,17 @@ from linkladder.host.linux_carrier import carriers_lost
 from linkladder.host.linux_queues import queue_cores
 from linkladder.host.programs import document, output, read
 from linkladder.model import Bundle, CoreTimes, HostFacts, Nic, NicCounters, SocketStat, TcpCounters
+from linkladder.model.settings import LINUX, kernel_names
 
 CGROUP2 = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 CGROUP1 = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct")
 SYSCTLS = (
+    *kernel_names(LINUX),
     "net.core.rmem_max",
     "net.core.wmem_max",
     "net.core.netdev_max_backlog",
     "net.core.default_qdisc",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
     "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_sack",
     "net.ipv4.tcp_window_scaling",
     "net.ipv4.tcp_mtu_probing",
     "net.ipv4.tcp_no_metrics_save",

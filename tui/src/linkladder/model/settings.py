@@ -90,6 +90,11 @@ RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
 SYNONYMS = {FREEBSD: {"reno": "newreno"}, LINUX: {"newreno": "reno"}}  # of congestion controls
 
 
+def kernel_names(system: str) -> tuple[str, ...]:
+    """The sysctls of that system which an experiment may change."""
+    return tuple(one.sysctls[system] for one in KERNEL.values() if system in one.sysctls)
+
+
 @dataclass(frozen=True)
 class Setting:
     """One change to the path's adapter at one or both ends."""
