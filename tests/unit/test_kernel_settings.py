@@ -23,6 +23,7 @@ VALUES = {
     SettingKind.STACK_TSO: "off",
     SettingKind.SACK: "off",
     SettingKind.DELAYED_ACK: "off",
+    SettingKind.ECN: "on",
     SettingKind.INITIAL_WINDOW: "20",
     SettingKind.SEND_BUFFER: "16777216",
     SettingKind.RECEIVE_BUFFER: "16777216",

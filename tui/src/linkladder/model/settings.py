@@ -37,6 +37,7 @@ class SettingKind(StrEnum):
     STACK_TSO = "stack-tso"
     SACK = "sack"
     DELAYED_ACK = "delayed-ack"
+    ECN = "ecn"
     INITIAL_WINDOW = "initial-window"
     SEND_BUFFER = "send-buffer"
     RECEIVE_BUFFER = "receive-buffer"
@@ -70,6 +71,7 @@ KERNEL = {
     SettingKind.STACK_TSO: OfKernel("TSO of the TCP stack", {FREEBSD: "net.inet.tcp.tso"}),
     SettingKind.SACK: OfKernel("SACK", {FREEBSD: "net.inet.tcp.sack.enable", LINUX: "net.ipv4.tcp_sack"}),
     SettingKind.DELAYED_ACK: OfKernel("delayed ACK", {FREEBSD: "net.inet.tcp.delayed_ack"}),
+    SettingKind.ECN: OfKernel("ECN", {FREEBSD: "net.inet.tcp.ecn.enable", LINUX: "net.ipv4.tcp_ecn"}),
     SettingKind.INITIAL_WINDOW: OfKernel(
         "initial window in segments", {FREEBSD: "net.inet.tcp.initcwnd_segments"}, 1, 256
     ),

@@ -12,6 +12,7 @@ from linkladder.priv.checks import Refused, number, one_of, shown
 Range = tuple[int, int]
 Rule = Range | tuple[str, ...] | str
 SWITCH: Range = (0, 1)
+ECN: Range = (0, 4)  # off, asked for, answered only (as shipped), and the same two with counted marks
 BUFFER: Range = (4096, 1 << 30)
 TRIPLE = "three numbers"
 
@@ -28,6 +29,7 @@ FREEBSD: dict[str, Rule] = {
     "net.inet.tcp.functions_default": ("freebsd", "rack", "bbr"),
     "net.inet.tcp.rfc1323": (0, 3),
     "net.inet.tcp.sack.enable": SWITCH,
+    "net.inet.tcp.ecn.enable": ECN,
     "net.inet.tcp.tso": SWITCH,
     "net.inet.tcp.abc_l_var": (1, 128),
     "net.inet.tcp.initcwnd_segments": (1, 256),
@@ -54,6 +56,7 @@ LINUX: dict[str, Rule] = {
     "net.ipv4.tcp_timestamps": (0, 2),
     "net.ipv4.tcp_window_scaling": SWITCH,
     "net.ipv4.tcp_sack": SWITCH,
+    "net.ipv4.tcp_ecn": ECN,
     "net.ipv4.tcp_mtu_probing": (0, 2),
     "net.ipv4.tcp_no_metrics_save": SWITCH,
     "net.ipv4.tcp_slow_start_after_idle": SWITCH,
