@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 from textual import work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from linkladder import phrases, units
 from linkladder.app.backend import Finding, Health, Setting
-from linkladder.app.page import Page
+from linkladder.app.text_page import TextPage
 from linkladder.model import HostFacts, Nic
 
 STYLE = {Health.OK: "green", Health.WARN: "yellow", Health.BAD: "bold red", Health.UNKNOWN: "dim"}
@@ -114,30 +111,7 @@ def nic_words(nic: Nic) -> str:
     return ", ".join(part for part in parts if part)
 
 
-class Reading(Page):
-    """A page of text that a thread gathers."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "app.help", "Help", key_display="?")]
-
-    def body(self) -> ComposeResult:
-        with VerticalScroll(classes="body", id="scroll") as scroll:
-            scroll.can_focus = True
-            yield Static("looking ...", id="page", markup=False)
-
-    def on_mount(self) -> None:
-        self.load()
-
-    def gather(self) -> RenderableType:
-        raise NotImplementedError
-
-    @work(exclusive=True, group="read")
-    async def load(self) -> None:
-        text = await self.ladder_app.ask(self.gather)
-        if text is not None:
-            self.query_one("#page", Static).update(text)
-
-
-class DoctorScreen(Reading):
+class DoctorScreen(TextPage):
     NAME = "Doctor"
     HELP = "What linkladder needs of this machine, what it found, and what to do about it. r looks again."
     BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "again", "Look again")]
@@ -156,7 +130,7 @@ class DoctorScreen(Reading):
         self.load(True)
 
 
-class MachineScreen(Reading):
+class MachineScreen(TextPage):
     NAME = "Machine"
     HELP = "What this machine is, and each of its interfaces with driver, speed, MTU, queues, addresses and offloads."
 
@@ -164,7 +138,7 @@ class MachineScreen(Reading):
         return machine_page(self.ladder_app.backend.facts())
 
 
-class LogScreen(Reading):
+class LogScreen(TextPage):
     NAME = "Log"
     HELP = "What linkladder wrote down, newest last. r reads it again."
     BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "again", "Read again")]
@@ -184,7 +158,7 @@ class LogScreen(Reading):
         self.load()
 
 
-class SettingsScreen(Reading):
+class SettingsScreen(TextPage):
     NAME = "Tunables"
     HELP = """
 Each setting that the image ships: the value it ships, the value in force now,
