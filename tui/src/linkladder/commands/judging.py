@@ -13,7 +13,7 @@ from linkladder import drafts, phrases, report, units
 from linkladder.codec import to_json
 from linkladder.commands.read_documents import is_file, read_document
 from linkladder.errors import EnvironmentFault
-from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document
+from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, largest_datagram
 from linkladder.judge.remedies import PORTS
 from linkladder.model import Contract, Layer, Protocol
 from linkladder.phrases import company as words
@@ -208,7 +208,7 @@ def _ceiling(args: argparse.Namespace) -> int:
     wider = next((p for p in PORTS if p > (args.rate or args.contract or 10e9)), 1e12)
     base = Contract(port_bps=wider if args.rate or args.contract else 10e9)
     deal = _overrides(args).apply(base)
-    found = {"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP, write_size=deal.mtu)}  # the largest that fits
+    found = {"tcp": ceiling(deal), "udp": ceiling(deal, Protocol.UDP, largest_datagram(deal))}
     if args.json:
         print(json.dumps({k: to_json(v) for k, v in found.items()}, indent=1))
         return 0

@@ -13,7 +13,7 @@ The records are in linkladder.verdicts; `with_judgement` puts them into the docu
 
 from __future__ import annotations
 
-from linkladder.judge.ceilings import at_lent_mtu, ceiling, measurement_error, rate_sold
+from linkladder.judge.ceilings import at_lent_mtu, ceiling, largest_datagram, measurement_error, rate_sold
 from linkladder.judge.comparison import compare
 from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, with_judgement
 from linkladder.judge.experiments import judge_experiment, judge_trial
@@ -64,6 +64,7 @@ __all__ = [
     "judge_experiment",
     "judge_rung",
     "judge_trial",
+    "largest_datagram",
     "limiter",
     "measurement_error",
     "rate_sold",

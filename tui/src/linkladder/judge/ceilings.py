@@ -51,6 +51,11 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
     )
 
 
+def largest_datagram(contract: Contract) -> int:
+    """The most that one UDP packet carries without fragments."""
+    return max(1, contract.mtu - IP_HEADER[contract.ip_version] - UDP_HEADER)
+
+
 def at_lent_mtu(contract: Contract, settings: Iterable[Setting], cards: int = 1) -> Contract:
     """The contract at the MTU that the adapters of both ends have on loan; of a bundle the port is all its cards."""
     settings = tuple(settings)
@@ -104,7 +109,7 @@ def _packets(contract: Contract, protocol: Protocol, write_size: int | None) -> 
     if protocol is not Protocol.UDP:
         options = TIMESTAMPS if contract.timestamps else 0
         return max(1, contract.mtu - header - TCP_HEADER - options), (contract.mtu,)
-    payload = write_size or min(UDP_PAYLOAD, max(1, contract.mtu - header - UDP_HEADER))
+    payload = write_size or min(UDP_PAYLOAD, largest_datagram(contract))
     left = payload + UDP_HEADER
     if left + header <= contract.mtu:
         return payload, (left + header,)
