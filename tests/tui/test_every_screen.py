@@ -31,6 +31,7 @@ def places() -> list[tuple[str, Callable[[], Screen[Any]], str]]:
 
     words = {
         "Pair": "Pair", "Link": "Climb the ladder", "Ladder": "Ladder", "Runs": "1 run", "System": "records are in UTC",
+        "Ceilings": "in one stream",
         "Mesh": "No run with several paths",
         "Experiments": "What do you want to know?",
         "Tunables": "net.isr.maxthreads", "Doctor": "adapter vmx0", "Log": "written down", "Machine": "offloads: ",

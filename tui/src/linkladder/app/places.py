@@ -52,6 +52,9 @@ PLACES = {  # in the order in which Home offers them
         "link", "LinkScreen", "Link", "Describe the link: rate, MTU, addresses, plan",
         Step("Describe the link", "rate, MTU, addresses, plan"), "e",
     ),
+    "ceilings": Place(
+        "ceilings", "CeilingsScreen", "Ceilings", "What this link can carry at most, by MTU and layer", key="c"
+    ),
     "ladder": Place("ladder", "LadderScreen", "Ladder", "The run that goes on"),
     "mesh": Place("mesh", "MeshScreen", "Mesh", "Every pair or path: alone, with all, what they share"),
     "doctor": Place(
