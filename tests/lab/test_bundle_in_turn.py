@@ -9,18 +9,22 @@ import pytest
 from ecmp import Bundle
 from linkladder.judge.disorder import Disorder, disorder
 from linkladder.model import Direction
+from linkladder.verdicts import LimiterKind
 from network import Link
 from test_bundle import measured
 
 pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]  # a busy machine loses packets of its own
 
 
-def of_one_flow(lab: Bundle) -> Disorder:
-    trial = measured(lab, [1], [20000]).rungs[0].experiments[0].trials[0]
+def of_one_flow(lab: Bundle) -> tuple[Disorder, set[LimiterKind]]:
+    """What the ends counted, and what the judge says may have held the flow."""
+    document = measured(lab, [1], [20000])
+    trial = document.rungs[0].experiments[0].trials[0]
     assert trial.ok, trial.reason
     seen = disorder(trial, Direction.FORWARD)
-    assert seen is not None
-    return seen
+    assert seen is not None and document.judgement is not None
+    found = document.judgement.rungs[0].limiter
+    return seen, {found.kind, *found.candidates} if found else set()
 
 
 def test_packets_that_take_turns_are_reordered_and_lost_only_where_a_queue_was_full() -> None:
@@ -32,12 +36,14 @@ def test_packets_that_take_turns_are_reordered_and_lost_only_where_a_queue_was_f
             full.append(lab.dropped())
         moved = [after - first for after, first in zip(lab.sent(), before, strict=True)]
     assert min(moved) > 0.3 * sum(moved), "both members carried it"
-    for one, (first, then) in zip(seen, pairwise(full), strict=True):
+    for (one, limits), (first, then) in zip(seen, pairwise(full), strict=True):
         assert one.kind in (("reordering", "both") if then > first else ("reordering",)), (one, then - first)
+        assert LimiterKind.REORDERING in limits and LimiterKind.POLICER not in limits
 
 
 def test_packets_that_are_lost_are_not_called_reordered() -> None:
     with Bundle("lbl", Link(rate=1e9)).paired() as lab:
         lab.lose(0.01)
         seen = [of_one_flow(lab) for _ in range(3)]
-    assert [one.kind for one in seen] == ["loss"] * 3, seen
+    assert [one.kind for one, _ in seen] == ["loss"] * 3, seen
+    assert all(LimiterKind.REORDERING not in limits for _, limits in seen)

@@ -9,6 +9,8 @@ from linkladder.phrases import bundles as say
 
 SOME = 0.001  # of the segments, out of order or sent again: below it nothing is said
 NEEDLESS, NEEDED = 0.5, 0.2  # of what was sent again, reported as received twice
+NEARLY_ALL = 0.8
+MIXED = 0.01  # of the segments out of order: one loss puts those behind it out of order as well
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,17 @@ class Disorder:
     out_of_order: float
     again: float
     needless: float | None
+
+    @property
+    def slows_tcp(self) -> bool:
+        """Whether so much was overtaken, and sent again for nothing, that it holds TCP as loss would."""
+        mixed = self.out_of_order >= MIXED and self.again >= SOME
+        return mixed and self.needless is not None and self.needless > NEEDED
+
+    @property
+    def nothing_lost(self) -> bool:
+        """Whether nearly all that was sent again was there already."""
+        return self.needless is not None and self.needless >= NEARLY_ALL
 
 
 def disorder(trial: TrialResult, way: Direction) -> Disorder | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from linkladder.judge.ceilings import ceiling
+from linkladder.judge.disorder import Disorder, disorder
 from linkladder.judge.withheld import explained, lacked, withheld
 from linkladder.model import (
     CarrierLost,
@@ -61,6 +62,7 @@ class Evidence:
     receiver_lacked: float = 0.0
     loss: float | None = None  # retransmitted share of the segments sent
     retransmits: int | None = None
+    disorder: Disorder | None = None
     zero_windows: int = 0
     receiver_drops: int = 0
     receiver_packets: int = 0
@@ -163,6 +165,7 @@ def gather(
         receiver_lacked=lacked(receiver.cpu),
         loss=loss,
         retransmits=retransmits,
+        disorder=disorder(trial, direction),
         zero_windows=max(heard.zero_window_sent or 0, sent.zero_window_probes or 0),
         receiver_drops=sum(one.carried.rx_drops for one in receivers),
         receiver_packets=sum(one.carried.rx_packets for one in receivers),

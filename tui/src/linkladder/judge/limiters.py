@@ -13,15 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import (
-    BUSY,
-    Evidence,
-    by_streams,
-    gather,
-    paced_trials,
-    parameters,
-    probed,
-)
+from linkladder.judge.evidence import BUSY, Evidence, by_streams, gather, paced_trials, parameters, probed
 from linkladder.judge.loss_signs import (
     ABOVE,
     REAL_LOSS,
@@ -55,7 +47,7 @@ MOST_STREAMS = 64
 PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
 CARRIES = 2.0  # times TCP's rate: so much more UDP tells that no plain policer is at work
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
-BY_SIGNS = {LimiterKind.SHAPER, LimiterKind.POLICER, LimiterKind.LOSS, LimiterKind.BURST}  # of the path
+BY_SIGNS = {LimiterKind.SHAPER, LimiterKind.POLICER, LimiterKind.LOSS, LimiterKind.BURST, LimiterKind.REORDERING}
 
 Asked = tuple[Question, Keys]  # an experiment, and what it is to answer
 _Rule = Callable[[Evidence], Limiter | None]
@@ -220,10 +212,9 @@ def _queue(e: Evidence) -> Limiter | None:
         return None  # a path that carries more, and loses at any rate, is not shaped to what TCP gets
     held = e.rise_ms / 1000 * e.goodput / 8
     lost = e.loss if e.loss and e.loss > SOME_LOSS else None
-    busiest = max(e.sender_busy or 0.0, e.receiver_busy or 0.0)
+    end, busiest = _busier(e)
     if busiest >= CLOSE and not _rate_shown(e):
         # In a machine whose cores are that busy a standing queue is its own until something shows otherwise.
-        end = LimiterKind.SENDER if (e.sender_busy or 0.0) >= (e.receiver_busy or 0.0) else LimiterKind.RECEIVER
         if _seen_by_busy_alone(e):
             return _limiter(end, say.queue_inside(end, e.idle_ms, e.loaded_ms, e.calm_ms or 0.0, e.goodput, busiest))
         own = say.own_queue(e.idle_ms, e.loaded_ms, e.goodput, lost, end, busiest, e.calm_ms)
@@ -242,6 +233,14 @@ def _rate_shown(e: Evidence) -> bool:
     """Whether paced UDP met a rate above which the path takes no more."""
     offers = sorted(e.paced, key=lambda p: p.offered_bps)
     return len(offers) > 1 and offers[-1].loss > 0.01 and offers[0].loss < 0.2 * offers[-1].loss
+
+
+def _reordered(e: Evidence) -> Limiter | None:
+    """Packets that overtake each other; needs both ends' counters, and the receiver's word of what came twice."""
+    if not (d := e.disorder) or not d.slows_tcp:
+        return None
+    others = (*([] if d.nothing_lost else [LimiterKind.LOSS]), *([_busier(e)[0]] if _too_busy(e) else []))
+    return _limiter(LimiterKind.REORDERING, say.reordered(d.out_of_order, d.again, d.needless or 0.0, others), *others)
 
 
 def _lossy(e: Evidence) -> Limiter | None:
@@ -271,9 +270,7 @@ def _or_busy(e: Evidence, found: Limiter) -> Limiter:
     """What a busy machine loses may be all that was lost, until UDP shows who loses it."""
     if not {LimiterKind.LOSS, LimiterKind.POLICER} <= set(found.candidates) or not _too_busy(e):
         return found
-    sends = (e.sender_busy or 0.0) >= (e.receiver_busy or 0.0)
-    end = LimiterKind.SENDER if sends else LimiterKind.RECEIVER
-    busiest = max(e.sender_busy or 0.0, e.receiver_busy or 0.0)
+    end, busiest = _busier(e)
     said = say.or_the_end(found.sentence, end, busiest)
     return replace(found, sentence=said, candidates=(*found.candidates, end))
 
@@ -308,8 +305,14 @@ def _loss_explains(e: Evidence, share: float = 0.15) -> bool:
     return e.goodput > share * e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
 
 
+def _busier(e: Evidence) -> tuple[LimiterKind, float]:
+    """The end with the busiest core, and how many percent of it are used."""
+    sender, receiver = e.sender_busy or 0.0, e.receiver_busy or 0.0
+    return (LimiterKind.SENDER, sender) if sender >= receiver else (LimiterKind.RECEIVER, receiver)
+
+
 def _too_busy(e: Evidence) -> bool:
-    return max(e.sender_busy or 0.0, e.receiver_busy or 0.0) >= BUSY
+    return _busier(e)[1] >= BUSY
 
 
 def _busy(e: Evidence) -> Limiter | None:
@@ -344,7 +347,7 @@ def _unknown(e: Evidence) -> Limiter:
     return replace(found, sentence=said.sentence, evidence=(*found.evidence, *said.evidence), candidates=(kind,))
 
 
-RULES: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _lossy, _busy)
+RULES: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _reordered, _lossy, _busy)
 
 
 def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[Asked]:
@@ -370,9 +373,7 @@ def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Co
         yield say.WINDOW, tcp_load(p, streams=p.streams * 4)
     elif kinds & {LimiterKind.SENDER, LimiterKind.RECEIVER} and p.streams * 2 <= MOST_STREAMS:
         yield say.more_cores("" if len(kinds) > 1 else limiter.kind), tcp_load(p, streams=p.streams * 2)
-    elif (
-        rung.name is RungName.LOCALHOST and p.streams * 2 <= MOST_STREAMS
-    ):  # no path lies between: only cores can hold it
+    elif rung.name is RungName.LOCALHOST and p.streams * 2 <= MOST_STREAMS:  # no path lies between: cores hold it
         yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
 
 

@@ -189,6 +189,23 @@ def loss_or_policer(loss: float, retransmits: int | None, flat: bool | None, sig
     )
 
 
+def reordered(out_of_order: float, again: float, needless: float, others: Sequence[LimiterKind]) -> Said:
+    """`needless`: of what was sent again, as far as the receiver told that it had it already."""
+    mixed = f"{100 * out_of_order:.2g} % of the segments came out of order"
+    twice = f"{100 * again:.2g} % were sent again, at least {needless:.0%} of them for nothing"
+    doubts = {LimiterKind.LOSS: "some may be lost as well"}
+    said = [
+        f"Reordering: packets overtake each other on the way, which TCP takes for loss; {mixed}",
+        *(doubts.get(kind, f"a core of the {kind} is busy, so that it may be what limits") for kind in others),
+    ]
+    return Said(
+        f"{'; '.join(said)}.",
+        (mixed, twice),
+        "Whether the way is spread packet by packet (round robin, or no flow hashing): spread flow by flow, each keeps "
+        "its order.",
+    )
+
+
 def or_a_burst(sentence: str, experiment: str, uneven: bool) -> Said:
     """`uneven`: what was seen was the loss of datagrams that a busy end did not pace."""
     stem, small = sentence.rstrip("."), "a buffer or bucket too small for bursts"

@@ -60,6 +60,7 @@ class LimiterKind(StrEnum):
     WINDOW = "window"
     LOSS = "loss"
     POLICER = "policer"
+    REORDERING = "reordering"  # TCP takes what was overtaken for lost
     SHAPER = "shaper or queue"
     BURST = "small buffer or burst"  # carries the rate, drops what comes in bursts
     PATH_MTU = "path MTU"

@@ -1,0 +1,53 @@
+"""Packets that overtake each other: TCP slows down as for loss, and what it sent again says that nothing was lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linkladder.judge.disorder import reordered_or_lost
+from linkladder.judge.evidence import Evidence
+from linkladder.judge.limiters import limiter_of
+from linkladder.verdicts import LimiterKind
+
+SEGMENTS = 40_000
+SLOW = Evidence(
+    118e6, 956e6, 1, 1448, "near", "far", loss=0.15, retransmits=6000, sender_busy=40.0, receiver_busy=50.0,
+)  # fmt: skip
+
+
+def limits(mixed: int, again: int, needless: int | None, **changes: float) -> set[LimiterKind]:
+    seen = reordered_or_lost(mixed, SEGMENTS, again, needless)
+    found = limiter_of(replace(SLOW, disorder=seen, loss=again / SEGMENTS, retransmits=again, **changes), bounded=True)
+    assert found.sentence and found.evidence
+    return {found.kind, *found.candidates}
+
+
+def test_what_was_sent_again_for_nothing_was_overtaken() -> None:
+    assert limits(16_000, 6000, 5500) == {LimiterKind.REORDERING}
+
+
+def test_where_some_of_it_was_needed_loss_fits_as_well() -> None:
+    assert limits(16_000, 6000, 2600) == {LimiterKind.REORDERING, LimiterKind.LOSS}
+
+
+def test_a_busy_core_fits_as_well() -> None:
+    assert limits(16_000, 6000, 5500, receiver_busy=99.0) == {LimiterKind.REORDERING, LimiterKind.RECEIVER}
+
+
+@pytest.mark.parametrize(
+    ("mixed", "again", "needless"),
+    [
+        (16_000, 6000, 100),  # nearly all of it was missing
+        (16_000, 6000, None),  # the receiver does not tell
+        (100, 6000, 5500),  # nothing was overtaken: acknowledgements were lost, or came late
+        (16_000, 20, 20),  # hardly anything was sent again, so that TCP kept its pace
+    ],
+)
+def test_it_takes_both_ends_word(mixed: int, again: int, needless: int | None) -> None:
+    assert LimiterKind.REORDERING not in limits(mixed, again, needless)
+
+
+def test_a_path_that_is_full_is_not_held_by_it() -> None:
+    assert limits(16_000, 6000, 5500, goodput=950e6) == {LimiterKind.LINK}
