@@ -188,7 +188,8 @@ def test_output_that_contradicts_is_carried_whole(monkeypatch: pytest.MonkeyPatc
     assert causes(wanted) - causes(judge_document(whole)) == {Cause.RAW_OUTPUT}
     few(monkeypatch)
     monkeypatch.setattr(condense, "RAW_BUDGET", 1000)
-    assert Cause.RAW_OUTPUT not in causes(judge_document(condense._cut(forged))), "shortened nothing is seen of it"
+    *_, cut = condense._cuts(forged, condense._amount(forged))
+    assert Cause.RAW_OUTPUT not in causes(judge_document(cut)), "shortened nothing is seen of it"
     shown = embedded(report.html(forged))
     assert shown.judgement is not None and decided(shown.judgement) == decided(wanted)
     assert [t.commands for t in trials_of(shown)] == [t.commands for t in trials_of(forged)]
@@ -217,7 +218,8 @@ def test_a_page_of_a_short_run_carries_all_of_it(budget: str, monkeypatch: pytes
     assert condense.condensed(whole)[0] == whole
     assert len(judged) == 1 and flows_of(whole)
     monkeypatch.setattr(condense, budget, 1)
-    assert not flows_of(condense._cut(whole))
+    *_, cut = condense._cuts(whole, condense._amount(whole))
+    assert not flows_of(cut)
     condense.condensed(whole)
     assert len(judged) > 2
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.judge.decided import decided
@@ -19,53 +19,73 @@ LEAST = 1200  # characters that every output keeps
 FLOW_SECONDS = 5000  # of single flows; more than these are left out, as their sums stay
 
 
+@dataclass(frozen=True)
+class Amount:
+    """How much a document holds of what a page has a budget for."""
+
+    flow_seconds: int
+    outputs: int  # commands that printed something, or could have
+    characters: int  # of all that they printed
+    samples: int
+    seconds: int  # of all trials
+
+    @property
+    def fits(self) -> bool:
+        return (
+            self.flow_seconds <= FLOW_SECONDS
+            and self.characters <= RAW_BUDGET
+            and self.samples <= SAMPLE_BUDGET
+            and self.seconds <= rounding.MOST
+        )
+
+    @property
+    def kept_of_each_output(self) -> int | None:
+        """Characters; None: all of them."""
+        return max(LEAST, RAW_BUDGET // max(1, self.outputs)) if self.characters > RAW_BUDGET else None
+
+    @property
+    def sample_step(self) -> int:
+        """Every which sample is kept."""
+        return -(-self.samples // SAMPLE_BUDGET)
+
+
 def condensed(document: Document, overrides: Overrides = AS_PLANNED) -> tuple[Document, DocumentJudgement]:
-    """All of a short document; of another as little as is judged like all of it. With that judgement."""
+    """All of a short document; of a long one the least that is judged like all of it. With that judgement."""
     bare = replace(document, judgement=None)
     whole = judge_document(bare, overrides)
-    if _short(bare):
+    amount = _amount(bare)
+    if amount.fits:
         return bare, whole
-    for shown in _cuts(bare):
+    for shown in _cuts(bare, amount):
         judged = judge_document(shown, overrides)
         if decided(judged) == decided(whole):
             return shown, judged
     return bare, whole
 
 
-def _short(document: Document) -> bool:
+def _amount(document: Document) -> Amount:
     trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
-    flows = sum(len(f.intervals) for t in trials for leg in t.legs for f in leg.outcome.flows)
-    return (
-        flows <= FLOW_SECONDS
-        and sum(_outputs(trials)) <= RAW_BUDGET
-        and sum(len(end.samples) for t in trials for end in t.ends) <= SAMPLE_BUDGET
-        and rounding.measured(document) <= rounding.MOST
+    outputs = [len(c.output) + len(c.errors) for t in trials for c in t.commands]
+    return Amount(
+        flow_seconds=sum(len(f.intervals) for t in trials for leg in t.legs for f in leg.outcome.flows),
+        outputs=len(outputs),
+        characters=sum(outputs),
+        samples=sum(len(end.samples) for t in trials for end in t.ends),
+        seconds=rounding.measured(document),
     )
 
 
-def _outputs(trials: Sequence[TrialResult]) -> list[int]:
-    return [len(c.output) + len(c.errors) for t in trials for c in t.commands]
-
-
-def _cuts(document: Document) -> Iterator[Document]:
+def _cuts(document: Document, amount: Amount) -> Iterator[Document]:
     """From the smallest: seconds rounded, where they are very many; then every second as it was."""
-    cut = _cut(document)
-    if (seconds := rounding.measured(document)) > rounding.MOST:
-        step = -(-rounding.answers(document) // rounding.ANSWERS)
+    keep, step = amount.kept_of_each_output, amount.sample_step
+    cut = _with_trials(document, lambda _, t: _trial(t, keep, step))
+    if amount.seconds > rounding.MOST:
+        pings = -(-rounding.answers(document) // rounding.ANSWERS)
         shelf = Shelf()
-        made = _with_trials(cut, lambda e, t: rounding.rounded(e.parameters, t, step, shelf))
-        yield replace(made, abridged=abridged(seconds, rounding.MOST, rounding.LEVELS, rounding.SPAN, step))
+        made = _with_trials(cut, lambda e, t: rounding.rounded(e.parameters, t, pings, shelf))
+        words = abridged(amount.seconds, rounding.MOST, rounding.LEVELS, rounding.SPAN, pings)
+        yield replace(made, abridged=words)
     yield cut
-
-
-def _cut(document: Document) -> Document:
-    """Flows lose their own intervals (the sums stay); if need be, outputs their middle and samples their density."""
-    trials = [t for r in document.rungs for e in r.experiments for t in e.trials]
-    outputs = _outputs(trials)
-    keep = max(LEAST, RAW_BUDGET // max(1, len(outputs))) if sum(outputs) > RAW_BUDGET else None
-    count = sum(len(end.samples) for t in trials for end in t.ends)
-    step = -(-count // SAMPLE_BUDGET)
-    return _with_trials(document, lambda _, t: _trial(t, keep, step))
 
 
 def _with_trials(document: Document, made: Callable[[ExperimentResult, TrialResult], TrialResult]) -> Document:
@@ -77,6 +97,7 @@ def _with_trials(document: Document, made: Callable[[ExperimentResult, TrialResu
 
 
 def _trial(trial: TrialResult, keep: int | None, step: int) -> TrialResult:
+    """The same without its flows' own seconds (their sums stay), with shorter outputs and every `step`-th sample."""
     return replace(
         trial,
         legs=tuple(_leg(leg, keep) for leg in trial.legs),
