@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import freebsd_dci
-from judge_documents import big, both, document, failed, ladder, rung, tcp, trial
+from judge_documents import GIGABIT, big, both, document, failed, ladder, rung, tcp, trial
 from linkladder import cli, codec, report
 from linkladder.judge import compare, judge_document
 from linkladder.model import Command, Direction, Document, End, Evidence, Fault, HostFacts, RunEnd, RungName
 from linkladder.printable import clean
-from linkladder.report import page_data, signing, verify
+from linkladder.report import page_data, signing, verify, view
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x00\x1b[31m\u202e{{7*7}}</details>"
 
@@ -59,6 +59,21 @@ class Markup(HTMLParser):
 @pytest.fixture(scope="module")
 def page() -> str:
     return report.html(freebsd_dci.document(mtu=9000))
+
+
+def test_the_picture_of_the_ladder_shows_the_rates_that_the_verdicts_rest_on() -> None:
+    """A setting above the ceiling counts, as what is impossible, and is still not what the link carries."""
+    settings = (
+        (streams, way, tuple(trial(bps, way, n) for n in range(3)))
+        for streams, bps in ((1, 941e6), (8, 1.2e9))
+        for way in (Direction.FORWARD, Direction.REVERSE)
+    )
+    link = rung(RungName.DC_LINK, *(tcp(way, trials, streams) for streams, way, trials in settings))
+    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), link))
+    (found,) = (r for r in judged.rungs if r.rung == RungName.DC_LINK)
+    assert set(found.by_direction.values()) == {941e6} and found.experiments[-1].counts
+    drawn = str(view.ladder(judged, GIGABIT))
+    assert "941 Mb/s near to far, 941 Mb/s far to near" in drawn and "1.20 Gb/s" not in drawn
 
 
 def test_seed_tables_in_their_own_form(page: str) -> None:

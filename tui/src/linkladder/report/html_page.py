@@ -75,7 +75,7 @@ def _render(
             judged=judged,
             css=page_text.css(judged.verdict),
             rungs=view.rungs(document, judged, deal),
-            ladder=view.ladder(document, judged, deal),
+            ladder=view.ladder(judged, deal),
             comparison=comparison,
             method=page_text.METHOD,
             phrases=phrases,

@@ -110,16 +110,13 @@ def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
     return tuple(Markup(drawn) for drawn in (*made, compared.intervals(intervals)) if drawn)
 
 
-def ladder(document: Document, judged: DocumentJudgement, deal: Contract) -> Markup:
-    """The picture on the first page."""
+def ladder(judged: DocumentJudgement, deal: Contract) -> Markup:
+    """The picture on the first page: each rung with the rates of the settings that its verdict rests on."""
     rows = []
     for r in judged.rungs:
-        best: dict[str, float] = {}
-        for e in r.experiments:
-            if e.protocol == Protocol.TCP and e.spread and e.counts:
-                best[e.direction] = max(best.get(e.direction, 0.0), e.spread.median)
         verdict = f"{r.verdict}{', provisional' if r.provisional else ''}"
-        rows.append((r.rung, verdict, page_text.css(r.verdict), best.get("forward"), best.get("reverse")))
+        forward, reverse = (r.by_direction.get(way) for way in (Direction.FORWARD, Direction.REVERSE))
+        rows.append((r.rung, verdict, page_text.css(r.verdict), forward, reverse))
     needed = deal.pass_ratio * ceiling(deal).bps
     return Markup(svg.ladder("The ladder: TCP goodput of each rung's best setting", rows, needed))
 
