@@ -132,9 +132,8 @@ def the_log() -> list[Entry]:
     at, number = 0.2, 0
     for index, rung in enumerate(asked.rungs):
         if index >= 2:
-            text = (
-                "Move beta to another host in the same VLAN." if index == 2 else "Move beta to the other data centre."
-            )
+            where = "another host in the same VLAN" if index == 2 else "the other data centre"
+            text = f"Move beta to {where}, then press Enter."
             log.append((at, events.WaitingForOperator(rung.name, text)))
             at += 1
         log.append((at, events.RungStarted(rung.name, plan.seconds(rung), plan.trials(rung), index)))

@@ -71,7 +71,9 @@ class Faulty(sqlite3.Connection):
         kind.trials += sql.startswith("INSERT OR REPLACE INTO trials")
         broken = kind.trials > GOOD and (kind.for_good or sql.startswith("INSERT OR REPLACE INTO trials"))
         if broken and not sql.startswith("ROLLBACK"):
-            raise sqlite3.OperationalError("disk I/O error")
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+            raise error
         return super().execute(sql, *words)
 
 

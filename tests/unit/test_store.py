@@ -270,10 +270,30 @@ def test_a_disk_without_any_room_is_called_full_whatever_sqlite_calls_it(
     """FreeBSD's tmpfs, full to the last byte: SQLite cannot make its log, and says "disk I/O error"."""
     monkeypatch.setattr(faults.shutil, "disk_usage", lambda folder: SimpleNamespace(free=4096))
     with pytest.raises(StoreFault, match="the disk is full"), faults.explained(tmp_path):
-        raise sqlite3.OperationalError("disk I/O error")
+        raise of_sqlite(sqlite3.SQLITE_IOERR_WRITE, "disk I/O error")
     monkeypatch.undo()
     with pytest.raises(StoreFault, match="cannot be written"), faults.explained(tmp_path):
-        raise sqlite3.OperationalError("disk I/O error")
+        raise of_sqlite(sqlite3.SQLITE_IOERR_WRITE, "disk I/O error")
+
+
+def of_sqlite(number: int, words: str) -> sqlite3.Error:
+    error = sqlite3.OperationalError(words)
+    error.sqlite_errorcode = number
+    return error
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (sqlite3.SQLITE_FULL, "the disk is full"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, "cannot be written"),
+        (sqlite3.SQLITE_ERROR, "the store cannot be used"),
+    ],
+)
+def test_a_fault_of_the_store_is_told_by_its_number_and_not_by_words(tmp_path: Path, number: int, says: str) -> None:
+    """SQLite quotes names in its words: a table that is called "full" is no full disk."""
+    with pytest.raises(StoreFault, match=says), faults.explained(tmp_path):
+        raise of_sqlite(number, "no such table: readonly_full")
 
 
 def listing(folder: Path, trials: int) -> int:

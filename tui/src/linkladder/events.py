@@ -75,7 +75,7 @@ class WaitingForOperator:
     """The rung needs the machine moved; answer with Controls.proceed() or Controls.skip()."""
 
     rung: RungName
-    instruction: str
+    instruction: str  # a whole sentence, which says with which key to answer
 
 
 @dataclass(frozen=True)

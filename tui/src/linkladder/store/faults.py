@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from linkladder.codec import CodecError
-from linkladder.errors import EnvironmentFault, broken_disk, disk_fault
+from linkladder.errors import FULL, EnvironmentFault, broken_disk, disk_fault
 from linkladder.store import recovery
 
-BROKEN = ("readonly", "disk I/O")  # SQLite's words for it
+BROKEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 LEAST_ROOM = 1 << 20  # bytes that opening the store and a first line in its log take
 
 P = ParamSpec("P")
@@ -45,7 +45,9 @@ def explained(folder: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError, zlib.error, CodecError, json.JSONDecodeError) as error:
         # SQLite says "disk I/O error" or "unable to open" where there is not even room for its log.
-        if "full" in str(error) or getattr(error, "errno", None) in (28, 122) or _no_room(folder):
+        code = recovery.sqlite_code(error)
+        full = code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno in FULL)
+        if full or _no_room(folder):
             raise StoreFault(
                 "the disk is full",
                 f"{error}, in {folder}",
@@ -58,7 +60,7 @@ def explained(folder: Path) -> Iterator[None]:
                 f"{error}, in {folder}",
                 "start linkladder again: it recovers what it can",
             ) from error
-        if disk_fault(error) or any(words in str(error) for words in BROKEN):
+        if disk_fault(error) or code in BROKEN:
             fault = broken_disk(f"{error}, in {folder}")
             raise StoreFault(fault.title, fault.cause, fault.hint) from error
         raise StoreFault("the store cannot be used", f"{error}, in {folder}", "linkladder doctor checks it") from error

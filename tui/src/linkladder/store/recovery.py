@@ -31,7 +31,13 @@ def damaged(error: BaseException) -> bool:
     """Does this error say that the file itself is broken, or that a record in it does not unpack?"""
     if isinstance(error, (zlib.error, json.JSONDecodeError)):
         return True
-    return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
+    return sqlite_code(error) in DAMAGE
+
+
+def sqlite_code(error: BaseException) -> int:
+    """SQLite's own number for an error, without what it adds for the cause; 0 where the error has none."""
+    number = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
+    return int(number) & 0xFF
 
 
 def mark(folder: Path) -> None:

@@ -25,9 +25,7 @@ def message(progress: Progress, session: Session | None, answered: bool, asked: 
     if progress.waiting and answered:
         return Text(f"Looking where things stand for {progress.waiting} ...", "bold")
     if progress.waiting:
-        text = progress.instruction or f"Make ready for {progress.waiting}."
-        if "press enter" not in text.lower():
-            text += " Then press Enter."
+        text = progress.instruction  # which ends with the key that answers it
         if watching:
             text += f" You are watching; {watching}, t takes them."
         return Text(text, "bold yellow")
