@@ -118,7 +118,7 @@ class ReplayBackend:
     resumed: list[str] = field(default_factory=list)
     system_calls: list[tuple[str, ...]] = field(default_factory=list)
     patience: float = 60.0  # seconds to say that what won is to be kept
-    upgrades: Status = field(default_factory=lambda: Status("0.1.0 runs and is kept", "vtbd0p3", possible=True))
+    upgrades: Status = field(default_factory=lambda: Status("0.1.0 runs and is kept", "vtbd0p3"))
     offered: Manifest = field(
         default_factory=lambda: Manifest("9.0.0", "amd64", 8, "2026-11-22 12:00", 3 << 30, "0" * 64, 300 << 20)
     )

@@ -72,7 +72,7 @@ def test_large_packets_are_waited_for_and_then_a_short_load_of_its_own_kind() ->
 
 def test_what_does_not_carry_yet_is_tried_again_and_a_missing_tool_is_not() -> None:
     def came(outcome: Outcome) -> bool:
-        return carried(Experiment("e"), TrialResult("t", 0, (Leg(outcome),)))
+        return carried(TrialResult("t", 0, (Leg(outcome),)))
 
     assert came(Outcome(True, goodput_bps=1.0)) and came(Outcome(True, path_mtu=PathMtu(mtu=9000)))
     assert not came(Outcome(False, Fault.PATH, "nothing arrived"))

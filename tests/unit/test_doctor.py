@@ -128,6 +128,8 @@ def test_a_bundle_s_cards_that_do_nothing_are_named() -> None:
     good, mute = Member("ix0", ("ACTIVE",), partner="00:11:22:33:44:55"), Member("ix1", ("ACTIVE",), ("DEFAULTED",))
     (told,) = bundled("lacp", good, mute, driver="ix")
     assert told.detail == "nobody answers LACP on ix1"
+    (told,) = bundled("802.3ad", good, mute, driver="ix")
+    assert told.detail == "nobody answers LACP on ix1", "whatever the system calls it"
     down = Member("ix1")
     (told,) = bundled("loadbalance", good, down, driver="ix")
     assert told.detail == "ix1 not at work" and "the other end may still send to it" in told.remedy

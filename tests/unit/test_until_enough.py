@@ -76,7 +76,8 @@ async def test_what_stalls_is_waited_for_no_longer_than_what_has_begun_needs(
     leg.clients[0].live.until = (0, 1)  # type: ignore[attr-defined]
     leg.clients[1].live.until = (0, 1) if there else None  # type: ignore[attr-defined]
     began = time.monotonic()
-    await leg._wait(leg.clients, began + 0.5)
+    limit = began + (600 if there else 0.5)  # of the first it is no matter: what waits for it runs into the test's own
+    await leg._wait(leg.clients, limit)
     assert leg.watchdog and not point.asked
-    assert (time.monotonic() - began < 0.5) == there
+    assert there or time.monotonic() >= limit
     assert (leg.there is not None) == there

@@ -287,11 +287,10 @@ def _bundles(facts: HostFacts) -> Iterator[Finding]:
     for nic in facts.nics:
         if nic.bundle is None:
             continue
-        lacp = nic.bundle.protocol == "lacp"
-        silent = [m.name for m in nic.bundle.members if lacp and (not m.partner or "DEFAULTED" in m.state)]
+        silent = [m.name for m in nic.bundle.unanswered]
         idle = [m.name for m in nic.bundle.members if not m.active and m.name not in silent]
         title = f"bundle {nic.name}"
-        if lacp and facts.virtual and any(drivers.get(m.name) in VIRTUAL for m in nic.bundle.members):
+        if nic.bundle.lacp and facts.virtual and any(drivers.get(m.name) in VIRTUAL for m in nic.bundle.members):
             detail = f"LACP in a guest of {facts.virtual}: a virtual switch does not speak it"
             remedy = (
                 "measure the cards side by side instead (plan cards), or take a static bundle (loadbalance, "

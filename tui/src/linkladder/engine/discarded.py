@@ -29,6 +29,6 @@ def discarded(seen: TrialResult) -> tuple[Leg, ...]:
     )
 
 
-def carried(exp: Experiment, seen: TrialResult) -> bool:
+def carried(seen: TrialResult) -> bool:
     """Did the path carry what was sent?  A tool that is not there would not come by waiting."""
     return seen.ok or seen.fault is not Fault.PATH

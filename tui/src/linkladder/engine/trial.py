@@ -135,7 +135,7 @@ class Trial:
                     self.routes, exp, self.repeat, ports, lambda _: None, self.channels, self.numbers
                 ).run()
                 found += discarded(seen)
-                if carried(exp, seen) or time.monotonic() > until:
+                if carried(seen) or time.monotonic() > until:
                     break
                 await asyncio.sleep(PAUSE)
         return found

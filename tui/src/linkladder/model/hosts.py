@@ -33,6 +33,16 @@ class Bundle:
     flapping: int | None = None  # times that one came and went
 
     @property
+    def lacp(self) -> bool:
+        """Whether the other end must agree to it: lagg calls it lacp, and bond 802.3ad."""
+        return self.protocol in ("lacp", "802.3ad")
+
+    @property
+    def unanswered(self) -> tuple[Member, ...]:
+        """Members of an LACP bundle on which nobody at the other end speaks LACP."""
+        return tuple(m for m in self.members if self.lacp and (not m.partner or "DEFAULTED" in m.state))
+
+    @property
     def of_routes(self) -> bool:
         """Is it made of several next hops, rather than an interface of its own?"""
         return self.protocol == MULTIPATH

@@ -22,14 +22,14 @@ def card_speed(nic: Nic) -> str:
 
 def bundle(one: Bundle) -> str:
     """'lacp of ix0 (active) and ix1 (nobody answers LACP), hash l2,l3,l4'."""
-    members = [f"{m.name} ({_member(m, one.protocol)})" for m in one.members]
+    members = [f"{m.name} ({_member(m, m in one.unanswered)})" for m in one.members]
     listed = " and ".join(filter(None, [", ".join(members[:-1]), *members[-1:]])) or "no card"
     sentence = f"{one.protocol} of {listed}" + (f", hash {one.hash}" if one.hash else "")
     return sentence + (f", flapped {one.flapping} times" if one.flapping else "")
 
 
-def _member(one: Member, protocol: str) -> str:
-    if protocol in ("lacp", "802.3ad") and (not one.partner or "DEFAULTED" in one.state):
+def _member(one: Member, unanswered: bool) -> str:
+    if unanswered:
         return "nobody answers LACP"
     if not one.active:
         return "not active"

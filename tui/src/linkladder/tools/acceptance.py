@@ -46,7 +46,7 @@ def finish(
     """The verdict; figures that were read are kept in a failed trial too, so that a person can look at them."""
     partial = Outcome(False)
     try:
-        _before(where, server, client, said, expect)
+        _before(server, client, said, expect)
         for output, end in ((server, "server"), (client, "client")):
             if output.mixed:
                 raise Broken(Fault.TOOL, f"the {end}'s output: {output.mixed}")
@@ -83,7 +83,7 @@ def _to_server(where: Layout, way: Direction) -> bool:
     return (way == Direction.FORWARD) == (where.client == End.NEAR)
 
 
-def _before(where: Layout, server: Output, client: Output, said: complaints.Said, expect: Expectation) -> None:
+def _before(server: Output, client: Output, said: complaints.Said, expect: Expectation) -> None:
     """What ends a trial before its figures are looked at."""
     if expect.server_exit is not None:
         raise Broken(Fault.TOOL, f"the server ended by itself ({_status(expect.server_exit)}){_quote(said)}")

@@ -166,7 +166,6 @@ class Output:
     port: int | None = None
     streams: list[Stream] = field(default_factory=list)
     window: int | None = None
-    window_asked: int | None = None
     tos: int | None = None  # with which it says that it marks its packets
     datagram: int | None = None  # payload bytes of those that this process sends
     sum: float = 0.0  # bytes of all flows, where it says so: no figure to use, but a witness

@@ -19,7 +19,6 @@ class Status:
     words: str
     slot: str = ""
     trouble: bool = False
-    possible: bool = False  # this system can be upgraded in its place
 
 
 def status() -> Status:
@@ -40,12 +39,12 @@ def status_of(slots: Slots | None, record: dict[str, str], why: str, version: st
     if slots.on_trial:
         return Status(f"{version} is on trial: it is kept once it is healthy, else {before} comes back", slot)
     if {"bootme", "bootonce"} <= other.marks:
-        return Status(f"{version} runs; {to} is written and starts at the next boot, once", slot, possible=True)
+        return Status(f"{version} runs; {to} is written and starts at the next boot, once", slot)
     if slots.failed:
         because = f": {why}" if why else ": it did not come up"
         words = f"the upgrade to {to} did not start{because}; the earlier system ({version}) is back"
-        return Status(words, slot, trouble=True, possible=True)
-    return Status(f"{version} runs and is kept", slot, possible=True)
+        return Status(words, slot, trouble=True)
+    return Status(f"{version} runs and is kept", slot)
 
 
 def key_words(signers: Path | None = None) -> str:

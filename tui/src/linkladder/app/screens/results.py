@@ -56,7 +56,7 @@ def other_figures(rung: RungResult) -> list[str]:
     return lines
 
 
-def limiter_line(rung: RungResult, judged: RungJudgement) -> str:
+def limiter_line(judged: RungJudgement) -> str:
     """'What limits (far to near): ...', of the direction that carries less; empty where nothing was carried."""
     if judged.limiter is None:
         return ""
@@ -76,7 +76,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append_text(sentence(judged))
         if judged.ceiling:
             out.append(f" Ceiling {units.rate(judged.ceiling.bps)}, set by the {judged.ceiling.which}.")
-        if said := limiter_line(rung, judged):
+        if said := limiter_line(judged):
             out.append(f"\n{said}", "bold")
         out.append("\n\n")
     out.append_text(matrix(rung, judged, width))

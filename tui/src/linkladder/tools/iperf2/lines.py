@@ -37,7 +37,7 @@ CLIENT = re.compile(r"^Client connecting to (\S+), (TCP|UDP) port (\d+)(?:.*\((\
 SERVER = re.compile(r"^Server listening on (TCP|UDP) port (\d+)")
 WINDOW = re.compile(
     r"^(?:TCP window|UDP buffer) size: +(\d+(?:\.\d+)?) ([KMG]?)Bytes?"
-    r"(?: \((?:default|WARNING: requested +(\d+(?:\.\d+)?) ([KMG]?)Bytes?)\))?"
+    r"(?: \((?:default|WARNING: requested +\d+(?:\.\d+)? [KMG]?Bytes?)\))?"
 )
 TOS = re.compile(r"^TOS (?:set|defaults) to 0x([0-9a-f]{1,2})\b")
 SENDING = re.compile(r"^Sending (\d{1,6}) byte datagrams")
@@ -105,7 +105,6 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
             continue
         elif match := WINDOW.match(line):
             out.window = round(float(match[1]) * UNITS[match[2]])
-            out.window_asked = round(float(match[3]) * UNITS[match[4]]) if match[3] else None
             continue
         if not IGNORED.match(line):
             out.foreign.append(line)

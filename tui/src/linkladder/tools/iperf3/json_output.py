@@ -124,7 +124,7 @@ def _start(report: Report, data: Record) -> None:
     asked = _whole(data.get("sock_bufsize"))
     granted = [_whole(data.get(key)) for key in ("sndbuf_actual", "rcvbuf_actual")]
     if asked and granted[0] is not None and granted[1] is not None:
-        output.window_asked, output.window = asked, min(granted[0], granted[1])
+        output.window = min(granted[0], granted[1])
 
 
 def _stream(report: Report, number: int, connection: Connection) -> Stream:

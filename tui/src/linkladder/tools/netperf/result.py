@@ -39,7 +39,7 @@ def finish(
     if said.lines:
         return _tool(f"{said.plain}: {said.quoted}")
     base = max(s.pieces[0].start for s in sessions)
-    seconds = [_seconds(exp, s, base) for s in sessions]
+    seconds = [_seconds(s, base) for s in sessions]
     shared = min(len(s) for s in seconds)
     first, last = _window(exp)
     if shared < last or last <= first:
@@ -130,7 +130,7 @@ def _window(exp: Experiment) -> tuple[int, int]:
     return first, int(max(1.0, round(exp.warmup + exp.duration)))
 
 
-def _seconds(exp: Experiment, session: Session, base: float) -> list[float]:
+def _seconds(session: Session, base: float) -> list[float]:
     """Amount in each second after `base`; only seconds that are covered to 98 %, the last by its share."""
     pieces = list(session.pieces)
     elapsed, total = session.number("ELAPSED_TIME") or 0.0, _total(session) or 0.0
