@@ -57,7 +57,7 @@ def test_both_directions_stand_side_by_side() -> None:
 
 
 def test_a_range_over_two_units_names_both() -> None:
-    assert spread(measured(1, None, Direction.FORWARD, 900e6, 1.1e9)) == "900 Mb/s-1.10 Gb/s"
+    assert spread(measured(1, None, Direction.FORWARD, 900e6, 1.1e9)) == "0.900-1.10 Gb/s", "as wide as its column"
 
 
 def test_the_best_setting_is_one_of_tcp_even_where_udp_is_faster() -> None:

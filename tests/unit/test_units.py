@@ -50,6 +50,14 @@ def test_a_shown_rate_is_close(bps: float) -> None:
     assert abs(float(number) * factor - bps) <= 0.0051 * bps
 
 
+def test_a_range_of_rates_has_one_unit_and_is_one_figure_where_both_read_alike() -> None:
+    assert units.rates(75.44e9, 83e9) == "75.4 - 83.0 Gb/s"
+    assert units.rates(941.2e6, 941.4e6) == "941 Mb/s" == units.rate(941.3e6)
+    assert units.rates(950e6, 1.02e9, "-") == "0.950-1.02 Gb/s"
+    assert units.rates(0.0, 0.0) == "0 b/s" and units.rates(None, 1e9) == "-"
+    assert units.rates(9.996e8, 9.996e8) == units.rate(9.996e8), "rounded up into the next unit alike"
+
+
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0 s"), (59.4, "59 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")])
 def test_durations(seconds: float, shown: str) -> None:
     assert units.duration(seconds) == shown

@@ -6,6 +6,7 @@ import math
 import re
 
 _RATE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+RATE_UNITS = (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3))
 _NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)\s*([a-zA-Z/]*)\s*$")
 
 
@@ -57,10 +58,22 @@ def rate(bps: float | None) -> str:
         return "-"
     if bps <= 0:
         return "0 b/s"
-    for unit, factor in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
-        if bps >= factor * 0.9995:
-            return f"{three(bps / factor)} {unit}"
-    return f"{three(bps)} b/s"
+    unit, factor = rate_unit(bps)
+    return f"{three(bps / factor)} {unit}"
+
+
+def rate_unit(bps: float) -> tuple[str, float]:
+    """The unit in which such a rate reads well, and how many bits per second it is."""
+    return next(((unit, factor) for unit, factor in RATE_UNITS if bps >= factor * 0.9995), ("b/s", 1.0))
+
+
+def rates(low: float | None, high: float | None, between: str = " - ") -> str:
+    """'75.4 - 83.0 Gb/s': both in the unit of the larger; one figure where they read alike."""
+    if low is None or high is None:
+        return "-"
+    unit, factor = rate_unit(high)
+    first, last = three(low / factor), three(high / factor)
+    return f"{last} {unit}" if first == last else f"{first}{between}{last} {unit}"
 
 
 def size(count: float | None) -> str:

@@ -81,22 +81,6 @@ def css(verdict: Verdict) -> str:
     return str(verdict).lower().replace(" ", "-")
 
 
-def gbps_range(low: float | None, high: float | None) -> str:
-    """'75.4 - 83.0 Gb/s': both numbers in the unit of the larger."""
-    if low is None or high is None:
-        return "-"
-    for factor, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")):
-        if high >= factor or unit == "b/s":
-            a, b = _short(low / factor), _short(high / factor)
-            return f"{b} {unit}" if a == b else f"{a} - {b} {unit}"
-    return "-"
-
-
-def _short(value: float) -> str:
-    """Three figures or a little more, as the articles have them."""
-    return next((f"{value:.{d}f}" for least, d in ((100, 0), (10, 1), (1, 2)) if value >= least), f"{value:.3g}")
-
-
 def cpu(result: ExperimentResult, end: End) -> str:
     """'23 %' or '21 - 25 %' of the machine over the good trials."""
     seen = [use.percent for t in result.trials if t.ok and (use := t.end(end).cpu)]

@@ -42,14 +42,6 @@ def nice(top: float) -> float:
     return next(m * step for m in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if m * step >= top * 0.9999)
 
 
-def scale(top: float) -> tuple[float, str]:
-    """Divisor and unit in which `top` bits per second read well."""
-    for factor, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
-        if top >= factor:
-            return factor, unit
-    return 1.0, "b/s"
-
-
 def over_time(
     title: str,
     throughput: Sequence[Line],
@@ -63,7 +55,7 @@ def over_time(
     with a name each."""
     seconds = max(1.0, seconds)
     highest = max([v for line in throughput for _, v in line.points] + [level.value for level in levels] + [1.0])
-    factor, unit = scale(highest)
+    unit, factor = units.rate_unit(highest)
     top = nice(highest / factor) * factor
     upper, lower = (31.0, 197.0), (229.0, 299.0)
     height = 365 if cpu else 263

@@ -164,7 +164,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
 def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
     good = [t for t in e.trials if t.ok]
     spread = j.spread
-    text = page_text.gbps_range(spread.minimum, spread.maximum) if spread else "-"
+    text = units.rates(spread.minimum, spread.maximum) if spread else "-"
     way = Direction(j.direction)
     cores = [use.gbps_per_core for t in good if (use := t.sender(way).cpu)]
     known = [c for c in cores if c is not None]
@@ -213,7 +213,7 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
     broken = [t for t in e.trials if not t.ok]
     median = e.median_bps or 0.0
     return Cell(
-        text=page_text.gbps_range(e.min_bps, e.max_bps) if e.median_bps is not None else "failed",
+        text=units.rates(e.min_bps, e.max_bps) if e.median_bps is not None else "failed",
         heat=round(8 * median / best) if best else 0,
         best=median > 0 and median == best,
         server=page_text.cpu(e, server),

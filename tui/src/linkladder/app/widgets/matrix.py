@@ -46,13 +46,10 @@ class Row:
 
 
 def spread(result: ExperimentResult) -> str:
-    """'8.91 - 9.41 Gb/s', or one figure where there is one."""
+    """'8.91-9.41 Gb/s', or one figure where there is one."""
     if result.min_bps is None or result.max_bps is None:
         return "failed" if any(not t.ok for t in result.trials) else "not run"
-    low, high = units.rate(result.min_bps), units.rate(result.max_bps)
-    if low == high:
-        return high
-    return f"{low.rsplit(' ', 1)[0]}-{high}" if low.endswith(high.rsplit(" ", 1)[1]) else f"{low}-{high}"
+    return units.rates(result.min_bps, result.max_bps, "-")
 
 
 def cpu(result: ExperimentResult) -> str:
