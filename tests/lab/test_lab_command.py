@@ -60,6 +60,15 @@ def test_what_stays_up_holds_no_pipe_and_the_next_unpaired_lab_is_unpaired(
     assert "complete" in [run["state"] for run in json.loads(shown.stdout)], "that of the paired lab"
 
 
+def test_a_plan_that_cannot_be_read_leaves_no_earlier_run_in_its_place(lab: Lab, tmp_path: Path) -> None:
+    plan, first, second = tmp_path / "short.toml", tmp_path / "first.json", tmp_path / "second.json"
+    plan.write_text(PLAN)
+    assert command("--keep", "--plan", str(plan), "--json", str(first)).returncode == 0 and first.exists()
+    refused = command("--plan", "shrot", "--json", str(second), "--html", str(second))
+    assert refused.returncode == 2 and "there is no plan 'shrot'" in refused.stderr
+    assert not second.exists()
+
+
 @pytest.mark.alone  # what others hold raised would stay, and its loopback takes all the cores
 def test_the_lab_leaves_nothing_behind(tmp_path: Path) -> None:
     """As a person would: up, a short plan, down; then no namespace, no process, no raised ceiling is left."""

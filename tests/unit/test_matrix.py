@@ -56,7 +56,7 @@ def test_both_directions_stand_side_by_side() -> None:
     assert "of ceiling" in roomy and max(map(len, roomy.splitlines())) <= 118
 
 
-def test_a_range_over_two_units_names_both() -> None:
+def test_a_range_over_two_units_is_told_in_the_larger_one() -> None:
     assert spread(measured(1, None, Direction.FORWARD, 900e6, 1.1e9)) == "0.900-1.10 Gb/s", "as wide as its column"
 
 
