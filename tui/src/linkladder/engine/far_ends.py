@@ -116,8 +116,7 @@ class FarEnds:
                 if await self._try_reserve(peer, last=pause == 0.0):
                     continue
             except (PeerLost, LinkladderError) as error:
-                permanent = isinstance(error, LinkladderError) and not getattr(error, "passing", True)
-                if pause == 0.0 or permanent or peer not in self._hello:  # one that answered is lost, not wrong
+                if pause == 0.0 or peer not in self._hello:  # one that answered is lost, not wrong
                     self._emit(ev.PeerLost(peer, in_a_line(error), 0.0))
                     raise Unreachable(f"{peer} cannot be reached: {in_a_line(error)}") from error
                 self._lost[peer] = in_a_line(error)
