@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from linkladder.judge import plan_text
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import parameters, probed
-from linkladder.judge.limiters import Asked, to_tell
 from linkladder.judge.plan_text import Keys, tcp_load
+from linkladder.judge.to_tell import Asked, to_tell
 from linkladder.model import Contract, Direction, Protocol, RungName, RungResult
 from linkladder.phrases import followups as ask
 from linkladder.verdicts import Cause, ExperimentJudgement, FollowUp, Judgement, Verdict

@@ -2,18 +2,17 @@
 
 `RULES` go from what settles the question alone (nothing arrived, the ceiling was reached, a quota withheld the CPU)
 to what has to be weighed (a full window, lost segments, a growing queue, a busy core).  What to measure next about a
-limiter stands at the end.
+limiter stands in `to_tell`.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
-from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import BUSY, Evidence, by_streams, gather, paced_trials, parameters, probed
+from linkladder.judge.evidence import BUSY, Evidence, gather
 from linkladder.judge.loss_signs import (
     ABOVE,
     REAL_LOSS,
@@ -25,12 +24,10 @@ from linkladder.judge.loss_signs import (
     rising,
     same_share,
 )
-from linkladder.judge.plan_text import Keys, inline, tcp_load
 from linkladder.judge.withheld import EXPLAINS, STARVED
-from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult, TrialResult
+from linkladder.model import Contract, Direction, Experiment, RungResult, TrialResult
 from linkladder.phrases import limiters as say
-from linkladder.phrases.followups import Question
-from linkladder.verdicts import ExperimentJudgement, Limiter, LimiterKind
+from linkladder.verdicts import Limiter, LimiterKind
 
 AT_CEILING = 0.97
 NEAR_CEILING = 0.93  # enough where most seconds run at the ceiling: what is short is lost in single dips
@@ -43,13 +40,10 @@ TRICKLE = 0.002  # of the ceiling: what crawls through where large sends vanish
 DROPS = 5e-4  # of the packets that a card must have dropped before it is named
 ALONE = 0.2  # of a busy end's rise: pings of an idle end that rise less waited in no queue of the path
 CLOSE = 85.0  # percent of a core from which a queue may be the end's own
-MOST_STREAMS = 64
-PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
 CARRIES = 2.0  # times TCP's rate: so much more UDP tells that no plain policer is at work
 MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
 BY_SIGNS = {LimiterKind.SHAPER, LimiterKind.POLICER, LimiterKind.LOSS, LimiterKind.BURST, LimiterKind.REORDERING}
 
-Asked = tuple[Question, Keys]  # an experiment, and what it is to answer
 _Rule = Callable[[Evidence], Limiter | None]
 
 
@@ -348,47 +342,3 @@ def _unknown(e: Evidence) -> Limiter:
 
 
 RULES: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _reordered, _lossy, _busy)
-
-
-def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[Asked]:
-    """What to measure next where that would tell what limits, or who of two."""
-    kinds = {limiter.kind, *limiter.candidates}
-    p = parameters(rung, j.experiment)
-    if {LimiterKind.LOSS, LimiterKind.POLICER} <= kinds:
-        if rung.name is not RungName.LOCALHOST:
-            yield from _paced(rung, j, p, deal)
-        elif p.streams * 2 <= MOST_STREAMS:  # nothing lies between the ends that could police
-            yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
-    elif limiter.kind is LimiterKind.LARGE_SENDS:
-        yield say.LARGE_SENDS, tcp_load(p, settings=inline(kind="tso", value="off", ends="both"))
-    elif LimiterKind.PATH_MTU in kinds and len(kinds) > 1:
-        if probed(rung, Direction(j.direction)) is None:
-            way: Keys = {"tool": "ping", "protocol": "df", "direction": j.direction}
-            yield say.HOLE_OR_SENDS, way
-    elif limiter.kind is LimiterKind.UNKNOWN:
-        if p.streams * 4 <= MOST_STREAMS:
-            yield say.ONE_FLOW, tcp_load(p, streams=p.streams * 4)
-        yield say.ONE_FLOW, tcp_load(p, window="default" if p.window else "8M")
-    elif limiter.kind is LimiterKind.WINDOW and p.streams * 4 <= MOST_STREAMS:
-        yield say.WINDOW, tcp_load(p, streams=p.streams * 4)
-    elif kinds & {LimiterKind.SENDER, LimiterKind.RECEIVER} and p.streams * 2 <= MOST_STREAMS:
-        yield say.more_cores("" if len(kinds) > 1 else limiter.kind), tcp_load(p, streams=p.streams * 2)
-    elif rung.name is RungName.LOCALHOST and p.streams * 2 <= MOST_STREAMS:  # no path lies between: cores hold it
-        yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
-
-
-def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contract) -> Iterable[Asked]:
-    """Below TCP's rate, and above it as far as the contract goes; then more streams, which random loss cannot hold."""
-    way = Direction(j.direction)
-    reached = j.spread.median if j.spread else 0.0
-    most = min(ceiling(deal, Protocol.UDP).bps, MOST_STREAMS * PER_STREAM * 0.99)
-    rates = sorted({min(most, reached * share) for share in (0.5, 0.9, 1.5)} | {min(most, max(2 * reached, most / 2))})
-    seen = paced_trials(rung, way)
-    if not seen or max(s.offered_bps for s in seen) < 1.2 * min(reached, most / 1.2):
-        for bps in rates if reached > 0 else ():
-            yield say.LOSS_BY_RATES, {
-                "protocol": "udp", "direction": j.direction, "udp_rate": round(bps), "duration": 5.0,
-                "warmup": 1.0, "streams": 1 + int(bps / PER_STREAM),
-            }  # fmt: skip
-    elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
-        yield say.LOSS_BY_STREAMS, tcp_load(p, streams=p.streams * 4)

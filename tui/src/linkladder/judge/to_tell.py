@@ -1,0 +1,64 @@
+"""What to measure next about a limiter, where that would tell what limits, or who of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkladder.judge.ceilings import ceiling
+from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
+from linkladder.judge.plan_text import Keys, inline, tcp_load
+from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
+from linkladder.phrases import limiters as say
+from linkladder.phrases.followups import Question
+from linkladder.verdicts import ExperimentJudgement, Limiter, LimiterKind
+
+MOST_STREAMS = 64
+PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
+
+Asked = tuple[Question, Keys]  # an experiment, and what it is to answer
+
+
+def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[Asked]:
+    """What to measure next where that would tell what limits, or who of two."""
+    kinds = {limiter.kind, *limiter.candidates}
+    p = parameters(rung, j.experiment)
+    if {LimiterKind.LOSS, LimiterKind.POLICER} <= kinds:
+        if rung.name is not RungName.LOCALHOST:
+            yield from _paced(rung, j, p, deal)
+        elif p.streams * 2 <= MOST_STREAMS:  # nothing lies between the ends that could police
+            yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
+    elif limiter.kind is LimiterKind.LARGE_SENDS:
+        yield say.LARGE_SENDS, tcp_load(p, settings=inline(kind="tso", value="off", ends="both"))
+    elif LimiterKind.PATH_MTU in kinds and len(kinds) > 1:
+        if probed(rung, Direction(j.direction)) is None:
+            way: Keys = {"tool": "ping", "protocol": "df", "direction": j.direction}
+            yield say.HOLE_OR_SENDS, way
+    elif limiter.kind is LimiterKind.UNKNOWN:
+        if p.streams * 4 <= MOST_STREAMS:
+            yield say.ONE_FLOW, tcp_load(p, streams=p.streams * 4)
+        yield say.ONE_FLOW, tcp_load(p, window="default" if p.window else "8M")
+    elif limiter.kind is LimiterKind.WINDOW and p.streams * 4 <= MOST_STREAMS:
+        yield say.WINDOW, tcp_load(p, streams=p.streams * 4)
+    elif kinds & {LimiterKind.SENDER, LimiterKind.RECEIVER} and p.streams * 2 <= MOST_STREAMS:
+        yield say.more_cores("" if len(kinds) > 1 else limiter.kind), tcp_load(p, streams=p.streams * 2)
+    elif (
+        rung.name is RungName.LOCALHOST and p.streams * 2 <= MOST_STREAMS
+    ):  # no path lies between: only cores can hold it
+        yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
+
+
+def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contract) -> Iterable[Asked]:
+    """Below TCP's rate, and above it as far as the contract goes; then more streams, which random loss cannot hold."""
+    way = Direction(j.direction)
+    reached = j.spread.median if j.spread else 0.0
+    most = min(ceiling(deal, Protocol.UDP).bps, MOST_STREAMS * PER_STREAM * 0.99)
+    rates = sorted({min(most, reached * share) for share in (0.5, 0.9, 1.5)} | {min(most, max(2 * reached, most / 2))})
+    seen = paced_trials(rung, way)
+    if not seen or max(s.offered_bps for s in seen) < 1.2 * min(reached, most / 1.2):
+        for bps in rates if reached > 0 else ():
+            yield say.LOSS_BY_RATES, {
+                "protocol": "udp", "direction": j.direction, "udp_rate": round(bps), "duration": 5.0,
+                "warmup": 1.0, "streams": 1 + int(bps / PER_STREAM),
+            }  # fmt: skip
+    elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
+        yield say.LOSS_BY_STREAMS, tcp_load(p, streams=p.streams * 4)
