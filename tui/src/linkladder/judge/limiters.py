@@ -78,7 +78,8 @@ def host_bound(evidence_limiter: Limiter | None) -> bool:
 
 
 def held_by_window(found: Limiter | None) -> bool:
-    return found is not None and found.kind is LimiterKind.WINDOW
+    """Whether a window limits, or may be what does."""
+    return found is not None and LimiterKind.WINDOW in (found.kind, *found.candidates)
 
 
 def own_card(sentence: str, evidence: tuple[str, ...]) -> Limiter:
@@ -204,7 +205,7 @@ def _queue(e: Evidence) -> Limiter | None:
         return None  # what a policer lets through in bursts waits behind it, though nothing is shaped
     if loss_signs(e) and any(p.delivered_bps > ABOVE * e.goodput for p in e.paced):
         return None  # a path that carries more, and loses at any rate, is not shaped to what TCP gets
-    held = e.rise_ms / 1000 * e.goodput / 8
+    waiting = e.rise_ms / 1000 * e.goodput / 8
     lost = e.loss if e.loss and e.loss > SOME_LOSS else None
     end, busiest = _busier(e)
     if busiest >= CLOSE and not _rate_shown(e):
@@ -213,7 +214,11 @@ def _queue(e: Evidence) -> Limiter | None:
             return _limiter(end, say.queue_inside(end, e.idle_ms, e.loaded_ms, e.calm_ms or 0.0, e.goodput, busiest))
         own = say.own_queue(e.idle_ms, e.loaded_ms, e.goodput, lost, end, busiest, e.calm_ms)
         return _limiter(LimiterKind.SHAPER, own, end)
-    return _limiter(LimiterKind.SHAPER, say.queue(e.idle_ms, e.loaded_ms, held, e.goodput, lost))
+    found = say.queue(e.idle_ms, e.loaded_ms, waiting, e.goodput, lost)
+    if e.held is not None and e.held >= HELD and not _lost_some(e) and not _rate_shown(e):
+        # What waits may be all that the receiver's window let out, held up by the receiver or by others' traffic.
+        return _limiter(LimiterKind.SHAPER, say.or_the_window(found, e.held), LimiterKind.WINDOW)
+    return _limiter(LimiterKind.SHAPER, found)
 
 
 def _seen_by_busy_alone(e: Evidence) -> bool:

@@ -153,6 +153,16 @@ def queue(idle: float, loaded: float, held: float, goodput: float, loss: float |
     )
 
 
+def or_the_window(found: Said, share: float) -> Said:
+    """A queue, while the receiver's window held the sender for that share of the time."""
+    said = f"the receiver's window held the sender for {share:.0%} of the time"
+    return Said(
+        f"{found.sentence} But {said}, so that it may be the window that limits.",
+        (*found.evidence, said),
+        "Paced UDP above this rate: if it gets through the path carries more, and the window was what limited.",
+    )
+
+
 def _from_idle_end(calm: float) -> str:
     return f"round trip {units.milliseconds(calm)} under load by the pings of the end with idle cores"
 
