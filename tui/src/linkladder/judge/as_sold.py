@@ -7,6 +7,7 @@ not known is not held against the run; what is known and differs makes the verdi
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import re
 import statistics
 from dataclasses import replace
@@ -122,8 +123,9 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     home = next((p for p in rung.paths if p.remote in _addresses(document, p.origin or "near")), None)
     if home is not None and home.remote and not looped and not same:
         found.append(Concern(Cause.ELSEWHERE, say.own_address(home.remote, rung.name), Verdict.CANNOT_JUDGE))
-    pairs = [(_macs(document, p.origin or "near"), _macs(document, p.peer)) for p in rung.paths or (rung.path,)]
-    alike = next((near for near, far in pairs if near and near == far), None)
+    names = dict.fromkeys(name for p in rung.paths or (rung.path,) for name in (p.origin or "near", p.peer))
+    machines = itertools.combinations([_macs(document, name) for name in names], 2)  # of several pairs no two are one
+    alike = next((one for one, other in machines if one and one == other), None)
     if alike and not looped and not same:
         found.append(Concern(Cause.ELSEWHERE, say.same_cards(sorted(alike)[0], rung.name), Verdict.CANNOT_JUDGE))
     other = [a for a in known if a.version != deal.ip_version]

@@ -154,6 +154,8 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
         yield say.more_than_asked(arrived, p.udp_rate_bps)
     if t.offered_bps is not None and arrived > 1.05 * t.offered_bps:
         yield say.more_than_sent(arrived, t.offered_bps)
+    if t.datagrams == 0 and arrived > 0:
+        yield say.none_sent(arrived)
     if not t.datagrams or t.lost is None:
         return
     share = t.lost / t.datagrams

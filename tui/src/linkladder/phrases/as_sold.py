@@ -39,7 +39,7 @@ def own_address(address: str, rung: str) -> str:
 
 
 def same_cards(mac: str, rung: str) -> str:
-    return f"Both ends have the same cards ({mac}): they are one machine, and this is not {rung}."
+    return f"Two ends have the same cards ({mac}): they are one machine, and this is not {rung}."
 
 
 def other_ip_version(measured: int, wanted: int) -> str:

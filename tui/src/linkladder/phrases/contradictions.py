@@ -145,6 +145,10 @@ def other_datagrams(parts: int, whole: int) -> str:
     return f"its parts make {parts} datagrams, it claims {whole}"
 
 
+def none_sent(arrived: float) -> str:
+    return f"{units.rate(arrived)} are said to have arrived, and no datagram to have been sent"
+
+
 def packets_too_large(card: str, end: str, moved: int) -> str:
     return f"{units.size(moved)} of {card or 'the card'} of the {end} end are said to have gone in a few packets"
 
