@@ -11,6 +11,9 @@ from linkladder.model import Contract, Document, TrialResult
 from linkladder.phrases import flaws as say
 
 
+LONGEST = 1e9  # seconds of a trial: thirty years
+
+
 def flaws(document: Document) -> tuple[str, ...]:
     """What no run of linkladder writes."""
     found = list(_contract(document.run.plan.contract))
@@ -50,6 +53,8 @@ def _twice(word: Callable[[object, int], str], names: Iterable[object]) -> list[
 
 
 def _trial(t: TrialResult) -> str:
+    if abs(t.seconds) > LONGEST:
+        return say.LONG
     rates = [t.goodput_bps, *t.by_direction.values()]
     if any(not math.isfinite(v) or v < 0 for v in rates):
         return say.GOODPUT

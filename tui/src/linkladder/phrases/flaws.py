@@ -44,4 +44,5 @@ PASS_RATIO = "the contract's share that is needed to pass is not above 0 and at 
 GOODPUT = "its goodput is no rate"
 GOOD_AND_FAULTY = "it is said to be good and to have a fault"
 PARTS = "its intervals or flows cannot be so"
+LONG = "it took longer than any trial can"
 LOST = "it lost more datagrams than were sent"
