@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from linkladder.judge import judge_document
+from linkladder.judge.able import NOBODY, Able
 from linkladder.judge.company import judge_company
 from linkladder.model import (
     Company,
@@ -69,8 +70,10 @@ def rung(paths: tuple[Path, ...], *experiments: ExperimentResult) -> RungResult:
     return RungResult(RungName.DC_LINK, paths, experiments)
 
 
-def judged(paths: tuple[Path, ...], *experiments: ExperimentResult, deal: Contract = DEAL) -> CompanyJudgement:
-    found = judge_company(rung(paths, *experiments), deal)
+def judged(
+    paths: tuple[Path, ...], *experiments: ExperimentResult, deal: Contract = DEAL, below: Able = NOBODY
+) -> CompanyJudgement:
+    found = judge_company(rung(paths, *experiments), deal, below)
     assert found
     return found
 
@@ -132,9 +135,14 @@ def test_a_lost_end_is_named_and_no_whole_is_judged_without_it() -> None:
 
 
 def test_one_bad_pair_is_told_and_a_busy_end_is_no_bad_pair() -> None:
-    bad = judged(PAIRS, *alone(ALONE, 80e6, ALONE), together(128e6, 80e6, 128e6), deal=replace(DEAL, shared_bps=None))
+    one = (*alone(ALONE, 80e6, ALONE), together(128e6, 80e6, 128e6))
+    bad = judged(
+        PAIRS, *one, deal=replace(DEAL, shared_bps=None), below=Able(frozenset({"gamma"}), frozenset({"delta"}))
+    )
     assert bad.whole.verdict is Verdict.FAIL and "gamma to delta carries too little alone" in bad.whole.sentence
     assert bad.ceiling_bps is None
+    unknown = judged(PAIRS, *one, deal=replace(DEAL, shared_bps=None))
+    assert (unknown.whole.verdict, unknown.whole.cause) == (Verdict.CANNOT_JUDGE, Cause.UNKNOWN_GENERATOR)
     slow = measured((1,), [80e6], Company.ALONE, cpu=BUSY)
     parts = alone(ALONE, 80e6, ALONE)
     busy = judged(PAIRS, parts[0], slow, parts[2], together(ALONE, 80e6, ALONE), deal=replace(DEAL, shared_bps=None))

@@ -176,7 +176,15 @@ def expecting(ms: float) -> Callable[[Json], None]:
 
 
 def same_cards(d: Json) -> None:
-    one, other = (next(e for e in d["run"]["ends"] if e["name"] == name)["facts"] for name in ("gamma", "delta"))
+    _twins(d, "gamma", "delta")
+
+
+def one_machine(d: Json) -> None:
+    _twins(d, "gamma", "near")
+
+
+def _twins(d: Json, *names: str) -> None:
+    one, other = (next(e for e in d["run"]["ends"] if e["name"] == name)["facts"] for name in names)
     for card in one["nics"]:
         card["mac"] = "" if card["loopback"] else card["mac"] or "02:00:00:00:00:01"
     for card, twin in zip(other["nics"], one["nics"], strict=True):

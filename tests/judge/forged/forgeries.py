@@ -6,6 +6,7 @@ The cause is the rule that decides; of a PASS, a rule that speaks among its find
 
 from __future__ import annotations
 
+from forged_able import counted_nothing, shown_elsewhere, window_or_queue
 from forged_again import another_contract, once_more, seconds_and_sums
 from forged_answers import answers
 from forged_arranged import carriers, legs, odd_figures, rearranged, relabelled
@@ -29,6 +30,7 @@ PARTS = (
     not_there, laid_out, answers, whose, seconds, around,
     once_more, seconds_and_sums, another_contract, by_an_end, of_udp, on_a_shorter_way,
     promised, both_of_them, told_twice, of_ends,
+    shown_elsewhere, window_or_queue, counted_nothing,
 )  # fmt: skip
 
 

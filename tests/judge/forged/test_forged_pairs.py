@@ -28,6 +28,7 @@ from forge_pairs import (
     lossy_udp,
     names_swapped,
     on_loopback,
+    one_machine,
     outputs,
     pings,
     same_cards,
@@ -51,7 +52,9 @@ Row = tuple[str, str, Callable[[Json], Any], str, C]
 def pairs() -> Iterator[Row]:
     run = "v2/neighbours"
     yield run, "nothing", lambda d: None, "PASS", C.REACHED
-    yield run, "one pair alone at 60 %", loads(scaled(0.6), ALONE), "FAIL", C.SHORT
+    yield run, "one pair alone at 60 %, and nothing shows that its ends can", loads(scaled(0.6), ALONE), (
+        "CANNOT JUDGE"
+    ), C.UNKNOWN_GENERATOR  # fmt: skip
     yield run, "side by side at 60 %", loads(scaled(0.6), SIDE), "FAIL", C.SHORT
     yield run, "the second pair at 60 % side by side", loads(scaled(0.6), SIDE, 1), "FAIL", C.SHORT
     yield run, "nothing of a far end's CPU", loads(end("far", cpu=None), ALONE), "UNSURE", C.UNACCOUNTED
@@ -137,12 +140,15 @@ def each_trial() -> Iterator[Row]:
         lambda d: (expecting(10.0)(d), idle_pings(pings(10.0), 0)(d), idle_pings(pings(0.1), 1)(d))
     ), "CANNOT JUDGE", C.ELSEWHERE  # fmt: skip
     yield run, "the ends of the second pair have the same cards", same_cards, "CANNOT JUDGE", C.ELSEWHERE
+    yield run, "the near ends of both pairs are one machine", one_machine, "CANNOT JUDGE", C.ELSEWHERE
 
 
 def tools() -> Iterator[Row]:
     run = "v2/tools"
     yield run, "nothing", lambda d: None, "UNSURE", C.REACHED
-    yield run, "iperf3 carried 60 %", loads(scaled(0.6), tool="iperf3"), "FAIL", C.SHORT
+    yield run, "iperf3 carried 60 %, and only the near end's loopback was measured", loads(
+        scaled(0.6), tool="iperf3"
+    ), "CANNOT JUDGE", C.UNKNOWN_GENERATOR  # fmt: skip
     yield run, "iperf3's figures are not its output's", loads(scaled(0.9, raw=True, cards=False), tool="iperf3"), (
         "CANNOT JUDGE"
     ), C.RAW_OUTPUT  # fmt: skip

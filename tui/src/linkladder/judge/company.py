@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import BUSY, of_path
@@ -36,6 +37,7 @@ from linkladder.model import (
 from linkladder.phrases import company as say
 from linkladder.phrases import headed
 from linkladder.phrases.outages import carriers_lost
+from linkladder.phrases.rungs import not_shown
 from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Verdict
 
 KEPT = 0.95  # of its rate alone: a path that keeps so much lost nothing
@@ -60,14 +62,20 @@ class Seen:
     silent: bool  # the path carried nothing
 
 
-def judge_company(rung: RungResult, deal: Contract) -> CompanyJudgement | None:
-    """Of a rung with several paths that were measured; None where there is nothing of the kind to say."""
+def judge_company(rung: RungResult, deal: Contract, below: Able = NOBODY) -> CompanyJudgement | None:
+    """Of a rung with several paths that were measured; None where there is nothing of the kind to say.
+
+    `below`: the ends that have shown on the rungs below what they can do; the others may show it on another path.
+    """
     if len(rung.paths) < 2:
         return None
     seen, neighbours = tuple(_seen(rung)), judge_neighbours(rung)
     if not seen and not neighbours:
         return None
-    cells = tuple(_cell(rung, n, way, seen, deal) for n in range(len(rung.paths)) for way in WAYS if _any(seen, n, way))
+    able = below | able_on(rung, deal.pass_ratio * ceiling(deal).bps)
+    cells = tuple(
+        _cell(rung, n, way, seen, deal, able) for n in range(len(rung.paths)) for way in WAYS if _any(seen, n, way)
+    )
     every = tuple(range(len(rung.paths)))
     sums, alone, fair = {}, {}, {}
     for way in WAYS:
@@ -168,7 +176,7 @@ def _best(seen: Iterable[Seen]) -> list[Seen]:
 # --- a path by itself
 
 
-def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], deal: Contract) -> Cell:
+def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], deal: Contract, able: Able) -> Cell:
     mine = [s for s in seen if s.path == number and s.direction is way]
     every = tuple(range(len(rung.paths)))
     tries = [s for s in mine if s.beside == (number,)]
@@ -176,14 +184,20 @@ def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], d
     beside, _ = _rate(s for s in mine if 1 < len(s.beside) < len(every))
     together, _ = _rate(s for s in mine if s.beside == every)
     sender, receiver = rung.paths[number].ends(way)
-    judged = _judge_alone(rung, tries, [s.reason for s in mine if s.bps is None], deal)
+    unknown = able.lacking(rung.paths[number], way)
+    judged = _judge_alone(rung, tries, [s.reason for s in mine if s.bps is None], deal, unknown)
     limit = ceiling(deal).bps
     loss, rtt = _pings(rung, number)
     return Cell(number, sender, receiver, str(way), judged, alone, beside, together, limit, loss, rtt)
 
 
-def _judge_alone(rung: RungResult, tries: Sequence[Seen], failed: Sequence[str], deal: Contract) -> Judgement:
-    """By the best setting's median; a repeat in which the path carried nothing is a bad result, whichever met it."""
+def _judge_alone(
+    rung: RungResult, tries: Sequence[Seen], failed: Sequence[str], deal: Contract, unknown: tuple[str, ...]
+) -> Judgement:
+    """By the best setting's median; a repeat in which the path carried nothing is a bad result, whichever met it.
+
+    `unknown`: those of its ends that have shown nowhere that they can do as much.
+    """
     alone, busy = _rate(tries)
     limit = ceiling(deal).bps
     needed = deal.pass_ratio * limit
@@ -209,6 +223,9 @@ def _judge_alone(rung: RungResult, tries: Sequence[Seen], failed: Sequence[str],
         verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.BUSY_END, say.weak(alone, needed, busy)
     elif window := _window(rung, best, alone, deal):
         verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.WINDOW, say.reached(alone, needed) + f". {window}"
+    elif unknown:
+        verdict, cause = Verdict.CANNOT_JUDGE, Cause.UNKNOWN_GENERATOR
+        text = say.reached(alone, needed) + f". {not_shown(unknown)}"
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)

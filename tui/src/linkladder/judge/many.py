@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from linkladder.judge import disorder
+from linkladder.judge.able import NOBODY, Able
 from linkladder.judge.bundles import judge_bundles, member_shares
 from linkladder.judge.company import judge_company, several_pairs
 from linkladder.judge.each_repeat import each_repeat
@@ -38,8 +39,8 @@ class Many:
         return dataclasses.replace(verdict, findings=(*self.findings, *verdict.findings))
 
 
-def many(rung: RungResult, deal: Contract) -> Many:
-    company, bundles = judge_company(rung, deal), judge_bundles(rung, deal)
+def many(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Many:
+    company, bundles = judge_company(rung, deal, below), judge_bundles(rung, deal)
     said = [*(text for one in bundles for text in one.sentences), *member_shares(rung), *lent_bundles(rung)]
     said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
     members = members_down(rung)

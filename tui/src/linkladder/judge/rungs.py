@@ -6,6 +6,7 @@ import dataclasses
 
 from linkladder import phrases
 from linkladder.judge import remedies
+from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, of_changes, proven
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
@@ -54,7 +55,8 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
     """The rung's verdict in the light of the rungs below it; `contract` replaces the plan's."""
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
-    several, borne_out, measured = many(rung, deal), as_it_is(in_company(rung)), rung
+    below = able_below(rung, document, deal) if len(rung.paths) > 1 else NOBODY
+    several, borne_out, measured = many(rung, deal, below), as_it_is(in_company(rung)), rung
     deal = several.deal(deal)
     whole = at_once(rung)
     rung = as_it_is(whole)
@@ -284,7 +286,8 @@ def _judge_link(
             worst, cause = Verdict.INCOMPLETE, Cause.ONE_DIRECTION
         provisional = True
         findings.append(say.one_way_only(only[0]))
-    weak, why, exclusions = _headroom(rung, document, deal, decides.direction if decides else "")
+    way = Direction(decides.direction) if decides else Direction.FORWARD
+    weak, why, exclusions = _headroom(rung, document, deal, way)
     findings += exclusions
     short = worst is Verdict.FAIL and cause is Cause.SHORT
     if weak and (worst is Verdict.PASS or short) and (short or why is Cause.WEAK_GENERATOR):
@@ -329,13 +332,13 @@ def _slowest_second(j: ExperimentJudgement, rung: RungResult) -> float:
     return min(slowest, default=0.0)
 
 
-def _headroom(rung: RungResult, document: Document, deal: Contract, way: str) -> tuple[str, Cause, list[str]]:
+def _headroom(rung: RungResult, document: Document, deal: Contract, way: Direction) -> tuple[str, Cause, list[str]]:
     """Why the generator is too weak to judge this rung (empty if it is not), and what is not excluded.
 
-    Needs a rung below that carried more than was bought: without one nobody knows whether the generator could.
+    Needs trials that load what this way needs, the one end's sending and the other's receiving, with as much as was
+    bought: without them nobody knows whether the generator could.
     """
     run = {r.name: r for r in document.rungs if not r.unavailable and r.experiments}
-    ways_shown: set[str] = set()
     shown: dict[RungName, float] = {}
     for name in GENERATOR:
         if name in run and not accounts(run[name], document):
@@ -343,7 +346,6 @@ def _headroom(rung: RungResult, document: Document, deal: Contract, way: str) ->
             known = [j.spread.median for j in best.values() if j.spread is not None]
             if known:
                 shown[name] = min(known)
-                ways_shown |= {way} if name is RungName.LOCALHOST else set(best)
     notes = [
         say.not_excluded(name)
         for name in ORDER[: ORDER.index(rung.name)]
@@ -352,20 +354,12 @@ def _headroom(rung: RungResult, document: Document, deal: Contract, way: str) ->
     below = RungName.SAME_HOST if RungName.SAME_HOST in shown else RungName.LOCALHOST
     if below in shown and shown[below] / rate_sold(deal) < HEADROOM:
         return say.little_headroom(below, shown[below], rate_sold(deal), HEADROOM), Cause.WEAK_GENERATOR, notes
-    if way in ways_shown or _carried_below(rung, run, deal):  # the end that sends must have shown that it can
+    able = able_below(rung, document, deal) | able_on(rung, deal.pass_ratio * ceiling(deal).bps)
+    unknown = dict.fromkeys(end for path in rung.paths or (rung.path,) for end in able.lacking(path, way))
+    if not unknown:
         return "", Cause.REACHED, notes
-    return say.no_lower_rung(), Cause.UNKNOWN_GENERATOR, notes
-
-
-def _carried_below(rung: RungResult, run: dict[RungName, RungResult], deal: Contract) -> bool:
-    """Whether the same two machines carried what is needed over a shorter way."""
-    below = run.get(RungName.SAME_VLAN)
-    if below is None or rung.name is RungName.SAME_VLAN:
-        return False
-    best = _chosen(_experiments(below, deal, False))
-    return bool(best) and all(
-        j.spread is not None and j.spread.minimum >= deal.pass_ratio * ceiling(deal).bps for j in best.values()
-    )
+    lower = any(ORDER.index(name) < ORDER.index(rung.name) for name in run)
+    return say.not_shown(tuple(unknown)) if lower else say.no_lower_rung(), Cause.UNKNOWN_GENERATOR, notes
 
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:

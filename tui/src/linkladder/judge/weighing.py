@@ -20,7 +20,8 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     verdict, cause, text = base.verdict, base.cause, base.text or base.sentence
     grave = min((c for c in found if c.best), key=lambda c: GRAVITY.index(c.best or Verdict.PASS), default=None)
     excuse = next((c for c in found if c.excuses), None)
-    if verdict is Verdict.FAIL and cause is Cause.SHORT and excuse is not None:
+    short = (verdict is Verdict.FAIL and cause is Cause.SHORT) or cause is Cause.UNKNOWN_GENERATOR
+    if short and excuse is not None:
         verdict, cause, text = Verdict.CANNOT_JUDGE, excuse.cause, f"{excuse.sentence} {opening(text)}"
     why = next((c for c in found if c.best is verdict and c.cause is Cause.OUTAGE), None)
     if why is not None and cause in UNEVEN:

@@ -9,7 +9,7 @@ from linkladder.model import Layer
 
 MORE_REPEATS = "Repeat more often or longer, on a quieter path, until the interval is narrow enough."
 MEASURE_BELOW = (
-    "Measure same-host or localhost as well: what this generator carries there tells whether it can fill the link."
+    "Measure same-host as well, both ways: what these machines carry there tells whether they can fill the link."
 )
 UDP_QUEUES = (
     "All UDP between two addresses lands on one receive queue: judge high rates by TCP, or use more addresses for UDP."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from linkladder import units
 from linkladder.model import Direction, Experiment, Protocol, RungName
@@ -77,6 +77,12 @@ def below_lost(below: str, share: float) -> str:
 
 def no_lower_rung() -> str:
     return "No lower rung was measured, so whether this generator can fill the link is not known."
+
+
+def not_shown(ends: Sequence[str]) -> str:
+    """`ends` that no trial has loaded in this way with as much."""
+    named = " and ".join(ends)
+    return f"Nothing shows that {named} can carry as much this way: no other trial has asked it, or shown it."
 
 
 def excludes(rung: RungName) -> bool:
