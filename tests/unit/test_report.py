@@ -17,10 +17,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import freebsd_dci
+import trials
 from judge_documents import GIGABIT, big, both, document, failed, ladder, rung, tcp, trial
 from linkladder import cli, codec, report
 from linkladder.judge import compare, judge_document
-from linkladder.model import Command, Direction, Document, End, Evidence, Fault, HostFacts, RunEnd, RungName
+from linkladder.model import (
+    Command,
+    CpuUse,
+    Direction,
+    Document,
+    End,
+    Evidence,
+    Fault,
+    HostFacts,
+    MemoryUse,
+    RunEnd,
+    RungName,
+)
 from linkladder.printable import clean
 from linkladder.report import page_data, signing, verify, view
 
@@ -74,6 +87,21 @@ def test_the_picture_of_the_ladder_shows_the_rates_that_the_verdicts_rest_on() -
     assert set(found.by_direction.values()) == {941e6} and found.experiments[-1].counts
     drawn = str(view.ladder(judged, GIGABIT))
     assert "941 Mb/s near to far, 941 Mb/s far to near" in drawn and "1.20 Gb/s" not in drawn
+
+
+@pytest.mark.parametrize("end", End)
+def test_server_and_client_are_the_ends_that_ran_them(end: End) -> None:
+    """In reverse with a window the client runs at the far end, which then is no server."""
+    cpu = {"near": CpuUse(11.0, 20.0, 0.4), "far": CpuUse(77.0, 90.0, 3.0)}
+    memory = {"near": MemoryUse(8 << 20, 1 << 20, 1 << 20), "far": MemoryUse(8 << 20, 7 << 20, 7 << 20)}
+    ran_by = Command(str(end), "client", ("iperf",))
+    made = trial(941e6, Direction.REVERSE)
+    measured = tcp(Direction.REVERSE, (trials.changed(made, cpu=cpu, memory=memory, commands=(ran_by,)),), 1)
+    ((_, (cell,)),) = view._matrices(rung(RungName.DC_LINK, measured))[0].rows
+    near, far = ("11 %", "1.00 MB"), ("77 %", "7.00 MB")
+    server, client = (far, near) if end is End.NEAR else (near, far)
+    assert cell and (cell.server, cell.client) == (server[0], client[0])
+    assert cell.memory == f"{server[1]} / {client[1]}"
 
 
 def test_seed_tables_in_their_own_form(page: str) -> None:

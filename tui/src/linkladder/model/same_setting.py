@@ -9,8 +9,19 @@ from linkladder.model.asked import Experiment
 Identity = tuple[object, ...]
 
 # A name, how often, and what is cut off before counting begins do not change what is measured.
-_ASIDE = {"id", "repeats", "at_most", "contends", "warmup", "baseline", "begins", "step", "strongest", "discard_first"}
-_KEYS = tuple(f.name for f in fields(Experiment) if f.name not in _ASIDE)
+_OF_PLANS = {
+    "id",
+    "repeats",
+    "at_most",
+    "contends",
+    "warmup",
+    "baseline",
+    "begins",
+    "step",
+    "strongest",
+    "discard_first",
+}
+_KEYS = tuple(f.name for f in fields(Experiment) if f.name not in _OF_PLANS)
 _KEYS_OF_BOTH_WAYS = tuple(k for k in _KEYS if k != "direction")
 _KEYS_OUTSIDE_A_MATRIX = tuple(k for k in _KEYS_OF_BOTH_WAYS if k not in ("streams", "window", "udp_rate_bps"))
 

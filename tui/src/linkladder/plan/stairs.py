@@ -11,8 +11,8 @@ from typing import Any
 from linkladder.model import Experiment, Rung, Stair
 from linkladder.plan.expand import name_of
 
-_ASIDE = {"discard_first", "id", "baseline", "begins", "step", "settings"}
-_LOAD = tuple(f.name for f in fields(Experiment) if f.name not in _ASIDE)
+_NOT_OF_THE_LOAD = {"discard_first", "id", "baseline", "begins", "step", "settings"}
+_LOAD = tuple(f.name for f in fields(Experiment) if f.name not in _NOT_OF_THE_LOAD)
 
 
 def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tuple[Experiment, ...], Stair]:
