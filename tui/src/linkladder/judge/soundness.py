@@ -10,7 +10,6 @@ from functools import partial
 from linkladder.model import Contract, Document, TrialResult
 from linkladder.phrases import flaws as say
 
-
 LONGEST = 1e9  # seconds of a trial: thirty years
 
 

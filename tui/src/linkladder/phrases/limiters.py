@@ -203,10 +203,14 @@ def reordered(out_of_order: float, again: float, needless: float, others: Sequen
     """`needless`: of what was sent again, as far as the receiver told that it had it already."""
     mixed = f"{100 * out_of_order:.2g} % of the segments came out of order"
     twice = f"{100 * again:.2g} % were sent again, at least {needless:.0%} of them for nothing"
-    doubts = {LimiterKind.LOSS: "some may be lost as well"}
     said = [
         f"Reordering: packets overtake each other on the way, which TCP takes for loss; {mixed}",
-        *(doubts.get(kind, f"a core of the {kind} is busy, so that it may be what limits") for kind in others),
+        *("some may be lost as well" for kind in others if kind is LimiterKind.LOSS),
+        *(
+            f"a core of the {kind} is busy, so that it may be what limits"
+            for kind in others
+            if kind is not LimiterKind.LOSS
+        ),
     ]
     return Said(
         f"{'; '.join(said)}.",
