@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from forge import forged
+from forge import TCP, each, forged, values
 from forgeries import Row, table
 
 from linkladder.judge import judge_document
@@ -35,3 +35,9 @@ def test_forgery(row: Row) -> None:
         assert link.cause is Cause.BUSY_END or named.sentence in judged.sentence
     if link.verdict != "PASS" and rung is judged.rungs[-1]:
         assert judged.verdict == link.verdict
+
+
+@pytest.mark.parametrize("figure", [{"seconds": 1e308}, {"goodput_bps": 1e300}])
+def test_a_figure_beyond_all_others_is_no_run_s(figure: dict[str, float]) -> None:
+    """It would be infinite in a sum, and no sentence tells of that."""
+    assert flaws(forged(each(TCP, values(**figure))))

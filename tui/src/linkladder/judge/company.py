@@ -143,7 +143,7 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
 
 def _busy(trial: TrialResult, leg: Leg) -> str:
     for index in dict.fromkeys((leg.near, leg.far)):
-        cpu = trial.ends[index].cpu if index < len(trial.ends) else None
+        cpu = trial.ends[index].cpu if 0 <= index < len(trial.ends) else None
         if cpu and cpu.busiest >= BUSY:
             return say.busy_core(trial.ends[index].name, cpu.busiest)
         if withheld(cpu) >= STARVED:

@@ -357,7 +357,7 @@ def counted_each(out: NicCounters, in_: NicCounters, datagrams: int) -> bool:
 def of_path(trial: TrialResult, number: int) -> TrialResult:
     """The same with one path's legs and their ends alone: what the ends of another did says nothing of this one."""
     legs = [leg for leg in trial.legs if leg.path == number]
-    numbers = list(dict.fromkeys(n for leg in legs for n in (leg.near, leg.far) if n < len(trial.ends)))
+    numbers = list(dict.fromkeys(n for leg in legs for n in (leg.near, leg.far) if 0 <= n < len(trial.ends)))
     place = {n: k for k, n in enumerate(numbers)}
     moved = (replace(g, near=place.get(g.near, len(place)), far=place.get(g.far, len(place))) for g in legs)
     return replace(trial, legs=tuple(moved), ends=tuple(trial.ends[n] for n in numbers))

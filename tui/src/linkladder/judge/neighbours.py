@@ -161,7 +161,7 @@ def _busy(trials: Iterable[TrialResult]) -> str:
     for t in trials:
         for leg in t.legs:
             for n in (leg.near, leg.far) if leg.path == WATCHED else ():
-                cpu = t.ends[n].cpu if n < len(t.ends) else None
+                cpu = t.ends[n].cpu if 0 <= n < len(t.ends) else None
                 if cpu is not None and cpu.busiest >= BUSY:
                     return t.ends[n].name
     return ""

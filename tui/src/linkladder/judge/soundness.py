@@ -11,6 +11,7 @@ from linkladder.model import Contract, Document, TrialResult
 from linkladder.phrases import flaws as say
 
 LONGEST = 1e9  # seconds of a trial: thirty years
+FASTEST = 1e15  # bits a second
 
 
 def flaws(document: Document) -> tuple[str, ...]:
@@ -55,7 +56,7 @@ def _trial(t: TrialResult) -> str:
     if abs(t.seconds) > LONGEST:
         return say.LONG
     rates = [t.goodput_bps, *t.by_direction.values()]
-    if any(not math.isfinite(v) or v < 0 for v in rates):
+    if any(not math.isfinite(v) or not 0 <= v < FASTEST for v in rates):
         return say.GOODPUT
     if t.ok and t.fault is not None:
         return say.GOOD_AND_FAULTY

@@ -245,7 +245,7 @@ class TrialResult:
         leg = self.legs[0] if self.legs else Leg(Outcome(False))
         index = leg.near if side is End.NEAR else leg.far
         alone = side is End.FAR and leg.far == leg.near
-        return EndRecord(side) if alone or index >= len(self.ends) else self.ends[index]
+        return EndRecord(side) if alone or not 0 <= index < len(self.ends) else self.ends[index]
 
     def every(self, side: End) -> tuple[EndRecord, ...]:
         """Whoever is at this side of any of its loads' paths, each once."""
@@ -253,7 +253,7 @@ class TrialResult:
         if len(loads) < 2:
             return (self.end(side),)
         numbers = dict.fromkeys(leg.near if side is End.NEAR else leg.far for leg in loads)
-        return tuple(self.ends[n] for n in numbers if n < len(self.ends)) or (self.end(side),)
+        return tuple(self.ends[n] for n in numbers if 0 <= n < len(self.ends)) or (self.end(side),)
 
     def senders(self, direction: Direction) -> tuple[EndRecord, ...]:
         """All ends that send the payload of this way, over several paths mostly several."""
