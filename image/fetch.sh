@@ -66,7 +66,7 @@ fetch_all() {
 	say "$folder is complete: ./build.sh image --offline $folder"
 }
 
-# On FreeBSD: every distfile of the list and of what it depends on.
+# On FreeBSD: every distfile of the list and of what it depends on, with the options that it will be built with.
 fetch_distfiles() {
 	rm -rf "$work/fetch-ports"
 	mkdir -p "$work/fetch-ports"
@@ -76,12 +76,13 @@ fetch_distfiles() {
 		case $origin in
 		net-mgmt/linkladder) origin=devel/py-hatchling ;;
 		esac
+		# Where a line names no flavor the port chooses: an empty one is refused [Mk/bsd.port.mk].
 		flavor=''
 		case $origin in
-		*@*) flavor=${origin#*@} origin=${origin%@*} ;;
+		*@*) flavor=FLAVOR=${origin#*@} ;;
 		esac
-		make -C "$work/fetch-ports/$origin" PORTSDIR="$work/fetch-ports" DISTDIR="$1/distfiles" BATCH=yes FLAVOR="$flavor" \
-			fetch-recursive
+		make -C "$work/fetch-ports/${origin%@*}" ${flavor:+"$flavor"} PORTSDIR="$work/fetch-ports" DISTDIR="$1/distfiles" \
+			BATCH=yes __MAKE_CONF="$top/ports/make.conf" fetch-recursive </dev/null
 	done <"$top/ports/pkglist"
 }
 

@@ -159,7 +159,11 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
     manifest = (sets / "MANIFEST").read_text().replace("kernel-LINKLADDER", "src")
     (sets / "MANIFEST").write_text(manifest)
     packed(tmp_path / "ports.tar.xz", {"ports/textproc/Makefile": b""})
-    machine.program(machine.freebsd.programs / "make", f"echo x >'{machine.room}/build/fetch/distfiles/one.tar.gz'\n")
+    # The framework refuses an empty FLAVOR, and asks for the options that the packages will be built with.
+    refused = "case \" $* \" in *' FLAVOR= '*) echo 'FLAVOR may not be passed empty' >&2; exit 1 ;; esac\n"
+    asked = f"{refused}echo \"$*\" >>'{machine.room}/made'\n"
+    file = f"echo x >'{machine.room}/build/fetch/distfiles/one.tar.gz'\n"
+    machine.program(machine.freebsd.programs / "make", asked + file)
     (machine.room / "root/.ssh").mkdir(parents=True)
     (machine.room / "var/cache/nuageinit").mkdir(parents=True)
     settings = {
@@ -172,6 +176,14 @@ def test_a_fetched_builder_lets_in_whoever_builds_with_it(
     assert done.returncode == 0, done.stderr
     assert (machine.room / "firstboot").exists()
     assert not list((machine.room / "root").iterdir()) and not list((machine.room / "var/cache").iterdir())
+    made = [line.split() for line in (machine.room / "made").read_text().splitlines()]
+    ports = (TOP / "ports/pkglist").read_text().split()
+    assert len(made) == len(ports)
+    for words, port in zip(made, ports, strict=True):
+        origin, _, flavor = port.partition("@")
+        assert words[1].endswith(origin) or origin == "net-mgmt/linkladder"
+        assert [word for word in words if word.startswith("FLAVOR")] == ([f"FLAVOR={flavor}"] if flavor else [])
+        assert any(word.startswith("__MAKE_CONF=") and word.endswith("/ports/make.conf") for word in words)
     listed = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
     assert {"builder.qcow2", "ports.tar.gz", "sets/MANIFEST", "distfiles/one.tar.gz"} <= listed
     # And a build from it looks no further than the folder.
