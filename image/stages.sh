@@ -214,9 +214,14 @@ stage_bulk() {
 bulk_build() {
 	jail_root >/dev/null
 	[ -d "$work/overlay-ports/net-mgmt/linkladder" ] || not_yet 'ports tree' ports
-	# Under the same version poudriere would keep the package of before, whatever this tree has become.
-	rm -f "$work/poudriere/data/packages/$jail-$tree"/All/linkladder-[0-9]*.pkg
+	# Under the same version poudriere would keep the package of before, whatever this tree has become: linkladder's, and
+	# netperf's, which is built with a patch of this tree.
+	for name in linkladder netperf; do
+		rm -f "$work/poudriere/data/packages/$jail-$tree/All/$name"-[0-9]*.pkg
+	done
 	own_source "$work/overlay-ports/net-mgmt/linkladder/source.tar"
+	# Under another version than its port's the framework would not find what was built.
+	printf 'LINKLADDER_VERSION=\t%s\n' "$version" >"$work/overlay-ports/net-mgmt/linkladder/Makefile.local"
 	poudriere_here bulk -j "$jail" -p "$tree" -O linkladder-overlay -f "$top/ports/pkglist"
 }
 

@@ -165,13 +165,19 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     }
     assert all(Path(place).is_file() for place in inputs.values())
     # The branch as it is now, when it is asked for again; and linkladder as it is in this tree now.
-    before = freebsd.work / "poudriere/data/packages/linkladder-linkladder/All/linkladder-0.1.0.pkg"
-    before.parent.mkdir()
-    before.write_text("of another tree")
+    # And netperf, which poudriere would keep although the patch that it is built with has become another.
+    folder = freebsd.work / "poudriere/data/packages/linkladder-linkladder/All"
+    folder.mkdir()
+    for name in ("linkladder-0.1.0", "netperf-2.7.1.p20210121_2", "iperf-2.2.1"):
+        (folder / f"{name}.pkg").write_text("of another tree")
     packed(tmp_path / "branch.tar.xz", {"freebsd-ports/net/Makefile": b"later:"})
     assert freebsd.build(*stages, "--again", "ports", **online, LL_MANIFEST_SHA256=published).returncode == 0
     assert (freebsd.work / "ports/net/Makefile").read_text() == "later:"
-    assert not before.exists()
+    assert [path.name for path in folder.iterdir()] == ["iperf-2.2.1.pkg"]
+    version = re.findall(r'__version__ = "(.*)"', (TOP / "tui/src/linkladder/__init__.py").read_text())[0]
+    port = freebsd.work / "overlay-ports/net-mgmt/linkladder"
+    assert (port / "Makefile.local").read_text() == f"LINKLADDER_VERSION=\t{version}\n"
+    assert "DISTVERSION=\t${LINKLADDER_VERSION" in (port / "Makefile").read_text()
 
 
 def test_what_this_machine_lacks_is_said_before_any_work(freebsd: FreeBSD, sets: Path, tmp_path: Path) -> None:
