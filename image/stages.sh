@@ -3,7 +3,8 @@
 # The stages of the build, each runnable alone, each with a fingerprint of what it depends on.
 
 STAGES='jail kernel ports bulk image pack'
-jail=linkladder tree=linkladder
+# No dash in the name of a tree: poudriere takes what follows one for the name of a set.
+jail=linkladder tree=linkladder overlay=linkladder_overlay
 
 poudriere_here() {
 	poudriere -e "$work/etc" "$@"
@@ -167,7 +168,7 @@ stage_ports() {
 		outcome "not needed: packages were given"
 		return 0
 	}
-	for name in "$tree" linkladder-overlay; do
+	for name in "$tree" "$overlay"; do
 		if poudriere_here ports -l -q -n | grep -qx "$name"; then
 			poudriere_here ports -d -y -p "$name"
 		fi
@@ -183,7 +184,7 @@ stage_ports() {
 	esac
 	rm -rf "$work/overlay-ports"
 	cp -Rp "$top/ports" "$work/overlay-ports"
-	poudriere_here ports -c -p linkladder-overlay -m null -M "$work/overlay-ports"
+	poudriere_here ports -c -p "$overlay" -m null -M "$work/overlay-ports"
 }
 
 # linkladder's own source lies beside its port as a tar without dates and owners of this machine.
@@ -222,7 +223,7 @@ bulk_build() {
 	own_source "$work/overlay-ports/net-mgmt/linkladder/source.tar"
 	# Under another version than its port's the framework would not find what was built.
 	printf 'LINKLADDER_VERSION=\t%s\n' "$version" >"$work/overlay-ports/net-mgmt/linkladder/Makefile.local"
-	poudriere_here bulk -j "$jail" -p "$tree" -O linkladder-overlay -f "$top/ports/pkglist"
+	poudriere_here bulk -j "$jail" -p "$tree" -O "$overlay" -f "$top/ports/pkglist"
 }
 
 # poudriere gives the image's own folders, / among them, the owner and mode that they have in the overlay: those of

@@ -17,6 +17,7 @@ case "$1 $2" in
 'jail -i') [ -d "$jail/usr" ] && echo "Jail mount:        $jail" || { echo 'Error: No such jail' >&2; exit 1; } ;;
 'jail -c') mkdir -p "$jail/usr" ;;
 'ports -l') ;;
+'ports -c') case $4 in *-*) echo 'The ports name should not contain a dash' >&2; exit 1 ;; esac ;;
 bulk*) mkdir -p "$POUDRIERE_DATA/packages/linkladder-linkladder"
 	echo built >"$POUDRIERE_DATA/packages/linkladder-linkladder/packagesite.pkg" ;;
 image*)

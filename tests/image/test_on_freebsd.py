@@ -146,7 +146,7 @@ def test_what_is_not_given_is_downloaded_once_checked_and_recorded(
     assert created == [
         f"-j linkladder -v 15.1-RELEASE -a amd64 -m url=file://{here}",
         f"-p linkladder -m null -M {freebsd.work}/ports",
-        f"-p linkladder-overlay -m null -M {freebsd.work}/overlay-ports",
+        f"-p linkladder_overlay -m null -M {freebsd.work}/overlay-ports",
     ]
     assert (freebsd.work / "ports/net/Makefile").is_file()
     # Each input is in the record, by its digest.

@@ -51,3 +51,10 @@ def test_textual_is_the_one_that_linkladder_is_made_for() -> None:
     version = variables(port)["DISTVERSION"]
     assert f"textual=={version}" in PROJECT["project"]["dependencies"]
     assert re.findall(r"\((.*)\)", (port / "distinfo").read_text()) == [f"textual-{version}.tar.gz"] * 2
+
+
+def test_what_make_conf_names_of_the_overlay_lies_where_poudriere_mounts_it() -> None:
+    (tree,) = re.findall(r"\boverlay=(\w+)\n", (TOP / "image/stages.sh").read_text())
+    named = re.findall(r"/overlays/([^/\s]+)/([^\s:]+)", (TOP / "ports/make.conf").read_text())
+    assert [name for name, _ in named] == [tree]
+    assert all((TOP / "ports" / path).is_file() for _, path in named)

@@ -26,7 +26,7 @@ SECRET = "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000\n"
 def test_the_port_is_built_with_the_patch() -> None:
     conf = (TOP / "ports/make.conf").read_text()
     (block,) = re.findall(r"^\.if \$\{\.CURDIR:M\*/benchmarks/netperf\}\n(.*?)^\.endif", conf, re.M | re.S)
-    (named,) = re.findall(r"^EXTRA_PATCHES\+=\s+/overlays/linkladder-overlay/(\S+):-p1$", block, re.M)
+    (named,) = re.findall(r"^EXTRA_PATCHES\+=\s+/overlays/linkladder_overlay/(\S+):-p1$", block, re.M)
     assert TOP / "ports" / named == PATCH
     files = re.findall(r"^\+\+\+ b/(\S+)$", PATCH.read_text(), re.M)
     assert files == ["src/netserver.c", "src/nettest_omni.c"]
