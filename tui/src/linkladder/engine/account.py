@@ -1,4 +1,4 @@
-"""What the hosts' own counters say of a trial, and whether they account for what the tools claim."""
+"""Reads what the hosts' own counters say of a trial, and checks whether they agree with what the tools claim."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from linkladder.wire import CountersReply
 Record = TypeVar("Record", TcpCounters, NicCounters)
 TOLERANCE = 0.05  # how far counters and tool may differ
 LARGEST = 1514  # bytes of a usual segment, which may arrive twice
-STILL = 2.0  # seconds from one look at itself to the next, after which an end did not only come a little late
+STILL = 2.0  # seconds between two samples of an end; a longer gap means that it stood still
 MOST_STILL = 200  # such times of a trial
-SMALL = 1 << 20  # bytes below which the counters' other traffic says nothing
+SMALL = 1 << 20  # bytes of other traffic that are too few to count as a disturbance
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Watched:
     looked: float = math.inf  # when it told of itself the last time
 
     def look(self, sample: HostSample) -> None:
-        """Take what it tells of itself each second, and where it did not, that."""
+        """Take in this second's sample; if the samples before it are missing, note that the end stood still."""
         gap = sample.t - self.looked
         if gap > STILL:
             self.held_up.append(HeldUp(round(self.looked, 3), round(gap, 3)))
@@ -66,7 +66,7 @@ class Watched:
         (self.after if address in self.before else self.before)[address] = seen
 
     def card(self, address: str) -> str:
-        """The name of the card of that address; '' while nobody counted."""
+        """The name of the card with that address; '' if it has not been counted yet."""
         seen = self.before.get(address)
         return seen.nic.name if seen and seen.nic else ""
 
@@ -77,23 +77,23 @@ class Watched:
             return None
         made = _difference(NicCounters(last.nic.name), first.nic, last.nic)
         if made.name in self.without_link and not made.carrier_lost:
-            return replace(made, carrier_lost=1)  # before the trial; it never came back
+            return replace(made, carrier_lost=1)  # it lost its link before the trial and never got it back
         return made
 
     def stood_still(self) -> list[HeldUp]:
-        """When it did, unless another look at itself says otherwise."""
+        """The times in which this end stood still, without those in which a later sample shows that it ran."""
         seen = [sample.t for sample in self.samples]
         return [one for one in self.held_up if not any(one.at < t < one.at + one.seconds for t in seen)]
 
     @property
     def retransmits(self) -> int:
-        """Segments that it sent once more in the trial, as far as it tells."""
+        """Segments that this end sent again during the trial, as far as it reports them."""
         first, last = next(iter(self.before.values()), None), next(iter(self.after.values()), None)
         counts = (first.tcp.retransmits, last.tcp.retransmits) if first and last else (None, None)
         return max(0, (counts[1] or 0) - (counts[0] or 0)) if None not in counts else 0
 
     def members(self, address: str) -> tuple[NicCounters, ...]:
-        """Of a bundle with that address, what each of its cards counted in the trial."""
+        """What each card of the bundle with that address counted in the trial."""
         first, last = self.before.get(address), self.after.get(address)
         known = {one.name: one for one in first.members} if first else {}
         now = last.members if last else ()
@@ -129,7 +129,7 @@ class Watched:
 
 
 def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) -> tuple[SocketStat, ...]:
-    """The connections that carry a trial's payload; those of an earlier one may still linger."""
+    """The connections that carry this trial's payload; connections of an earlier trial may still be open."""
     return tuple(
         s
         for s in sockets
@@ -138,7 +138,7 @@ def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) ->
 
 
 def _with_sockets(tcp: TcpCounters, seen: SocketsSeen | None) -> TcpCounters:
-    """Add the zero windows of each connection, since FreeBSD counts them nowhere else."""
+    """Add each connection's zero-window count, because FreeBSD reports it nowhere else."""
     stalls = [s.zero_window for s in seen.sockets if s.zero_window is not None] if seen else []
     return replace(tcp, zero_window_sent=sum(stalls)) if stalls and tcp.zero_window_sent is None else tcp
 
@@ -160,14 +160,14 @@ class Card:
     counted: NicCounters
     sent: int = 0
     received: int = 0
-    feeders: dict[tuple[int, str], NicCounters] = field(default_factory=dict)  # whose packets arrive at it
+    feeders: dict[tuple[int, str], NicCounters] = field(default_factory=dict)  # the cards whose packets come here
     again: dict[int, int] = field(default_factory=dict)  # segments that the ends which feed it have sent once more
 
 
 def accounted(
     outcomes: Sequence[Outcome], routes: Sequence[Route], watched: Mapping[int, Watched], exp: Experiment
 ) -> tuple[Outcome, ...]:
-    """Fail every leg whose bytes the cards have not seen, or that shared them with other traffic than the trial's."""
+    """Fail every leg whose bytes the cards did not count, or that shared its cards with other traffic."""
     if not tools.named(exp.tool).accountable(exp):
         return tuple(outcomes)
     cards: dict[tuple[int, str], Card] = {}
@@ -182,7 +182,7 @@ def accounted(
 
 
 def _claim(cards: dict[tuple[int, str], Card], outcome: Outcome, route: Route, watched: Mapping[int, Watched]) -> None:
-    """Put what a leg says it moved to the account of the cards that it went over."""
+    """Add the bytes that a leg says it moved to each card that it used."""
     moved = {way: sum(f.total_bytes for f in outcome.flows if f.direction == way) for way in Direction}
     there, back = moved[Direction.FORWARD], moved[Direction.REVERSE]
     sides = ((route.near, there, back, route.far), (route.far, back, there, route.near))
@@ -205,7 +205,7 @@ def _nic(side: Side, route: Route, watched: Mapping[int, Watched]) -> NicCounter
 def _unaccounted(
     route: Route, watched: Mapping[int, Watched], cards: dict[tuple[int, str], Card], exp: Experiment
 ) -> str:
-    """Why the cards do not bear a leg out; '' where they do."""
+    """Why the cards' counters do not confirm a leg; '' if they do."""
     for side in route.sides:
         nic = _nic(side, route, watched)
         if nic is None:
@@ -228,7 +228,7 @@ def _most(exp: Experiment, data: int, opposite: int, fed: int) -> float:
 
     `fed` is what the cards at the other sides put out, which is the most that can arrive.
     """
-    if exp.protocol == Protocol.UDP:  # what its socket lost came in by the interface all the same
+    if exp.protocol == Protocol.UDP:  # packets lost at the socket have still come in through the interface
         size = exp.write_size or 1470
         return max(fed, data * (size + 62) / size)
     return data * 1514 / 1448 + opposite * 0.06

@@ -1,6 +1,6 @@
-"""The ends' times of day: how far they are apart, and whether one was set while the run went on.
+"""Compares the ends' times of day: how far apart they are, and whether one was set during the run.
 
-Nothing is measured by them; but who reads two ends' logs side by side must know.
+No measurement uses them, but people need the difference when they compare the logs of two ends.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from linkladder import units
 from linkladder.model import TrialResult
 
-APART = 1.0  # seconds; less is lost in the round trip and in what clocks drift
+APART = 1.0  # seconds; smaller differences drown in the round trip and in clock drift
 
 
 class TimesOfDay:
@@ -19,7 +19,7 @@ class TimesOfDay:
         self._away: dict[str, float] = {}  # of each other end
 
     def news(self, result: TrialResult) -> list[str]:
-        """What this trial shows of the ends' clocks that is not known yet, a sentence each."""
+        """What this trial shows about the ends' clocks that has not been reported yet, one sentence each."""
         now = time.time() - time.monotonic()
         set_by, self._near = now - self._near, now
         said = [f"this end's clock was set {_by(set_by)} while the run went on"] if abs(set_by) >= APART else []

@@ -1,4 +1,4 @@
-"""A trial's commands, for people to read: before it runs, and for plans that never will."""
+"""Shows a trial's commands to people, before the trial runs or for a plan that is only looked at."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def planned(
     ports: Sequence[int],
     key: str = "",
 ) -> tuple[str, ...]:
-    """The same, from what is known of the ends of each path; what cannot be done says why."""
+    """The same for a planned trial, from what is known of its ends; where a trial is impossible, the reason instead."""
     return tuple(
         line
         for (_, load), path, known, port in zip(loads(exp, len(paths)), paths, versions, ports, strict=True)
@@ -94,7 +94,7 @@ def _member(setting: Setting, exp: Experiment) -> str:
 
 
 def _settings(exp: Experiment, path: Path) -> list[str]:
-    """Each change, and what undoes it; what the far end has is known there alone."""
+    """Each change and the command that undoes it; only the far end knows its own current values."""
     lines = []
     for setting in exp.settings:
         if setting.of_machine:

@@ -1,4 +1,4 @@
-"""The end of a run: judged once, and the verdicts kept with it."""
+"""Ends a run: judges it once and stores the verdicts with it."""
 
 from __future__ import annotations
 

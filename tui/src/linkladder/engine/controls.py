@@ -24,7 +24,7 @@ class Controls:
         self._answer: asyncio.Future[bool] | None = None
         self.pause_asked = False
         self.cancelled, self.why = False, ""
-        self.by_person = False  # who then wants no offer to go on
+        self.by_person = False  # then nobody asks this person whether the run should be resumed
         self.skip_rung = False
         self.again = False
         self.notes: list[str] = []

@@ -1,4 +1,4 @@
-"""What is measured before a trial whose adapters have just started anew, and is not counted."""
+"""A short load before a trial whose adapters have just restarted. Its result is not counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROBE = Experiment("path-mtu", "ping", Protocol.DF)
 
 
 def before_it(exp: Experiment) -> Iterator[Experiment]:
-    """Packets as large as both ends have been set to take, then a short load of its own kind."""
+    """Pings as large as both ends' MTU allows, then a short load of the same kind as the trial."""
     plain = replace(exp, settings=(), discard_first=False, ping_under_load=False, cores=None)
     mtu = next((s.mtu for s in exp.settings if s.mtu and set(s.ends) == set(End)), None)
     if mtu is not None:
@@ -30,5 +30,5 @@ def discarded(seen: TrialResult) -> tuple[Leg, ...]:
 
 
 def carried(seen: TrialResult) -> bool:
-    """Did the path carry what was sent?  A tool that is not there would not come by waiting."""
+    """Whether the path carried the load; True for a missing tool as well, since waiting would not help there."""
     return seen.ok or seen.fault is not Fault.PATH

@@ -1,4 +1,4 @@
-"""The far ends of a run: had to itself before anything is stored, reached, missed when lost, and welcomed back."""
+"""Manages the far ends of a run: reserves them before anything is stored, connects, and finds lost ones again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Unreachable(Exception):
 
 
 class Missing:
-    """Stands in for an end that is out of reach: it answers every question with the reason."""
+    """Stands in for an end that is out of reach: every request to it fails with the reason."""
 
     lost = True
     address = ""
@@ -59,7 +59,7 @@ class FarEnds:
         self.facts: dict[str, HostFacts] = {}  # as they last told
         self._here: dict[str, FarEnd] = {}
         self._hello: dict[str, wire.HelloReply] = {}  # of all that answered in this run
-        self._lost: dict[str, str] = {}  # those that do not answer now, and why
+        self._lost: dict[str, str] = {}  # those that do not answer now, each with the reason
         self._seeking: dict[str, asyncio.Task[None]] = {}
 
     @property
@@ -73,7 +73,7 @@ class FarEnds:
         return far.address if far else None
 
     def beside(self, path: Path) -> str:
-        """The peer whose channel goes over a card that the path loads; '' where none does."""
+        """The peer whose control channel uses a card that the path loads; '' if there is none."""
         here = {name: self._here[name] for name in path.peers if name in self._here}
         shared = (
             name for name, far in here.items() if shares_a_card(path, name, far.address, far.card, self.facts.get(name))

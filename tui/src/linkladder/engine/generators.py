@@ -1,4 +1,4 @@
-"""The strongest setting of these machines' generators, found before a rung needs it and kept until they change."""
+"""Finds the strongest settings for generating load on these machines, and keeps them until a machine changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from linkladder.plan import name_of
 from linkladder.tools import ToolVersions
 
 NAME = "generators.json"
-MOST = 32  # that are kept, the newest
+MOST = 32  # the most findings kept; the oldest go first
 NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)  # where the link between is not the question
 GRAIN = 1 << 26  # bytes: the memory that a machine tells of varies a little from boot to boot
 
@@ -44,7 +44,7 @@ class Lost(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """What was found between two machines (`far` is '' within one), as they were then."""
+    """What was found for two machines as they were then; `far` is '' if both sides are one machine."""
 
     near: str
     far: str
@@ -73,7 +73,7 @@ class Pair:
 
 
 class Generators:
-    """What is known, in a file of the state folder; one that cannot be read is as good as none."""
+    """The findings, kept in a file of the state folder. A file that cannot be read counts as empty."""
 
     def __init__(self, folder: FilePath) -> None:
         self._path = folder / NAME
@@ -81,7 +81,7 @@ class Generators:
     async def strengthened(
         self, plan: Plan, rung: Rung, ends: Mapping[str, End], measure: Measure, emit: Emit
     ) -> GeneratorChosen | None:
-        """The plan with the rung's open experiments as the generator is strongest; None where an end is away."""
+        """The plan with the generator's strongest settings in the rung's open experiments; None if an end is away."""
         here, there = ends[rung.path.origin], ends[rung.path.peer]
         if isinstance(here, Missing) or isinstance(there, Missing):
             return None
@@ -112,7 +112,7 @@ class Generators:
         return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.found_strength(strength))
 
     def known(self, rung: Rung, pair: Pair) -> Kept | None:
-        """Of these machines as they are; on the link of what was found nearer by, and at least within this machine."""
+        """What was found for these machines in their present state: on a nearer link, or within this machine."""
         near, far = fingerprint(pair.near), fingerprint(pair.far)
         order = [(far, name) for name in NEAR_BY] + [("", RungName.LOCALHOST)] * (rung.name is RungName.DC_LINK)
         if rung.name is RungName.LOCALHOST:
@@ -149,7 +149,9 @@ def way_to_look(rung: Rung, here: EndPoint, there: EndPoint) -> tuple[Path, EndP
 
 
 def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
-    """The plan with the rung's open experiments as the generator is strongest, and under the names of those."""
+    """The plan with the generator's strongest settings filled into the rung's open experiments; and those experiments'
+    names.
+    """
     here = kept.rung is rung.name
     made = {}
     for e in rung.experiments:
@@ -163,7 +165,7 @@ def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
 
 
 def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tuple[Plan, dict[RungName, str]]:
-    """As a run would begin with it, and for each rung that leaves the generator open what is known of it."""
+    """The plan as a run would begin with it, and what is already known for each rung that leaves the generator open."""
     generators, sentences = Generators(folder), dict[RungName, str]()
     for rung in plan.rungs:
         if not wanted(rung):
@@ -178,7 +180,7 @@ def planned(plan: Plan, facts: Mapping[str, HostFacts], folder: FilePath) -> tup
 
 
 def fingerprint(facts: HostFacts) -> str:
-    """What makes a generator strong or weak, in a line; where it differs, earlier findings no longer count."""
+    """One line with all that makes a generator strong or weak; if it differs, earlier findings no longer count."""
     tools = " ".join(f"{name} {version}" for name, version in sorted(facts.tools.items()))
     kernel = f"{facts.os} {facts.release} {facts.kernel}".strip()
     return "; ".join((facts.name, kernel, facts.cpu, f"{facts.cores} cores", f"{facts.memory // GRAIN} x 64M", tools))

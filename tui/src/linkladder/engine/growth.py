@@ -1,4 +1,4 @@
-"""A plan grows by what its results ask for: one more repeat of what is not settled, the next step of a staircase."""
+"""Lets a plan grow by what its results call for: another repeat of unsettled settings, or a staircase's next step."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from linkladder import judge
 from linkladder import plan as plans
 from linkladder.model import Document, Experiment, Plan, RungName, RungResult, Stair
 
-More = tuple[tuple[Experiment, int], ...]  # trials that the plan has now and had not before
+More = tuple[tuple[Experiment, int], ...]  # trials that were added to the plan
 
 
 def grown(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tuple[Plan, More]:
-    """The plan with what its rung's results ask for next, and those trials in their order; () where nothing is left."""
+    """The plan with what its rung's results call for next, and the new trials in order; () if nothing is left to do."""
     after, more = one_more(plan, name, measured)
     return (after, more) if more else next_steps(plan, name, measured)
 
 
 def one_more(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tuple[Plan, More]:
-    """The plan with the rung's further repeats, and those; unchanged where all is settled, or the bound reached."""
+    """The plan with further repeats in the rung, and those; unchanged if all is settled or the limit is reached."""
     rung = next(r for r in plan.rungs if r.name is name)
     if all(e.repeats >= e.at_most for e in rung.experiments):
         return plan, ()
@@ -34,7 +34,7 @@ def one_more(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tu
 
 
 def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> tuple[Plan, More]:
-    """Each staircase of the rung one step further, built on what won of the last."""
+    """Take each staircase of the rung one step further, starting from the winner of its last step."""
     rung = next(r for r in plan.rungs if r.name is name)
     if not any(stair.steps for stair in rung.stairs):
         return plan, ()

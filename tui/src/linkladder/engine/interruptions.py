@@ -1,4 +1,4 @@
-"""A trial that broke because the far end was out of reach is a result too, with its time, whatever its repeat shows."""
+"""Records attempts at a trial that broke because the far end was lost; they count even if a repeat succeeds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from linkladder.host import interface_of
 from linkladder.model import CarrierLost, Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
 from linkladder.phrases import outages as say
 
-TRIES = 3  # of one trial; who loses the far end so often will lose it again
+TRIES = 3  # attempts at one trial; after so many losses another attempt would hardly succeed
 
 
 class Attempt(Protocol):
-    """At a trial."""
+    """One attempt at a trial that ended because a peer was lost."""
 
     watched: dict[int, Watched]
 
@@ -49,7 +49,7 @@ def shares_a_card(path: Path, name: str, control: str, card: str, facts: HostFac
 
 
 def with_carriers(lost: Sequence[Interruption], attempts: Sequence[Attempt], now: Attempt) -> tuple[Interruption, ...]:
-    """Each lost attempt with the cards that lost their link in it, by the counts before it and before the next one."""
+    """Each lost attempt, with the cards that lost their link during it, by the counters before and after it."""
     later = [*attempts, now][1:]
     return tuple(
         replace(one, carriers=tuple(_between(began.watched, then.watched)))
@@ -69,13 +69,13 @@ def _between(began: Mapping[int, Watched], then: Mapping[int, Watched]) -> Itera
 
 
 def carrier_news(result: TrialResult) -> tuple[str, ...]:
-    """What is told of a trial in which a card lost its link, and of those before it that broke."""
+    """What to report of a trial in which a card lost its link, and of the attempts before it that broke."""
     cards = dict.fromkeys((*(c for one in result.interruptions for c in one.carriers), *result.carriers_lost))
     return tuple(say.carriers_lost([card]) for card in cards)
 
 
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:
-    """The result of a trial of which every attempt failed on all of its paths."""
+    """The result of a trial all of whose attempts failed, on all of its paths."""
     last = lost[-1]
     reason = f"the far end was out of reach in {units.plural(len(lost), 'attempt')}: {last.reason}"
     legs = tuple(Leg(Outcome(False, Fault.PEER, reason), path=number) for number in paths)

@@ -1,4 +1,4 @@
-"""Two ends meet on the path before a tool runs over it: is the port open, and does each take part of its own will?"""
+"""Two ends contact each other on the path before a tool runs, to learn if the port is open and if each end agrees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEANING = {
 async def knock(
     listens: EndPoint, address: str, knocks: EndPoint, source: str, port: int, udp: bool, key: str
 ) -> wire.ProbeReply:
-    """From `source` at `address`: when it comes back open, each end may send test traffic to the other's address."""
+    """Knock from `source` at `address`. If it is "open", each end may send test traffic to the other's address."""
     await listens.ask(wire.Listen(address, port, source, key, udp))
     try:
         return await knocks.ask(wire.Probe(source, address, port, key, udp))

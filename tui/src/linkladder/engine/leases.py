@@ -1,4 +1,4 @@
-"""The settings of an experiment, on loan from the ends of its paths while one trial runs."""
+"""Lends an experiment its settings: changes them at the ends of its paths for one trial, and puts them back."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.model import Command, End, Setting
 from linkladder.peer import PeerLost, Refused
 
-SECONDS = 15.0  # after which an end that hears nothing puts its settings back
+SECONDS = 15.0  # seconds without a word from the near end after which an end puts its settings back
 RENEWAL = 4.0
 ORDER = (End.FAR, End.NEAR)  # given back the other way round: while the far end is changed, this one can still say so
 
 
 class Loan:
-    """`async with`: taken before the trial, renewed beside it, given back after it, whatever came of it."""
+    """`async with`: takes the settings before the trial, renews the lease during it, and always gives them back after
+    it.
+    """
 
     def __init__(self, settings: tuple[Setting, ...], routes: Sequence[Route], channels: Iterable[str]) -> None:
         """`channels`: the addresses that the near end's channels to its peers lead to."""
@@ -33,13 +35,13 @@ class Loan:
         ]
         self._channels = tuple(channels)
         self._taken: list[Side] = []
-        self._held: list[Side] = []  # of these, the ones that have said so
+        self._held: list[Side] = []  # those of them that have confirmed it
         self._renewing: asyncio.Task[None] | None = None
         self._ended = ""
         self.commands: tuple[Command, ...] = ()
 
     async def __aenter__(self) -> Self:
-        if self._asked:  # from the first on: a slow end takes longer over its own than the others wait in silence
+        if self._asked:  # renew from the start: taking a slow end's lease may last longer than the other leases do
             self._renewing = asyncio.create_task(self._renew())
         try:
             for sides, settings in self._asked:
@@ -53,12 +55,16 @@ class Loan:
         await self._give_back()
 
     def check(self) -> None:
-        """Refused where a setting did not stay in force all the time: what was measured is not what was asked."""
+        """Raise Refused if a setting was not in force all the time, since the trial then did not measure what was
+        asked.
+        """
         if self._ended:
             raise Refused(self._ended)
 
     async def turn(self, down: bool) -> list[tuple[int, wire.SwitchedReply]]:
-        """The member of a bundle goes down, or comes up again, at every end that has it on loan: when, and which."""
+        """Take the bundle's member down, or up again, at every end that lent it; returns when it happened, and which
+        card.
+        """
 
         async def one(side: Side) -> tuple[int, wire.SwitchedReply]:
             return side.end, await side.point.ask(wire.SwitchMember(down))
@@ -75,10 +81,10 @@ class Loan:
     async def _take(self, sides: Sequence[Side], settings: tuple[Setting, ...]) -> None:
         """Take the lease at one end; `sides` are those of the paths at that end."""
         side = sides[0]
-        near = side.end == 0  # the far end knows its own channel
+        near = side.end == 0  # the far end knows its own control channel
         control = await asyncio.to_thread(_control, self._channels) if near else ()
         addresses = tuple(dict.fromkeys(one.address for one in sides))
-        self._taken.append(side)  # first: whoever is interrupted here has it returned
+        self._taken.append(side)  # note the lease first, so that an interruption here still gives it back
         reply = await side.point.ask(wire.TakeLease(settings, addresses, SECONDS, control))
         self._held.append(side)
         self.commands += tuple(Command(side.name, "setting", tuple(change.split()), 0) for change in reply.changes)
@@ -96,7 +102,7 @@ class Loan:
                     return
 
     async def _give_back(self) -> None:
-        """EnvironmentFault where an end could not put its settings back: nothing more is measured on it then."""
+        """Raise EnvironmentFault if an end could not put its settings back: nothing more may be measured on it then."""
         if self._renewing:
             self._renewing.cancel()
         await asyncio.shield(asyncio.ensure_future(self._return_all()))
@@ -119,7 +125,7 @@ def _by_end(sides: Sequence[Side]) -> list[list[Side]]:
 
 
 def _control(channels: tuple[str, ...]) -> tuple[str, ...]:
-    """The control addresses, which no change may touch; Refused where one cannot be found out."""
+    """The addresses of control channels, which no change may touch; Refused if one of them cannot be found out."""
     found = os.environ.get("SSH_CONNECTION", "").split()[2:3]
     for channel in channels:
         try:

@@ -1,4 +1,4 @@
-"""Experiments whose settings would change nothing here: a machine does not have them, or has them already."""
+"""Finds experiments whose settings would change nothing here, because a machine lacks them or already has them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from linkladder.model.same_setting import once_more
 
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
-    """The rung's experiments that would change nothing on any of its paths; `facts` by peer, of this end under ''."""
+    """The rung's experiments that would change nothing on any of its paths; `facts` are by peer, '' being this end."""
     if not any(e.settings or e.cores or e.affinity is not Affinity.FREE for e in rung.experiments):
         return {}
     each = [
@@ -42,7 +42,7 @@ def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -
 
 
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
-    """Which experiments are left out, by id, and why; those that then have nothing to be compared with go too."""
+    """The ids of the experiments left out, with reasons; experiments that lose their baseline are left out too."""
     why = {e.id: said for e in experiments if (said := _in_vain(e, path, facts))}
     by_id = {e.id: e for e in experiments}
     compared = [(e, by_id[e.baseline]) for e in experiments if e.baseline in by_id]
@@ -80,7 +80,9 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
 
 
 def _no_member(setting: Setting, end: End, path: Path, host: HostFacts) -> str:
-    """Why nothing can go down there that others would stand in for; an adapter not told of is left to the lease."""
+    """Why no bundle member can be taken down there while others stand in; unknown adapters are left to the lease to
+    check.
+    """
     nic = _adapter(end, path, host)
     if nic is None or (nic.bundle and int(setting.value) <= len(nic.bundle.members)):
         return ""
@@ -89,7 +91,7 @@ def _no_member(setting: Setting, end: End, path: Path, host: HostFacts) -> str:
 
 
 def _nowhere(affinity: Affinity, path: Path, facts: Mapping[End, HostFacts]) -> str:
-    """Why a tool cannot be pinned there: nobody tells which cores serve the adapter, or they are all there are."""
+    """Why a tool cannot be pinned there: the cores that serve the adapter are unknown, or they are all cores."""
     full = []
     for end, host in facts.items():
         nic = _adapter(end, path, host)
@@ -107,7 +109,7 @@ def _adapter(end: End, path: Path, host: HostFacts) -> Nic | None:
 
 
 def _present(setting: Setting, end: End, path: Path, host: HostFacts) -> tuple[str, str | None]:
-    """The adapter of the path at this end, and what it has; an adapter that is not told of is left to the lease."""
+    """The adapter of the path at this end, and what it has; unknown adapters are left to the lease to check."""
     if setting.of_machine:
         return "the kernel", setting.in_force(host)
     nic = _adapter(end, path, host)

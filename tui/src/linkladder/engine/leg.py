@@ -1,4 +1,4 @@
-"""One leg under way: a server and its clients on one path, started, watched, ended, and read."""
+"""Runs one leg: starts a server and its clients on one path, watches and ends them, and reads their output."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from linkladder.peer import Refused
 
 WATCHDOG = 10.0  # seconds past its expected end after which a client is ended
 LOOK = 0.5  # seconds between two looks at what its clients have come to
-SILENCE = 8.0  # seconds without a line of a tool that prints every second, while its end tells of itself
+SILENCE = 8.0  # seconds without a line from a tool that prints each second, while its end still sends samples
 PING_INTERVAL = 0.2  # seconds between the pings beside a load
 LOAD_PING = Experiment("load-ping", "ping", Protocol.ECHO, interval=PING_INTERVAL)
 
-Starts = Mapping[int, float]  # end -> the moment on its own clock at which the legs start; none: at once
+Starts = Mapping[int, float]  # the moment, on each end's own clock, at which the legs start; empty: at once
 
 
 class LegFault(Exception):
@@ -55,12 +55,12 @@ class RunningLeg:
         self.processes: list[Process] = []
         self.clients: list[Process] = []
         self.server: Process | None = None
-        self.pings: list[Process] = []  # beside it, the near side's first
+        self.pings: list[Process] = []  # the pings beside it, the near side's first
         self.there: float | None = None  # when the last of its clients began to ask, where each goes on for it
         self.watchdog = False
         self.broken: Outcome | None = None  # why it could not go on
         self.still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still, since clients began
-        self.ways: tuple[Command, ...] = ()  # by which cards its packets leave
+        self.ways: tuple[Command, ...] = ()  # the cards by which its packets leave
 
     @property
     def visits(self) -> bool:
@@ -68,7 +68,9 @@ class RunningLeg:
 
     @property
     def began(self) -> float:
-        """When its clients began, on the near end's clock: all with the last one, or one after the other."""
+        """When its clients began, on the near end's clock: the last one, or each in turn for probes that follow each
+        other.
+        """
         moments = [client.began for client in self.clients]
         if not moments:
             return time.monotonic()
@@ -96,14 +98,16 @@ class RunningLeg:
             raise LegFault(str(error)) from None
 
     async def introduce(self) -> None:
-        """Tell two ends, neither of which coordinates, that they may measure with each other."""
+        """Tell two ends, neither of which is the coordinator, that they may measure with each other."""
         near, far = self.route.near, self.route.far
         if near.end and far.end:
             await near.point.ask(wire.Introduce(far.point.name, far.address))
             await far.point.ask(wire.Introduce(near.point.name, near.address))
 
     async def check_ways(self) -> None:
-        """Does each side send by the card that the path names, or that its address is on?  Else nothing is sent."""
+        """Check that each side sends by the card that the path names, or that its address is on. Nothing is sent
+        otherwise.
+        """
         route = self.route
         for side, other in () if route.local else ((route.near, route.far), (route.far, route.near)):
             way = await side.point.ask(wire.RouteTo(side.address, other.address))
@@ -155,13 +159,13 @@ class RunningLeg:
     # --- while it runs
 
     async def visit(self) -> None:
-        """Wait for its moment, and only then have a server: it would not wait as long for its client."""
+        """Wait for the moment of this load, and only then start its server: it would not wait so long for a client."""
         await asyncio.sleep(self.comes_after or 0.0)
         await self.serve()
         await self.run({})
 
     async def run(self, starts: Starts) -> None:
-        """The clients, and the pings beside them, to their end; DF probes go one after the other."""
+        """Run the clients, and pings beside them, to their end; DF probes run one after the other."""
         beside = self.exp.ping_under_load and self.tool.loads
         where = self.where
         if where.together:
@@ -174,7 +178,7 @@ class RunningLeg:
             await self._wait(self.clients, latest + tools.expected_seconds(self.exp) + WATCHDOG)
             return
         for index in range(where.clients):
-            begun = time.monotonic()  # each has its own time: a slow start adds up over the sizes
+            begun = time.monotonic()  # each has its own timeout, since slow starts add up over the sizes
             self.clients.append(await self._start(index, starts if index == 0 else {}))
             await self._wait(self.clients[-1:], begun + tools.expected_seconds(self.exp) / where.clients + WATCHDOG)
 
@@ -186,7 +190,7 @@ class RunningLeg:
         return self._keep(side, self.where.client, "client", await side.point.ask(request))
 
     async def _start_ping(self, side: Side) -> None:
-        """Start pings at both ends, since a busy one sees answers late; a trial does not fail for want of them."""
+        """Start pings at both ends, since a busy end sees answers late. A trial does not fail if they cannot start."""
         exp, other = load_ping(self.exp), self._other(side)
         versions = side.point.hello.versions
         try:
@@ -210,7 +214,7 @@ class RunningLeg:
         talks, ordered = self.tool.every_second, False
         while waiting := [c for c in clients if not c.exited.is_set()]:
             if gone := next((side for side in self.route.sides if side.point.lost), None):
-                await gone.point.ask(wire.Clock())  # which tells how it was lost
+                await gone.point.ask(wire.Clock())  # the exception says how it was lost
             now = time.monotonic()
             if self.there is None and self.tool.latest(self.exp) and (spans := _spans(clients)):
                 self.there = now - min(end - begun for begun, end in spans)
@@ -226,7 +230,7 @@ class RunningLeg:
                 await asyncio.wait_for(waiting[0].exited.wait(), min(LOOK, max(0.01, limit - now)))
 
     def looked(self, end: int) -> None:
-        """An end told of itself."""
+        """Note that an end has just sent a sample."""
         for process in self.processes:
             if process.side.end == end:
                 process.passed_over()

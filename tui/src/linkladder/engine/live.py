@@ -1,6 +1,6 @@
-"""The seconds of several legs, added up as they come: what the eye is shown is the trial's, and each path's.
+"""Adds up the seconds of several legs as they arrive, to show the rates of the trial and of each path.
 
-Of a tool that tells nothing before its end it is shown what the receiving cards count.
+If a tool prints nothing before its end, what the receiving cards count is shown instead.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from linkladder.model import Direction, End, Experiment, HostSample, Interval, P
 
 RECEIVER = {Direction.FORWARD: End.FAR, Direction.REVERSE: End.NEAR}
 
-LATE = 3  # a second is given out without a leg that is so many seconds behind
-UNTOLD = 2.0  # seconds into a trial before which its tool may still tell of the first
+LATE = 3  # a second is shown without a leg that lags by so many seconds
+UNTOLD = 2.0  # seconds into a trial within which its tool may still report the first one
 
 _Parts = list[tuple[int, Interval]]  # of paths, by number
 
@@ -25,7 +25,7 @@ class LiveSeconds:
         self._waiting: dict[Direction, dict[int, _Parts]] = {}
 
     def add(self, path: int, one: Interval) -> list[IntervalSeen]:
-        """Take one leg's second in; returns the seconds that every leg has told of by now."""
+        """Add one leg's second; returns the seconds that every leg has reported by now."""
         if self._legs == 1:
             return [IntervalSeen(one)]
         waiting = self._waiting.setdefault(one.direction, {})
@@ -36,7 +36,7 @@ class LiveSeconds:
 
 
 class CardSeconds:
-    """The seconds between two looks at the receiving card of a trial over one path."""
+    """Live rates from the receiving card's counters, for a trial over one path whose tool prints nothing meanwhile."""
 
     def __init__(self, exp: Experiment, routes: Sequence[Route]) -> None:
         ways = [way for way in RECEIVER if exp.direction in (way, Direction.DUPLEX)]
@@ -46,7 +46,7 @@ class CardSeconds:
         self._before: dict[int, HostSample] = {}
 
     def take(self, end: int, now: HostSample, card: Callable[[str], str]) -> list[Interval]:
-        """What the end's cards received since its sample before; `card` names the one that has an address."""
+        """The bytes that the end's cards received since its previous sample; `card` names the card of an address."""
         before = self._before.get(end)
         self._before[end] = now
         if before is None or now.t < UNTOLD:

@@ -1,4 +1,4 @@
-"""A member of a bundle that a trial takes down at its moment and brings up again: who keeps the time, and what was."""
+"""Takes a member of a bundle down during a trial and brings it up again at the planned times, and records when."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from linkladder.engine.leases import Loan
 from linkladder.model import Away, Experiment
 
-QUICK = 0.1  # seconds between two samples, so that what a bundle does in less than a second is seen
-SECOND = 0.95  # between two samples that are shown, give or take
+QUICK = 0.1  # seconds between two samples, short enough to show what a bundle does within a second
+SECOND = 0.95  # seconds between two samples that are shown, about
 
 
 class MemberDown:
-    """`offset`: of each end's clock against the near one's."""
+    """The planned outage of one member; `offset` is each end's clock against the near one's."""
 
     def __init__(self, exp: Experiment, offset: Mapping[int, float]) -> None:
         self._asked, self._offset = exp.member_down, offset
@@ -34,7 +34,7 @@ class MemberDown:
         return True
 
     async def keep_time(self, loan: Loan, begun: float) -> None:
-        """`begun`: when the trial did, on the near end's clock."""
+        """Switch the member at its times; `begun` is when the trial began, on the near end's clock."""
         for moment, down in zip(self._asked or (), (True, False), strict=False):
             await asyncio.sleep(begun + moment - time.monotonic())
             for end, seen in await loan.turn(down):
@@ -43,6 +43,6 @@ class MemberDown:
                     self._moments.setdefault((end, name), []).append(at)
 
     def at(self, end: int) -> tuple[Away, ...]:
-        """What was down there, and from when to when."""
+        """Which members were down at that end, and from when to when."""
         mine = ((name, moments) for (where, name), moments in self._moments.items() if where == end)
         return tuple(Away(name, moments[0], moments[1]) for name, moments in mine if len(moments) == 2)

@@ -1,4 +1,4 @@
-"""Which addresses a rung's traffic takes, from what the plan names and the two ends have."""
+"""Finds the addresses that a rung's traffic uses, from the plan and from what the two ends have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PathUnknown(Exception):
 
 
 def resolve(path: Path, near: HelloReply, far: HelloReply) -> Path:
-    """The path with both addresses; the plan's own win over guesses.  `near` and `far` are who is at its sides."""
+    """The path with both addresses; those of the plan come first. `near` and `far` are the ends at its sides."""
     remote = path.remote or _guess(near, far)
     if not remote:
         raise PathUnknown(f"{far.name} has announced no address that could be tested")
@@ -40,7 +40,9 @@ def moved(plan: Plan, rung: Rung) -> bool:
 
 
 def _guess(near: HelloReply, far: HelloReply) -> str:
-    """An address of the far end whose source here is one that was announced, IPv4 first; else its first."""
+    """An address of the far end that this end would reach from one of its announced addresses, IPv4 first; else the
+    first.
+    """
     ranked = sorted(far.addresses, key=lambda a: ipaddress.ip_address(a).version)
     for address in ranked:
         if _source(address) in near.addresses:
@@ -49,7 +51,7 @@ def _guess(near: HelloReply, far: HelloReply) -> str:
 
 
 def _of_family(end: HelloReply, remote: str) -> str:
-    """The first address that another end has announced and that can speak to `remote`."""
+    """The first of the other end's announced addresses that has the same IP version as `remote`."""
     version = ipaddress.ip_address(remote).version
     found = next((a for a in end.addresses if ipaddress.ip_address(a).version == version), "")
     if not found:
@@ -58,7 +60,7 @@ def _of_family(end: HelloReply, remote: str) -> str:
 
 
 def _on(interface: str, remote: str) -> str:
-    """The own address of that interface that can speak to `remote`; one in its subnet first."""
+    """This end's address on that interface with the same IP version as `remote`; one in the same subnet first."""
     version = ipaddress.ip_address(remote).version
     fitting = [a for a in host.addresses_of(interface) if ipaddress.ip_address(a).version == version]
     if not fitting:
@@ -67,7 +69,7 @@ def _on(interface: str, remote: str) -> str:
 
 
 def _source(remote: str) -> str:
-    """The own address that the system would send from; nothing is sent."""
+    """This end's address that the system would send from. Nothing is sent to find it."""
     family = socket.AF_INET6 if ":" in remote else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
         try:

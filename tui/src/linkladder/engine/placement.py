@@ -1,4 +1,4 @@
-"""What can be checked of the claim where the two machines stand; kept beside the operator's word."""
+"""Checks, where possible, that the machines stand where the operator says; the findings are kept with that claim."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ CLAIMS = {
     RungName.DC_LINK: "the link lies between the appliances",
 }
 NEAR_BY = (RungName.SAME_HOST, RungName.SAME_VLAN)
-FAR_AWAY_MS = 10.0  # no round trip within one room takes so long
-CLEAR_MS = 0.5  # a round trip below it says nothing by being halved
+FAR_AWAY_MS = 10.0  # ms; round trips within one room are always shorter
+CLEAR_MS = 0.5  # ms; below this, a round trip that halves means nothing
 HALF = 0.5
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a few pings showed; None where none was answered."""
+    """What a few pings showed; values are None if no ping was answered."""
 
-    rtt_ms: float | None = None  # the least, which load disturbs the least
+    rtt_ms: float | None = None  # the smallest one, which load disturbs least
     hops: int | None = None
 
 
@@ -80,7 +80,7 @@ def together(found: Sequence[Evidence]) -> Evidence:
 def _round_trip(
     rung: RungName, rtt: float, earlier: Mapping[RungName, float], contract: Contract, add: Callable[..., None]
 ) -> None:
-    """The round trip against what the rung allows, against the rung before, and against what was expected."""
+    """Compare the round trip with what the rung allows, with the rung before, and with what was expected."""
     now = f"the round trip is {units.milliseconds(rtt)}"
     below = [name for name in RungName if name in earlier and name != rung]
     before = below[-1] if below else None

@@ -1,4 +1,4 @@
-"""Which port a trial uses: drawn at random, so that nobody can sit there waiting, and none again before all others."""
+"""Draws each trial's port at random so that nobody can wait at it, and reuses a port as late as possible."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import islice
 from linkladder import tools, wire
 from linkladder.model import Experiment
 
-APART = 25  # draws between two uses of one port: the system remembers closed connections for a while
+APART = 25  # draws before a port is used again, because the system remembers closed connections for a while
 
 
 def ports() -> Iterator[int]:
-    """The test ports in a random order, without end; those used last come late."""
+    """All test ports in random order, endlessly; recently used ones come late."""
     chance, drawn = secrets.SystemRandom(), list[int]()
     while True:
         shuffled = chance.sample(wire.PORTS, len(wire.PORTS))

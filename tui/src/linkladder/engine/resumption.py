@@ -1,4 +1,4 @@
-"""How a run begins, or is taken up again: its plan may have grown, and what has changed about a host is noted."""
+"""Begins or resumes a run. A resumed run may have a larger plan, and changes of a host are noted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkladder.store import Store
 
 
 def take_up(store: Store, run_id: str, plan: Plan) -> None:
-    """Go on with a stored run; experiments that its plan had not are added to it, none are taken away."""
+    """Resume a stored run; experiments new in this plan are added, none are removed."""
     before = store.load(run_id, output=False).run.plan
     after = plans.extended(before, plan)
     store.resume(run_id)
@@ -23,7 +23,7 @@ def take_up(store: Store, run_id: str, plan: Plan) -> None:
 
 
 def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
-    """Store a host's facts; what is not as it was before the run was interrupted becomes a note of the run."""
+    """Store a host's facts; whatever has changed since the run was interrupted becomes a note of the run."""
     before = store.load(run_id, output=False).run.facts(name)
     if before is not None and (changed := host_changes(name, before, facts)):
         store.note(run_id, f"changed while the run was interrupted: {'; '.join(changed)}")
@@ -31,7 +31,7 @@ def keep_host(store: Store, run_id: str, name: str, facts: HostFacts) -> None:
 
 
 async def admitted(near: EndPoint, run_id: str) -> None:
-    """Reserve this appliance before anything is stored: where it is busy there is no run."""
+    """Reserve this appliance before anything is stored, so that a busy appliance leaves no empty run behind."""
     try:
         await near.ask(wire.Reserve(f"{near.name}, run {run_id}"))
     except Refused as error:

@@ -11,7 +11,7 @@ from linkladder.peer import EndPoint
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a path: which of the trial's ends is there, and by what it takes part."""
+    """One side of a path: the end that stands there, and the address and card that it uses."""
 
     end: int
     point: EndPoint
@@ -22,7 +22,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Route:
-    """A path with the ends at both its sides."""
+    """A path together with the ends at both its sides."""
 
     path: Path
     near: Side
@@ -35,11 +35,11 @@ class Route:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides, without those that are the same machine."""
+        """Both sides, or one of them if both are the same machine."""
         return (self.near,) if self.local else (self.near, self.far)
 
     def by_address(self) -> Route:
-        """The same, whichever card has its addresses."""
+        """The same route by addresses alone, whatever cards these are on."""
         return replace(self, near=replace(self.near, interface=""), far=replace(self.far, interface=""))
 
     def at(self, side: End) -> Side:
@@ -47,7 +47,7 @@ class Route:
 
 
 def routes(paths: Sequence[tuple[Path, EndPoint, EndPoint]], near: EndPoint) -> tuple[Route, ...]:
-    """`paths` come with the ends at their near and far sides; every end is counted once, who coordinates first."""
+    """The routes of `paths`, given with the ends at both sides; each end gets one number, the coordinator's being 0."""
     points = [near]
     for point in (point for _, here, there in paths for point in (here, there)):
         if all(point is not known for known in points):
@@ -65,7 +65,7 @@ def routes(paths: Sequence[tuple[Path, EndPoint, EndPoint]], near: EndPoint) -> 
 
 
 def bundled(exp: Experiment, paths: Sequence[Path], ends: Mapping[str, EndPoint], near: EndPoint) -> tuple[Route, ...]:
-    """All paths of the pair whose cards the experiment wants as one bundle, whichever it loads; none without one."""
+    """All paths between the pair whose cards the experiment bundles, loaded or not; empty if it has no bundle."""
     if not exp.bundled:
         return ()
     loaded = {(paths[n].origin, paths[n].peer) for n in exp.paths or range(len(paths))}
@@ -74,7 +74,7 @@ def bundled(exp: Experiment, paths: Sequence[Path], ends: Mapping[str, EndPoint]
 
 
 def ends_of(found: Sequence[Route]) -> dict[int, Side]:
-    """The ends that take part, the near one first, each by the first of its sides."""
+    """The ends that take part, the near one first, each represented by the first of its sides."""
     known: dict[int, Side] = {}
     for side in (side for route in found for side in route.sides):
         known.setdefault(side.end, side)
