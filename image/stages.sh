@@ -178,12 +178,15 @@ stage_ports() {
 		rm -rf "$work/ports"
 		mkdir -p "$work/ports"
 		tar -xf "$ports" --strip-components 1 -C "$work/ports"
+		chmod 755 "$work/ports"
 		poudriere_here ports -c -p "$tree" -m null -M "$work/ports"
 		;;
 	*) poudriere_here ports -c -p "$tree" -m null -M "$ports" ;;
 	esac
 	rm -rf "$work/overlay-ports"
 	cp -Rp "$top/ports" "$work/overlay-ports"
+	# poudriere builds as nobody, who reads neither what the checkout nor what this shell keeps to its owner.
+	chmod -R u=rwX,go=rX "$work/overlay-ports"
 	poudriere_here ports -c -p "$overlay" -m null -M "$work/overlay-ports"
 }
 
@@ -196,6 +199,7 @@ own_source() {
 	find "$work/source/tree" -name __pycache__ -prune -exec rm -rf {} +
 	chmod -R u=rwX,go=rX "$work/source/tree"
 	tar -C "$work/source/tree" -cf "$1" .
+	chmod 644 "$1"
 }
 
 stage_bulk() {
@@ -223,6 +227,7 @@ bulk_build() {
 	own_source "$work/overlay-ports/net-mgmt/linkladder/source.tar"
 	# Under another version than its port's the framework would not find what was built.
 	printf 'LINKLADDER_VERSION=\t%s\n' "$version" >"$work/overlay-ports/net-mgmt/linkladder/Makefile.local"
+	chmod 644 "$work/overlay-ports/net-mgmt/linkladder/Makefile.local"
 	poudriere_here bulk -j "$jail" -p "$tree" -O "$overlay" -f "$top/ports/pkglist"
 }
 

@@ -194,3 +194,20 @@ def test_what_this_machine_lacks_is_said_before_any_work(freebsd: FreeBSD, sets:
     assert not (tmp_path / "offline").exists()
     # Packing wants neither.
     assert "as root" not in freebsd.run("image", "--check", "--stage", "pack").stderr
+
+
+def test_nobody_who_builds_reads_the_overlay_and_the_source(freebsd: FreeBSD, sets: Path, tmp_path: Path) -> None:
+    """poudriere's jobs run as nobody, whoever checked the tree out and whatever root's shell takes away."""
+    top = of_someone(tmp_path / "checkout", 0o077)
+    packed(tmp_path / "ports.tar.xz", {"freebsd-ports/net/Makefile": b"all:"})
+    before = os.umask(0o077)
+    try:
+        stages = [word for name in ("jail", "ports", "bulk") for word in ("--stage", name)]
+        done = freebsd.build(*stages, "--sets", sets, "--ports", tmp_path / "ports.tar.xz", top=top)
+    finally:
+        os.umask(before)
+    assert done.returncode == 0, done.stderr
+    assert (freebsd.work / "ports").stat().st_mode & 0o777 == 0o755
+    made = list((freebsd.work / "overlay-ports").rglob("*"))
+    assert {"source.tar", "Makefile.local"} <= {path.name for path in made}
+    assert {oct(path.stat().st_mode & 0o777) for path in made} == {"0o755", "0o644"}
