@@ -1,4 +1,4 @@
-"""One end's work: every request of `wire.VERBS` has a method here, for the near end and the far one alike."""
+"""Does an end's work: each request of `wire.VERBS` has a method here, which serves the near and the far end alike."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from linkladder.model import Affinity, Experiment, HostFacts
 from linkladder.reservation import Reservation
 
 R = TypeVar("R")
-SHORTEST = 0.1  # seconds that a last sample must span: the system counts CPU in hundredths
-LONGEST_WAIT = 5.0  # seconds that a client may be asked for ahead of its start
-LISTEN_WAIT = 3.0  # seconds in which a server must listen
-MOST = 192  # tools at once: more than any layout has
-OVERTIME = 60.0  # seconds past its time after which a tool is ended that nobody has ended
+SHORTEST = 0.1  # seconds that the last sample must span, as the system counts CPU in hundredths
+LONGEST_WAIT = 5.0  # how many seconds in advance a client's start may be requested
+LISTEN_WAIT = 3.0  # seconds within which a server must listen
+MOST = 192  # tools that may run at once; no layout needs more
+OVERTIME = 60.0  # seconds after its planned end at which a tool is ended if nobody has stopped it
 MISSING = "not found; install it (linkladder doctor says how)"
 
 
 class Service:
-    """One end of a trial; events go to `say`. `introduced`: whether who asks may have it measure with other
-    appliances."""
+    """One end of a trial; it reports events to `say`. `introduced`: whether its caller may have it measure with other
+    appliances.
+    """
 
     def __init__(self, say: Callable[[wire.Event], None], introduced: bool = False) -> None:
         self.say, self.introduced = say, introduced
@@ -40,24 +41,24 @@ class Service:
         self.firewall = Firewall()
         self.lending = Lending()
         self.children = Children(say)
-        self.gate: Gate | None = None  # of a trial whose clients begin together
+        self.gate: Gate | None = None  # of the trial whose clients start together
         self.lock = Reservation()
         self.listener: ProbeListener | None = None
         self.sampling: asyncio.Task[None] | None = None
         self.sampler = host.Sampler()
         self.sampled = 0.0
-        self.single: set[str] = set()  # cards that are no bundle, found so since the machine was last changed
+        self.single: set[str] = set()  # cards known to be no bundle; emptied when the machine is changed
         self.versions: dict[str, str] | None = None
 
     async def do(self, request: wire.Request[R]) -> R:
-        """Carry out a checked request; Refused says why not."""
+        """Carry out a checked request. Raises Refused, with the reason, if that is not allowed or fails."""
         method: Callable[[wire.Request[R]], Awaitable[R]] = getattr(self, f"do_{request.verb}")
         return await method(request)
 
     async def close(self) -> None:
-        """Leave nothing behind: tools, listeners, settings, the reservation."""
+        """Clean up: end tools and listeners, restore settings, close the firewall and release the reservation."""
         await self.do_cancel(wire.Cancel())
-        with contextlib.suppress(wire.Refused):  # the journal keeps it, and the next reservation says so
+        with contextlib.suppress(wire.Refused):  # the journal still has it, and the next reservation reports it
             await self.lending.give_back()
         await self.children.close()
         with contextlib.suppress(wire.Refused):
@@ -67,7 +68,7 @@ class Service:
     # --- who this is
 
     async def do_hello(self, request: wire.Hello) -> wire.HelloReply:
-        with contextlib.suppress(LinkladderError):  # where it cannot be put back, a reservation is refused
+        with contextlib.suppress(LinkladderError):  # if settings cannot be restored, the reservation is refused later
             await settings.recover()
         facts = await asyncio.to_thread(host.facts)
         found = await self._versions()
@@ -100,7 +101,7 @@ class Service:
         if holder is not None:
             raise wire.Refused(f"busy: {holder} is measuring with this appliance", holder)
         try:
-            await settings.settle()  # nothing is measured on what a crash left changed
+            await settings.settle()  # so that no run measures with settings that a crash left changed
         except LinkladderError as error:
             self.lock.release()
             raise wire.Refused(in_a_line(error)) from None
@@ -134,7 +135,9 @@ class Service:
         return wire.KnownReply(self.targets.known(request.address))
 
     async def do_introduce(self, request: wire.Introduce) -> None:
-        """Let another appliance measure with this one; refused unless the operator here has allowed introductions."""
+        """Check whether this end may measure with another appliance; refused unless its operator has allowed
+        introductions.
+        """
         self._held()
         if not self.introduced:
             raise wire.Refused(
@@ -193,7 +196,7 @@ class Service:
         return wire.Started(child.number, tuple(argv), child.started)
 
     async def _until_listening(self, child: Child, port: int, udp: bool, address: str) -> None:
-        """Wait until the server listens.  A look may itself take seconds: the last one begins when the time is up."""
+        """Wait until the server listens. A check may take seconds, so one more is made after the time is up."""
         deadline = time.monotonic() + LISTEN_WAIT
         late, pause = False, 0.0025
         while not await asyncio.to_thread(host.listening, port, udp, address):
@@ -229,12 +232,12 @@ class Service:
             child = await self._start(list(held), exp, privileged, request.at, gate)
         except wire.Refused:
             if gate:
-                gate.arrive()  # the others need not wait for this one
+                gate.arrive()  # so that the others do not wait for this one
             raise
         return wire.Started(child.number, tuple(argv), child.started)
 
     def _gate(self, request: wire.RunClient) -> Gate | None:
-        """The gate at which the trial's clients wait for each other; None where this one begins by itself."""
+        """The gate at which the trial's clients wait for each other; None if this client starts by itself."""
         where, of = request.layout, (request.port, request.key)
         if not where.together or where.clients < 2:
             return None
@@ -266,7 +269,7 @@ class Service:
         self.firewall.close_soon()
 
     async def _placed(self, argv: Iterable[str], exp: Experiment, address: str) -> list[str]:
-        """The command line, confined to the cores that the experiment leaves to its tool."""
+        """The command line, restricted to the CPU cores that the experiment allows its tool."""
         try:
             if exp.affinity is not Affinity.FREE:
                 name = await asyncio.to_thread(host.interface_of, address)
@@ -279,8 +282,10 @@ class Service:
     async def _start(
         self, command: list[str], exp: Experiment, privileged: bool = False, at: float = 0.0, gate: Gate | None = None
     ) -> Child:
-        """Start a tool that ends by itself after its time, even if who asked for it is gone; at the given moment if
-        there is one, or once all that it begins with are there."""
+        """Start a tool, at the moment `at`, or when all clients have come to the gate, or else at once.
+
+        It is ended some time after its planned end, even if the caller is gone by then.
+        """
         if len(self.children) >= MOST:
             raise wire.Refused(f"{MOST} tools run here already")
         found = programs.find(command[0])
@@ -328,7 +333,7 @@ class Service:
             self._say_sample()
             missed = (
                 time.monotonic() - due
-            ) // every  # on a starved machine: looks that come late together tell nothing
+            ) // every  # on an overloaded machine samples come late, and two too close together say nothing
             due += every * max(0.0, missed)
 
     def _say_sample(self) -> None:
@@ -343,11 +348,11 @@ class Service:
         total, _ = host.memory()
         seen, bundle = host.nic_counters(detail=True), None if name in self.single else host.bundle(name)
         if bundle is None:
-            self.single.add(name)  # to find that out takes a program's start, before and after each trial
+            self.single.add(name)  # remembered, since finding out starts a program before and after each trial
         members = tuple(seen[m.name] for m in (bundle.members if bundle else ()) if m.name in seen)
         nic = seen.get(name)
-        if nic and bundle and bundle.of_routes:  # what has the address carries nothing itself
-            from linkladder.model import sums  # late: few ends are such
+        if nic and bundle and bundle.of_routes:  # the interface with the address carries no traffic itself
+            from linkladder.model import sums  # imported late, as few ends need it
 
             of_itself = replace(nic, rx_bytes=0, tx_bytes=0, rx_packets=0, tx_packets=0)
             nic = replace(sums.of_nics((of_itself, *members)), name=name, carrier_lost=nic.carrier_lost)
@@ -379,7 +384,6 @@ def _with_tools(facts: HostFacts, found: dict[str, str]) -> HostFacts:
 
 
 def _usable(address: str) -> bool:
-    """Whether an address can be announced and sent to: not loopback, not multicast, and not only of meaning on its own
-    link."""
+    """Whether an address can be announced to peers: not loopback, multicast, unspecified or link-local."""
     one = ipaddress.ip_address(address)
     return not (one.is_loopback or one.is_multicast or one.is_unspecified or one.is_link_local)

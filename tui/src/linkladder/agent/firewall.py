@@ -1,4 +1,4 @@
-"""The test ports are open to the peers of the trial under way, where this machine has a firewall of linkladder's."""
+"""Opens the test ports to the peers of the running trial, if this machine has linkladder's firewall."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 
 from linkladder import host, privilege, wire
 
-LINGER = 1.0  # seconds after a trial in which the next one may find the ports as they were
+LINGER = 1.0  # seconds that the ports stay open after a trial, in case another follows
 
 
 class Firewall:
-    """The ports that one agent has open in it."""
+    """The ports that one agent has opened in the firewall."""
 
     def __init__(self) -> None:
         self._wanted: frozenset[tuple[str, str]] = frozenset()
@@ -41,7 +41,7 @@ class Firewall:
 
     async def _close_later(self) -> None:
         await asyncio.sleep(LINGER)
-        self._closing = None  # from here on it is not called off
+        self._closing = None  # so that nothing cancels it once it closes the ports
         await self.close()
 
     async def _apply(self) -> None:

@@ -1,7 +1,7 @@
-"""A tiny process that becomes a tool at a stated moment: several ends start at once, and starting one takes its time.
+"""A tiny process that turns into a tool at a given moment, so that the time to start a process delays no start.
 
-`held_start.py MOMENT FD ARGV...`: at the moment, on this machine's monotonic clock, it writes to the descriptor what
-the clock says, and turns into the program.
+`held_start.py MOMENT FD ARGV...`: waits until MOMENT on this machine's monotonic clock, writes the clock's reading to
+the descriptor FD, and then executes ARGV.
 """
 
 from __future__ import annotations

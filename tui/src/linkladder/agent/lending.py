@@ -1,4 +1,4 @@
-"""What a run has on loan from this end: one lease at a time, never on an adapter that carries control."""
+"""Changes this end's settings for a run and restores them: one lease at a time, never on an adapter for control."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from linkladder.model import FEWEST_CARDS, MOST_CARDS, Nic, Setting
 from linkladder.settings import Change, Lease, Undo, bundle, member_down, of_machine, on_adapter
 from linkladder.settings.reversible import UP
 
-READY = 10.0  # seconds that an adapter may take to come up again
+READY = 10.0  # seconds that an adapter may take to have a link again
 
 
 class Lending:
-    """Takes the requests of the wire, one after the other; Refused says why not, in the words of the settings."""
+    """Carries out requests for leases one after the other; Refused has the reason that the settings code gives."""
 
     def __init__(self) -> None:
         self._lease: Lease | None = None
@@ -58,7 +58,7 @@ class Lending:
             await self._lease.renew()
 
     async def turn(self, down: bool) -> wire.SwitchedReply:
-        """The member that the lease names goes down, or comes up again."""
+        """Take the bundle member that the lease names down, or bring it up again."""
         async with self._turn:
             if self._lease is None or not self._lease.later:
                 raise wire.Refused("no member of a bundle is on loan from this end")
@@ -67,7 +67,7 @@ class Lending:
             return wire.SwitchedReply(tuple(one.target for one in self._lease.later), done)
 
     async def give_back(self) -> wire.LeaseReply:
-        """Put everything on loan back; harmless where nothing is."""
+        """Restore all settings on loan; does nothing if there are none."""
         async with self._turn:
             return await self._give_back()
 
@@ -80,7 +80,7 @@ class Lending:
         changed = {
             name for change in (*lease.changes, *lease.later) for name in change.target.partition(":")[0].split(",")
         }
-        await _still_down(changed)  # else the next trial meets it
+        await _still_down(changed)  # wait, or the next trial would start without a link
         return wire.LeaseReply(reply)
 
 
@@ -93,10 +93,10 @@ def _refusing() -> Iterator[None]:
 
 
 def control_adapters(addresses: Iterable[str]) -> frozenset[str]:
-    """The adapters that stay as they are: those of the addresses, and those by which people and peers come in."""
-    from linkladder.host import switches  # late: no agent but one that lends needs it
+    """The adapters that must stay as they are: of the given addresses, and those by which people and peers come in."""
+    from linkladder.host import switches  # imported late, as only an agent that lends needs it
 
-    login = os.environ.get("SSH_CONNECTION", "").split()  # of the channel that we serve
+    login = os.environ.get("SSH_CONNECTION", "").split()  # the connection of the channel that we serve
     found = {switches.appliance().management}
     for address in (*addresses, *login[2:3]):
         name = host.interface_of(address) or host.route_interface(address)
@@ -122,7 +122,7 @@ def _carries(nic: Nic) -> bool:
 
 
 def _adapter(address: str, control: frozenset[str]) -> str:
-    """The adapter that owns the address; Refused where it must not be changed."""
+    """The adapter that owns the address; raises Refused if it must not be changed."""
     name = host.interface_of(address)
     if not name:
         raise wire.Refused(f"{address} is not an address of this appliance")
@@ -136,7 +136,7 @@ def _adapter(address: str, control: frozenset[str]) -> str:
 
 
 def _member(setting: Setting, adapters: list[str], control: frozenset[str], lent: bool) -> str:
-    """The card that is to go down: of the bundle that is lent along with it, else of the one that is there."""
+    """The card to take down: a member of the bundle in the same lease, or otherwise of the existing bundle."""
     number = int(setting.value)
     found = None if lent else host.bundle(adapters[0])
     names = adapters if lent else [one.name for one in found.members] if found else []
@@ -151,5 +151,5 @@ def _member(setting: Setting, adapters: list[str], control: frozenset[str], lent
 
 
 def _trunk(name: str) -> str:
-    """The adapter that a VLAN lies on, which is changed along with it."""
+    """The physical adapter below a VLAN; a change of one affects the other. Any other name stays as it is."""
     return name.partition(".")[0]

@@ -15,19 +15,19 @@ import secrets
 import socket
 from collections.abc import Callable
 
-TIMEOUT = 4.0  # a busy small machine takes two over a first answer; SYNs are sent again after 1 and 3
-CALLERS = 256  # who may stand at a listener at once; the one that has stood there longest makes room
+TIMEOUT = 4.0  # seconds; a busy small machine takes two to answer, and SYNs are repeated after 1 and 3
+CALLERS = 256  # callers that a listener serves at once; another one replaces the oldest
 HELLO, PROOF, WELCOME = b"linkladder?", b"linkladder=", b"linkladder!"
 NONCE, TAG = 16, 32  # bytes
-SIZE = len(HELLO) + NONCE + TAG  # every question is as long as its answer, so that nobody is flooded by way of us
+SIZE = len(HELLO) + NONCE + TAG  # questions are as long as answers, so that nobody can flood others through us
 
 
 class ProbeListener:
-    """Answers knocks on just the address and port that the tool will use; `proved` is told who answered its nonce."""
+    """Answers probes on the very address and port that the tool will use; calls `proved` with addresses that passed."""
 
     def __init__(self, sock: socket.socket, udp: bool, key: bytes, proved: Callable[[str], None]) -> None:
         self._sock, self._key, self._proved = sock, key, proved
-        self._callers: dict[asyncio.Task[None], None] = {}  # the oldest first
+        self._callers: dict[asyncio.Task[None], None] = {}  # oldest first
         self._task = asyncio.create_task(self._answer_datagrams() if udp else self._accept())
 
     @classmethod
@@ -55,7 +55,7 @@ class ProbeListener:
         while True:
             try:
                 connection, sender = await loop.sock_accept(self._sock)
-            except OSError:  # a caller that went again; too many files, which a moment mends
+            except OSError:  # the caller has gone, or there are too many open files; both pass
                 await asyncio.sleep(0.01)
                 continue
             if len(self._callers) >= CALLERS:
@@ -75,11 +75,11 @@ class ProbeListener:
                 self._check(await _receive(connection, SIZE), mine)
                 self._proved(sender)
                 await loop.sock_sendall(connection, WELCOME)
-                # the knocker closes first, so that TIME_WAIT stays at its end and the port is free for the tool
+                # the prober closes first and keeps the TIME_WAIT, so the port is free for the tool
                 await loop.sock_recv(connection, 1)
 
     async def _answer_datagrams(self) -> None:
-        """Answer with a nonce made from the source and a secret, so that a flood of sources fills no memory."""
+        """Answer each datagram with a nonce derived from its source and a secret, so no state is kept per source."""
         loop = asyncio.get_running_loop()
         secret = secrets.token_bytes(TAG)
         while True:
@@ -100,7 +100,10 @@ class ProbeListener:
 
 
 async def probe(local: str, remote: str, port: int, udp: bool, key: bytes) -> tuple[str, str]:
-    """('open' | 'refused' | 'filtered' | 'unreachable', the system's words); open is who has proved itself."""
+    """The result ('open', 'refused', 'filtered' or 'unreachable') and the system's message.
+
+    It is 'open' only if the other side has proved that it has the trial's key.
+    """
     sock = _socket(local, udp)
     with sock:
         try:
@@ -140,19 +143,19 @@ async def _knock_datagrams(sock: socket.socket, remote: str, port: int, key: byt
 
 
 async def _exchange(sock: socket.socket, question: bytes, size: int) -> bytes:
-    """Send until an answer of that size comes: a single lost packet does not mean a filtered port."""
+    """Repeat the question until an answer of that size comes, since one lost packet does not mean a filtered port."""
     loop = asyncio.get_running_loop()
     while True:
         await loop.sock_sendall(sock, question)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TIMEOUT / 5):
-                while len(data := await loop.sock_recv(sock, 2 * SIZE)) != size:  # an earlier answer, sent twice
+                while len(data := await loop.sock_recv(sock, 2 * SIZE)) != size:  # skips repeated answers
                     pass
                 return data
 
 
 class _Stranger(Exception):
-    """Who answered does not have the trial's key."""
+    """Raised if the other side does not have the trial's key."""
 
 
 def _hello(nonce: bytes) -> bytes:
@@ -160,14 +163,14 @@ def _hello(nonce: bytes) -> bytes:
 
 
 def _nonce(data: bytes) -> bytes:
-    """The nonce in a hello."""
+    """The nonce in a hello or in the answer to one."""
     if len(data) != SIZE or data[: len(HELLO)] != HELLO:
         raise _Stranger
     return data[len(HELLO) : len(HELLO) + NONCE]
 
 
 def _proved(data: bytes, key: bytes, mine: bytes) -> bytes:
-    """The other side's nonce, once it has sent ours back under the key."""
+    """The other side's nonce, after checking that it returned ours tagged with the key."""
     theirs = _nonce(data)
     if not hmac.compare_digest(data[-TAG:], _tag(key, b"listener", mine)):
         raise _Stranger
@@ -179,7 +182,7 @@ def _proof(key: bytes, theirs: bytes) -> bytes:
 
 
 def _tag(key: bytes, side: bytes, nonce: bytes) -> bytes:
-    """A tag over a nonce that only an owner of the key can make; it differs by side, so that none can be echoed."""
+    """A tag over a nonce that needs the key. It differs by side, so that no tag can be sent back as one's own."""
     return hmac.digest(key, side + nonce, "sha256")
 
 

@@ -1,4 +1,4 @@
-"""The tools an end runs: each in a process group of its own, watched, collected, and never left behind."""
+"""Runs an end's tools: each in its own process group, with its output collected, and none left running afterwards."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from linkladder.host.programs import search_path
 from linkladder.tools import OUTPUT_LIMIT
 from linkladder.wire import Exited, Finished, Line
 
-HELD_START = os.path.join(os.path.dirname(__file__), "held_start.py")  # a program of its own, not for import
+HELD_START = os.path.join(os.path.dirname(__file__), "held_start.py")  # run as a separate program, never imported
 GRACE = 1.0  # seconds between asking a process to end and killing it
-LOOKS = 10  # in which a grace passes: while this machine stands still, at most one of them does
-AT_GATE = 'read -r go; exec "$0" "$@"'  # a shell costs less than a Python, and there may be fifty
-OPENS = 30.0  # seconds after which a gate opens though not all have come
-INSISTENCE = (0.01, 0.1)  # seconds to wait after asking it once, and twice
+LOOKS = 10  # waits that a grace is split into, so that a pause of this machine uses up only one
+AT_GATE = 'read -r go; exec "$0" "$@"'  # waits in a shell rather than in Python, since there may be fifty processes
+OPENS = 30.0  # seconds after which a gate opens even if some clients have not arrived
+INSISTENCE = (0.01, 0.1)  # seconds to wait after the first and the second SIGINT
 
 
 class Reaper:
-    """Our end of the pipe to `reaper.main`."""
+    """Holds the pipe to the process that runs `reaper.main`."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
     def tell(self, sign: str, group: int) -> None:
         if self._process is None:
-            argv = [sys.executable, "-I", "-S", reaper.__file__]  # it needs nothing of ours, and starts in no time
+            argv = [sys.executable, "-I", "-S", reaper.__file__]  # it imports nothing of linkladder, so it starts fast
             self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True)
         assert self._process.stdin
         with contextlib.suppress(BrokenPipeError):
@@ -49,9 +49,9 @@ class Reaper:
 
 
 class Gate:
-    """Where the processes of one trial's clients wait for each other, each there already but not the tool yet.
+    """Makes the processes of a trial's clients wait until all exist, so that their tools start together.
 
-    Starting one takes an end its time, and those that run already would take theirs from it.
+    Otherwise the tools that already run would compete for CPU time with the start of the others.
     """
 
     def __init__(self, of: tuple[int, str], awaited: int) -> None:
@@ -62,7 +62,7 @@ class Gate:
         asyncio.get_running_loop().call_later(OPENS, self.open)
 
     def arrive(self) -> None:
-        """One more is there, or will never be; the last opens it."""
+        """Count one more client as there, or as failed to start; the last one opens the gate."""
         self._awaited -= 1
         if self._awaited <= 0:
             self.open()
@@ -70,7 +70,7 @@ class Gate:
     def open(self) -> None:
         if not self.is_open:
             self.is_open = True
-            os.close(self._writing)  # what their shells wait for is its end
+            os.close(self._writing)  # end of file on the pipe lets the waiting shells go on
             os.close(self.reading)
 
 
@@ -85,7 +85,7 @@ class Child:
         self.errors: list[str] = []
         self.hung = False
         self.cut = 0
-        self.enough_by: signal.Signals | None = None  # what ends it as the end of its time does
+        self.enough_by: signal.Signals | None = None  # the signal that makes the tool finish as if its time were over
         self.started = time.monotonic()
         self.done = asyncio.create_task(self._follow())
 
@@ -120,7 +120,7 @@ class Child:
         return Finished(self.number, code, "".join(self.output), "".join(self.errors), hung, self.cut)
 
     def enough(self) -> None:
-        """Its time is over, and its figures are still to come."""
+        """Tell the tool that its time is over, so that it prints its results and ends."""
         if self.enough_by is not None and not self.done.done():
             self._signal(self.enough_by)
 
@@ -129,7 +129,7 @@ class Child:
         if not self.done.done():
             if self.process.stdin:
                 self.process.stdin.close()
-            if at_once:  # twice by hand is "now" to every program; iperf takes 0.7 s over one signal
+            if at_once:  # programs take a second SIGINT as "now"; after one alone iperf needs 0.7 s
                 for pause in INSISTENCE:
                     self._signal(signal.SIGINT)
                     await asyncio.wait([self.done], timeout=pause)
@@ -138,7 +138,7 @@ class Child:
             if not await self._ends():
                 self.hung = True
                 self._signal(signal.SIGKILL)
-                if not await self._ends():  # a grandchild that left the group holds the pipe: let go of it
+                if not await self._ends():  # a grandchild outside the group holds the pipe open; stop reading it
                     self.done.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
                         await self.done
@@ -147,7 +147,9 @@ class Child:
         return await self.finished()
 
     async def _ends(self) -> bool:
-        """Whether it ends within the grace; the time in which this very process did not run is not its fault."""
+        """Whether it ends within the grace. Short waits are used so that a pause of this process does not use up the
+        grace.
+        """
         for _ in range(LOOKS):
             if (await asyncio.wait([self.done], timeout=GRACE / LOOKS))[0]:
                 return True
@@ -168,13 +170,13 @@ class Children:
         self._reaper = Reaper()
 
     async def start(self, argv: Sequence[str], privileged: bool = False, at: float = 0.0) -> Child:
-        """Start a tool, at that moment if one is given; FileNotFoundError and PermissionError are the caller's.
+        """Start a tool, at the moment `at` if given. Raises FileNotFoundError or PermissionError if it cannot be run.
 
-        A privileged one runs as root: we may not signal it, so it watches its standard input and ends with it.
+        A privileged tool runs as root, where we may not signal it; it ends when its standard input is closed.
         """
         reading, writing = os.pipe() if at else (-1, -1)
         try:
-            if at:  # the process is there before the moment, and is the tool from then on
+            if at:  # the process starts early and turns into the tool at that moment
                 argv = [sys.executable, "-I", "-S", HELD_START, repr(at), str(writing), *argv]
             stdin = subprocess.PIPE if privileged else subprocess.DEVNULL
             child = await self._spawn(argv, stdin, (writing,) if at else ())
@@ -190,7 +192,9 @@ class Children:
         return child
 
     async def start_at(self, gate: Gate, argv: Sequence[str]) -> Child:
-        """Have a process wait at the gate, and be the tool once that is open: with the last one, as a rule."""
+        """Start a process that waits at the gate and turns into the tool when the gate opens, normally with the last
+        arrival.
+        """
         child = await self._spawn(["/bin/sh", "-c", AT_GATE, *argv], gate.reading)
         gate.arrive()
         return child
@@ -243,7 +247,7 @@ class Children:
 
 
 async def _moment(reading: int) -> float | None:
-    """When a held process became the tool; None if it was ended before."""
+    """The moment at which a held process turned into the tool; None if it was ended before that."""
     reader, pipe = asyncio.StreamReader(), os.fdopen(reading, "rb", buffering=0)
     loop = asyncio.get_running_loop()
     made, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)

@@ -1,4 +1,4 @@
-"""The far half on stdin and stdout, as sshd's forced command runs it."""
+"""Serves the far end's requests on stdin and stdout; sshd runs it as a forced command."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from linkladder import privilege, wire
 from linkladder.agent.answering import Service
 from linkladder.trust.sshd import register_session
 
-AT_ONCE = 32  # requests under way
+AT_ONCE = 32  # requests that may be in progress at the same time
 
 
 def main(peer: str | None, introduced: bool = False) -> int:
-    """Serve the paired peer `peer`, or this appliance's own console, until the channel closes.
+    """Serve the paired peer `peer`, or this appliance's own console if it is None, until the channel closes.
 
-    `introduced`: may that peer have this appliance measure with others?
+    `introduced`: whether that peer may have this appliance measure with others.
     """
-    privilege.restrict()  # whatever a peer asks, it is asked of root in the measuring class
+    privilege.restrict()  # whatever a peer requests, only the privileged calls for measuring are available
     out = os.fdopen(os.dup(1), "wb", 0)
-    os.dup2(2, 1)  # nothing but the protocol may reach the channel, whatever a library prints
+    os.dup2(2, 1)  # keeps anything that a library prints out of the protocol's channel
     with register_session(peer) if peer else contextlib.nullcontext():
         asyncio.run(Agent(introduced).serve(sys.stdin.buffer, out))
     return 0
@@ -58,7 +58,7 @@ class Agent:
         lines = wire.read_lines(reader)
         while True:
             try:
-                if self._writer:  # who does not take the answers may ask no more
+                if self._writer:  # a caller that does not read the answers cannot send more requests
                     await asyncio.wait_for(self._writer.drain(), wire.IDLE_LIMIT)
                 line = await asyncio.wait_for(anext(lines), wire.IDLE_LIMIT)
             except (StopAsyncIteration, TimeoutError, OSError):
@@ -83,7 +83,7 @@ class Agent:
             self._send(wire.refusal(number, str(error)[:2000], error.holder))
         except (wire.WireError, ValueError) as error:
             self._send(wire.refusal(number, str(error)[:2000]))
-        except Exception as error:  # a defect of ours must reach the operator, not silence
+        except Exception as error:  # the operator must see our own defects too
             self._send(wire.refusal(number, f"{type(error).__name__}: {str(error)[:1000]}"))
 
     def _say(self, event: wire.Event) -> None:

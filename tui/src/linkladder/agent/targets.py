@@ -1,7 +1,7 @@
-"""Where this end may send test traffic: to itself, and to addresses that have answered a nonce from here in this run.
+"""Decides where this end may send test traffic: to itself, and to addresses that answered its nonce in this run.
 
-What a peer says of itself or of others counts for nothing: it could announce anybody's address.  And what a peer asks
-for keeps off the network that this appliance's operator comes in by.
+What a peer says about addresses is not trusted, because it could name anybody's. Traffic that a peer requests also
+stays off the network by which this appliance's operator reaches it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from linkladder import host, wire
 from linkladder.host import addresses
 
-SILENT = 16  # addresses that may be knocked at in vain in one run: an end is no scanner of its networks
+SILENT = 16  # unanswered addresses that may be probed in one run, so that no peer can scan networks with this end
 
 
 class Targets:
@@ -21,10 +21,10 @@ class Targets:
     def __init__(self) -> None:
         self._proved: set[str] = set()
         self._knocked: set[str] = set()
-        self._kept: str | None = None  # once it was looked up
+        self._kept: str | None = None  # None until it has been looked up
 
     def forget(self) -> None:
-        """Forget the addresses that were proved, since the run is over."""
+        """Forget all addresses at the end of a run."""
         self._proved.clear()
         self._knocked.clear()
 
@@ -36,13 +36,15 @@ class Targets:
         return _plain(address) in self._proved or owned(address)
 
     def kept(self) -> str:
-        """The management adapter, if peers' tests keep off it; its addresses are not announced for tests either."""
+        """The management adapter if peers' tests must stay off it, else ''; its addresses are not announced for tests
+        either.
+        """
         if self._kept is None:
             self._kept = _operators()
         return self._kept
 
     def check_way(self, local: str, remote: str) -> None:
-        """Refuse traffic that would come from the management adapter, or leave by it."""
+        """Refuse traffic that would start from the management adapter or leave through it."""
         kept = self.kept()
         if kept and kept in (host.interface_of(local), host.route_interface(remote, local)):
             raise wire.Refused(
@@ -55,8 +57,9 @@ class Targets:
             raise wire.Refused(f"{address} has not shown in this run that it takes part: no test traffic goes there")
 
     def check_knock(self, address: str) -> None:
-        """Limit how many addresses are knocked at: even a few packets go only to few hosts that have not asked for
-        them."""
+        """Limit how many silent addresses may be probed, since those hosts have not agreed to receive even a few
+        packets.
+        """
         silent = self._knocked - self._proved
         if not self.known(address) and _plain(address) not in silent and len(silent) >= SILENT:
             raise wire.Refused(f"{address}: {SILENT} other addresses were knocked at in this run and did not answer")
@@ -64,10 +67,10 @@ class Targets:
 
 
 def _operators() -> str:
-    """The management adapter, which peers' tests keep off; '' where it may be used or there is no other."""
-    if "SSH_CONNECTION" not in os.environ:  # this end's own operator, who named the path himself
+    """The management adapter, if peers' tests must stay off it; '' if they may use it or there is no other adapter."""
+    if "SSH_CONNECTION" not in os.environ:  # the request comes from this end's operator, who chose the path
         return ""
-    from linkladder.host import switches  # late: of an agent's programs only this asks for it
+    from linkladder.host import switches  # imported late, as no other program of an agent needs it
 
     mine = switches.appliance()
     others = {name for name, one in addresses.own() if not (one.ip.is_loopback or one.ip.is_link_local)}
@@ -80,6 +83,6 @@ def owned(address: str) -> bool:
 
 
 def _plain(address: str) -> str:
-    """One spelling for one address; a mapped IPv4 address is that IPv4 address."""
+    """The address in one fixed spelling; an IPv4 address mapped into IPv6 becomes the plain IPv4 address."""
     one = ipaddress.ip_address(address)
     return str(getattr(one, "ipv4_mapped", None) or one)
