@@ -1,4 +1,4 @@
-"""Of an experiment that compares: each arm beside its baseline as far as it is measured, and what was kept before."""
+"""Of a comparison, each arm beside its baseline as far as they are measured, and what earlier steps have kept."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ class ArmSoFar:
     """One side of a comparison, as far as it is measured."""
 
     words: str
-    figure: float | None  # median of its repeats so far, b/s or transactions a second; None before the first
-    counts: bool  # transactions, not bits
+    figure: float | None  # median of its repeats so far, bits or transactions per second
+    counts: bool  # whether the figure is in transactions
     done: int
     asked: int
-    runs: bool  # now
-    ratio: float | None = None  # to the baseline's
+    runs: bool  # whether it is being measured now
+    ratio: float | None = None  # its figure divided by the baseline's
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The arms that are measured in turn, the baseline first."""
+    """The arms that are compared with each other, the baseline first."""
 
     arms: tuple[ArmSoFar, ...]
-    step: int = 0  # of a staircase
+    step: int = 0  # of a staircase; 0 outside one
     steps: int = 0
-    kept: tuple[str, ...] = ()  # by the steps before
+    kept: tuple[str, ...] = ()  # what the earlier steps of the staircase have kept
 
 
 def compared(progress: Progress) -> Compared | None:
-    """Of the trial that runs; None where its setting is compared with nothing."""
+    """The comparison to which the current trial belongs; None if its setting is not compared with any other."""
     trial, plan = progress.trial, progress.plan
     rung = next((r for r in plan.rungs if r.name == trial.rung), None) if plan and trial else None
     if trial is None or rung is None:
@@ -60,7 +60,9 @@ def _row(e: Experiment, base: Experiment, medians: dict[str, float | None], done
 
 
 def _kept(rung: Rung, now: Experiment) -> tuple[str, ...]:
-    """For each step of a staircase: what its best has that the best of the step before had not."""
+    """What each earlier step of the staircase added to the best so far, in words; steps that added nothing are left
+    out.
+    """
     bases = {e.step: e for e in rung.experiments if e.step and not e.baseline and e.direction is now.direction}
     steps = range(2, now.step + 1)
     pairs = [(bases[n], bases[n - 1]) for n in steps if n in bases and n - 1 in bases]

@@ -1,12 +1,12 @@
-"""A run's events as JSON lines: recorded while it goes on, tailed by whoever watches, replayed by tests.
+"""Keeps a run's events as JSON lines: written during the run, followed by whoever watches, and replayed by tests.
 
 The first line is {"form": "linkladder-events/1"}, every other one {"event": "TrialStarted", "data": {...}, "at":
-seconds since the log began}.  Logs of before 0.2 have no first line of that kind and are read all the same; keys that a
-later linkladder of the same form has added are passed over, and another form is refused by its name.
+seconds since the log began}. Logs from before 0.2 lack the first line and are read all the same. Keys that a later
+linkladder has added to the same form are ignored; a log of another form is refused, and the error names that form.
 
-What is seen each second is of use while its trial goes on.  Once there is much of it, another file takes the place of
-the log before a trial begins, with all but that; the last line of the one before, {"renewed": N}, says how many of the
-new one's lines are known to whoever followed it.
+Per-second events matter only while their trial runs. When they take up much space, the log is replaced before the next
+trial by a copy without them. The old file then ends with the line {"renewed": N}: the first N events of the new file
+are those that its readers have seen already.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ FORM = "linkladder-events/1"
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in typing.get_args(events.Event)}
 Entry = tuple[float, Event]
 FLEETING = (events.IntervalSeen, events.RoundTripSeen, events.Sampled)
-PASSING = tuple(f'{{"event":"{kind.__name__}"' for kind in FLEETING)  # how their lines begin
+PASSING = tuple(f'{{"event":"{kind.__name__}"' for kind in FLEETING)  # how the lines of per-second events begin
 DENSE, SPARSE = 3600, 64
-MOST = 8 << 20  # bytes of seconds, from which on those of earlier trials are dropped
-BUFFER = 256 * 1024  # more than a line: a disk that takes only a part of one would spoil the next as well
+MOST = 8 << 20  # bytes of per-second events after which those of earlier trials are dropped
+BUFFER = 256 * 1024  # holds more than a line, so that a full disk does not leave part of one
 log = logging.getLogger("linkladder.eventlog")
 
 
 def dump(event: Event, at: float) -> str:
-    """One line, without its end."""
+    """The event as one line of the log, without the line break."""
     record = {"event": type(event).__name__, "data": codec.to_json(event), "at": round(at, 3)}
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
 def _in_short(event: Event) -> Event:
-    """Of a trial its figures, as its seconds were told and its output is stored; of a sample what front ends show."""
+    """The event without what the log need not repeat: a trial's stored details, and a sample's network cards."""
     if isinstance(event, events.TrialFinished):
         return replace(event, result=event.result.figures)
     if isinstance(event, events.Sampled):
@@ -54,7 +54,7 @@ def _in_short(event: Event) -> Event:
 
 
 def parse(line: str) -> Entry:
-    """The event of a line and its time; CodecError where it is none."""
+    """The event in a line and its time; raises CodecError if the line holds no event."""
     try:
         record = json.loads(line)
     except ValueError as error:
@@ -66,7 +66,7 @@ def parse(line: str) -> Entry:
 
 
 def read(path: Path) -> Iterator[Entry]:
-    """Every event of a log; a half-written last line, as a power cut leaves it, is left out."""
+    """Every event of a log, without a last line that a power cut left unfinished."""
     tail = Tail(path)
     try:
         yield from tail.poll()
@@ -75,12 +75,13 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 class Recorder:
-    """Writes events as they come, each line flushed so that a watcher and a crash see it.
+    """Writes each event as it comes and flushes it, so that watchers see it and a crash does not lose it.
 
-    Beside the log lies a file of `spare` bytes that is given up when the disk is full, so that the log can say so.  A
-    log that cannot be written raises nothing: its `fault` is for whoever measures, to end the run by.
-    What is seen each second (by whom, a kind each) is written in full for DENSE times of a trial, then every second
-    time for as many, then every fourth, down to one in SPARSE: a trial of a week leaves some ten thousand lines.
+    A file of `spare` bytes lies beside the log; it is deleted when the disk is full, to make room for the last events.
+    A failed write raises nothing but sets `fault`; the measuring process checks that and ends the run.
+
+    Of each kind of per-second event a trial's first DENSE are all written, then every second one, then every fourth,
+    and so on down to one in SPARSE, so that a trial of a week leaves some ten thousand lines.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic, spare: int = 0) -> None:
@@ -89,12 +90,12 @@ class Recorder:
         self._path = path
         self._file = path.open("x", BUFFER, encoding="utf-8")
         self._file.write(json.dumps({"form": FORM}) + "\n")
-        self._of_seconds = 0  # bytes
-        self._seen: Counter[tuple[str, str]] = Counter()  # of this trial
-        self.fault: OSError | None = None  # since when there is room for the last words at most
+        self._of_seconds = 0  # bytes of per-second events in the log
+        self._seen: Counter[tuple[str, str]] = Counter()  # how many of each kind this trial had
+        self.fault: OSError | None = None  # set once a write failed; only the spare room is left then
         self._spare = path.with_suffix(".spare") if spare else None
         if self._spare:
-            with contextlib.suppress(OSError):  # no room for it already: then the run will say so
+            with contextlib.suppress(OSError):  # the disk is full already, and the first write will report it
                 self._spare.write_bytes(bytes(spare))
 
     def write(self, event: Event) -> None:
@@ -117,11 +118,11 @@ class Recorder:
             self.fault = self.fault or error
             with contextlib.suppress(OSError):
                 self._give_up_spare()
-                self._file.flush()  # what was not written yet is in the buffer still
+                self._file.flush()  # the buffer still holds what was not written
 
     def _renew(self) -> None:
-        """The same log without seconds, in place of this one; where there is no room for both it goes on as it is."""
-        draft, kept = self._path.with_suffix(".new"), -1  # the line of the form is none
+        """Replace the log by a copy without the per-second events; without room for both, keep it as it is."""
+        draft, kept = self._path.with_suffix(".new"), -1  # -1, as the line with the form does not count
         try:
             with self._path.open(encoding="utf-8") as before, draft.open("w", encoding="utf-8") as after:
                 for line in before:
@@ -135,11 +136,11 @@ class Recorder:
             return
         os.replace(draft, self._path)
         self._of_seconds = 0
-        with contextlib.suppress(OSError), old:  # last, so that whoever reads it finds the new one
+        with contextlib.suppress(OSError), old:  # last, so that its readers then find the new file in place
             old.write(json.dumps({"renewed": kept}) + "\n")
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # its fault is known
+        with contextlib.suppress(OSError):  # its fault is already known
             self._give_up_spare()
         with contextlib.suppress(OSError):
             self._file.close()
@@ -151,7 +152,7 @@ class Recorder:
 
 
 def _readable(line: str) -> list[Entry]:
-    """A line that a full disk or a crash has spoilt must not take those after it along."""
+    """The event of the line, as a list. A spoilt line gives none, so that the lines after it can still be read."""
     try:
         return [parse(line)]
     except codec.CodecError as error:
@@ -160,7 +161,7 @@ def _readable(line: str) -> list[Entry]:
 
 
 def _form(line: str) -> str:
-    """What a first line says of the lines after it; '' where it is an event's."""
+    """The form that a log's first line states; '' if that line is an event already."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -169,22 +170,22 @@ def _form(line: str) -> str:
 
 
 def _renewed(line: str) -> int | None:
-    """How many lines of the file that took this one's place are known; None of any other line."""
+    """How many events of the log's new file its readers have seen already; None if the line does not say."""
     return int(json.loads(line)["renewed"]) if line.startswith('{"renewed": ') else None
 
 
 class Tail:
-    """What a log has gained since the last look; the file need not exist yet."""
+    """Reads what was added to a log since the last poll; the file need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: TextIO | None = None
         self._rest = ""
-        self._first = True  # is the line that may tell the form still to come?
-        self._known = 0  # lines to come that were seen in the file before
+        self._first = True  # whether the log's first line is still to be read
+        self._known = 0  # how many of the next lines were already seen in the replaced file
 
     def poll(self) -> list[Entry]:
-        """EnvironmentFault where it is of a form that this linkladder does not know."""
+        """The new events; raises EnvironmentFault if this linkladder does not know the log's form."""
         if self._file is None:
             try:
                 self._file = self._path.open(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Begin a run in a process of its own, apart from this terminal, so that it outlives the screen."""
+"""Starts a run in a process of its own, apart from this terminal, so that the run outlives the screen."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from linkladder.run import lock
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat
 
-START_WAIT = 180.0  # seconds; one that fails has ended, which is known at once; 57 were seen on a busy emulated machine
-CLEAR_WAIT = 8.0  # for a run that has said its last word to be gone
+START_WAIT = 180.0  # seconds; a failed start is noticed at once, and a busy emulated machine needed 57
+CLEAR_WAIT = 8.0  # seconds to wait until a finished run's process is gone
 
 
 async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSession:
-    """Begin it, wait for its first word, and take the controls."""
+    """Start the run, wait until it has announced itself, and take the controls."""
     draft = folder / "next-plan.json"
     await last_run_gone(folder, seat)
     await asyncio.to_thread(drafts.replace, draft, json.dumps(codec.to_json(plan)))
@@ -43,7 +43,7 @@ async def launch(folder: Path, plan: Plan, resume: str, seat: Seat) -> LiveSessi
 
 
 async def last_run_gone(folder: Path, seat: Seat) -> None:
-    """A run that has ended clears up for a moment still; one that goes on is not waited for."""
+    """Wait for a finished run to clean up; raises EnvironmentFault if the run is still going on."""
     until = time.monotonic() + CLEAR_WAIT
     while running := await asyncio.to_thread(current, folder, seat):
         if time.monotonic() > until or not await running.ended():
@@ -59,7 +59,7 @@ def spawn(folder: Path, argv: list[str]) -> subprocess.Popen[bytes]:
 
 
 def log_lines(folder: Path, count: int) -> list[str]:
-    """The last that was written down."""
+    """The last `count` lines of the diary."""
     try:
         with (folder / diary.NAME).open(encoding="utf-8", errors="replace") as file:
             return [line.rstrip("\n") for line in deque(file, count)]

@@ -1,6 +1,7 @@
-"""One run at a time on one appliance: who measures holds run.lock, and says in it how to watch and steer.
+"""Allows one run at a time on an appliance: the process that measures holds run.lock.
 
-Whether a run goes on is asked of the lock alone: the number of a process may be another's after a power cut.
+It also writes into that file how to watch and steer the run. Whether a run is going on is read from the lock alone,
+because after a power cut its process number may belong to another process.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from linkladder.errors import EnvironmentFault
 
 @dataclass(frozen=True)
 class Announcement:
-    """What the process that measures, or the last that did, says of itself."""
+    """What the measuring process writes about itself in run.lock; it stays there after the run."""
 
     pid: int = 0
     log: str = ""  # the path of its event log
-    socket: str = ""  # where it takes orders
-    began: float = 0.0  # on the monotonic clock, which is one for all processes of a boot
+    socket: str = ""  # the path of the socket that takes orders
+    began: float = 0.0  # on the monotonic clock, which all processes share until the next boot
     run: str = ""
-    ended: str = ""  # why it ended, where the log had no room for that
+    ended: str = ""  # why it ended, if that could not be written to the log
 
 
 class RunLock:
-    """Held while a run is measured."""
+    """The lock that a process holds while it measures."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +45,7 @@ class RunLock:
         self._file.write("{}")
 
     def announce(self, **what: int | float | str) -> None:
-        """Add to what was said before, or change it."""
+        """Set these fields of the announcement and write it to the lock's file."""
         self._said = replace(self._said, **what)  # type: ignore[arg-type]
         self._file.write(json.dumps(asdict(self._said)))
 
@@ -67,7 +68,7 @@ def locked(folder: Path) -> Iterator[RunLock]:
 
 
 def announced(folder: Path) -> Announcement | None:
-    """The run that goes on or was the last, if any; what cannot be read is none."""
+    """What the current or else the last run announced; None if there is none or it cannot be read."""
     try:
         said = Announcement(**json.loads(locks.written(_path(folder))))
         said = replace(said, pid=int(said.pid), log=str(said.log), began=float(said.began))
@@ -77,12 +78,14 @@ def announced(folder: Path) -> Announcement | None:
 
 
 def measuring(folder: Path) -> bool:
-    """Whether a run goes on."""
+    """Whether a run is going on."""
     return locks.held(_path(folder))
 
 
 def going(folder: Path) -> Callable[[str], bool]:
-    """Tells of a run whether it is the one that goes on; while that has not said which it is, any may be."""
+    """A function that tells whether a given run is going on; True for any run while the current one has not said its
+    name.
+    """
     if not measuring(folder):
         return lambda run: False
     said = announced(folder)

@@ -1,4 +1,4 @@
-"""Orders to the process that measures: JSON lines over a socket of its own, {"do": "skip"} for one."""
+"""Sends orders to the measuring process, as JSON lines like {"do": "skip"} over a Unix socket."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from linkladder.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from linkladder.engine import Controls  # who only sends orders does without the engine
+    from linkladder.engine import Controls  # a program that only sends orders need not load the engine
 
 VERBS = ("skip", "repeat", "pause", "resume", "cancel", "proceed")
-PATIENCE = 5.0  # seconds for an answer
+PATIENCE = 5.0  # seconds to wait for an answer
 
 
 @contextlib.asynccontextmanager
 async def listening(folder: Path, controls: Controls) -> AsyncIterator[str]:
-    """A socket that takes the orders; its path, kept short enough for the system."""
+    """Open the socket that takes the orders and yield its path, which is kept short enough for the system."""
     path = folder / "run.sock"
     if len(os.fsencode(path)) > 90:
         path = Path(tempfile.mkdtemp(prefix="linkladder-")) / "run.sock"
@@ -44,12 +44,12 @@ async def listening(folder: Path, controls: Controls) -> AsyncIterator[str]:
         yield str(path)
     finally:
         server.close()
-        with contextlib.suppress(OSError):  # where nothing can be written any more the next run removes it
+        with contextlib.suppress(OSError):  # if the disk cannot be written, the next run removes it
             path.unlink(missing_ok=True)
 
 
 def obey(controls: Controls, line: bytes) -> bool:
-    """One order; False where it is none."""
+    """Carry out one order; False if the line is no valid order."""
     try:
         order = json.loads(line)
         verb, text = order["do"], str(order.get("text", ""))
@@ -65,7 +65,7 @@ def obey(controls: Controls, line: bytes) -> bool:
 
 
 async def send(address: str, verb: str, text: str = "") -> None:
-    """Have an order obeyed; EnvironmentFault where it was not."""
+    """Send an order and wait until it is carried out; raises EnvironmentFault if it is not."""
     try:
         async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_unix_connection(address)

@@ -1,7 +1,8 @@
-"""The process that measures: it outlives the screen that began it, and anybody here may watch it.
+"""The process that measures: it outlives the screen that started it, and others on this appliance may watch it.
 
 `python -m linkladder.run.process PLAN.json [--resume RUN]` measures apart from any terminal; `linkladder run` calls
-`measure` in its own process.  Both hold run.lock, say in it where event log and socket are, and end with the run.
+`measure` in its own process. Both hold run.lock, write in it where the event log and the socket are, and end with the
+run.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from linkladder.run.lock import RunLock, locked
 from linkladder.store import Store
 
 KEEP_LOGS = 5
-SPARE = 128 * 1024  # bytes kept back, for the last words of a run that a full disk ends
-SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # no person cancelled it
-BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # nothing else than that person ended it
+SPARE = 128 * 1024  # bytes kept free for a run's last events if the disk gets full
+SHUTDOWN = {signal.SIGINT: "the system ended it", signal.SIGTERM: "the system ended it"}  # not by a person
+BY_PERSON = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), "")  # no reason is kept
 log = logging.getLogger("linkladder.run")
 
-Tell = Callable[[Event, float, Controls], None]  # an event, seconds since the run began, and what steers it
+Tell = Callable[[Event, float, Controls], None]  # takes an event, seconds since the run began, and the run's controls
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -64,11 +65,11 @@ async def measure(
     resume: str | None = None,
     *,
     note: str = "",
-    operator: bool = True,  # somebody is there to move machines
-    ends: Mapping[signal.Signals, str] = SHUTDOWN,  # signals that end the run, each with the reason that is kept
+    operator: bool = True,  # whether somebody is there to move machines
+    ends: Mapping[signal.Signals, str] = SHUTDOWN,  # signals that end the run, each with the reason to record
     tell: Tell = lambda event, at, controls: None,
 ) -> RunFinished | None:
-    """Run the plan, writing every event; the log ends with RunFinished whatever happens."""
+    """Run the plan and write every event to the log; the log ends with RunFinished even after an error."""
     folder = lock.folder
     path = _new_log(folder)
     began = time.monotonic()
@@ -113,7 +114,7 @@ async def measure(
 
 
 def _new_log(folder: Path) -> Path:
-    """Those of a few runs before are kept."""
+    """The path of a new log; all but the last few older logs are deleted."""
     logs = state.ensure(folder / "live")
     for old in (*sorted(logs.glob("*.jsonl"))[:-KEEP_LOGS], *logs.glob("*.spare"), *logs.glob("*.new")):
         old.unlink(missing_ok=True)
@@ -121,7 +122,7 @@ def _new_log(folder: Path) -> Path:
 
 
 def reason_of(error: Exception) -> str:
-    """What ended the run, in a line for people."""
+    """Why the run ended, in one line for people."""
     if isinstance(error, LinkladderError):
         return in_a_line(error)
     fault = disk_fault(error)

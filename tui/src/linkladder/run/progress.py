@@ -1,4 +1,4 @@
-"""What a run has come to so far, kept up from its events; every front end draws it.  It has no clock of its own."""
+"""Keeps the state of a run up to date from its events; every front end draws it. It has no clock of its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from linkladder.phrases import arm, checked, outcome
 from linkladder.phrases.company import path_name
 from linkladder.verdicts import RungJudgement
 
-REASON = 160  # characters of a tool's own words that fit beside the rest; the results have all of them
+REASON = 160  # characters of a tool's message that fit here; the results keep all of it
 
 
 class Stage(StrEnum):
@@ -43,7 +43,7 @@ class Stage(StrEnum):
 
 @dataclass
 class RungView:
-    """One rung of the ladder as it stands."""
+    """The state of one rung of the ladder."""
 
     name: RungName
     stage: Stage = Stage.TO_DO
@@ -52,16 +52,16 @@ class RungView:
     done: int = 0
     failed: int = 0
     seconds: float = 0.0
-    spent: float = 0.0  # expected seconds of the trials that are over
+    spent: float = 0.0  # expected seconds of the finished trials
     why: str = ""
     evidence: Evidence | None = None
     result: RungResult | None = None
-    judgement: RungJudgement | None = None  # where the result is without what the judge needs
-    seen: set[tuple[str, int]] = field(default_factory=set)  # trials that were done, of which one may be done again
+    judgement: RungJudgement | None = None  # kept here if the result lacks what a judgement is made from
+    seen: set[tuple[str, int]] = field(default_factory=set)  # finished trials; a repeated one counts once
 
     @property
     def best_bps(self) -> float | None:
-        """What the best setting carries one way."""
+        """The rate that the best setting carries in one direction; None if nothing has been measured."""
         return self.best[1] or None
 
 
@@ -79,11 +79,11 @@ class TrialView:
     intervals: list[Interval] = field(default_factory=list)
     samples: dict[str, HostSample] = field(default_factory=dict)
     rtts: list[float] = field(default_factory=list)
-    paths: dict[tuple[Direction, int], float | None] = field(default_factory=dict)  # each one's last second, of several
-    by_cards: bool = False  # the seconds are what cards counted, since the tool tells of none before its end
+    paths: dict[tuple[Direction, int], float | None] = field(default_factory=dict)  # newest rate of each, if several
+    by_cards: bool = False  # rates come from the cards, as the tool reports none until it ends
 
     def paths_seen(self, event: events.IntervalSeen) -> None:
-        """A path that told nothing of the newest second has nothing to show for it."""
+        """Note the rate of each path in the newest second; a path without a report shows none."""
         way = event.interval.direction
         if event.paths:
             self.paths |= {key: None for key in self.paths if key[0] is way}
@@ -91,7 +91,7 @@ class TrialView:
 
     @property
     def retransmits(self) -> int | None:
-        """Segments that the sending ends sent again since the trial began; None while nobody tells."""
+        """Segments that the sending ends have sent again since the trial began; None if no end reports them."""
         way = self.experiment.direction
         nears = {Direction.FORWARD: (True,), Direction.REVERSE: (False,)}.get(way, (True, False))
         senders = [s for end, s in self.samples.items() if (end == End.NEAR) in nears]
@@ -101,7 +101,7 @@ class TrialView:
 
 @dataclass
 class Progress:
-    """The whole run; `apply` is its only way to change, apart from the clock in `at`."""
+    """The state of the whole run. Only `apply` changes it, except for the time in `at`."""
 
     plan: Plan | None = None
     run_id: str = ""
@@ -113,26 +113,26 @@ class Progress:
     rungs: list[RungView] = field(default_factory=list)
     trial: TrialView | None = None
     last: TrialResult | None = None
-    search: tuple[float, float] | None = None  # for the strongest generator: when it began, seconds at most
+    search: tuple[float, float] | None = None  # for the strongest generator: when it began, and its longest duration
     instruction: str = ""
     waiting: RungName | None = None
     paused: bool = False
-    lost: str = ""  # what happened to the peer that is out of reach
-    missing: str = ""  # that peer's name
+    lost: str = ""  # what happened to the peer that cannot be reached
+    missing: str = ""  # the name of that peer
     state: RunState = RunState.RUNNING
     reason: str = ""
     over: bool = False
-    cancelled: bool = False  # by a person
+    cancelled: bool = False  # whether a person cancelled the run
     failures: list[str] = field(default_factory=list)
-    history: list[str] = field(default_factory=list)  # a line a trial that is over
-    figures: dict[tuple[RungName, str], list[float]] = field(default_factory=dict)  # of each setting, trial by trial
+    history: list[str] = field(default_factory=list)  # one line per finished trial
+    figures: dict[tuple[RungName, str], list[float]] = field(default_factory=dict)  # per setting, a value per trial
     notices: list[str] = field(default_factory=list)
-    found: list[str] = field(default_factory=list)  # those of where the machines stand
-    noticed: float = 0.0  # when the last notice came
+    found: list[str] = field(default_factory=list)  # the notices about where the machines are placed
+    noticed: float = 0.0  # time of the last notice
 
     @property
     def news(self) -> list[str]:
-        """What was told, without what was found of where the machines stood before."""
+        """The notices, without outdated ones about where the machines were placed before."""
         stale = {*self.found[:-1]} - {*self.found[-1:]}
         return [notice for notice in self.notices if notice not in stale]
 
@@ -149,12 +149,12 @@ class Progress:
         return view
 
     def asked(self, rung: RungName, experiment: str) -> Experiment:
-        """What the plan says of an experiment; a name alone of one that it does not have."""
+        """The experiment as the plan has it; one with a name alone if the plan does not have it."""
         known = (e for r in (self.plan.rungs if self.plan else ()) if r.name == rung for e in r.experiments)
         return next((e for e in known if e.id == experiment), Experiment(experiment, label=experiment))
 
     def apply(self, event: events.Event, at: float) -> None:
-        """Take one event in."""
+        """Update the state with one event."""
         self.at = max(self.at, at)
         said = len(self.notices)
         self._apply(event)
@@ -203,9 +203,9 @@ class Progress:
                 self.paused = True
             case events.PeerLost():
                 again = f", trying again in {math.ceil(event.retry_in)} s" if event.retry_in else ", given up"
-                why = event.reason.rstrip(".?")  # a hint may be a question, and the sentence goes on
+                why = event.reason.rstrip(".?")  # the reason may end as a question, but more words follow
                 self.lost, self.missing = f"{event.peer} is out of reach: {why}{again}", event.peer
-                self.trial = None  # it will be done from its beginning
+                self.trial = None  # it will start again from the beginning
                 self.notices.append(self.lost)
             case events.PeerBack():
                 self.lost = self.missing = ""
@@ -275,7 +275,7 @@ class Progress:
                 trial.samples[event.end] = event.sample
             case events.IntervalSeen():
                 if trial.by_cards and not event.by_cards:
-                    trial.intervals.clear()  # the tool tells after all
+                    trial.intervals.clear()  # the tool reports rates after all
                 trial.by_cards = event.by_cards
                 trial.intervals.append(event.interval)
                 trial.paths_seen(event)
@@ -285,7 +285,7 @@ class Progress:
                 trial.rtts.append(event.rtt_ms)
 
     def path_rates(self) -> list[tuple[str, float | None]]:
-        """Each path of the trial by name and what it carries now, where there are several; None: it tells nothing."""
+        """The name and present rate of each path, if the trial has several; None if a path reports nothing."""
         trial = self.trial
         if trial is None or not trial.paths:
             return []
@@ -313,16 +313,16 @@ def _figure(result: TrialResult) -> float:
 
 
 def _typical(result: ExperimentResult) -> best_rate.Ranked:
-    """The median over the repeats."""
+    """The median rate over the repeats, in the form in which settings are ranked."""
     rates = [best_rate.one_way(t) for t in result.trials if t.ok]
     return best_rate.weight(result.parameters), statistics.median(rates) if rates else 0.0
 
 
 def series(intervals: list[Interval], direction: Direction) -> list[tuple[float, float, bool]]:
-    """(second, b/s, counted) of one direction, as the chart draws it."""
+    """What the chart draws of one direction: (second, bits per second, whether it counts) of each interval."""
     return [(i.start, i.bps, i.counted) for i in intervals if i.direction == direction]
 
 
 def named(experiment: Experiment) -> str:
-    """The setting in words; of one that the plan does not have the name is all that is known."""
+    """The setting in words; only its name if the plan does not have it."""
     return experiment.id if experiment.label == experiment.id else arm(experiment)

@@ -1,4 +1,4 @@
-"""A run seen from a screen or a shell: its log followed, orders sent to it, and who may send them."""
+"""Lets a screen or a shell follow a run's log, send orders to the run, and see who may send them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ GONE = "the measuring process is gone"
 
 
 def current(folder: Path, seat: Seat) -> LiveSession | None:
-    """The run that goes on, if any.  May block."""
+    """The run that is going on, or None. May block."""
     said = lock.announced(folder) if lock.measuring(folder) else None
     return LiveSession(folder, said, seat) if said else None
 
 
 class LiveSession:
-    """Watches; steers while its seat has the controls, and never without one."""
+    """Follows a run; it may steer the run while its seat has the controls, and without a seat only watches."""
 
     def __init__(self, folder: Path, said: Announcement, seat: Seat | None) -> None:
         self._folder = folder
@@ -43,7 +43,7 @@ class LiveSession:
 
     def _poll(self) -> list[eventlog.Entry]:
         self._look_who()
-        measured = lock.measuring(self._folder)  # asked before reading, so that its last words are not missed
+        measured = lock.measuring(self._folder)  # checked before reading, so that the last events are not missed
         said = lock.announced(self._folder)
         mine = said is not None and said.log == self._said.log
         entries = self._tail.poll()
@@ -59,7 +59,7 @@ class LiveSession:
         return entries
 
     async def ended(self) -> bool:
-        """Whether the run has said its last word."""
+        """Whether the run has finished."""
         await self.poll()
         return self._over
 

@@ -1,4 +1,4 @@
-"""Who may steer the run: of all screens and shells that watch it, one at a time has the controls."""
+"""Decides who may steer the run: of all screens and shells that watch it, one at a time has the controls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER = "another screen"
 
 
 class Seat:
-    """A place to steer from: this console, or this `linkladder run`.  Its file is held for as long as it is there."""
+    """A console or a `linkladder run` that may steer; it holds its file under a lock for as long as it exists."""
 
     def __init__(self, folder: Path, who: str) -> None:
         self.who = who
@@ -31,7 +31,7 @@ class Seat:
 
     @property
     def holder(self) -> str:
-        """Who has the controls, in words."""
+        """Who has the controls, in words for people."""
         return "this screen" if self.steers else str(self._read().get("who") or OTHER)
 
     def take_over(self) -> None:
@@ -46,7 +46,7 @@ class Seat:
 
     def leave(self) -> None:
         if self._file.mine:
-            with contextlib.suppress(OSError):  # where nothing can be written: who comes next sweeps it away
+            with contextlib.suppress(OSError):  # if the disk cannot be written, the next seat removes the file
                 self._file.path.unlink(missing_ok=True)
             self._file.release()
 
@@ -62,7 +62,7 @@ class Seat:
         return found if isinstance(found, dict) else {}
 
     def _sweep(self) -> None:
-        """Files of those that were ended before they could leave."""
+        """Remove the files of seats whose processes ended without leaving."""
         for path in self._seats.glob("*"):
             if not locks.held(path):
                 path.unlink(missing_ok=True)
@@ -78,7 +78,7 @@ def seated(folder: Path, who: str) -> Iterator[Seat]:
 
 
 def terminal() -> str:
-    """Which terminal this is, in words that help to find it."""
+    """A description of this terminal that helps people to find it."""
     try:
         tty = os.ttyname(sys.stdin.fileno()).removeprefix("/dev/")
     except (OSError, ValueError):
