@@ -1,10 +1,9 @@
-"""TOML to Plan: read, check, expand, time; no I/O but reading the file it is given and its own built-in plans.
+"""Turns TOML into a Plan: reads, checks, expands and times it. It touches no files but plans and link.toml.
 
-A plan file names a contract, the path of each rung and experiments.  An experiment's list values
-(streams, window, direction, sessions, udp_percent) multiply out, `both` becomes forward and reverse,
-and `streams = "auto"` becomes half the vCPUs or, where nothing else of the load is pinned, what the
-generator is strongest with.  What the plan leaves out (contract, paths) comes from the link description that
-the operator entered once, `link.toml` in the state folder.
+A plan file names a contract, the path of each rung, and experiments. The list values of an experiment (streams, window,
+direction, sessions, udp_percent) multiply out, and `both` becomes forward and reverse. `streams = "auto"` becomes half
+the vCPUs or, if the experiment states nothing else about its load, what the generator is strongest with. The contract
+and the paths that a plan leaves out come from the operator's link description, `link.toml` in the state folder.
 """
 
 from __future__ import annotations

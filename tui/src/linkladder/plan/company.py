@@ -1,8 +1,9 @@
-"""Which paths of a rung are loaded together: each alone, those that share no end side by side, all at once, or one
-throughout while the others come and go.
+"""Decides which paths of a rung are loaded together.
 
-A mesh is every pair of its ends.  Pairs that share no end are coloured alike and run side by side: N ends need N-1
-rounds where N is even, and N where it is odd, and no schedule with one trial at a time on each end has fewer.
+They may be loaded one at a time, in rounds of paths that share no end, all at once, or with one path loaded throughout
+while the others come and go. A mesh has a path for every pair of its ends. Pairs that share no end run in the same
+round: N ends need N-1 rounds if N is even and N rounds if it is odd, and no schedule with one trial at a time on each
+end needs fewer.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from itertools import combinations
 from linkladder.model import Company, Experiment, Path, Rung
 from linkladder.model.several_legs import parts
 
-NEAR = "near"  # this appliance, among the ends of a mesh
+NEAR = "near"  # the name of this appliance among the ends of a mesh
 
 
 def mesh(ends: Sequence[str]) -> tuple[Path, ...]:
-    """A path for every pair of them; of each pair the one that is named first is the near side."""
+    """A path for every pair of ends; the end that is named first is the near side, and this appliance always is."""
     return tuple(
         Path(peer=there, origin="" if here == NEAR else here)
         for here, there in combinations(sorted(dict.fromkeys(ends), key=lambda name: name != NEAR), 2)
@@ -26,14 +27,14 @@ def mesh(ends: Sequence[str]) -> tuple[Path, ...]:
 
 
 def rounds(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[int, ...], ...]:
-    """The pairs by number, in as few rounds as can be: in none of them is an end in two pairs."""
+    """The numbers of the pairs, put into as few rounds as possible; no end is in two pairs of one round."""
     ends = list(dict.fromkeys(end for pair in pairs for end in pair))
     busy: dict[int, set[str]] = {}
     found: dict[int, list[int]] = {}
     wanted = _circle(ends)
     for number, pair in enumerate(pairs):
         colour = wanted[frozenset(pair)]
-        if busy.setdefault(colour, set()) & set(pair):  # the same pair once more, by another path
+        if busy.setdefault(colour, set()) & set(pair):  # two paths join the same pair of ends
             colour = next(c for c in range(len(pairs) * 2) if not busy.setdefault(c, set()) & set(pair))
         busy[colour] |= set(pair)
         found.setdefault(colour, []).append(number)
@@ -43,9 +44,9 @@ def rounds(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[int, ...], ...]:
 
 
 def apart(ends: Sequence[str], sites: Mapping[str, str]) -> tuple[Path, ...]:
-    """As many paths as can be of which no two share an end, this appliance's first, and rather between two sites.
+    """As many paths as possible that share no end, preferably between two sites; this appliance's path comes first.
 
-    Three ends have no two such paths: those of this appliance.
+    If no two such paths exist, as with three ends, the paths of this appliance instead.
     """
     every = mesh(ends)
     together = [[every[n] for n in one] for one in rounds([(path.origin or NEAR, path.peer) for path in every])]
@@ -65,7 +66,7 @@ def asks_for_neighbours(rung: Rung) -> bool:
 
 
 def spread(rung: Rung) -> Rung:
-    """Its experiments, those for single paths and for rounds once for each."""
+    """The rung with one experiment for each path or round that its experiments are to load separately."""
     rung = _over_bundles(rung)
     if all(e.company is Company.ALL or e.paths for e in rung.experiments):
         return rung
@@ -75,23 +76,23 @@ def spread(rung: Rung) -> Rung:
     single = len(names) == 1 and any(e.company is Company.ALL for e in rung.experiments)
     for e in rung.experiments:
         if single and e.company is not Company.ALL:
-            continue  # it is what all of them are
+            continue  # with a single path, loading all is the same
         if e.company is Company.ALL or e.paths:
             made.append(e)
         elif e.company is Company.ALONE:
             made += [replace(e, id=f"{e.id}-{name}", paths=(number,)) for number, name in enumerate(names)]
         elif e.company is Company.NEIGHBOURS:
             made += [replace(e, id=f"{e.id}-{name}", paths=(0, n)) for n, name in enumerate(names) if n]
-        elif e.company is Company.VISITED:  # each part of it lasts as long as the plan says
+        elif e.company is Company.VISITED:  # the plan's duration is that of each part
             lasting = e.duration * parts(len(names) - 1)
             made += [replace(e, paths=tuple(range(len(names))), duration=lasting)] if len(names) > 1 else []
-        elif len(together) > 1 and any(len(one) > 1 for one in together):  # else it is what the two others are
+        elif len(together) > 1 and any(len(one) > 1 for one in together):  # else it equals alone or all
             made += [replace(e, id=f"{e.id}-{n}", paths=one) for n, one in enumerate(together, 1)]
     return replace(rung, experiments=tuple(made))
 
 
 def _over_bundles(rung: Rung) -> Rung:
-    """A bundle of all cards is loaded by the first path's addresses, and so is what it is compared with."""
+    """Let bundles, and what they are compared with, use only the first path, whose addresses load all their cards."""
     compared = {name for e in rung.experiments if e.bundled for name in (e.id, e.baseline)}
     if not compared or len(rung.paths) < 2:
         return rung
@@ -100,7 +101,7 @@ def _over_bundles(rung: Rung) -> Rung:
 
 
 def _name(path: Path, number: int, paths: Sequence[Path]) -> str:
-    """The pair, where that tells it from the others."""
+    """The names of the path's two ends, or the path's number if those names fit several paths."""
     sides = [(one.origin, one.peer) for one in paths]
     if sides.count((path.origin, path.peer)) > 1 or not path.peer:
         return f"path{number + 1}"
@@ -108,7 +109,7 @@ def _name(path: Path, number: int, paths: Sequence[Path]) -> str:
 
 
 def _circle(ends: Sequence[str]) -> dict[frozenset[str], int]:
-    """A round for every pair: one end sits still while the others move on by a seat a round."""
+    """The round of each pair, as in a round-robin tournament: one end keeps its seat, the others move on by one."""
     seats = [*ends] if len(ends) % 2 == 0 else [*ends, ""]
     found: dict[frozenset[str], int] = {frozenset((end,)): 0 for end in ends}
     for number in range(len(seats) - 1):
@@ -119,7 +120,7 @@ def _circle(ends: Sequence[str]) -> dict[frozenset[str], int]:
 
 
 def _greedy(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[int, ...], ...]:
-    """Each in the first round in which both its ends are free."""
+    """Put each pair into the first round in which both of its ends are free."""
     found: list[tuple[set[str], list[int]]] = []
     for number, pair in enumerate(pairs):
         free = next((one for one in found if not one[0] & set(pair)), None)

@@ -1,4 +1,4 @@
-"""Experiments multiplied out, put in order and timed."""
+"""Multiplies experiments out, puts their trials in order and estimates how long they take."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from linkladder import phrases, tools, units
 from linkladder.judge import ceiling
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
 
-FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a black hole is known before a byte is timed, and the idle round trip
-SEARCH, MOST_SEARCHES = 20.0, 2  # seconds in which the strongest setting of a generator is found, if it is not known
-HOUR = 3600.0  # seconds of a trial at the most: what one holds in memory until it is stored does not grow with a soak
-DISCARDED = 1.0  # seconds of load before a trial whose adapters have started anew
-OVERHEAD = 1.0  # seconds of a trial beyond what its tool takes: start, probe, collect
+FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a lost large packet and the idle round trip are looked at before any load
+SEARCH, MOST_SEARCHES = 20.0, 2  # seconds to find a generator's strongest settings if they are not known
+HOUR = 3600.0  # the longest trial in seconds, so that its results in memory stay small even in a soak
+DISCARDED = 1.0  # seconds of uncounted load before a trial whose adapters have just restarted
+OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, collect
 
 
-# A plan that names one of these says itself how the load is made, or compares loads.
+# If an experiment has one of these, it states its own load or compares loads, and no strongest settings are sought.
 PINNED = frozenset(
     {"tool", "window", "write_size", "zero_copy", "cores", "affinity", "client_port", "settings", "baseline"}
 )
 
 
 def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungName) -> list[Experiment]:
-    """Every combination of the list values, with a readable id each."""
+    """One experiment for each combination of the list values, with a readable id."""
     if values.get("settings") and rung == RungName.LOCALHOST:
-        return []  # its settings are the whole machine's
+        return []  # settings of the loopback would change the whole machine
     values = dict(values)
     values["strongest"] = values.get("streams") == ["auto"] and PINNED.isdisjoint(values) and _asks_for_tcp(values)
     streams = [max(1, cores // 2) if s == "auto" else s for s in values.pop("streams", [1])]
@@ -43,7 +43,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
         whole = ceiling(contract, Protocol.UDP).payload_bytes
         if whole < tools.default_datagram(contract.ip_version):
-            values["write_size"] = whole  # a datagram in fragments would be no even stream
+            values["write_size"] = whole  # a datagram that is split into fragments would make no even stream
     full = ceiling(contract, Protocol.UDP, values.get("write_size")).bps
     rates = [*values.pop("udp_rate", []), *(full * p / 100 for p in values.pop("udp_percent", []))] or [None]
     ways = _directions(values.pop("direction", [Direction.FORWARD]), rung)
@@ -69,9 +69,9 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
 
 
 def _divided(one: Experiment) -> Experiment:
-    """A trial of hours, or that would print more than is kept of it, becomes several shorter ones, as long in all."""
+    """Split a trial that is too long, or would print more than is kept, into shorter ones that last as long in all."""
     parts = math.ceil(one.duration / min(HOUR, tools.longest(one)))
-    if parts < 2 or one.member_down:  # which goes at its moment of one trial
+    if parts < 2 or one.member_down:  # a member goes down at one moment of a whole trial
         return one
     return replace(one, duration=one.duration / parts, repeats=one.repeats * parts, at_most=one.at_most * parts)
 
@@ -81,18 +81,18 @@ def _asks_for_tcp(values: dict[str, Any]) -> bool:
 
 
 def _doubling(cores: int) -> list[int]:
-    """1, 2, 4, ... up to all."""
+    """The powers of two up to `cores`, and `cores` itself."""
     return sorted({*(1 << n for n in range(cores.bit_length()) if 1 << n <= cores), cores})
 
 
 def _arms(changed: Experiment, instead: dict[str, Any], control: bool) -> list[Experiment]:
-    """The experiment as it is compared with, and with its change; a coin says which of them begins.
+    """The experiment without its change and with it, as the arms of a comparison; chance decides which of them begins.
 
-    `control` adds the first once more: what the two differ by is the noise of the comparison.
+    `control` adds the first arm a second time: the difference between the two shows the comparison's noise.
     """
     plain = replace(changed, **instead)
     if plain == changed:
-        return []  # of several that differ from one baseline, this is the baseline
+        return []  # a combination that equals its baseline needs no comparison
     as_it_is = "-as-it-is" if plain.settings != changed.settings else ""
     plain = replace(plain, id=f"{name_of(plain)}{as_it_is}", begins=random.random() < 0.5)
     made = [plain, replace(changed, id=name_of(changed), baseline=plain.id, begins=not plain.begins)]
@@ -101,7 +101,7 @@ def _arms(changed: Experiment, instead: dict[str, Any], control: bool) -> list[E
 
 
 def alike(arms: Sequence[Experiment]) -> list[Experiment]:
-    """Arms that are compared begin alike: where one restarts adapters, each has a short load before it, not counted."""
+    """Give all arms the same start: if one restarts adapters, each has a short uncounted load before it."""
     restarts = any(setting.restarts for arm in arms for setting in arm.settings)
     return [replace(arm, discard_first=restarts) for arm in arms]
 
@@ -110,7 +110,7 @@ def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
     ways: list[Direction] = []
     for way in asked:
         ways += [Direction.FORWARD, Direction.REVERSE] if way == Direction.BOTH else [way]
-    if rung == RungName.LOCALHOST:  # both ends are one machine: the other way is the same way
+    if rung == RungName.LOCALHOST:  # both ends are one machine, so both directions are the same
         ways = [Direction.FORWARD if w == Direction.REVERSE else w for w in ways]
     return list(dict.fromkeys(ways))
 
@@ -148,12 +148,12 @@ def trial_seconds(exp: Experiment) -> float:
 
 
 def seconds(plan: Plan | Rung) -> float:
-    """Expected wall time, all in; at best, where the repeats are left open."""
+    """The expected time for everything; the shortest one if the number of repeats is left open."""
     return sum(trial_seconds(e) * e.repeats for e in _all(plan))
 
 
 def _all(plan: Plan | Rung) -> Iterator[Experiment]:
-    """What is measured, and what the steps to come will measure, as if nothing of them won."""
+    """All experiments, including those of later steps of a staircase as if no step won."""
     for rung in plan.rungs if isinstance(plan, Plan) else (plan,):
         yield from rung.experiments
         for stair in rung.stairs:
@@ -162,7 +162,9 @@ def _all(plan: Plan | Rung) -> Iterator[Experiment]:
 
 
 def longest(plan: Plan | Rung) -> float:
-    """The same where no verdict is settled before its setting's last repeat, and how to load is found out first."""
+    """The longest time: every setting needs all its repeats, and the strongest generator settings are searched for
+    first.
+    """
     rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
     searches = sum(any(e.strongest for e in r.experiments) for r in rungs)
     return SEARCH * min(MOST_SEARCHES, searches) + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
@@ -173,22 +175,22 @@ def trials(plan: Plan | Rung) -> int:
 
 
 def only_pings(plan: Plan | Rung) -> bool:
-    """Is no load left of it: as of a plan for several paths where there is one?"""
+    """Whether only pings are left, as in a plan for several paths when there is just one."""
     protocols = {e.protocol for e in _all(plan)}
     return bool(protocols) and protocols <= {Protocol.ECHO, Protocol.DF}
 
 
 def measured(plan: Plan | Rung, stored: set[tuple[str, str, int]]) -> tuple[int, float]:
-    """How many of its trials are among the stored (rung, experiment, repeat), and the time expected for those."""
+    """How many of the plan's trials are among the stored (rung, experiment, repeat), and the time expected for them."""
     rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
     over = [e for r in rungs for e, repeat in order(r) if (r.name.value, e.id, repeat) in stored]
     return len(over), sum(trial_seconds(e) for e in over)
 
 
 def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
-    """Trials in the order they run: what the path is before what it carries, repeats interleaved against drift.
+    """The trials in the order in which they run: pings before loads, and repeats interleaved to even out slow changes.
 
-    The arms of a comparison run side by side, every other time in the other order: A B, B A, A B ...
+    The arms of a comparison run next to each other, with their order reversed every other time: A B, B A, A B ...
     """
     first = sorted(rung.experiments, key=lambda e: FIRST.get(e.protocol, len(FIRST)))
     groups = _compared(first)
@@ -200,7 +202,7 @@ def order(rung: Rung) -> Iterator[tuple[Experiment, int]]:
 
 
 def _compared(experiments: list[Experiment]) -> list[list[Experiment]]:
-    """Experiments in groups that are compared with each other; in each the one that begins comes first."""
+    """The experiments in groups that are compared with each other; in each group the one that begins comes first."""
     groups: dict[str, list[Experiment]] = {}
     for exp in experiments:
         groups.setdefault(exp.baseline or exp.id, []).append(exp)

@@ -1,4 +1,4 @@
-"""A plan that grows: what a judgement asks for next, put into the plan of the run that asks."""
+"""Lets a plan grow: adds what a judgement asks for next to the plan of the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkladder.verdicts import DocumentJudgement
 
 
 def follow_up_text(judged: DocumentJudgement, rungs: tuple[str, ...] = ()) -> str:
-    """The experiments that a judgement asks for, as a plan file; `rungs` keeps only theirs, none keeps all."""
+    """The experiments that a judgement asks for, as a plan file; only those of `rungs`, or all if it is empty."""
     tables = []
     for rung in judged.rungs:
         for f in rung.follow_up if not rungs or rung.rung in rungs else ():
@@ -21,7 +21,7 @@ def follow_up_text(judged: DocumentJudgement, rungs: tuple[str, ...] = ()) -> st
 
 
 def follow_up(plan: Plan, judged: DocumentJudgement, rungs: tuple[str, ...] = (), cores: int = 2) -> Plan:
-    """Those experiments over the paths of `plan`, as far as it has not asked for them; without rungs if for none."""
+    """Those experiments on the paths of `plan`, without what `plan` has already; has no rungs if nothing is left."""
     text = follow_up_text(judged, rungs)
     if not text:
         return replace(plan, rungs=())
@@ -40,12 +40,12 @@ def follow_up(plan: Plan, judged: DocumentJudgement, rungs: tuple[str, ...] = ()
 
 
 def _setting(e: Experiment) -> Experiment:
-    """What is measured, however it is called and however often."""
+    """The experiment without its name and its number of repeats, to tell whether two measure the same."""
     return replace(e, id="", repeats=0, at_most=0, strongest=False)
 
 
 def extended(plan: Plan, more: Plan) -> Plan:
-    """Never less than `plan`: what `more` has besides it, and more repeats of what both have."""
+    """`plan` with everything that `more` adds to it: other rungs and experiments, and further repeats."""
     known = {r.name: r for r in plan.rungs}
     for rung in more.rungs:
         old = known.get(rung.name)

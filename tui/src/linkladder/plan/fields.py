@@ -1,4 +1,4 @@
-"""What each key of a plan file may hold, and the words for what was expected instead."""
+"""Defines what each key of a plan file may hold, and the error text that says what was expected."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def cores(value: Any) -> int | str:
 
 
 def many(check: Check) -> Check:
-    """One value or a list of them; always a list afterwards."""
+    """A check that takes one value or a list of them and always returns a list."""
 
     def inner(value: Any) -> list[Any]:
         values = value if isinstance(value, list) else [value]
@@ -122,13 +122,13 @@ def many(check: Check) -> Check:
 
 
 def variants(value: Any) -> list[tuple[Setting, ...]]:
-    """Settings, or a list of such lists: each is an experiment of its own."""
+    """One list of settings, or several lists, each of which makes an experiment of its own."""
     several = isinstance(value, list) and value and all(isinstance(one, list) for one in value)
     return [settings(one) for one in value] if several else [settings(value)]
 
 
 def steps(value: Any) -> list[dict[str, list[Any]]]:
-    """[{settings = ...}, {window = ["800k", "8M"]}, {streams = [2, 4]}]: what is tried, one step after the other."""
+    """The steps of a staircase in order, such as [{settings = ...}, {window = ["800k", "8M"]}, {streams = [2, 4]}]."""
     tables = value if isinstance(value, list) else [value]
     if not tables or not all(isinstance(one, dict) and one and set(one) <= set(INSTEAD) for one in tables):
         raise ValueError(f'expected tables of {", ".join(INSTEAD)}, such as [{{window = ["800k", "8M"]}}]')
@@ -136,7 +136,7 @@ def steps(value: Any) -> list[dict[str, list[Any]]]:
 
 
 def baseline(value: Any) -> bool | dict[str, Any]:
-    """true: the same without the settings; {streams = 1}: the same but for these."""
+    """What to compare with: true means without the settings, {streams = 1} means with these values instead."""
     if isinstance(value, bool):
         return value
     if not isinstance(value, dict) or not value or not set(value) <= set(INSTEAD):
@@ -145,7 +145,7 @@ def baseline(value: Any) -> bool | dict[str, Any]:
 
 
 def settings(value: Any) -> tuple[Setting, ...]:
-    """[{kind = "mtu", value = 9000, ends = "both"}]; what cannot be put back is no kind."""
+    """Settings such as [{kind = "mtu", value = 9000, ends = "both"}]; only kinds that can be restored are allowed."""
     found = tuple(_setting(one) for one in (value if isinstance(value, list) else [value]))
     touched = [(setting.kind, end) for setting in found for end in setting.ends]
     if len(touched) != len(set(touched)) or not found:

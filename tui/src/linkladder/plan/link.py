@@ -1,4 +1,4 @@
-"""The link as the operator described it once: contract and paths, kept in link.toml of the state folder."""
+"""Reads and writes the operator's description of the link: contract and paths, in link.toml of the state folder."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ FILE = "link.toml"
 
 @dataclass(frozen=True)
 class Side:
-    """By what an end takes part in paths that do not say it themselves."""
+    """The address and interface that an end uses in paths that do not name their own, and its site."""
 
     address: str = ""
     interface: str = ""
-    site: str = ""  # what goes within one does not cross what the contract says is shared
+    site: str = ""  # traffic within a site does not use the shared link of the contract
 
 
 @dataclass(frozen=True)
 class Link:
-    """What the Link screen keeps: contract, paths and the plan to offer."""
+    """The link description that the Link screen edits: contract, paths, and the plan to offer."""
 
     contract: Contract | None = None
     paths: dict[RungName, tuple[Path, ...]] = field(default_factory=dict)
-    plan: str = ""  # the one that the console offers first
-    ends: dict[str, Side] = field(default_factory=dict)  # "near", and paired peers by name
+    plan: str = ""  # the plan that the console offers first
+    ends: dict[str, Side] = field(default_factory=dict)  # by name: "near", and the paired peers
 
     def path(self, rung: RungName) -> Path | None:
         """The rung's first path, if it has one."""
@@ -43,10 +43,10 @@ class Link:
 
 
 def load_link(folder: FilePath, set_aside: bool = False) -> Link:
-    """The description, or an empty one where none was made yet.
+    """Read the link description; an empty one if there is none yet.
 
-    One that is damaged is an error, since nobody may measure against another contract than the one that was written;
-    with `set_aside` it is moved out of the way, for a console in which it is then described anew.
+    A damaged description is an error, so that nobody measures against a contract that was never written. With
+    `set_aside` the file is moved away instead, so that the console can ask for a new description.
     """
     try:
         return _read_link(folder / FILE)
@@ -73,7 +73,7 @@ def _read_link(path: FilePath) -> Link:
 
 
 def _ends(reader: Reader, data: Any) -> dict[str, Side]:
-    """[end.beta], with the address and the interface that are its own on the link, and the site where it stands."""
+    """The tables [end.beta]: an end's own address and interface on the link, and the site where it stands."""
     if not isinstance(data, dict):
         reader.fail("end", "", "expected tables such as [end.beta]")
     found = {}
@@ -85,7 +85,7 @@ def _ends(reader: Reader, data: Any) -> dict[str, Side]:
 
 
 def save_link(folder: FilePath, link: Link) -> None:
-    """Written whole beside the old one and renamed, so that a power cut leaves one or the other."""
+    """Write a new file and rename it over the old one, so that a power cut leaves one of them whole."""
     lines = [f"plan = {_quoted(link.plan)}", ""] if link.plan else []
     if link.contract:
         lines += ["[contract]", *_lines(link.contract, {k: a for k, (a, _) in fields.CONTRACT.items()}), ""]
@@ -120,10 +120,11 @@ def _quoted(text: str) -> str:
 
 
 def with_link(plan: Plan, link: Link, peer: str = "", paired: Sequence[str] = ()) -> Plan:
-    """The plan with what the link description knows filled in; a path of the plan's own wins.
+    """The plan, with what it leaves out filled in from the link description.
 
-    `peer` stands at the far side of every path; of a mesh, all that are `paired` take part, or those it names.  So they
-    do in what measures a path beside its neighbours, where no path is described.
+    `peer` becomes the far side of every path. A mesh is made of all `paired` peers, or of those that `peer` names,
+    separated by commas. The same ends also make the paths of experiments with neighbours, if the plan and the link
+    describe none.
     """
     ends = _ends_of_mesh(plan, link, peer, paired)
     every = company.mesh(ends) if plan.mesh else ()
@@ -153,7 +154,7 @@ def _ends_of_mesh(plan: Plan, link: Link, peer: str, paired: Sequence[str]) -> t
 
 
 def _between(path: Path, ends: dict[str, Side]) -> Path:
-    """What a path does not say of its sides is what is known of the ends there."""
+    """Fill in what a path does not say about its two sides from what is known of their ends."""
     here, there = ends.get(path.origin or company.NEAR, Side()), ends.get(path.peer, Side())
     return replace(
         path,
@@ -167,6 +168,6 @@ def _between(path: Path, ends: dict[str, Side]) -> Path:
 
 
 def _within(path: Path, ip_version: int) -> Path:
-    """A path of the localhost rung, which has no peer."""
+    """A path of the localhost rung, which has no peer; it uses the loopback unless it has addresses."""
     path = replace(path, peer="") if path.remote else Path(local="127.0.0.1", remote="127.0.0.1")
     return Path(local="::1", remote="::1") if ip_version == 6 and path.remote == "127.0.0.1" else path

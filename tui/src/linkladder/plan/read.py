@@ -1,4 +1,4 @@
-"""A plan file read and checked; every error names file, line, key and what was expected."""
+"""Reads and checks a plan file; every error names the file, the line, the key and what was expected."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from linkladder.plan.expand import multiply
 from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
 
-PAIRS, LEAST_PAIRS = 6, 4  # of a comparison; fixed before it begins
-SEEN = 3.0  # seconds before, without and after a member of a bundle, at the least
-SHORTEST_VISIT = 3  # seconds: one to begin in, and two to be seen
-LEAST_LOOK = 2  # repeats before the first look at whether they settle the verdict
+PAIRS, LEAST_PAIRS = 6, 4  # pairs of a comparison: the default, and the least; fixed before it begins
+SEEN = 3.0  # least seconds before a bundle's member goes down, while it is away, and afterwards
+SHORTEST_VISIT = 3  # seconds: one for the start, and two to measure
+LEAST_LOOK = 2  # repeats before the first check whether they settle the verdict
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # experiments, which have a command of their own
+SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # plans of experiments that have a command of their own
 BUILTIN = ("quick", "circuit", "ladder", "ladder-long", "soak", "mesh", "cards", "neighbours", "bundle", "lagg", *SHORT)
 MOVES = {
     RungName.LOCALHOST: "",
@@ -45,7 +45,7 @@ MOVES = {
 
 
 class PlanError(UsageError):
-    """A plan file that cannot be used."""
+    """Raised if a plan file cannot be used."""
 
     def __init__(self, where: str, line: int, key: str, expected: str) -> None:
         place = f"{where}, line {line}" if line else where
@@ -54,7 +54,7 @@ class PlanError(UsageError):
 
 
 def builtin(name: str, cores: int = 2, contract: Contract | None = None) -> Plan:
-    """One of the plans that linkladder brings along."""
+    """One of the plans that come with linkladder."""
     if name not in BUILTIN:
         raise UsageError(f"there is no plan {name!r}", hint="the built-in plans are " + ", ".join(BUILTIN))
     return read_plan(builtin_text(name), f"plan {name}", cores, contract)
@@ -73,7 +73,7 @@ def read_plan_file(path: FilePath, cores: int = 2, contract: Contract | None = N
 
 
 def read_plan(text: str, where: str = "plan", cores: int = 2, contract: Contract | None = None) -> Plan:
-    """The plan in `text`, expanded for a generator of `cores` vCPUs; `contract` stands in where the plan has none."""
+    """The plan in `text`, expanded for a generator with `cores` vCPUs; `contract` is used if the plan has none."""
     reader = Reader(text, where)
     data = reader.parse()
     reader.only(data, ("name", "title", "contract", "path", "experiment", "mesh", "ends"), "")
@@ -92,7 +92,7 @@ def read_plan(text: str, where: str = "plan", cores: int = 2, contract: Contract
 
 
 class Reader:
-    """Checks parsed TOML against the tables in `fields`, and finds the line a key stands in."""
+    """Checks parsed TOML against the tables in `fields`, and finds the line of a key for error messages."""
 
     def __init__(self, text: str, where: str) -> None:
         self.text = text
@@ -155,7 +155,7 @@ class Reader:
         return contract
 
     def paths(self, data: Any) -> dict[RungName, tuple[Path, ...]]:
-        """A rung's path in a table of its own, [path.dc-link], or several, each in a [[path.dc-link]]."""
+        """The paths of the rungs: one in a table [path.dc-link], or several in tables [[path.dc-link]] each."""
         self.only(data, tuple(RungName), "path")
         found = {}
         for name, given in data.items():
@@ -204,7 +204,7 @@ class Reader:
         )
 
     def kept_whole(self, made: Iterable[Experiment], index: int) -> None:
-        """Refuse what would print more than is kept, where it cannot be divided: pairs, and members that go down."""
+        """Refuse trials that print more than is kept and cannot be split: comparisons, and members that go down."""
         for one in made:
             if one.duration > (most := tools.longest(one)):
                 self.fail(
@@ -215,7 +215,7 @@ class Reader:
                 )
 
     def agree(self, values: dict[str, Any], index: int) -> None:
-        """Keys that only mean something together."""
+        """Check the keys that depend on each other."""
         tool = TOOLS[values.get("tool", Experiment.tool)]
         allowed = tool.protocols
         if values.setdefault("protocol", allowed[0]) not in allowed:
@@ -252,7 +252,7 @@ class Reader:
                 self.fail(key, "experiment", f"has no meaning for {tool.name} {protocol}, only with {only}", index)
 
     def visited(self, values: dict[str, Any], index: int) -> None:
-        """A neighbour that comes and goes is seen in whole seconds of the first path's."""
+        """Check an experiment in which neighbours come and go: its effect is read from whole seconds."""
         if values["protocol"] is not Protocol.TCP or Direction.DUPLEX in values.get("direction", ()):
             self.fail("company", "experiment", "expected visited with protocol tcp, one way at a time", index)
         if values.get("settings") or values.get("baseline") or "steps" in values:
@@ -261,7 +261,9 @@ class Reader:
             self.fail("duration", "experiment", f"expected at least {SHORTEST_VISIT} s for each visit", index)
 
     def member_down(self, values: dict[str, Any], index: int) -> None:
-        """A member that goes and comes back leaves seconds before it, meanwhile and after it to be told apart."""
+        """Check an experiment in which a bundle's member goes down and returns: all three parts must be long enough to
+        tell.
+        """
         if values["protocol"] not in (Protocol.TCP, Protocol.UDP):
             self.fail("settings", "experiment", "expected a member down with protocol tcp, udp, which load it", index)
         if values.get("baseline") or "steps" in values or "at_most" in values:
@@ -278,7 +280,7 @@ class Reader:
             self.room_beside(down, values, index)
 
     def room_beside(self, down: Setting, values: dict[str, Any], index: int) -> None:
-        """Check that the trial is long enough: a flow that was cut off may wait as long again before it goes on."""
+        """Check that the trial is long enough: after an outage, a flow may need that time again to go on."""
         away = down.until - down.since
         if down.since < SEEN or away < SEEN:
             self.fail("settings", "experiment", f"expected from and until at least {SEEN:g} s apart and in", index)
@@ -288,7 +290,7 @@ class Reader:
             self.fail("duration", "experiment", said, index)
 
     def until_settled(self, values: dict[str, Any], index: int) -> None:
-        """Repeats up to `at_most`: only of what the verdict is of, and where the number may be left open."""
+        """Check repeats up to `at_most`: only for protocols that verdicts need, and not for comparisons."""
         if values["protocol"] not in (Protocol.TCP, Protocol.UDP):
             self.fail("at_most", "experiment", "expected with protocol tcp, udp: others are settled by one", index)
         if values.get("baseline"):
@@ -298,7 +300,7 @@ class Reader:
             self.fail("repeats", "experiment", f"expected from {least} to at_most, {values['at_most']}", index)
 
     def stepped(self, values: dict[str, Any], index: int) -> None:
-        """A staircase climbs from one setting, which each step's pairs are held against."""
+        """Check a staircase: it starts from one setting, compares throughput, and has enough pairs in each step."""
         several = [key for key, one in values.items() if isinstance(one, list) and len(one) > 1]
         if extra := [key for key in several if key not in ("rungs", "steps", "direction")]:
             self.fail(extra[0], "experiment", "expected one value: a staircase begins at one setting", index)
@@ -308,7 +310,7 @@ class Reader:
             self.fail("repeats", "experiment", f"expected at least {LEAST_PAIRS} pairs for a comparison", index)
 
     def compared(self, values: dict[str, Any], index: int) -> None:
-        """What a comparison with the machine as it is needs."""
+        """Check a comparison with the machine as it is: it needs something to compare, and enough pairs."""
         if values["baseline"] is True and not values.get("settings"):
             self.fail("baseline", "experiment", "expected beside settings, which it is compared without", index)
         if values["protocol"] not in COMPARED:

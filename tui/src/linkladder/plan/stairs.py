@@ -1,4 +1,4 @@
-"""A staircase: changes tried one step after the other, each beside the best so far, and kept only where it won."""
+"""Makes staircases: changes are tried in steps, each against the best so far, and kept only if they win."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LOAD = tuple(f.name for f in fields(Experiment) if f.name not in _NOT_OF_THE_LO
 
 
 def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tuple[Experiment, ...], Stair]:
-    """The arms of the first step, and what comes after them; a step's lists multiply out.
+    """The arms of the first step, and the staircase of the later ones. The list values of a step multiply out.
 
-    Where a step restarts adapters all begin alike, since what won is in force in the next ones.
+    If any step restarts adapters, all trials begin with the same short load, because a winner stays in force later.
     """
     settings = (setting for step in steps for lent in step.get("settings", ()) for setting in lent)
     first = replace(first, discard_first=any(setting.restarts for setting in settings))
@@ -31,13 +31,13 @@ def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tupl
 
 
 def climbed(stair: Stair, best: Experiment) -> tuple[tuple[Experiment, ...], Stair]:
-    """The arms of the next step beside the best so far, and what comes after those."""
+    """The arms of the next step, starting from the best so far, and the staircase of the steps after it."""
     on = replace(best, step=best.step + 1)
     return _level(on, stair.first, stair.steps[0]), replace(stair, steps=stair.steps[1:])
 
 
 def level_of(rung: Rung, stair: Stair) -> tuple[Experiment, ...]:
-    """The arms that are measured now, the best so far first."""
+    """The arms of the present step, the best so far first."""
     mine = [e for e in rung.experiments if e.step and e.direction is stair.first.direction]
     highest = max((e.step for e in mine), default=0)
     return tuple(sorted((e for e in mine if e.step == highest), key=lambda e: bool(e.baseline)))
@@ -54,7 +54,7 @@ def _level(best: Experiment, first: Experiment, options: Iterable[Experiment]) -
 
 
 def _beside(best: Experiment, first: Experiment, option: Experiment) -> Experiment:
-    """The best so far with what sets the option apart from the first."""
+    """The best so far, with those changes that distinguish `option` from the staircase's first setting."""
     changes = {key: getattr(option, key) for key in _LOAD if getattr(option, key) != getattr(first, key)}
     kinds = {s.kind for s in option.settings}
     kept = tuple(s for s in best.settings if s.kind not in kinds)
