@@ -81,6 +81,8 @@ def test_loss_alone_may_be_a_small_buffer_s_and_beside_a_saturated_core_an_end_s
     assert candidates(LOST) == either
     assert candidates(replace(LOST, sender_busy=99.0)) == either | {LimiterKind.SENDER}
     assert candidates(replace(LOST, receiver_busy=99.0)) == either | {LimiterKind.RECEIVER}
+    ends = {LimiterKind.SENDER, LimiterKind.RECEIVER}
+    assert candidates(replace(LOST, sender_busy=99.0, receiver_busy=100.0)) == either | ends, "either may be it"
     assert candidates(replace(LOST, paced=ALIKE, sender_busy=99.0)) == {LimiterKind.LOSS}, "UDP shows who loses it"
 
 

@@ -34,6 +34,8 @@ def test_where_some_of_it_was_needed_loss_fits_as_well() -> None:
 
 def test_a_busy_core_fits_as_well() -> None:
     assert limits(16_000, 6000, 5500, receiver_busy=99.0) == {LimiterKind.REORDERING, LimiterKind.RECEIVER}
+    both = {LimiterKind.SENDER, LimiterKind.RECEIVER}
+    assert limits(16_000, 6000, 5500, sender_busy=98.0, receiver_busy=99.0) == {LimiterKind.REORDERING, *both}
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def _reordered(e: Evidence) -> Limiter | None:
     """Packets that overtake each other; needs both ends' counters, and the receiver's word of what came twice."""
     if not (d := e.disorder) or not d.slows_tcp:
         return None
-    others = (*([] if d.nothing_lost else [LimiterKind.LOSS]), *([_busier(e)[0]] if _too_busy(e) else []))
+    others = (*([] if d.nothing_lost else [LimiterKind.LOSS]), *(end for end, _ in _busy_ends(e)))
     return _limiter(LimiterKind.REORDERING, say.reordered(d.out_of_order, d.again, d.needless or 0.0, others), *others)
 
 
@@ -267,11 +267,12 @@ def _or_burst(e: Evidence, found: Limiter) -> Limiter:
 
 def _or_busy(e: Evidence, found: Limiter) -> Limiter:
     """What a busy machine loses may be all that was lost, until UDP shows who loses it."""
-    if not {LimiterKind.LOSS, LimiterKind.POLICER} <= set(found.candidates) or not _too_busy(e):
+    if not {LimiterKind.LOSS, LimiterKind.POLICER} <= set(found.candidates):
         return found
-    end, busiest = _busier(e)
-    said = say.or_the_end(found.sentence, end, busiest)
-    return replace(found, sentence=said, candidates=(*found.candidates, end))
+    for end, busiest in _busy_ends(e):
+        said = say.or_the_end(found.sentence, end, busiest)
+        found = replace(found, sentence=said, candidates=(*found.candidates, end))
+    return found
 
 
 def _loss_or_policer(e: Evidence) -> Limiter | None:
@@ -310,8 +311,14 @@ def _busier(e: Evidence) -> tuple[LimiterKind, float]:
     return (LimiterKind.SENDER, sender) if sender >= receiver else (LimiterKind.RECEIVER, receiver)
 
 
+def _busy_ends(e: Evidence) -> list[tuple[LimiterKind, float]]:
+    """Each end with a saturated core, and how many percent of that are used."""
+    both = (LimiterKind.SENDER, e.sender_busy or 0.0), (LimiterKind.RECEIVER, e.receiver_busy or 0.0)
+    return [(end, share) for end, share in both if share >= BUSY]
+
+
 def _too_busy(e: Evidence) -> bool:
-    return _busier(e)[1] >= BUSY
+    return bool(_busy_ends(e))
 
 
 def _busy(e: Evidence) -> Limiter | None:
