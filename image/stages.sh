@@ -228,7 +228,22 @@ bulk_build() {
 	# Under another version than its port's the framework would not find what was built.
 	printf 'LINKLADDER_VERSION=\t%s\n' "$version" >"$work/overlay-ports/net-mgmt/linkladder/Makefile.local"
 	chmod 644 "$work/overlay-ports/net-mgmt/linkladder/Makefile.local"
-	poudriere_here bulk -j "$jail" -p "$tree" -O "$overlay" -f "$top/ports/pkglist"
+	rm -rf "$work/log/ports"
+	poudriere_here bulk -j "$jail" -p "$tree" -O "$overlay" -f "$top/ports/pkglist" || {
+		failed_ports
+		return 1
+	}
+}
+
+# Why a port failed stands in poudriere's log of it, which lies in a builder that is off when somebody reads of it.
+failed_ports() {
+	for told in "$work/poudriere/data/logs/bulk/$jail-$tree"/latest/logs/errors/*.log; do
+		[ -e "$told" ] || continue
+		mkdir -p "$work/log/ports"
+		cp "$told" "$work/log/ports/"
+		echo "the last lines of log/ports/${told##*/}:"
+		tail -n 15 "$told"
+	done
 }
 
 # poudriere gives the image's own folders, / among them, the owner and mode that they have in the overlay: those of

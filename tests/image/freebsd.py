@@ -18,7 +18,13 @@ case "$1 $2" in
 'jail -c') mkdir -p "$jail/usr" ;;
 'ports -l') ;;
 'ports -c') case $4 in *-*) echo 'The ports name should not contain a dash' >&2; exit 1 ;; esac ;;
-bulk*) mkdir -p "$POUDRIERE_DATA/packages/linkladder-linkladder"
+bulk*)
+	[ ! -e "$jail/fails" ] || {
+		errors=$POUDRIERE_DATA/logs/bulk/linkladder-linkladder/latest/logs/errors
+		mkdir -p "$errors" && echo 'no wheel was built' >"$errors/linkladder-0.1.0.log"
+		exit 1
+	}
+	mkdir -p "$POUDRIERE_DATA/packages/linkladder-linkladder"
 	echo built >"$POUDRIERE_DATA/packages/linkladder-linkladder/packagesite.pkg" ;;
 image*)
 	while [ $# -gt 0 ]; do

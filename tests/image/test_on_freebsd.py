@@ -211,3 +211,16 @@ def test_nobody_who_builds_reads_the_overlay_and_the_source(freebsd: FreeBSD, se
     made = list((freebsd.work / "overlay-ports").rglob("*"))
     assert {"source.tar", "Makefile.local"} <= {path.name for path in made}
     assert {oct(path.stat().st_mode & 0o777) for path in made} == {"0o755", "0o644"}
+
+
+def test_why_a_port_failed_is_told_and_kept_with_the_stages_logs(freebsd: FreeBSD, sets: Path, ports: Path) -> None:
+    given = ["--sets", sets, "--ports", ports]
+    assert freebsd.build("--stage", "jail", "--stage", "ports", *given).returncode == 0
+    (freebsd.jail / "fails").touch()
+    done = freebsd.build("--stage", "bulk", *given)
+    assert done.returncode == 1 and "no wheel was built" in done.stderr, done.stderr
+    assert (freebsd.work / "log/ports/linkladder-0.1.0.log").read_text() == "no wheel was built\n"
+    # And nothing of it is left when the ports are good.
+    (freebsd.jail / "fails").unlink()
+    assert freebsd.build("--stage", "bulk", *given).returncode == 0
+    assert not (freebsd.work / "log/ports").exists()
