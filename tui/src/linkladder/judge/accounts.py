@@ -18,9 +18,9 @@ from linkladder.judge.ceilings import counted_seconds, measurement_error
 from linkladder.judge.contradictions import contradiction, of_connections, of_pings, of_probes, of_transactions
 from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.history import moment
 from linkladder.judge.recount import recount, unreadable
 from linkladder.judge.recount_answers import recount_answers
-from linkladder.judge.times_of_day import moment
 from linkladder.model import (
     Company,
     Document,

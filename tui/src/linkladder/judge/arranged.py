@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from linkladder import phrases
-from linkladder.judge.times_of_day import moment
+from linkladder.judge.history import moment
 from linkladder.model import (
     Contract,
     CpuUse,

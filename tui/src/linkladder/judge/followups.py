@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linkladder.judge import plan_text
 from linkladder.judge.circumstances import GENERATOR
 from linkladder.judge.evidence import parameters, probed
-from linkladder.judge.plan_text import Keys, tcp_load
-from linkladder.judge.to_tell import Asked, to_tell
+from linkladder.judge.to_tell import Asked, Keys, as_toml, tcp_load, to_tell
 from linkladder.model import Contract, Direction, Protocol, RungName, RungResult
 from linkladder.phrases import followups as ask
 from linkladder.verdicts import Cause, ExperimentJudgement, FollowUp, Judgement, Verdict
@@ -110,7 +108,7 @@ def _unprobed(rung: RungResult) -> Iterable[Asked]:
 def _merged(rung: RungName, asked: list[Asked]) -> Iterable[FollowUp]:
     by_question: dict[ask.Question, list[str]] = {}
     for question, values in asked:
-        table = plan_text.table({"rungs": str(rung), **values, "label": values.get("label", LABEL)})
+        table = as_toml({"rungs": str(rung), **values, "label": values.get("label", LABEL)})
         tables = by_question.setdefault(question, [])
         if table not in tables:
             tables.append(table)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from datetime import datetime
 
 from linkladder.judge.evidence import ways
-from linkladder.judge.times_of_day import moment
 from linkladder.model import Contract, Interval, Protocol, RungResult
 from linkladder.phrases import history as say
 from linkladder.verdicts import Cause, Concern
@@ -69,3 +69,11 @@ def _pause(rung: RungResult) -> str:
     if not gaps or max(gaps) < LONG_PAUSE:
         return ""
     return say.pause(max(gaps))
+
+
+def moment(text: str) -> float | None:
+    """A time of day, as documents have them, in seconds since the epoch; None for what is no time."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,12 +1,12 @@
-"""What to measure next about a limiter, where that would tell what limits, or who of two."""
+"""What to measure next about a limiter, where that would tell what limits, or who of two; and how a plan writes it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
-from linkladder.judge.plan_text import Keys, inline, tcp_load
 from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
 from linkladder.phrases import limiters as say
 from linkladder.phrases.followups import Question
@@ -15,6 +15,8 @@ from linkladder.verdicts import ExperimentJudgement, Limiter, LimiterKind
 MOST_STREAMS = 64
 PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
 
+Value = str | int | float | bool
+Keys = dict[str, Value]  # of an experiment, as a plan's file has them
 Asked = tuple[Question, Keys]  # an experiment, and what it is to answer
 
 
@@ -62,3 +64,32 @@ def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contra
             }  # fmt: skip
     elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
         yield say.LOSS_BY_STREAMS, tcp_load(p, streams=p.streams * 4)
+
+
+def tcp_load(p: Experiment, **changes: Value) -> Keys:
+    """The same load, but for the changes."""
+    values: Keys = {"protocol": "tcp", "direction": p.direction.value, "streams": p.streams}
+    if p.strongest:  # else what differs would be the tool
+        values |= {"tool": p.tool, "zero_copy": p.zero_copy} if p.zero_copy else {"tool": p.tool}
+        values |= {"write_size": p.write_size} if p.write_size else {}
+    values |= {"window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "ping_under_load": True}
+    return values | changes
+
+
+def inline(**values: str) -> str:
+    """A list of one table, as a plan's file writes it."""
+    return "[{" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in values.items()) + "}]"
+
+
+def as_toml(values: Keys) -> str:
+    """The experiment as a table of a plan's file."""
+    lines = ["[[experiment]]"]
+    for key, value in values.items():
+        if isinstance(value, bool):
+            lines.append(f"{key} = {'true' if value else 'false'}")
+        elif isinstance(value, str):
+            if value:
+                lines.append(f"{key} = {value if key == 'settings' else json.dumps(value)}")
+        else:
+            lines.append(f"{key} = {value:g}" if isinstance(value, float) and value < 1e6 else f"{key} = {value}")
+    return "\n".join(lines) + "\n"
