@@ -104,6 +104,17 @@ def test_the_terminal_shows_the_same_as_if_all_of_it_went(updates: list[Composit
     assert sent <= 2 * whole
 
 
+def test_erasing_leaves_no_half_of_a_wide_character() -> None:
+    """Blanks from its right half to the end of the line: it goes, as it does where they are all written."""
+    shown, sparing, lavish = TerminalPicture(), Screen(), Screen()
+    wide = LayoutUpdate([[strip_of([Segment("ab\u6f22" + "x" * (WIDE - 4))], WIDE)]], Region(0, 0, WIDE, 1))
+    blank = ChopsUpdate([{0: None, 3: strip_of([], WIDE - 3)}], [(0, 3, WIDE)], [[3, WIDE]])
+    for update in (wide, blank):
+        sparing.feed(shown.update(update).render_segments(CONSOLE))
+        lavish.feed(update.render_segments(CONSOLE))
+    assert sparing.cells == lavish.cells and sparing.cells[0, 2] == (" ", "")
+
+
 def test_the_rest_of_a_line_is_erased_unless_it_is_coloured() -> None:
     shown = TerminalPicture()
     for style, erased in ((Style(color="red"), True), (Style(bgcolor="blue"), False), (Style(underline=True), False)):

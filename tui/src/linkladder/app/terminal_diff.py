@@ -75,8 +75,10 @@ class TerminalPicture:
         for first, last in _ranges(before, now):
             cells = [cell for cell in now[first:last] if cell]
             erased = last == self._width and _blank(cells) > TAIL
-            if erased:
-                del cells[len(cells) - _blank(cells) :]
+            if (
+                erased
+            ):  # from the second cell on: a blank that is written takes the other half of a wide character along
+                del cells[max(1, len(cells) - _blank(cells)) :]
             same = groupby(cells, key=lambda cell: cell[1])
             segments = [Segment("".join(char for char, _ in run), style) for style, run in same]
             parts.append(Control.move_to(first, y).segment.text + Strip(segments).render(console))
