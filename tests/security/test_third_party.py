@@ -75,7 +75,6 @@ def agent(world: Segment, own_state: Path) -> Iterator[HostileAgent]:
     assert "ok" in made.ask("reserve", holder="eve")
     yield made
     made.close()
-    made.close()
 
 
 def answering(world: Segment, name: str, udp: bool, key: str = KEY) -> subprocess.Popen[str]:
