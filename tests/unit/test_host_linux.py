@@ -381,3 +381,19 @@ asyncio.run(main())
 def test_difference_keeps_the_name() -> None:
     one = NicCounters("lo", rx_bytes=1)
     assert host.difference(one, replace(one, rx_bytes=3)).rx_bytes == 2
+
+
+SNMP = "Tcp: OutSegs RetransSegs\nTcp: 40000 6000\n"
+
+
+@pytest.mark.parametrize(
+    ("counted", "segments"),
+    [
+        ("TCPDSACKRecv TCPDSACKRecvSegs\nTcpExt: 900 5500", 5500),
+        ("TCPDSACKRecv\nTcpExt: 900", 900),
+        ("TCPLoss\nTcpExt: 1", None),
+    ],
+)
+def test_segments_that_came_twice_are_counted_and_not_the_reports_of_them(counted: str, segments: int | None) -> None:
+    """One acknowledgement may report many of them; a kernel that counts reports alone tells fewer."""
+    assert linux_text.tcp_counters(SNMP, f"TcpExt: {counted}\n").dsacks == segments

@@ -91,7 +91,8 @@ def tcp_counters(snmp: str, netstat: str) -> TcpCounters:
         out_of_order=ext.get("TCPOFOQueue"),
         zero_window_sent=ext.get("TCPToZeroWindowAdv"),
         zero_window_probes=ext.get("TCPWinProbe"),
-        dsacks=ext.get("TCPDSACKRecv"),
+        # The segments where they are counted: one report may be of many of them.
+        dsacks=ext.get("TCPDSACKRecvSegs", ext.get("TCPDSACKRecv")),
     )
 
 
