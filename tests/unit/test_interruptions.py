@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from judge_documents import GOOD, both, document
+from judge_documents import GOOD, both, document, ping
 from linkladder.codec import from_json, to_json
 from linkladder.engine.account import MOST_STILL, Watched
 from linkladder.engine.interruptions import TRIES, Watch, carrier_news, given_up, shares_a_card, with_carriers
@@ -122,6 +122,37 @@ def test_a_gap_of_less_than_a_second_is_told_with_its_length() -> None:
         Contract(),
     )
     assert seen.sentence.startswith("0.6 s carried nothing")
+
+
+def opening(*megabits: float, round_trip: float) -> RungResult:
+    """A link whose first trial carried that much in its seconds, over so many milliseconds."""
+    link = both(RungName.DC_LINK, GOOD)
+    first, *rest = link.experiments
+    held = first.trials[0]
+    (leg,) = held.legs
+    seconds = tuple(
+        dataclasses.replace(held.intervals[0], start=float(n), end=n + 1.0, bytes=int(rate * 125_000), counted=n > 0)
+        for n, rate in enumerate(megabits)
+    )
+    legs = (dataclasses.replace(leg, outcome=dataclasses.replace(leg.outcome, intervals=seconds)),)
+    trials = (dataclasses.replace(held, legs=legs), *first.trials[1:])
+    return dataclasses.replace(link, experiments=(ping(round_trip), dataclasses.replace(first, trials=trials), *rest))
+
+
+@pytest.mark.parametrize(
+    ("megabits", "round_trip", "dead"),
+    [
+        ((1, 1, 2, 6, 39, 54, 162, 129, 141, 109), 401.0, 0.0),  # measured over 400 ms
+        ((1, 1, 2, 6, 39, 54, 162, 129, 141, 109), 40.0, 2.0),  # 8 round trips had passed long before
+        ((0, 0, 0, 6, 39, 54, 162, 129, 141, 109), 401.0, 2.0),  # nothing at all is no slow start
+        ((90, 120, 130, 120, 1, 2, 162, 129, 141, 109), 401.0, 2.0),  # later than any start
+    ],
+)
+def test_a_connection_that_opens_over_a_long_way_is_no_outage(
+    megabits: tuple[float, ...], round_trip: float, dead: float
+) -> None:
+    found = outages(opening(*megabits, round_trip=round_trip), Contract())
+    assert sum(one.figures["dead_seconds"] for one in found) == dead
 
 
 # --- an end that stands still

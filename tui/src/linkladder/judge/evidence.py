@@ -147,7 +147,7 @@ def gather(
     best = ceiling(contract, experiment.protocol, experiment.write_size)
     sent, heard = sender.tcp or TcpCounters(), receiver.tcp or TcpCounters()
     retransmits, loss = _loss(trial, direction, sent, best.payload_bytes)
-    idle = _idle(trial, rung)
+    idle = idle_round_trip(trial, rung)
     window, fixed = _window(trial, experiment, direction)
     seconds = counted(trial.intervals, direction)
     return Evidence(
@@ -206,7 +206,8 @@ def _loss(trial: TrialResult, direction: Direction, sent: TcpCounters, mss: int)
     return retransmits, min(1.0, retransmits / segments)
 
 
-def _idle(trial: TrialResult, rung: RungResult | None) -> Rtt | None:
+def idle_round_trip(trial: TrialResult, rung: RungResult | None) -> Rtt | None:
+    """The round trip without load: the trial's own, else of the rung's series of pings."""
     if trial.rtt is not None and trial.rtt.received:
         return trial.rtt
     for e in rung.experiments if rung else ():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import ways
+from linkladder.judge.evidence import idle_round_trip, ways
 from linkladder.judge.withheld import explained
 from linkladder.model import (
     Contract,
@@ -32,6 +32,7 @@ from linkladder.verdicts import Cause, Concern, Verdict
 
 DEAD = 0.05  # of the usual second: what is below carried nothing worth the name
 START = 1.0  # seconds in which a connection may still be opening
+OPENING = 8  # round trips in which one that carries ever more may be: its own, the tool's, and six doublings
 RUN = 2.0  # seconds of silence that are an outage; a single one may be the machine's
 INEXACT = 0.1  # seconds by which two of a tool's seconds may be shorter than that
 FEW_SECONDS = 3  # of which most may be dead: the best of them is the usual one
@@ -72,7 +73,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
                         i for i in leg.outcome.intervals if i.direction is way and not 0 < t.seconds < i.end - 1
                     ]  # a clock jumped
                     measured += (span := sum(i.end - i.start for i in mine))
-                    dead = dead_seconds(mine)
+                    dead = dead_seconds(mine, _opens_until(t, e.parameters, rung))
                     if dead is None:
                         continue
                     lost += dead.seconds
@@ -169,8 +170,21 @@ def carriers(rung: RungResult) -> list[Concern]:
     ]
 
 
-def dead_seconds(intervals: list[Interval]) -> Dead | None:
-    """The seconds of one direction in which next to nothing arrived, gaps in the record among them."""
+def _opens_until(t: TrialResult, p: Experiment, rung: RungResult) -> float:
+    """The second up to which TCP may still carry little because it has just begun: over a satellite it is the third."""
+    if p.protocol is not Protocol.TCP:
+        return START
+    idle = idle_round_trip(t, rung)
+    before = rung.evidence.rtt_ms if rung.evidence else None
+    round_trip = (idle.p50_ms or idle.avg_ms) if idle else before
+    return max(START, OPENING * (round_trip or 0.0) / 1000)
+
+
+def dead_seconds(intervals: list[Interval], opens_until: float = START) -> Dead | None:
+    """The seconds of one direction in which next to nothing arrived, gaps in the record among them.
+
+    A second that carried something is not among them until the connection had the time to open.
+    """
     late = sorted((i for i in intervals if i.end > START), key=lambda i: i.start)
     few = len(late) <= FEW_SECONDS
     alive = [i.bps for i in (intervals if few else late) if i.bytes]
@@ -182,7 +196,7 @@ def dead_seconds(intervals: list[Interval]) -> Dead | None:
     for i in late:
         if i.start - before > 0.5:
             spans.append((before, i.start))
-        if i.bps < DEAD * usual:
+        if i.bps < DEAD * usual and not (i.bytes and i.end <= opens_until):
             spans.append((i.start, i.end))
         before = max(before, i.end)
     if not spans:
