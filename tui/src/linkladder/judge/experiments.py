@@ -268,8 +268,8 @@ def _judge_tcp(
     if limits is not None and held_by_window(limits):
         said = say.but(short, limits.sentence)
         return Judgement(
-            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), (remedies.larger_window(p),), findings,
-            figures, Cause.WINDOW,
+            Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,),
+            (limits.experiment or remedies.larger_window(p),), findings, figures, Cause.WINDOW,
         )  # fmt: skip
     if limits is not None and limits.known and host_bound(limits):
         said = say.but(short, limits.sentence)
