@@ -33,6 +33,8 @@ AT_CEILING = 0.97
 NEAR_CEILING = 0.93  # enough where most seconds run at the ceiling: what is short is lost in single dips
 SOME_LOSS = 1e-5
 SOME_STALLS = 5  # closed windows in a trial; one or two happen at its end
+LONG_MS = 10.0  # a round trip in which TCP grows so slowly that a trial may end before it is done
+GROWS = 1.05  # times the first third of the seconds
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
 HELD = 0.5  # of the time that a sender waited for the receiver's window
 ROOMY = 4.0  # times the rate: loss that would allow so much more does not limit it
@@ -78,8 +80,9 @@ def host_bound(evidence_limiter: Limiter | None) -> bool:
 
 
 def held_by_window(found: Limiter | None) -> bool:
-    """Whether a window limits, or may be what does."""
-    return found is not None and LimiterKind.WINDOW in (found.kind, *found.candidates)
+    """Whether a window limits, or may be what does: one that is full, or one that is still growing."""
+    windows = {LimiterKind.WINDOW, LimiterKind.GROWTH}
+    return found is not None and bool(windows & {found.kind, *found.candidates})
 
 
 def own_card(sentence: str, evidence: tuple[str, ...]) -> Limiter:
@@ -194,6 +197,22 @@ def _lost_some(e: Evidence) -> bool:
     round_trip = max(0.05, e.loaded_ms or e.idle_ms or 0.0)
     possible = e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
     return possible < ROOMY * e.goodput or not e.window_fixed
+
+
+def _growth(e: Evidence) -> Limiter | None:
+    """A long way on which TCP goes on growing to the end: what has met neither loss nor a queue met no limit.
+
+    Needs the seconds, the count of what was sent again, and the round trip with and without load.
+    """
+    part = len(e.seconds) // 3
+    if part < 1 or e.retransmits != 0 or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
+        return None
+    if e.idle_ms < LONG_MS or e.rise_ms > QUEUE_MS or _busier(e)[1] >= CLOSE:
+        return None
+    first, last = e.seconds[:part], e.seconds[-part:]
+    if min(last) <= max(first) or statistics.fmean(last) < GROWS * statistics.fmean(first):
+        return None
+    return _limiter(LimiterKind.GROWTH, say.growth(e.goodput, first[0], last[-1], (e.idle_ms, e.loaded_ms)))
 
 
 def _queue(e: Evidence) -> Limiter | None:
@@ -353,4 +372,4 @@ def _unknown(e: Evidence) -> Limiter:
     return replace(found, sentence=said.sentence, evidence=(*found.evidence, *said.evidence), candidates=(kind,))
 
 
-RULES: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _queue, _reordered, _lossy, _busy)
+RULES: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _growth, _queue, _reordered, _lossy, _busy)

@@ -122,6 +122,18 @@ def _window(said: str, window: float | None, round_trip: float) -> Said:
     )
 
 
+def growth(goodput: float, first: float, last: float, round_trips: tuple[float, float]) -> Said:
+    """`first`, `last`: the rates of the first and the last counted second."""
+    grew = f"{units.rate(first)} in the first counted second, {units.rate(last)} in the last"
+    return Said(
+        f"TCP was still growing when the trial ended ({grew}), and had met neither loss nor a queue at "
+        f"{units.rate(goodput)}: over a round trip of {units.milliseconds(round_trips[0])} that takes long.",
+        (grew, "nothing was sent again", _round_trips(*round_trips)),
+        "The same trial with a warm-up so long that the rate no longer grows, or with more streams, which grow side "
+        "by side.",
+    )
+
+
 def own_queue(
     idle: float, loaded: float, goodput: float, loss: float | None, end: LimiterKind, busy: float, calm: float | None
 ) -> Said:

@@ -58,6 +58,7 @@ class LimiterKind(StrEnum):
     SENDER = "sender"
     RECEIVER = "receiver"
     WINDOW = "window"
+    GROWTH = "growth"  # nothing holds TCP yet, and the trial ends
     LOSS = "loss"
     POLICER = "policer"
     REORDERING = "reordering"  # TCP takes what was overtaken for lost
