@@ -1,27 +1,28 @@
-"""The measuring tools: an experiment to commands, a line to a sample, a text to a result or a reason.
+"""The measuring tools: turns an experiment into commands, lines of output into samples, and outputs into a result.
 
-Pure: nothing here starts a process or touches a file.  Each tool has a room of its own behind `contract.Tool`;
-`named(exp.tool)` answers every question about one, and nobody outside asks which one it is.  A trial goes like this:
+Pure: nothing here starts a process or touches a file. Each tool has its own package and implements `contract.Tool`,
+which `named(exp.tool)` returns; code outside never asks which tool it is. A trial goes like this:
 
-    where = layout(exp, near, far)                 # Unavailable says why not
+    where = layout(exp, near, far)                 # raises Unavailable with the reason if it cannot be done
     argv = server_argv(exp, versions, bind, port)  # of the end `where.server`; () when there is no server
     argv = client_argv(exp, versions, where, local, remote, port, index)   # index 0 .. where.clients - 1
-    live = live_parser(exp, where, end)            # one for each process; feed it stdout's lines
+    live = live_parser(exp, where, end)            # one for each process; feed it the lines of stdout
     outcome = finish(exp, where, server, clients, expect)
 
-Addresses: in `server_argv` `bind` is the server's own.  In `client_argv` `local` is the address of the end that runs
-the command and `remote` the other's.  In `Expectation` they are the near and the far end's.
+Addresses: in `server_argv` `bind` is the server's own. In `client_argv` `local` is the address of the end that runs
+the command and `remote` that of the other end. In `Expectation` they are the addresses of the near and the far end.
 
-Time.  A client runs for `expected_seconds(exp)`: warm-up plus duration, without a tail, since the receiver's clock
-starts with the connection and always outlasts the sender's.  Whole intervals from the warm-up on are counted, the
-last one may be partial.  UDP rates are payload bits per second and total: each stream gets its share.
-Clients of a tool that has an `enough` go on until they are told: the last of many begins when its machine can.
+Time: a client runs for `expected_seconds(exp)`, the warm-up plus the duration. No extra time is needed at the end,
+since the receiver's clock starts with the connection and always outlasts the sender's. Whole intervals from the
+warm-up on are counted; the last one may be partial. UDP rates are payload bits per second over all streams, and each
+stream gets its share. Clients of a tool with `enough_by` run until they are told to end, as the last of many may start
+late on a busy machine.
 
-Verdict.  Outcome.ok, or a fault with a reason.  TOOL: refused, bad option, wrong address, window not granted, crash,
-flows missing, figures that contradict each other.  PATH: connected and then nothing, a stall, everything lost.
+Verdict: Outcome.ok, or a fault with a reason. TOOL: refused, bad option, wrong address, window not granted, crash,
+flows missing, figures that contradict each other. PATH: connected and then nothing, a stall, everything lost.
 
-A failed trial of the tool's fault keeps its flows and seconds for a person to look at, but no rate.  UDP keeps what
-the senders put out (`offered_bps`) and counts what was sent after the last arrival as lost.
+A trial that failed by the tool's fault keeps its flows and seconds for a person to look at, but no rate. UDP keeps the
+rate that the senders put out (`offered_bps`), and counts datagrams sent after the last arrival as lost.
 """
 
 from __future__ import annotations
@@ -72,12 +73,12 @@ __all__ = [
 
 
 def default_datagram(ip_version: int) -> int:
-    """Payload bytes of a UDP datagram where a plan names none."""
+    """Payload bytes of a UDP datagram if the plan names no size."""
     return UDP_PAYLOAD[ip_version]
 
 
 def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
-    """Which end runs what; Unavailable says why it cannot be."""
+    """Decide which end runs what; raises Unavailable with the reason if the ends cannot do it."""
     if exp.direction == Direction.BOTH:
         raise Unavailable("'both' is a word for plans; a trial goes one way or is full duplex")
     return named(exp.tool).layout(exp, near, far)
@@ -98,10 +99,10 @@ def expected_seconds(exp: Experiment) -> float:
 
 
 def longest(exp: Experiment) -> float:
-    """How many seconds of it the tool may tell; of one whose strongest setting is sought, whichever that may be."""
+    """How many seconds a trial may last so that all its output is kept, whichever generator proves to be strongest."""
     if not exp.strongest:
         return named(exp.tool).longest(exp)
-    most = replace(exp, streams=2 * exp.streams + 1)  # one for each core, where half of them were meant
+    most = replace(exp, streams=2 * exp.streams + 1)  # one stream for each core, as `streams` is half the cores
     return min(tool.longest(most) for tool in TOOLS.values() if tool.generators)
 
 
@@ -110,33 +111,33 @@ def live_parser(exp: Experiment, where: Layout, end: End) -> Live:
 
 
 def finish(exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation) -> Outcome:
-    """The verdict on one trial, of what server and clients printed on stdout and stderr."""
+    """The verdict on one trial, from what the server and the clients printed on stdout and stderr."""
     return named(exp.tool).reading().finish(exp, where, server, clients, expect)
 
 
 def ping_ttl(text: str) -> int | None:
-    """What was left of a ping's time to live in the answers."""
-    from linkladder.tools.ping import lines  # late: an agent reads no output
+    """The time to live (TTL) that was left in the first answer of a ping."""
+    from linkladder.tools.ping import lines  # imported late, as an agent reads no output
 
     return lines.ttl(text)
 
 
 def rtt_of(samples: tuple[float, ...], sent: int) -> Rtt:
-    """Round trips in ms, of so many packets sent, as figures."""
+    """The statistics of round trips in ms, of `sent` packets."""
     from linkladder.tools.ping import lines
 
     return lines.rtt_of(samples, sent)
 
 
 def pinged(text: str, errors: str = "") -> Rtt:
-    """The round trips that a ping printed, as figures."""
+    """The statistics of the round trips that a ping printed."""
     from linkladder.tools.ping import lines
 
     return lines.rtt(lines.parse(text, errors))
 
 
 def parse_saved(name: str, text: str, demands: Demands = Demands()) -> Outcome:  # noqa: B008  (it is frozen)
-    """A tool's saved output of either end, the kind found from the text; the name may be any that people use."""
+    """Read a tool's saved output, of either end; `name` may be an alias of the tool."""
     if not text.strip():
         return model.Outcome(False, Fault.TOOL, "the file is empty")
     return SPOKEN[name].reading().read_saved(text, demands)

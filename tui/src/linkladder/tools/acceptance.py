@@ -1,4 +1,4 @@
-"""One trial of streams: what both ends said of them to a result, or to why there is none."""
+"""Turns what both ends printed about the streams of one trial into a result, or into a fault with its reason."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from linkladder.tools.records import Expectation, Layout
 from linkladder.tools.socket_buffer import window_reason
 from linkladder.tools.streams import Output, Row, Series, Stream
 
-COMPLETE = 0.98  # of the asked time
-STALL_SHARE = 0.5  # of the counted seconds empty: that is no rate any more, it is a stall
-PATIENCE = 5.0  # seconds in which what a socket holds back must have left it
+COMPLETE = 0.98  # share of the planned time that a flow must run
+STALL_SHARE = 0.5  # if more than this share of the counted seconds is empty, the transfer stalled
+PATIENCE = 5.0  # seconds that bytes which the client has written may still take to arrive
 STILL = ", but an end stood still itself meanwhile"
 TRAILING = 2  # empty seconds at the end that make a stall
 
@@ -37,13 +37,13 @@ class Pair:
     rx: Series
     tx: Series | None
     sent: int | None
-    sender: Row | None = None  # its total, though what it says of its seconds may be of no use
+    sender: Row | None = None  # the sender's total, kept even if its single seconds cannot be used
 
 
 def finish(
     exp: Experiment, where: Layout, server: Output, client: Output, said: complaints.Said, expect: Expectation
 ) -> Outcome:
-    """The verdict; figures that were read are kept in a failed trial too, so that a person can look at them."""
+    """The verdict on a trial; a failed trial keeps the figures that were read, so that a person can look at them."""
     partial = Outcome(False)
     try:
         _before(server, client, said, expect)
@@ -66,7 +66,7 @@ def finish(
         if said.lines:
             raise _complaint(said)
     except Broken as broken:
-        if broken.fault == Fault.TOOL:  # flows and seconds stay for a person to look at, but no figure to be used
+        if broken.fault == Fault.TOOL:  # flows and seconds stay for a person to look at, but no rate is used
             partial = replace(partial, goodput_bps=0.0, by_direction={})
         return replace(partial, ok=False, fault=broken.fault, reason=broken.reason)
     return replace(partial, ok=True)
@@ -84,7 +84,7 @@ def _to_server(where: Layout, way: Direction) -> bool:
 
 
 def _before(server: Output, client: Output, said: complaints.Said, expect: Expectation) -> None:
-    """What ends a trial before its figures are looked at."""
+    """Raise Broken for failures that are known before any figures are looked at."""
     if expect.server_exit is not None:
         raise Broken(Fault.TOOL, f"the server ended by itself ({_status(expect.server_exit)}){_quote(said)}")
     if said.lines and said.fault == Fault.TOOL:
@@ -124,7 +124,7 @@ def _foreign(output: Output) -> str:
 def _pairs(
     exp: Experiment, where: Layout, way: Direction, server: Output, client: Output, expect: Expectation
 ) -> list[Pair]:
-    """The flows of one way, matched between both outputs by the client's port; their number must be right."""
+    """The flows of one direction, matched between both outputs by the client's port; their number must be right."""
     to_server = _to_server(where, way)
     receiver, sender = (server, client) if to_server else (client, server)
 
@@ -134,12 +134,12 @@ def _pairs(
     sending = {port(s, to_server): s for s in sender.streams}
     pairs = []
     for stream in receiver.streams:
-        if stream.only == "tx":  # it carries the payload of the other way
+        if stream.only == "tx":  # it carries the payload of the other direction
             continue
         other = sending.get(port(stream, not to_server))
         total = other.tx.total if other else None
         if other and (other.tx.conflict or flow_sums.contradiction(other.tx)):
-            other = None  # what its sender says of it cannot be used
+            other = None  # the sender's figures contradict each other, so they are not used
         pairs.append(Pair(stream, stream.rx, other.tx if other else None, other.sent if other else None, total))
     if len(pairs) > exp.streams:
         reason = f"{len(pairs)} flows were seen where {exp.streams} were asked: another test ran into this one"
@@ -156,7 +156,7 @@ def _pairs(
 
 
 def _addresses(where: Layout, server: Output, client: Output, expect: Expectation) -> None:
-    """iperf runs on from another address when -B fails."""
+    """Check the addresses that the streams used, as iperf goes on from another address when -B fails."""
     asked = {End.NEAR: expect.local, End.FAR: expect.remote}
     if where.server is None:
         return
@@ -172,7 +172,7 @@ def _addresses(where: Layout, server: Output, client: Output, expect: Expectatio
 
 
 def _ports(exp: Experiment, client: Output) -> None:
-    """The ports of the client's streams, where they were asked for: they decide which way a flow takes."""
+    """Check the client's ports if the experiment names them, as the ports decide which way a flow takes."""
     if exp.client_port is None:
         return
     used = sorted(s.connection.local_port for s in client.streams)
@@ -182,7 +182,7 @@ def _ports(exp: Experiment, client: Output) -> None:
 
 
 def _class(exp: Experiment, client: Output) -> None:
-    """With what the packets were marked, where the client says so: the class decides what a path does with them."""
+    """Check the class with which the client says it marked its packets, as a path may treat classes differently."""
     if client.tos is not None and client.tos >> 2 != exp.dscp:
         raise Broken(Fault.TOOL, f"the client sent in class DSCP {client.tos >> 2} and not {exp.dscp} as it was told")
 
@@ -210,7 +210,7 @@ def _window(exp: Experiment, where: Layout, server: Output, client: Output, expe
 
 
 def _figures(exp: Experiment, where: Layout, ways: dict[Direction, list[Pair]], partial: Outcome) -> Outcome:
-    """All that can be read, before it is judged."""
+    """Add all figures that can be read to the outcome; they are judged afterwards."""
     flows: list[Flow] = []
     intervals: list[Interval] = []
     by_direction: dict[str, float] = {}
@@ -248,7 +248,7 @@ def pairs_of(ways: dict[Direction, list[Pair]]) -> list[Pair]:
 
 
 def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome, expect: Expectation) -> Outcome:
-    """Every flow ran to the end, its lines fit together, and something came through all the time."""
+    """Check that every flow ran to the end, that its lines are consistent, and that data arrived all the time."""
     asked = exp.warmup + exp.duration
     warnings = list(outcome.warnings)
     summed = [i for i in outcome.intervals if i.direction == way]
@@ -292,15 +292,15 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
 
 
 def _unplanted(intervals: Sequence[Interval], exp: Experiment) -> list[Interval]:
-    """Without those from which on a member of the bundle is away, as was asked: what stops then is not the tool's."""
+    """Only the intervals before a member of the bundle is taken down on purpose, as that may stop the traffic."""
     down = exp.member_down
     return [i for i in intervals if down is None or i.end <= down[0]]
 
 
 def _stall(summed: list[Interval], asked: float, hung: bool, still: Sequence[tuple[float, float]] = ()) -> str:
-    """Why the traffic as a whole counts as stalled, or ''; beside the times in which an end stood still."""
+    """Why the traffic as a whole counts as stalled, or ''; spans in which an end stood still itself are left out."""
     whole = [i for i in summed if i.end - i.start > 0.5]
-    if not hung:  # what comes after the asked time is the tool winding up
+    if not hung:  # after the planned time the tool only winds up
         whole = [i for i in whole if i.start < asked - 0.5]
     counted = [i for i in whole if i.counted]
     if not counted:
@@ -320,7 +320,7 @@ def _stall(summed: list[Interval], asked: float, hung: bool, still: Sequence[tup
 def _died(flow: Flow, exp: Experiment, still: Sequence[tuple[float, float]] = ()) -> str:
     """One flow that stops for good while others go on is as bad as all of them stopping.
 
-    `still`: from when to when an end did; then a second beside it is too long.
+    `still`: spans in which an end itself stood still; if there are any, one empty second besides them is too long.
     """
     asked = exp.warmup + exp.duration
     whole = [i for i in _unplanted(flow.intervals, exp) if i.start < asked - 0.5]
@@ -332,7 +332,7 @@ def _died(flow: Flow, exp: Experiment, still: Sequence[tuple[float, float]] = ()
 
 
 def _trickled(exp: Experiment, pairs: list[Pair], summed: list[Interval]) -> str:
-    """A client that cannot end as what it wrote is still on its way: at the rate that arrives it takes too long."""
+    """Why a client could not end in time: what it had written arrives too slowly; '' if that is not the reason."""
     if exp.protocol != Protocol.TCP or not all(p.tx for p in pairs):
         return ""
     waiting = sum(flow_sums.total_bytes(p.tx) - flow_sums.total_bytes(p.rx) for p in pairs if p.tx)
@@ -353,8 +353,8 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
     flow = pair.stream.connection.flow
     accounted = pair.rx.total is not None and pair.sent is not None and flow_sums.missing(pair.rx, pair.sent) == 0
     if exp.protocol == Protocol.UDP and accounted and ended >= asked * STALL_SHARE:
-        return  # received or lost, every datagram to the last one is known: it came as early as that
-    if exp.protocol == Protocol.TCP and sender_done and _all_arrived(pair):  # a busy receiver began to count it later
+        return  # every datagram is known to be received or lost, so the last one did come that early
+    if exp.protocol == Protocol.TCP and sender_done and _all_arrived(pair):  # a busy receiver began to count late
         if ended >= asked * STALL_SHARE:
             return
         raise Broken(Fault.TOOL, f"flow {flow} was taken up late: {ended:.1f} s of {asked:g} s were counted")
@@ -370,13 +370,13 @@ def _ran_to_end(exp: Experiment, pair: Pair, asked: float, expect: Expectation) 
 
 
 def _all_arrived(pair: Pair) -> bool:
-    """Both ends tell the same total to the byte: a path that stops leaves some of it on its way."""
+    """Whether both ends print the same total to the byte; if the path had stopped, some bytes would be missing."""
     received, sent = pair.rx.total, pair.sender
     return bool(received and sent and received.exact and sent.exact and received.bytes == sent.bytes > 0)
 
 
 def _udp(exp: Experiment, pairs: list[Pair], outcome: Outcome) -> Outcome:
-    """Loss that the receiver cannot see (the tail of a flow), and a sender that could not keep its rate."""
+    """Add the loss that the receiver cannot see (the end of a flow), and warn if the sender could not keep its rate."""
     lost, datagrams, warnings = outcome.lost, outcome.datagrams, list(outcome.warnings)
     if lost is None or datagrams is None:
         raise Broken(Fault.TOOL, "the receiver's lines tell nothing of lost datagrams")

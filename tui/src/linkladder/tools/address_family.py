@@ -1,4 +1,4 @@
-"""Addresses and numbers as the tools' commands want them."""
+"""Helpers for addresses and numbers in the tools' commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 
 
 def family(address: str) -> int:
-    """4 or 6; a dry run may show a name or a question mark in its place, the agent is strict about real ones."""
+    """The IP version, 4 or 6. In a dry run the address may be a name or a question mark; the agent checks real ones."""
     return 6 if ":" in address else 4
 
 

@@ -1,4 +1,4 @@
-"""What tools say on stderr: harmless, the tool's own trouble, or the path's."""
+"""Sorts what tools print on stderr: harmless, the tool's fault, or the path's fault."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ TOOL = (
 
 @dataclass
 class Said:
-    """The lines that matter, and the first judgement on them."""
+    """The lines that matter, and whose fault they seem to be."""
 
     lines: list[str] = field(default_factory=list)
     fault: Fault | None = None
-    plain: str = ""  # in plain words
+    plain: str = ""  # what the lines mean, in plain words
     reset: bool = False
 
     @property
     def quoted(self) -> str:
-        """The tool's own text, as much of it as fits."""
+        """The tool's own text, cut to a length that fits."""
         unique = list(dict.fromkeys(self.lines))
         return shorten("; ".join(unique))
 
 
 def listen(*texts: str | Iterable[str]) -> Said:
-    """Judge stderr; what is not known to be harmless is the tool's fault until the path is known to be."""
+    """Judge lines of stderr; a line that no pattern knows counts as the tool's fault."""
     said = Said()
     for text in texts:
         for line in text.splitlines() if isinstance(text, str) else text:
@@ -69,7 +69,7 @@ def listen(*texts: str | Iterable[str]) -> Said:
 
 
 def known(lines: Iterable[str]) -> list[str]:
-    """Those of some lines that are words of failure: in saved output they stand among the figures."""
+    """Those of the lines that are known messages of failure; in saved output they stand among the figures."""
     patterns = [p for p, _ in (*TOOL, *PATH)]
     return [line for line in lines if any(p.search(line) for p in patterns) and not HARMLESS.search(line)]
 

@@ -1,4 +1,4 @@
-"""What a measuring tool is to the rest of the house: every question that anybody asks of one, and nothing else."""
+"""The interface of a measuring tool: everything that the rest of linkladder may ask of one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from linkladder.tools.records import Demands, Expectation, Layout, Texts, ToolVe
 if TYPE_CHECKING:
     from linkladder.model import Interval, Outcome
 
-TEST_PORTS = range(5301, 5401)  # documented: what a firewall between the ends must let through
-OUTPUT_LIMIT = 32 << 20  # characters that are kept of what one process prints
-UDP_PAYLOAD = {4: 1470, 6: 1450}  # bytes of a datagram where a plan names none: iperf's own default, fitting 1500
+TEST_PORTS = range(5301, 5401)  # documented for users, since a firewall between the ends must let them through
+OUTPUT_LIMIT = 32 << 20  # how many characters are kept of one process's output
+UDP_PAYLOAD = {4: 1470, 6: 1450}  # bytes of a datagram if a plan names no size: iperf's default, which fits MTU 1500
 
 
 class Need(Enum):
-    """How much is lost where a tool is missing."""
+    """How much is lost if a tool is missing."""
 
     ALL = "every plan wants it"
     SOME = "built-in plans go on without it, and say what they left out"
@@ -30,33 +30,33 @@ class Need(Enum):
 
 
 class Live:
-    """One process's lines as they come: provisional, cheap, and never an exception.
+    """Reads one process's lines while it runs: the figures are provisional, and it never raises an exception.
 
-    A parser of its own for every process; each gives the sum over the flows that its process *receives*, once every
-    flow has reported the second, so that with both ends' lines each direction comes exactly once.
+    Every process has its own parser, which returns the sum over the flows that its process *receives*, once every
+    flow has reported the second. So the lines of both ends together give each direction exactly once.
     """
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """From when to when it has told of, on the clock of the machine that it runs on; None: of nothing yet."""
+        """Start and end of the time reported so far, on the clock of the process's machine; None before the first."""
         return None
 
     @property
     def complete(self) -> bool:
-        """Has this process told all that it will of every flow?  Then there is nothing to wait for."""
+        """Whether this process has printed the last line of every flow, so that nothing more need be waited for."""
         return False
 
     def feed(self, line: str) -> list[Interval]:
-        """The seconds that this line makes whole."""
+        """The seconds that are complete with this line."""
         return []
 
     def round_trip(self, line: str) -> float | None:
-        """The round trip in ms that this line tells of."""
+        """The round trip in ms that this line reports, if any."""
         return None
 
 
 class Reading(ABC):
-    """How the output of a tool is read: its lines while it runs, all of it at the end, and what somebody saved."""
+    """Reads the output of a tool: its lines while it runs, all of it at the end, and output that somebody saved."""
 
     def live(self, exp: Experiment, where: Layout, end: End) -> Live:
         return Live()
@@ -65,61 +65,61 @@ class Reading(ABC):
     def finish(
         self, exp: Experiment, where: Layout, server: Texts, clients: tuple[Texts, ...], expect: Expectation
     ) -> Outcome:
-        """The verdict on one trial, of what server and clients printed on stdout and stderr."""
+        """The verdict on one trial, from what the server and the clients printed on stdout and stderr."""
 
     def second(self, line: str, exp: Experiment) -> float | None:
-        """When the second began that a line tells of; None where it tells of none, and so is always kept."""
+        """The start in seconds of the second that a line reports; None for other lines, which are always kept."""
         return None
 
     @abstractmethod
     def read_saved(self, text: str, demands: Demands) -> Outcome:
-        """Output that somebody saved, of either end."""
+        """Read output that somebody saved, of either end."""
 
 
 def lines_a_second(exp: Experiment) -> int:
-    """One for each stream and one for their sum, each way."""
+    """Lines that a tool prints each second: one for each stream and one for their sum, in each direction."""
     return (2 if exp.direction is Direction.DUPLEX else 1) * (exp.streams + 1)
 
 
 class Tool(ABC):
-    """One measuring program.  A room of `linkladder.tools` has one of these, and `registry` one line for it."""
+    """One measuring program. Each has its own package in `linkladder.tools`, and one line in `registry`."""
 
-    name: str  # in plans, documents and requests, and the program whose version counts
+    name: str  # its name in plans, documents and requests, and the program whose version counts
     aliases: tuple[str, ...] = ()  # other names on the command line
-    companions: tuple[str, ...] = ()  # programs that must be there too
-    packages: Mapping[str, str]  # by system: what brings it
+    companions: tuple[str, ...] = ()  # programs that must be installed too
+    packages: Mapping[str, str]  # by operating system: the package that installs it
     oldest: tuple[int, ...] = ()
     need = Need.NONE
-    without = ""  # what cannot be measured without it, in words
+    without = ""  # what cannot be measured without it, for people to read
     version_argv: tuple[str, ...]
-    version_of: re.Pattern[str]  # its numbers, in what that prints
-    harmless: tuple[str, ...] = ()  # patterns of what it says on stderr though all is well
+    version_of: re.Pattern[str]  # finds the version numbers in what `version_argv` prints
+    harmless: tuple[str, ...] = ()  # patterns of lines that it prints on stderr although all is well
 
-    protocols: tuple[Protocol, ...]  # the first is meant where a plan names none
-    keys: Mapping[Protocol, frozenset[str]]  # what an experiment may say besides what every one may
+    protocols: tuple[Protocol, ...]  # the first is the default if a plan names none
+    keys: Mapping[Protocol, frozenset[str]]  # what an experiment may set besides the keys that all may set
 
-    telling: Mapping[str, str] = {}  # options by which its commands say what is measured; those after "--" as "-- -m"
+    telling: Mapping[str, str] = {}  # what the options of its commands set, for people; options after "--" as "-- -m"
 
-    generators: tuple[Generator, ...] = ()  # with one stream: ways to send that may be the strongest, the default first
+    generators: tuple[Generator, ...] = ()  # ways to send with one stream that may be the fastest, the default first
 
-    enough_by: signal.Signals | None = None  # what ends its client in mid-run, with all its figures
+    enough_by: signal.Signals | None = None  # the signal that ends its client early, with all its figures
 
-    loads = True  # it fills the path, or tries to: both ends are watched, and a ping may go beside it
-    every_second = False  # it prints each second, so that one that is silent hangs
-    server_tells = False  # only its server's output says what arrived
-    afterthought = 0.05  # seconds in which a server may still tell its last figures after its clients have ended
+    loads = True  # it tries to fill the path, so both ends are watched, and a ping may run beside it
+    every_second = False  # it prints every second, so a silent process hangs
+    server_tells = False  # only its server's output tells what arrived
+    afterthought = 0.05  # seconds after its clients have ended in which a server may still print its last figures
 
     def version(self, text: str) -> str:
-        """'2.1.8' of what `version_argv` printed; '' where that is not this tool; 'present' where it tells none."""
+        """The version in what `version_argv` printed, such as '2.1.8', or 'present'; '' if it is another program's."""
         match = self.version_of.search(text)
         return ".".join(str(int(n)) for n in match.groups() if n is not None) if match else ""
 
     @abstractmethod
     def layout(self, exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
-        """Which end runs what; Unavailable says why it cannot be."""
+        """Decide which end runs what; raises Unavailable with the reason if the ends cannot do it."""
 
     def server_argv(self, exp: Experiment, versions: ToolVersions, bind: str, port: int) -> tuple[str, ...]:
-        """The server's command, at the end whose versions these are; () where there is no server."""
+        """The server's command for the end that has these `versions`; () if the tool has no server."""
         return ()
 
     @abstractmethod
@@ -129,15 +129,15 @@ class Tool(ABC):
         """The command of client `index`; `local` is the address of the end that runs it, `remote` the other's."""
 
     def guarded(self, argv: tuple[str, ...], key: str) -> tuple[str, ...]:
-        """A server's or a client's command with the trial's passphrase, where the tool knows one."""
+        """The command of a server or client with the trial's passphrase added, if the tool supports one."""
         return argv
 
     def listens(self, exp: Experiment) -> Literal["tcp", "udp"]:
-        """What its server's port is open for first."""
+        """The protocol in which its server listens on its port at the start."""
         return "tcp"
 
     def data_ports(self, exp: Experiment, port: int) -> tuple[int, ...]:
-        """The server's ports of a trial's TCP connections that carry payload."""
+        """The ports at the server of the TCP connections that carry a trial's payload."""
         return ()
 
     def seconds(self, exp: Experiment) -> float:
@@ -145,34 +145,34 @@ class Tool(ABC):
         return exp.warmup + exp.duration
 
     def waits(self, exp: Experiment) -> float:
-        """For how long of it they are connected before they send anything."""
+        """For how many of these seconds the clients are connected before they send anything."""
         return 0.0
 
     def latest(self, exp: Experiment) -> float:
-        """By how many seconds the last of its clients may begin after the first, where each goes on until `enough`."""
+        """How many seconds after the first client the last one may start, for clients that run until `enough`."""
         return 0.0
 
     def enough(self, exp: Experiment, spans: Sequence[tuple[float, float] | None]) -> bool:
-        """Whether clients that go on until they are told have had the time that was asked for, all at once."""
+        """Whether all clients that run until they are told to end have run at once for the planned time."""
         return False
 
     def longest(self, exp: Experiment) -> float:
-        """How many seconds a trial may last so that all that a process prints of it is kept."""
+        """How many seconds a trial may last so that all output of a process is kept."""
         printed = self.printed(exp)
         return OUTPUT_LIMIT / printed - exp.warmup if printed else math.inf
 
     def printed(self, exp: Experiment) -> int:
-        """Characters that a process prints each second, at most; 0: it tells no seconds."""
+        """The most characters that a process prints each second; 0 if it does not print every second."""
         return 0
 
     def accountable(self, exp: Experiment) -> bool:
-        """Whether its bytes can be held against what the interfaces counted."""
+        """Whether its bytes can be compared with what the interfaces counted."""
         return False
 
     def label(self, exp: Experiment) -> tuple[str, ...]:
-        """How an experiment's id begins."""
+        """The words with which the id of an experiment begins."""
         return self.name, exp.protocol.value
 
     @abstractmethod
     def reading(self) -> Reading:
-        """What reads its output; imported only here, since an agent starts tools and reads nothing of them."""
+        """What reads its output; imported only when called, since an agent starts tools but reads no output."""

@@ -1,4 +1,4 @@
-"""Rows of one flow to a Flow, flows to sums: SUM lines are never used."""
+"""Turns the rows of one flow into a Flow and adds flows up; the tools' own SUM lines are never used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkladder.tools.streams import Connection, Row, Series
 
 
 def complete(series: Series) -> list[Row]:
-    """The rows, with the last partial second restored from the total where iperf leaves it out (2.0.13 does)."""
+    """The rows, with the last partial second restored from the total if iperf left it out, as 2.0.13 does."""
     total = series.total
     rows = series.rows
     if total is None or total is rows[0] or not rows:
@@ -32,9 +32,9 @@ def complete(series: Series) -> list[Row]:
 
 
 def contradiction(series: Series, block: int | None = None) -> str:
-    """Seconds that add up to more than the total, or to much less, were not read right.
+    """How the seconds of a flow contradict its total, because they add up to more or to much less; '' if they agree.
 
-    The last block of a flow may be in its total alone: it is on its way when the last second is told.
+    The last block of `block` bytes may be in the total only, as it is still on its way when the last second is printed.
     """
     total, rows = series.total, series.rows
     if total is None or not rows or total is rows[0]:
@@ -56,13 +56,13 @@ def total_bytes(series: Series) -> int:
 
 
 def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series | None, receiver_near: bool) -> Flow:
-    """The receiver's bytes; retransmits, cwnd and round trip are the sender's of the same second."""
+    """The flow with the receiver's bytes, and the sender's retransmits, cwnd and round trip of the same seconds."""
     if not rx.conflict:
         rx.conflict = contradiction(rx, exp.write_size)
     sender = {round(r.start): r for r in tx.rows} if tx else {}
     intervals = []
     rows = complete(rx)
-    only_total = len(rows) == 1 and rows[0].end - rows[0].start > 1.5  # no -i: nothing can be cut off it
+    only_total = len(rows) == 1 and rows[0].end - rows[0].start > 1.5  # run without -i, so no warm-up can be cut off
     for row in rows:
         known = sender.get(round(row.start))
         use = known if known and abs(known.start - row.start) <= rx.lateness else None
@@ -105,7 +105,7 @@ def flow(exp: Experiment, way: Direction, at: Connection, rx: Series, tx: Series
 
 
 def offered(exp: Experiment, tx: Series) -> float | None:
-    """What one sender put out in the counted window, bits per second."""
+    """The rate in bits per second at which one sender sent in the counted window."""
     rows = [r for r in complete(tx) if counted(exp, r.start, r.end, tx.lateness)]
     if not rows:
         return None
@@ -113,9 +113,9 @@ def offered(exp: Experiment, tx: Series) -> float | None:
 
 
 def missing(rx: Series, sent: int | None) -> int:
-    """Datagrams after the last one that arrived: no gap shows them to the receiver."""
+    """How many datagrams were sent after the last one that arrived; the receiver cannot see that they are lost."""
     known = rx.final.datagrams if rx.final else known_sum(r.datagrams for r in rx.rows)
     if sent is None or known is None:
         return 0
     unseen = sent - known
-    return unseen if unseen > max(12, math.ceil(sent * 0.001)) else 0  # iperf repeats its last up to 10 times
+    return unseen if unseen > max(12, math.ceil(sent * 0.001)) else 0  # iperf sends its last datagram up to 10 times

@@ -1,4 +1,4 @@
-"""The records that the tools take and give; see the package's docstring for how they fit together."""
+"""The records that the tools take and return; the package's docstring says how they fit together."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ Texts = tuple[str, str]  # what a process printed: standard output, standard err
 
 
 class Unavailable(ValueError):
-    """The experiment cannot be done by these two ends; the text says why, for people."""
+    """The two ends cannot do the experiment; the text tells people why."""
 
 
 @dataclass(frozen=True)
 class ToolVersions:
-    """What one end has: of each tool that is there, what it says of its version."""
+    """The versions of the tools that are installed at one end."""
 
-    found: Mapping[str, str] = field(default_factory=dict)  # '2.1.8'; 'present' where a tool does not tell
+    found: Mapping[str, str] = field(default_factory=dict)  # such as '2.1.8'; 'present' if a tool prints none
     os: str = "Linux"  # "FreeBSD" | "Linux"
 
     def of(self, tool: str) -> tuple[int, ...] | None:
-        """The version as numbers; None: the tool is missing."""
+        """The version as numbers; None if the tool is missing."""
         text = self.found.get(tool)
         return tuple(int(n) for n in text.split(".") if n.isdigit()) if text else None
 
 
 @dataclass(frozen=True)
 class Demands:
-    """What saved output must show, as far as whoever saved it knows."""
+    """What saved output must show, as far as the user says it."""
 
     flows: int | None = None
     seconds: float | None = None
@@ -42,7 +42,7 @@ class Demands:
 class Layout:
     """Which end runs what in one trial."""
 
-    server: End | None  # None: the tool needs none (ping)
+    server: End | None  # None if the tool needs none (ping)
     client: End
     clients: int = 1  # client processes to start: client_argv(..., index=0 .. clients-1)
     together: bool = True  # start them at the same instant; False: one after the other (DF probes)
@@ -53,16 +53,16 @@ class Layout:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What is known of a trial besides the tools' words; `local` is the near end's address, `remote` the far's."""
+    """What is known of a trial besides the tools' output; `local` is the near end's address, `remote` the far end's."""
 
     local: str = ""
     remote: str = ""
     port: int | None = None
     os_near: str = "Linux"
     os_far: str = "Linux"
-    window_limit_near: int | None = None  # the largest socket buffer that end grants; None: not known
+    window_limit_near: int | None = None  # the largest socket buffer in bytes that the near end grants, if known
     window_limit_far: int | None = None
-    exit_codes: tuple[int | None, ...] = ()  # of the clients, in order; negative for a signal; None: unknown
-    server_exit: int | None = None  # not None: the server ended by itself, before it was told to
-    still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still itself, since the clients began
-    watchdog: bool = False  # the engine had to end the clients: they outlived their time
+    exit_codes: tuple[int | None, ...] = ()  # of the clients, in order; negative for a signal; None if unknown
+    server_exit: int | None = None  # set if the server ended before it was told to
+    still: tuple[tuple[float, float], ...] = ()  # spans in which an end itself stood still, from the clients' start
+    watchdog: bool = False  # the engine had to end the clients, because they ran too long

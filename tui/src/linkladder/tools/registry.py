@@ -1,4 +1,4 @@
-"""The tools that there are.  A new one is a room of its own and a line here."""
+"""The list of tools. A new one needs its own package and a line here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkladder.tools.ping import Ping
 from linkladder.tools.records import Unavailable
 
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (Iperf2(), Iperf3(), Netperf(), Ping())}
-SPOKEN = {name: tool for tool in TOOLS.values() for name in (tool.name, *tool.aliases)}  # as people may call them
+SPOKEN = {name: tool for tool in TOOLS.values() for name in (tool.name, *tool.aliases)}  # by name and alias
 
 
 def named(name: str) -> Tool:

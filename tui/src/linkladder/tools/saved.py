@@ -1,7 +1,7 @@
-"""A tool's saved output, of either end, to a result or the reason why it is none.
+"""Turns a tool's saved output, of either end, into a result or the reason why it is not one.
 
-Nothing is known but the text (and what the caller says was asked): there is no warm-up to cut, and where a sender's
-output is all there is, the sender's figures are given and marked as such.
+Only the text is known, and what the caller says was asked for. No warm-up is cut off, and if only a sender's output is
+there, the sender's figures are returned with a warning.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from linkladder.tools.records import Demands
 from linkladder.tools.socket_buffer import window_reason
 from linkladder.tools.streams import Channel, Output, Series, Stream
 
-ALIKE = 0.98  # without a time to compare with, all flows must have run as long as the longest
+ALIKE = 0.98  # if the planned time is not known, each flow must have run for this share of the longest flow's time
 
 
 def no_result(reason: str, fault: Fault = Fault.TOOL) -> Outcome:
@@ -23,7 +23,7 @@ def no_result(reason: str, fault: Fault = Fault.TOOL) -> Outcome:
 
 
 def read(output: Output, demands: Demands, system: str = "") -> Outcome:
-    """What one end printed of its streams; `system` where the text betrays on which it was."""
+    """The result of what one end printed; `system` is that end's operating system if the text shows it."""
     said = complaints.listen(complaints.known(output.foreign))
     if said.lines:
         return no_result(
@@ -68,7 +68,7 @@ def read(output: Output, demands: Demands, system: str = "") -> Outcome:
 
 
 def _channels(output: Output) -> list[tuple[Direction, Channel]] | Outcome:
-    """Which figures stand for which direction; the client counts as near."""
+    """Which figures to use for which direction; the client counts as the near end."""
     client = output.role != "server"
     seen = {name for s in output.streams for name in ("rx", "tx", "report") if s.series(name).seen}
     if "report" in seen:
@@ -85,7 +85,7 @@ def _channels(output: Output) -> list[tuple[Direction, Channel]] | Outcome:
 
 
 def _way(outcome: Outcome, way: Direction, channel: Channel, streams: list[Stream], asked: float | None) -> Outcome:
-    """One direction added to the outcome."""
+    """The outcome with one direction added, or the failure found in it."""
     streams = [s for s in streams if s.only in ("", channel)]
     series = [s.series(channel) for s in streams]
     longest = max(s.end for s in series)
@@ -146,7 +146,7 @@ def _flow(exp: Experiment, way: Direction, stream: Stream, one: Series) -> Flow:
 
 
 def _short_reads(output: Output, reports: list[tuple[Stream, Series]]) -> str:
-    """A receiver that reads less than a datagram counts every one of them, and a part of its bytes."""
+    """Why the bytes cannot be used: the receiver read only a part of each datagram; '' if it read all."""
     for stream, series in reports:
         if any(row.truncated for row in (*series.rows, *([series.final] if series.final else []))):
             return f"flow {stream.connection.flow}: the receiver read less than there was in the datagrams"
@@ -162,7 +162,7 @@ def _short_reads(output: Output, reports: list[tuple[Stream, Series]]) -> str:
 
 
 def _died(flows: list[Flow], asked: float) -> str:
-    """A flow that ends in empty seconds while another goes on."""
+    """Says which flow stopped for good while another went on; '' if none did."""
     for flow in flows:
         last = max((i.end for i in flow.intervals if i.bytes), default=0.0)
         if flow.seconds - last >= max(acceptance.TRAILING, 0.2 * asked) - 0.05:
@@ -171,7 +171,7 @@ def _died(flows: list[Flow], asked: float) -> str:
 
 
 def _stalled(flows: list[Flow], asked: float | None, longest: float) -> str:
-    """Empty seconds: most of them, or any in a run that lasted far longer than it should."""
+    """Why the transfer counts as stalled: most seconds are empty, or some in a run that took far too long; else ''."""
     whole = seconds.together([f.intervals for f in flows], flows[0].direction)
     empty = [i for i in whole if i.bytes == 0 and i.end - i.start > 0.5]
     if len(empty) > len(whole) * acceptance.STALL_SHARE:
@@ -182,6 +182,6 @@ def _stalled(flows: list[Flow], asked: float | None, longest: float) -> str:
 
 
 def _window(asked: int, output: Output, system: str) -> str:
-    """Linux must read back the double; where the system is not known, either will do."""
+    """Why the socket buffer is not the one asked for, or ''; if the system is unknown, the form of either will do."""
     double = window_reason(asked, output.window, "Linux")
     return double if system == "Linux" or not double else window_reason(asked, output.window, "FreeBSD")

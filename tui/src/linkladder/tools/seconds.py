@@ -1,4 +1,4 @@
-"""Second by second: flows laid over one another, and rates over the seconds that count."""
+"""Adds flows up second by second, and computes rates over the counted seconds."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from linkladder.model import Direction, Experiment, Flow, Interval
 
-SHARED = 0.98  # of the time that counts: flows that begin a moment apart have that in common
-RECOVERS = 1.0  # seconds on either side: an end looks at itself once a second, and TCP waits before it goes on
-EDGE = 0.02  # seconds: two printed decimals, and a clock that is read a little late
+SHARED = 0.98  # share of the counted time that flows starting a moment apart still have in common
+RECOVERS = 1.0  # seconds to add on either side: an end checks itself once a second, and TCP waits before it goes on
+EDGE = 0.02  # tolerance in seconds: times have two decimals, and a clock is read a little late
 
 
 def counted(exp: Experiment, start: float, end: float, lateness: float = EDGE) -> bool:
-    """Whole seconds after the warm-up, and a partial one at the end, which may be closed a little late."""
+    """Whether an interval counts: it lies after the warm-up and ends in time, or at most `lateness` seconds late."""
     return (
         start >= exp.warmup - EDGE
         and start < exp.warmup + exp.duration - EDGE
@@ -22,7 +22,7 @@ def counted(exp: Experiment, start: float, end: float, lateness: float = EDGE) -
 
 
 def together(flows: Iterable[Sequence[Interval]], way: Direction) -> list[Interval]:
-    """Second by second over all flows; it counts where every part of it counts."""
+    """The sum over all flows for each second; a second counts if it counts in every flow."""
     seconds: dict[int, list[Interval]] = {}
     for one in flows:
         for interval in one:
@@ -50,7 +50,7 @@ def together(flows: Iterable[Sequence[Interval]], way: Direction) -> list[Interv
 
 
 def within(still: Iterable[tuple[float, float]], since: float, until: float) -> float:
-    """Seconds of a time in which an end stood still, with those that traffic takes to stop and to go on."""
+    """How many seconds of a span an end stood still, with the time that traffic takes to stop and to go on."""
     covered, reached = 0.0, since
     for begin, end in sorted(still):
         begin, end = max(begin - RECOVERS, reached), min(end + RECOVERS, until)
@@ -60,25 +60,25 @@ def within(still: Iterable[tuple[float, float]], since: float, until: float) -> 
 
 
 def rate(intervals: Sequence[Interval]) -> float:
-    """Counted bytes over the counted span."""
+    """The rate in bits per second over the counted intervals."""
     covered = span(intervals)
     return sum(i.bytes for i in intervals if i.counted) * 8 / covered if covered > 0 else 0.0
 
 
 def of_the_same_time(flow: Flow, summed: Sequence[Interval]) -> Flow:
-    """A flow that a busy receiver took up late, and ended early, adds to the others its rate over the time of all."""
+    """The flow with its rate over the time of all flows, if a busy receiver counted it for a shorter time."""
     own, whole = span(flow.intervals), span(summed)
     return replace(flow, bps=flow.bytes * 8 / whole) if 0 < own < SHARED * whole else flow
 
 
 def span(intervals: Sequence[Interval]) -> float:
-    """From the first counted second to the end of the last."""
+    """Seconds from the start of the first counted interval to the end of the last one."""
     good = [i for i in intervals if i.counted]
     return max((i.end for i in good), default=0.0) - min((i.start for i in good), default=0.0)
 
 
 def losses(flows: Sequence[Flow]) -> tuple[int | None, int | None, float | None]:
-    """Over all flows, in the counted window; the jitter is the flows' mean."""
+    """Lost datagrams, all datagrams and the mean jitter in ms over all flows, in the counted window."""
     jitters = [f.jitter_ms for f in flows if f.jitter_ms is not None]
     return (
         known_sum(f.lost for f in flows),
@@ -97,6 +97,6 @@ def losses_of(parts: Sequence[Interval]) -> tuple[int | None, int | None, float 
 
 
 def known_sum(values: Iterable[int | None]) -> int | None:
-    """None where nothing is known."""
+    """The sum of the known values; None if there are none."""
     known = [v for v in values if v is not None]
     return sum(known) if known else None

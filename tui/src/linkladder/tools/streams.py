@@ -1,11 +1,11 @@
-"""What one process said of its connections, second by second and in sum: the same for every tool that has streams."""
+"""What one process printed about its connections, by second and in total, in one form for every tool with streams."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Channel = Literal["rx", "tx", "report"]  # what this process received, sent, and was told by its peer at the end
+Channel = Literal["rx", "tx", "report"]  # received by this process, sent by it, and reported by its peer at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Row:
     jitter_ms: float | None = None
     lost: int | None = None
     datagrams: int | None = None
-    truncated: bool = False  # datagrams were longer than what was read of them
-    filled: bool = False  # in place of rows that were left out: their sum, of what the total has beyond the others
+    truncated: bool = False  # the receiver read only a part of each datagram
+    filled: bool = False  # stands for rows that were left out: their sum is the total minus the other rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,17 @@ class Connection:
 
 @dataclass
 class Series:
-    """The rows of one flow one way; `conflict` says what cannot be true of them."""
+    """The rows of one flow in one direction; `conflict` says in what way they contradict each other."""
 
     rows: list[Row] = field(default_factory=list)
     final: Row | None = None
     conflict: str = ""
-    summary: bool = False  # its total comes in an entry of its own: a first second is none
+    summary: bool = False  # the total is a separate entry, so a single first row is not taken for it
     lateness: float = 0.02  # seconds by which the tool may close a second too late
-    left_out: bool = False  # rows before the next one are not kept
+    left_out: bool = False  # rows just before the next one were not kept
 
     def add(self, row: Row) -> None:
-        """Rows come in order; one that begins at 0 after others is the total."""
+        """Add the next row; one that begins at 0 after others is the total."""
         gap, self.left_out = self.left_out, False
         if not self.rows:
             if row.start > 0.0:
@@ -75,14 +75,14 @@ class Series:
             self.rows.append(row)
 
     def fill(self) -> None:
-        """What was left out moved what the total has beyond the rows that are there, each span its share."""
+        """Give the rows that were left out what the total has beyond the other rows, in proportion to their time."""
         if not any(row.filled for row in self.rows):
             return
         if self.final is None:
             self.conflict = self.conflict or "lines of its seconds were left out, and its total is missing"
             return
         last = self.rows[-1]
-        if self.lateness < self.final.end - last.end <= 1.0:  # iperf does not always print its last part
+        if self.lateness < self.final.end - last.end <= 1.0:  # iperf does not always print its last partial second
             self.rows.append(replace(last, start=last.end, end=self.final.end, filled=True))
         spans = [row.end - row.start for row in self.rows if row.filled]
         counts = [
@@ -114,7 +114,7 @@ class Series:
 
 
 def _shares(total: int | None, known: list[int | None], spans: list[float]) -> list[int | None]:
-    """What `total` has beyond the known, by spans; None where it does not tell."""
+    """Share out what `total` has beyond the known counts, in proportion to the spans; None if there is no total."""
     if total is None:
         return [None] * len(spans)
     rest, whole, given, shares = max(0, total - sum(n or 0 for n in known)), sum(spans), 0, []
@@ -127,14 +127,14 @@ def _shares(total: int | None, known: list[int | None], spans: list[float]) -> l
 
 @dataclass
 class Stream:
-    """What one process said of one connection."""
+    """What one process printed about one connection."""
 
     connection: Connection
     rx: Series = field(default_factory=Series)
     tx: Series = field(default_factory=Series)
     report: Series = field(default_factory=Series)
-    sent: int | None = None  # datagrams
-    only: Literal["rx", "tx", ""] = ""  # this connection carries payload one way, and this process does that
+    sent: int | None = None  # datagrams sent
+    only: Literal["rx", "tx", ""] = ""  # set if the connection carries payload one way: what this process does with it
 
     @property
     def seen(self) -> bool:
@@ -142,7 +142,7 @@ class Stream:
 
     @property
     def finished(self) -> bool:
-        """Its total was printed, after seconds of it."""
+        """Whether its total was printed after its seconds."""
         return any(s.final for s in (self.rx, self.tx))
 
     def left_out(self) -> None:
@@ -159,21 +159,21 @@ class Stream:
 
 @dataclass
 class Output:
-    """All that one process printed."""
+    """Everything that one process printed."""
 
     role: Literal["client", "server", ""] = ""
     protocol: Literal["tcp", "udp", ""] = ""
     port: int | None = None
     streams: list[Stream] = field(default_factory=list)
     window: int | None = None
-    tos: int | None = None  # with which it says that it marks its packets
-    datagram: int | None = None  # payload bytes of those that this process sends
-    sum: float = 0.0  # bytes of all flows, where it says so: no figure to use, but a witness
-    flows: int | None = None  # how many there are, where its header says so
+    tos: int | None = None  # the TOS byte with which it says it marks its packets
+    datagram: int | None = None  # payload bytes of each datagram that this process sends
+    sum: float = 0.0  # bytes of all flows if it prints that; used only to check the flows
+    flows: int | None = None  # how many flows there are, if its header says so
     mixed: str = ""  # why this is not the output of one process in one run
-    foreign: list[str] = field(default_factory=list)  # lines that belong to no known kind
+    foreign: list[str] = field(default_factory=list)  # lines of no known kind
 
     def left_out(self) -> None:
-        """Rows of every stream are left out before the next one."""
+        """Note that rows of every stream were left out before the next one."""
         for stream in self.streams:
             stream.left_out()

@@ -1,10 +1,10 @@
 """iperf 2, from 2.0.13 on.
 
-Forward, the client is near and the server far.  Reverse, TCP with 2.1 or newer at both ends and the default socket
-buffer uses -R from near.  With a window the roles are swapped instead (client far, server near), because iperf sets
-only the send buffer at its client and the receive buffer at its server, so that -R would leave the receiver's alone.
-UDP and older iperfs are swapped too.  Duplex needs --full-duplex (2.1 at both ends, TCP, the default buffer).
-A trial uses one port.
+In the forward direction the client is near and the server far. In reverse, TCP with 2.1 or newer at both ends, the
+default socket buffer and no DSCP class uses -R from near. With a window the roles are swapped instead (client far,
+server near), because iperf sets only the send buffer at its client and the receive buffer at its server, so -R would
+not set the receiver's. UDP, a class and older versions swap the roles too. Duplex needs --full-duplex (2.1 at both
+ends, TCP, the default buffer). A trial uses one port.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from linkladder.tools.contract import Need, Reading, Tool, lines_a_second
 from linkladder.tools.iperf2 import argv
 from linkladder.tools.records import Layout, ToolVersions
 
-LINE = 160  # characters, at most
+LINE = 160  # the most characters in a line
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
 
 
@@ -32,17 +32,17 @@ class Iperf2(Tool):
     version_argv = ("iperf", "-v")
     version_of = re.compile(r"iperf version (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
     harmless = (
-        # said by a server that was told to end while a connection was still open: the engine tells it only afterwards
+        # printed by a server that is ended while a connection is still open; the engine ends it only after the clients
         r"^Waiting for server threads to complete",
-        # the data is in; the connection was gone when the socket was shut after the last byte
+        # all data has arrived; the connection was gone when the socket was shut after the last byte
         r"shutdown failed: (?:Transport endpoint|Socket) is not connected",
-        # UDP: the server had closed when its client acknowledged the last report, which is in
+        # UDP: the server had closed when its client acknowledged the last report, which has arrived
         r"write[- ]?ackfin failed",
-        # UDP: the last report got lost on its way back; the receiver's own output is what counts here
+        # UDP: the last report got lost on its way back; only the receiver's own output is used
         r"WARNING: (?:did not receive ack|ack) of last datagram",
-        # 2.1.8 says so although -B was given with a port, and does as it was asked
+        # 2.1.8 prints it even if -B was given with a port, and uses the right ports
         r"WARN: option of --incr-srcport requires -B bind option",
-        # FreeBSD, once for each UDP server: the kernel's time of arrival did not fit, iperf takes its own clock's
+        # FreeBSD, once for each UDP server: the kernel's arrival time did not fit, so iperf uses its own clock
         r"WARN: recvmsg MSG_CTRUNC",
     )
     protocols = (Protocol.TCP, Protocol.UDP)

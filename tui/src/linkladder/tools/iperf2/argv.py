@@ -1,4 +1,4 @@
-"""Who runs iperf how, and its exact commands."""
+"""Decides which end runs iperf as what, and builds its exact commands."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _from(exp: Experiment, local: str) -> str:
 
 
 def _both_ends(exp: Experiment, address: str) -> list[str]:
-    """iperf's -w and -l are local to an end, so both get them; its -S and -V too."""
+    """The options that both ends need: iperf's -w, -l, -S and -V hold only for the end where they are given."""
     argv = ["-V"] if family(address) == 6 else []
     if exp.protocol == Protocol.UDP:
         argv += ["-u", "-l", str(exp.write_size or UDP_PAYLOAD[family(address)])]
@@ -97,5 +97,5 @@ def _both_ends(exp: Experiment, address: str) -> list[str]:
 
 
 def stream_rate(exp: Experiment) -> int:
-    """iperf's -b counts for each stream."""
+    """The rate in bits per second for each stream, as iperf's -b is per stream."""
     return max(1, round((exp.udp_rate_bps or 0.0) / max(1, exp.streams)))

@@ -1,4 +1,4 @@
-"""iperf2's -y C: rows without words, whose columns differ between versions and with -e."""
+"""Reads the CSV output of iperf 2 (-y C), whose columns differ between versions and with -e."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LINE = re.compile(
     r"(\d{1,9}\.\d{1,6})[-,](\d{1,9}\.\d{1,6}),(\d{1,19}),(\d{1,19})((?:,[^,]{0,30}){0,20})$"
 )
 DAY = 86400
-APART = 2.5  # seconds; a moment is printed in whole seconds by some
+APART = 2.5  # seconds by which the flows' starts may differ; some versions print times in whole seconds
 UDP = re.compile(r"^,(\d{1,12}\.\d+),(\d{1,12}),(\d{1,12}),-?\d+\.\d+,\d{1,12}$")
 
 
@@ -21,7 +21,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str) -> Output:
-    """Each connection's rows; what its process sent and received is not told, so they count as sent."""
+    """The rows of each connection; CSV does not tell sent from received, so all rows count as sent."""
     out = Output("client")
     streams: dict[tuple[str, str, int, int], Stream] = {}
     starts: list[float] = []

@@ -1,7 +1,7 @@
-"""iperf2's lines: rows of figures and connections, of versions 2.0.13 to 2.2.x, plain, enhanced and CSV.
+"""Reads the lines of iperf 2.0.13 to 2.2.x, plain and enhanced: rows of figures, connections and headers.
 
-A line counts only when it is whole and its bytes agree with its rate; anything else is foreign and left alone, so
-that two lines run together by iperf's threads never become a number.
+A row counts only if it is whole and its bytes agree with its rate. Any other line is kept as foreign, so that two lines
+which iperf's threads printed into each other never become a number.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Literal
 from linkladder.model import LEFT_OUT
 from linkladder.tools.streams import Channel, Connection, Output, Row, Stream
 
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # bytes: 1024s
-RATE_UNITS = {"": 1e0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # bits: thousands
-LONGEST = 1e7  # seconds; a row beyond it is one of iperf's broken clocks
-MOST = 1 << 60  # bytes in a row
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # bytes, in powers of 1024
+RATE_UNITS = {"": 1e0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # bits, in powers of 1000
+LONGEST = 1e7  # seconds; a longer row comes from a broken clock of iperf
+MOST = 1 << 60  # the most bytes that a row may have
 
 
 ROW = re.compile(
@@ -23,7 +23,7 @@ ROW = re.compile(
     r"(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)Bytes +(\d{1,19}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(?: (.*))?$"
 )
 UDP_TAIL = re.compile(r"^\s*(\d{1,12}\.\d+) ms +(-?\d{1,12})/ *(\d{1,12}) +\((-?nan|\d[\d.e+-]{0,12})%\)(.*)$")
-TRUNCATED = re.compile(r" \d+/\d+/([1-9]\d*) ")  # 2.2's Read/Timeo/Trunc: datagrams longer than the read
+TRUNCATED = re.compile(r" \d+/\d+/([1-9]\d*) ")  # Read/Timeo/Trunc of 2.2: datagrams longer than what was read
 READ_TAIL = re.compile(r"^\s*\d+(?:=| +)\d+(?::\d+){3,}\s*$")
 WRITE_TAIL = re.compile(r"^\s*\d+/-?\d+(?:/-?\d+)?(?:\s+(.*))?$")
 TCP_STATS = re.compile(
@@ -53,15 +53,15 @@ SECOND = re.compile(
 
 
 def second(line: str) -> float | None:
-    """When the second began that a row is of; a total is of none."""
+    """The start in seconds of the second that a row reports; None for a total and for other lines."""
     match = SECOND.match(line)
     return float(match[1]) if match and float(match[2]) - float(match[1]) <= 1.5 else None
 
 
 def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
-    """Everything a process printed; `role` where it is known (else its header tells)."""
+    """Read everything that a process printed; without a `role` its header tells it."""
     out = Output(role)
-    current: dict[str, Stream] = {}  # an id belongs to the connection that was announced last
+    current: dict[str, Stream] = {}  # by id, which stands for the connection that was announced last
     headers = 0
     for line in text.splitlines():
         line = line.rstrip()
@@ -116,7 +116,7 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
 
 
 def parse_row(line: str) -> Row | None:
-    """A row of one flow; None for anything else, SUM lines included."""
+    """Read a row of one flow; None for any other line, also for SUM lines."""
     match = ROW.match(line)
     if not match:
         return None
@@ -131,7 +131,7 @@ def parse_row(line: str) -> Row | None:
 
 
 def _agrees(lost: int, datagrams: int, percent: str) -> bool:
-    """A loss and its percentage, printed with two digits."""
+    """Whether a loss agrees with its percentage, which is printed with two digits."""
     if "nan" in percent or lost < 0:
         return True
     stated, real = float(percent), 100 * lost / datagrams if datagrams else 0.0
@@ -139,7 +139,7 @@ def _agrees(lost: int, datagrams: int, percent: str) -> bool:
 
 
 def _plausible(start: float, end: float, count: float, bps: float, step: float) -> bool:
-    """Time runs forwards, and bytes and rate tell the same story (a digit lost on the way shows here)."""
+    """Whether time runs forwards and the bytes agree with the rate, which shows a lost digit."""
     span = end - start
     if not 0 <= span <= LONGEST or count > MOST:
         return False
@@ -153,9 +153,9 @@ def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exa
         try:
             if not _agrees(int(match[2]), int(match[3]), match[4]):
                 return None
-        except ValueError:  # no number after all
+        except ValueError:  # the percentage is not a number
             return None
-        lost, datagrams = max(0, int(match[2])), int(match[3])  # packets out of order make it negative for a while
+        lost, datagrams = max(0, int(match[2])), int(match[3])  # packets out of order can make it negative for a while
         if lost > datagrams:  # counters of a merged or broken report
             return Row(flow, star, start, end, number, exact, "udp")
         jitter = float(match[1])
@@ -175,7 +175,7 @@ def _with_tail(flow: str, star: bool, start: float, end: float, number: int, exa
 
 
 def channel(row: Row, role: str, reverse: bool) -> Channel:
-    """Whether the process that printed a row sent or received it: the columns tell, then the marks."""
+    """Whether the process that printed a row sent or received it, by the row's columns, else by its marks and role."""
     if row.kind == "read":
         return "rx"
     if row.kind == "write":
@@ -189,7 +189,7 @@ def channel(row: Row, role: str, reverse: bool) -> Channel:
 
 
 def parse_connection(line: str) -> Connection | None:
-    """'local A port P connected with B port Q'; a zone (%lo) is cut off."""
+    """Read 'local A port P connected with B port Q'; a zone such as %lo is cut off."""
     match = CONNECTED.match(line)
     if not match:
         return None

@@ -1,4 +1,4 @@
-"""iperf's lines as they come, to seconds for the eye."""
+"""Turns iperf's lines into seconds to show while it runs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from linkladder.tools.records import Layout
 from linkladder.tools.seconds import counted, together
 from linkladder.tools.streams import Row
 
-MOST_PENDING = 64  # seconds kept while waiting for a flow that has stalled
-LATE = 3  # a second is shown without a flow that is so many seconds behind
+MOST_PENDING = 64  # how many seconds are held back for a flow that has stalled
+LATE = 3  # a second is shown without a flow that is this many seconds behind
 
 
 class Seconds(Live):
-    """One process's lines to sums over the flows it receives, a second at a time."""
+    """Turns one process's lines into the sum over the flows that it receives, for each second."""
 
     def __init__(self, exp: Experiment, where: Layout, end: End) -> None:
         self._exp = exp
@@ -24,7 +24,7 @@ class Seconds(Live):
         back = Direction.REVERSE if to_server == Direction.FORWARD else Direction.FORWARD
         self._way = to_server if self._role == "server" else back
         self._pending: dict[int, dict[str, Row]] = {}
-        self._shown = -1  # the last second given out
+        self._shown = -1  # the last second that was returned
         self._reached: dict[str, float] = {}
         self._totals: set[tuple[str, bool]] = set()  # flows whose last line was printed
         self._ways = 2 if exp.direction == Direction.DUPLEX else 1
@@ -37,23 +37,23 @@ class Seconds(Live):
         row = parse_row(line.rstrip()) if line.startswith("[") else None
         if row is None:
             return []
-        if row.start == 0.0 and row.end > 1.5:  # one second of -i 1 is no total
+        if row.start == 0.0 and row.end > 1.5:  # a first second of -i 1 is not a total
             self._totals.add((row.flow, row.star))
         if channel(row, self._role, self._reverse_flag) != "rx":
             return []
         if row.start == 0.0 and row.flow in self._reached:
             return []  # the total
         if abs(row.start - self._reached.get(row.flow, 0.0)) > 0.02:
-            return []  # out of place: the verdict will say so
+            return []  # out of order; the verdict will report it
         self._reached[row.flow] = row.end
         second = round(row.start)
         if second <= self._shown:
-            return []  # that second was given out without it
+            return []  # that second was already returned without this flow
         self._pending.setdefault(second, {})[row.flow] = row
         return self._ready()
 
     def _ready(self) -> list[Interval]:
-        """Seconds that all flows have reported; or that the quickest flow has left well behind."""
+        """Take out the seconds that all flows have reported or that are `LATE` seconds behind the fastest flow."""
         newest = max(self._pending)
         given = []
         for second in sorted(self._pending):

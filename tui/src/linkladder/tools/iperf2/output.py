@@ -1,4 +1,4 @@
-"""What iperf 2 prints, live and at the end."""
+"""Reads the output of iperf 2, live and at the end."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ class Iperf2Output(Reading):
             wordy = bool(output.streams)
             output = csv_lines.parse(text)
             output.mixed = output.mixed or ("it holds more than one run, with words and without" if wordy else "")
-        linux = "icwnd/mss/irtt" in text or "Cwnd/RTT" in text  # FreeBSD's has no TCP statistics
+        linux = "icwnd/mss/irtt" in text or "Cwnd/RTT" in text  # on FreeBSD iperf prints no TCP statistics
         return saved.read(output, demands, "Linux" if linux else "")

@@ -1,9 +1,9 @@
-"""iperf 3, from 3.12 on: an additional tool, for plans that ask for it.
+"""iperf 3, from 3.12 on: an additional tool, for plans that name it.
 
-It carries a server's and a client's settings over a connection of its own, so that a window, a datagram's size and
-the class of service hold at both ends, -R and --bidir measure with a window too, and UDP goes both ways at once.
-From 3.17 on at an end its output is a stream of events and is seen as it comes; before, one JSON text at the end.
-It counts whole seconds only, and one port serves all its connections.
+Client and server agree on the settings over a control connection, so a window, a datagram size and a class of service
+hold at both ends, -R and --bidir work with a window too, and UDP can go both ways at once. From 3.17 on its output is a
+stream of events that can be read while it runs; older versions print one JSON text at the end. It counts whole seconds
+only, and uses one port for all its connections.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from linkladder.tools.contract import Reading, Tool, lines_a_second
 from linkladder.tools.iperf3 import argv
 from linkladder.tools.records import Layout, ToolVersions
 
-LINE = 600  # characters that a stream's second takes in JSON, at most, indented or not
+LINE = 600  # the most characters that one second of a stream takes in JSON, indented or not
 STREAMS = frozenset({"streams", "window", "write_size", "duration", "warmup", "ping_under_load", "client_port"})
 
 
@@ -28,7 +28,7 @@ class Iperf3(Tool):
     without = "plans that name it cannot be measured"
     version_argv = ("iperf3", "-v")
     version_of = re.compile(r"^iperf (3)\.(\d{1,4})(?:\.(\d{1,4}))?", re.M)
-    # it holds datagrams against what TCP puts into a segment, of which timestamps take a part
+    # it compares the datagram size with a TCP segment's payload, which TCP timestamps make smaller
     harmless = (r"warning: UDP block size \d+ exceeds TCP MSS",)
     protocols = (Protocol.TCP, Protocol.UDP)
     keys = {Protocol.TCP: STREAMS | {"zero_copy"}, Protocol.UDP: STREAMS | {"udp_rate", "udp_percent"}}

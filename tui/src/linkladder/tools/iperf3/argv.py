@@ -1,4 +1,4 @@
-"""Who runs iperf3 how, and its exact commands."""
+"""Decides which end runs iperf3 as what, and builds its exact commands."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
             raise Unavailable(f"iperf3 {'.'.join(map(str, version))} at the {end} end is too old: 3.12 is needed")
     if exp.protocol == Protocol.UDP and not exp.udp_rate_bps:
         raise Unavailable("UDP needs a rate: iperf3 would send its default of 1 Mb/s")
-    # The first word goes over TCP, so that is what must be open; datagrams use the same port.
+    # The control connection is TCP, so the port must be open for TCP; datagrams use the same port number.
     return Layout(End.FAR, End.NEAR, reverse_flag=exp.direction == Direction.REVERSE, protocol_port="tcp")
 
 
 def server(versions: ToolVersions, bind: str, port: int) -> tuple[str, ...]:
-    """The client brings everything else along."""
+    """The server's command; all other settings come from the client."""
     return ("iperf3", "-s", f"-{family(bind)}", "-B", bind, "-p", str(port), "-i", "1", _json(versions))
 
 
@@ -40,7 +40,7 @@ def client(
     argv = ["iperf3", "-c", remote, f"-{ip}", "-B", local, "-p", str(port), "-i", "1", _json(versions)]
     argv += ["-t", str(math.ceil(exp.warmup + exp.duration)), "-P", str(exp.streams)]
     if exp.protocol == Protocol.UDP:
-        rate = max(1, round((exp.udp_rate_bps or 0.0) / max(1, exp.streams)))  # -b counts for each stream
+        rate = max(1, round((exp.udp_rate_bps or 0.0) / max(1, exp.streams)))  # -b is per stream
         argv += ["-u", "-l", str(exp.write_size or UDP_PAYLOAD[ip]), "-b", str(rate)]
     elif exp.write_size is not None:
         argv += ["-l", str(exp.write_size)]

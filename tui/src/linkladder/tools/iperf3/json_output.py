@@ -1,7 +1,6 @@
-"""iperf3's JSON, in one text or as a stream of events, to what each end said of its streams.
+"""Reads iperf3's JSON, one text or a stream of events, into what each end printed about its streams.
 
-A figure counts only where bytes, time and rate of its own entry agree; an entry that does not hold together is left
-out, and the second that is missing then speaks for itself.
+Figures count only if bytes, time and rate of an entry agree; an entry that contradicts itself spoils its stream.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from linkladder.model import LEFT_OUT, Direction, Experiment, Protocol
 from linkladder.tools.streams import Connection, Output, Row, Stream
 
 LONGEST = 1e7  # seconds
-MOST = 1 << 60  # bytes of one entry
-AFTERWARDS = 0.019  # of the datagrams, which may come after the last second was closed
-LATENESS = 0.25  # seconds by which a busy end may close a second too late: its timer shares a thread with the sending
+MOST = 1 << 60  # the most bytes that one entry may have
+AFTERWARDS = 0.019  # share of the datagrams that may come after the last second was closed
+LATENESS = 0.25  # seconds by which a busy end may close a second too late, as its timer and its sending share a thread
 Record = dict[str, Any]
 
 
 @dataclass
 class Report:
-    """All that one process printed."""
+    """Everything that one process printed."""
 
     output: Output
     errors: list[str] = field(default_factory=list)
@@ -35,14 +34,14 @@ class Report:
     streams: dict[int, Stream] = field(default_factory=dict)  # by socket
     rows: dict[int, list[Row]] = field(default_factory=dict)
     totals: dict[int, Row] = field(default_factory=dict)
-    left_out: bool = False  # seconds are not kept of all of it
+    left_out: bool = False  # the lines of some seconds were not kept
 
 
 SECOND = re.compile(r'^\{"event":\s*"interval",.*?"start":\s*(\d{1,9}(?:\.\d+)?)')
 
 
 def second(line: str) -> float | None:
-    """When the second began that an event tells of; of the older form, one text for all, no line is a second's."""
+    """The start in seconds of the second that an event reports; None for the older form, which is one text."""
     match = SECOND.match(line)
     return float(match[1]) if match else None
 
@@ -65,7 +64,7 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Report:
 
 
 def _settle(stream: Stream, rows: list[Row], total: Row | None, left_out: bool) -> None:
-    """The rows in order.  iperf3 leaves out seconds in which nothing moved before it is ended: the total tells."""
+    """Add the rows in order. iperf3 omits seconds in which nothing moved; if the total shows that, they are added."""
     series = stream.tx if stream.only == "tx" else stream.rx
     whole = total is not None and sum(row.bytes for row in rows) == total.bytes
     before: Row | None = None
@@ -80,7 +79,7 @@ def _settle(stream: Stream, rows: list[Row], total: Row | None, left_out: bool) 
 
 
 def _events(text: str, foreign: list[str]) -> Iterator[tuple[str, Any]]:
-    """(kind, data) of both forms; whatever is no JSON is foreign."""
+    """The (kind, data) pairs of both forms; text that is not JSON is added to `foreign`."""
     decoder, at = json.JSONDecoder(parse_constant=lambda _: None), 0
     while (at := text.find("{", at)) >= 0:
         try:
@@ -136,7 +135,7 @@ def _stream(report: Report, number: int, connection: Connection) -> Stream:
 
 
 def _bare(address: str) -> str:
-    """Without its zone, and an IPv4 address that the system wrote as an IPv6 one as what it is."""
+    """The address without its zone; an IPv4 address that is written as an IPv6 one becomes plain IPv4."""
     address = address.split("%")[0]
     return address.removeprefix("::ffff:") if address.lower().startswith("::ffff:") and "." in address else address
 
@@ -155,12 +154,12 @@ def _interval(report: Report, entry: Any) -> None:
         stream.series(stream.only).conflict = "its figures contradict each other"
         return
     rows = report.rows.setdefault(number, [])
-    if not rows or row != rows[-1]:  # an error repeats the last one
+    if not rows or row != rows[-1]:  # after an error iperf3 repeats the last one
         rows.append(row)
 
 
 def _row(entry: Record, udp: bool) -> Row | None:
-    """One stream's figures of one span, if they hold together."""
+    """The figures of one stream in one span, or None if they contradict each other."""
     start, end, rate = (_number(entry.get(key)) for key in ("start", "end", "bits_per_second"))
     count = _whole(entry.get("bytes"))
     if start is None or end is None or rate is None or count is None or not 0 <= end - start <= LONGEST or count > MOST:
@@ -191,23 +190,23 @@ def _row(entry: Record, udp: bool) -> Row | None:
 
 
 def _makes(count: int, rate: float | None, span: float) -> bool:
-    """Whether so many bytes in that time are that rate."""
+    """Whether `count` bytes in `span` seconds make the rate in bits per second."""
     if rate is None or span <= 0:
         return False
     return abs(count * 8 - rate * span) <= max(count * 8, rate * span) * (0.002 + 1e-4 / span) + 8
 
 
 def _agrees(lost: int | None, packets: int | None, percent: Any) -> bool:
-    """Whether a loss and its percentage tell the same."""
+    """Whether a loss agrees with its percentage."""
     if lost is None or packets is None or lost > packets:
         return False
     stated = _number(percent)
-    real = 100 * lost / packets if packets else 0.0  # of the one end's count, where the share is of the other's
+    real = 100 * lost / packets if packets else 0.0  # from this end's count; the percentage is from the other end's
     return stated is None or packets == 0 or abs(stated - real) <= 0.01 + AFTERWARDS * real
 
 
 def _end(report: Report, data: Record) -> None:
-    """The totals; of TCP there is a sender's and a receiver's, and the other end's is in the other end's own words."""
+    """Read the totals. TCP has one for the sender and one for the receiver; only this end's own is used."""
     for entry in _list(data.get("streams")):
         if not isinstance(entry, dict):
             continue
@@ -235,17 +234,17 @@ def _total(report: Report, side: str, total: Record) -> None:
 
 
 def _udp_total(report: Report, number: int, total: Record, end: float) -> None:
-    """UDP tells the receiver's bytes only in sum over its flows: each flow's are those of its seconds."""
+    """Read a UDP flow's total; its bytes are the sum of its seconds, as iperf3 prints them only for all flows."""
     stream, rows = report.streams[number], report.rows[number]
     sent = stream.only == "tx"
     lost, packets = (_whole(total.get(key)) for key in ("lost_packets", "packets"))
     if sent:
         stream.sent = packets
-    elif not _agrees(lost, packets, total.get("lost_percent") or None):  # 0 also where it has not learnt what was sent
+    elif not _agrees(lost, packets, total.get("lost_percent") or None):  # 0 also stands for unknown
         stated = f"{lost} lost of {packets} and {total.get('lost_percent')} %"
         stream.rx.conflict = f"its loss and the percentage of it do not agree: {stated}"[:160]
     counted = sum(row.datagrams or 0 for row in rows)
-    # A busy receiver closes its last second, and takes what waits in its socket into the total alone.
+    # Datagrams that a busy receiver finds in its socket after its last second count in the total only.
     waiting = 0.0 if sent or packets is None or end <= 0 else packets * min(AFTERWARDS, 0.1 / end)
     moved = sum(row.bytes for row in rows)
     if report.left_out and packets is not None:
@@ -260,7 +259,7 @@ def _udp_total(report: Report, number: int, total: Record, end: float) -> None:
 
 
 def disagreement(exp: Experiment, report: Report) -> str:
-    """What the tool says it did, where that is not what it was asked."""
+    """How what the tool says it did differs from what it was asked to do; '' if it does not."""
     start = report.start
     if not start:
         return ""

@@ -1,4 +1,4 @@
-"""iperf3's events as they come; a text of one piece tells nothing before its end."""
+"""Reads iperf3's events while it runs; the older form, one JSON text, shows nothing before its end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Intervals(Live):
         parts = []
         for row in (row for stream in output.streams for row in stream.rx.rows):
             if abs(row.start - self._reached) > LATENESS:
-                return []  # out of place: the verdict will say so
+                return []  # out of order; the verdict will report it
             good = counted(self._exp, row.start, row.end, LATENESS)
             more = {"lost": row.lost, "datagrams": row.datagrams} if row.lost is not None else {}
             parts.append(Interval(row.start, row.end, row.bytes, self._way, good, jitter_ms=row.jitter_ms, **more))

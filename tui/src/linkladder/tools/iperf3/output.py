@@ -1,4 +1,4 @@
-"""What iperf 3 prints, live and at the end."""
+"""Reads the output of iperf 3, live and at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkladder.tools.records import Demands, Expectation, Layout, Texts
 
 MIDWAY = re.compile(r"unable to (?:write to|read from) stream socket")
 ENDED = re.compile(r"^(?:interrupt - )?the (server|client) has terminated")
-BROKEN_LOCK = re.compile(r"^iperf_\w+: pthread_mutex_\w+: ")  # a server of 3.16 that was told to end
+BROKEN_LOCK = re.compile(r"^iperf_\w+: pthread_mutex_\w+: ")  # printed by a server of 3.16 that is ended
 
 
 class Iperf3Output(Reading):
@@ -29,7 +29,7 @@ class Iperf3Output(Reading):
         said = complaints.listen(_stderr(server[1]), *(err for _, err in clients), _words(served, asked, expect))
         if any(MIDWAY.search(line) for line in said.lines):
             said.fault, said.plain = Fault.PATH, "the way to the other end was lost while it ran"
-        if said.lines:  # its exit status says no more than its words do
+        if said.lines:  # its exit status says no more than its messages
             expect = replace(expect, exit_codes=())
         if reason := json_output.disagreement(exp, asked):
             said.lines.append(reason)
@@ -48,7 +48,7 @@ class Iperf3Output(Reading):
 
 
 def _words(served: json_output.Report, asked: json_output.Report, expect: Expectation) -> list[str]:
-    """What both ends complain of, but for what they say of being ended by us."""
+    """The errors of both ends, without those that say that linkladder ended them."""
     ours = {"server", "client"} if expect.watchdog else {"server"}
     return [e for e in (*served.errors, *asked.errors) if not ((by := ENDED.match(e)) and by[1] in ours)]
 

@@ -1,11 +1,11 @@
 """netperf, from 2.7 on: TCP_STREAM and TCP_RR.
 
-A stream runs netperf at the *receiver* (as TCP_MAERTS), so that its interim results are what arrived; TCP_RR runs
-where the requests start.  Each session is a process of its own, and its data connection uses a port after the
-control port, inside the documented range.
+For a stream netperf runs at the *receiver* (as TCP_MAERTS), so its interim results tell what arrived; TCP_RR runs
+where the requests start. Each session is a separate process, and its data connection uses a port after the control
+port, inside the documented range.
 
-Percentiles cannot be added up over sessions.  With one session they are exact; with more they are the largest of the
-sessions' figures, which the true one cannot exceed.  Mean, minimum and maximum are exact.
+Percentiles cannot be added up over sessions. With one session they are exact; with more, the largest figure of the
+sessions is used, which the true one cannot exceed. Mean, minimum and maximum are exact.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from linkladder.tools.contract import Need, Reading, Tool
 from linkladder.tools.netperf import argv
 from linkladder.tools.records import Layout, ToolVersions
 
-LINES = 160  # characters that a second takes, at most
+LINES = 160  # the most characters that a process prints each second
 ALWAYS = frozenset({"window", "duration", "warmup", "ping_under_load"})
 
 
@@ -30,7 +30,7 @@ class Netperf(Tool):
     oldest = argv.OLDEST
     need = Need.SOME
     without = "transaction tests are left out"
-    enough_by = signal.SIGALRM  # what its own clock sends it
+    enough_by = signal.SIGALRM  # the signal of its own timer
     version_argv = ("netperf", "-V")
     version_of = re.compile(r"[Nn]etperf [Vv]ersion (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
     protocols = (Protocol.TCP, Protocol.RR)
@@ -71,14 +71,14 @@ class Netperf(Tool):
         return argv.latest(exp)
 
     def enough(self, exp: Experiment, spans: Sequence[tuple[float, float] | None]) -> bool:
-        """The last to begin has had its time, and every other has told of all of it: they run on one machine."""
+        """Whether all sessions have reported the planned time in common; they run on one machine, so on one clock."""
         known = [one for one in spans if one]
         if not argv.latest(exp) or len(known) < len(spans):
             return False
         return min(end for _, end in known) - max(begun for begun, _ in known) >= argv.seconds(exp)
 
     def printed(self, exp: Experiment) -> int:
-        return LINES  # of one session: each is a process of its own
+        return LINES  # of one session, as each is a separate process
 
     def accountable(self, exp: Experiment) -> bool:
         return exp.protocol == Protocol.TCP

@@ -1,4 +1,4 @@
-"""Who runs netperf how, and its exact commands."""
+"""Decides which end runs netperf, and builds its exact commands."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from linkladder.tools.contract import TEST_PORTS
 from linkladder.tools.records import Layout, ToolVersions, Unavailable
 
 OLDEST = (2, 7)
-APART, EACH = 3.0, 0.1  # seconds by which the last of several streams may begin after the first, and for each of many
-LATEST = 30.0  # the same of transactions: a session goes on until it is told, so that a quick end waits for none of it
-SPARE = 20.0  # seconds more, or its own clock's signal may come while it tells its figures, and ends it there
-WAIT = 2.0  # seconds for which one of several is connected before it asks: netserver gives its client no more than four
+APART, EACH = 3.0, 0.1  # seconds after the first in which the last stream may start: at least, and per stream
+LATEST = 30.0  # the same for transactions; their sessions are told to end, so a larger value costs no time
+SPARE = 20.0  # extra seconds, as netperf's own timer would kill it if it fired while netperf prints its figures
+WAIT = 2.0  # seconds that each of several sessions is connected before it sends; netserver waits at most four
 RANDOM = "/dev/urandom"
-RANDOM_WIDTH = 64  # buffers of RANDOM_WRITE bytes, filled once and sent in turn: more than a compressor looks back
+RANDOM_WIDTH = 64  # how many buffers of RANDOM_WRITE bytes are sent in turn: more data than a compressor looks back
 RANDOM_WRITE = 128 << 10
 SELECTORS = {
     Protocol.TCP: "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_BYTES_RECVD,REMOTE_BYTES_SENT,"
@@ -43,8 +43,8 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
 
 
 def seconds(exp: Experiment) -> float:
-    """What counts is the time that all have in common: the first stream goes on until the last has had it."""
-    several = exp.protocol != Protocol.RR and exp.streams > 1  # their senders keep a time of their own
+    """How long a session runs: streams start one after the other, and only the time that all share counts."""
+    several = exp.protocol != Protocol.RR and exp.streams > 1  # a stream's sender ends by its own time
     return exp.warmup + exp.duration + (max(APART, round(exp.streams * EACH)) if several else 0.0)
 
 
@@ -53,13 +53,13 @@ def latest(exp: Experiment) -> float:
 
 
 def _longest(exp: Experiment) -> float:
-    """How long a session runs that nobody tells."""
+    """How many seconds a session runs if it is not told to end."""
     late = latest(exp)
     return seconds(exp) + late + (SPARE if late else 0.0)
 
 
 def waits(exp: Experiment) -> float:
-    """Sessions that ask already take from those that still connect the time for that: all connect before any asks."""
+    """How many seconds a session waits before it sends: all must connect first, as busy sessions slow others down."""
     return WAIT if exp.protocol == Protocol.RR and exp.sessions > 1 else 0.0
 
 
@@ -68,7 +68,7 @@ def server(bind: str, port: int) -> tuple[str, ...]:
 
 
 def client(exp: Experiment, local: str, remote: str, port: int, index: int) -> tuple[str, ...]:
-    """Session `index`; its data connection goes to a port of its own beside the control port."""
+    """The command of session `index`, whose data connection uses its own port beside the control port."""
     ip = family(local)
     argv = ["netperf", f"-{ip}", "-H", f"{remote},{ip}", "-L", f"{local},{ip}", "-p", str(port)]
     argv += ["-t", "TCP_RR" if exp.protocol == Protocol.RR else "TCP_MAERTS"]
@@ -92,7 +92,7 @@ def client(exp: Experiment, local: str, remote: str, port: int, index: int) -> t
 
 
 def data_port(port: int, index: int) -> int:
-    """The port of a netperf session's data connection: those after the control port, inside the documented range."""
+    """The port of a session's data connection: one after the control port, inside the documented range."""
     if port not in TEST_PORTS:
         return port + 1 + index
     return TEST_PORTS[(port - TEST_PORTS.start + 1 + index) % len(TEST_PORTS)]

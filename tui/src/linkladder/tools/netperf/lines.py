@@ -1,4 +1,4 @@
-"""netperf's output: interim results and selectors of one session."""
+"""Reads the output of one netperf session: interim results and selectors."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SELECTOR = re.compile(r"^([A-Z][A-Z0-9_]{2,40})=(\S{0,40})$")
 VALUE = re.compile(rf"^{NUMBER}$")
 SCALES = {"10^3bits/s": 125.0, "10^6bits/s": 125e3, "10^9bits/s": 125e6, "Trans/s": 1.0, "Bytes/s": 1.0,
           "KBytes/s": 1024.0, "MBytes/s": 1024.0**2, "GBytes/s": 1024.0**3}  # fmt: skip
-JOINT = 0.05  # seconds between one interim result's end and the next one's begin
+JOINT = 0.05  # seconds that may lie between the end of an interim result and the start of the next
 PARTS = {"INTERIM_RESULT": "rate", "INTERVAL": "interval", "ENDING": "ending"}
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What was done between two moments of the wall clock: bytes or transactions."""
+    """The bytes or transactions between two moments of the wall clock."""
 
     start: float
     end: float
     amount: float
-    filled: bool = False  # in place of interim results that were left out
+    filled: bool = False  # stands for interim results that were left out
 
 
 @dataclass
@@ -35,10 +35,10 @@ class Session:
 
     pieces: list[Piece] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
-    test: str = ""  # "STREAM" | "MAERTS" | "REQUEST/RESPONSE" | "RR", where banner or command tell
+    test: str = ""  # "STREAM" | "MAERTS" | "REQUEST/RESPONSE" | "RR", if the banner or the command tells it
     foreign: list[str] = field(default_factory=list)
     conflict: str = ""
-    left_out: bool = False  # interim results are not kept of all seconds
+    left_out: bool = False  # the interim results of some seconds were not kept
 
     def number(self, name: str) -> float | None:
         text = self.values.get(name, "")
@@ -47,7 +47,7 @@ class Session:
 
 @dataclass
 class _Interim:
-    """An interim result as its lines come in."""
+    """An interim result while its lines come in."""
 
     rate: float | None = None
     units: str = ""
@@ -55,7 +55,7 @@ class _Interim:
     ending: float | None = None
 
     def too_short(self) -> bool:
-        """A last result of under half a millisecond is printed with an interval of 0.000: whole, and of no weight."""
+        """Whether it is a complete last result of under 0.5 ms, which is printed with an interval of 0.000."""
         return self.interval == 0 and self.rate is not None and self.ending is not None and self.units in SCALES
 
     def piece(self) -> Piece | None:
@@ -67,13 +67,13 @@ class _Interim:
 
 
 def second(line: str) -> float | None:
-    """When the second began, about, that a line of an interim result is of: there is one each second."""
+    """About when the second of an interim result's line began: there is one result each second."""
     match = INTERIM.match(line.strip()) or UNITS.match(line.strip())
     return float(match[match.re.groups - 1]) if match else None
 
 
 def parse(text: str) -> Session:
-    """Interim results in order and the selectors; an interim result counts only when all four lines are there."""
+    """Read the interim results in order and the selectors; an interim result counts only with all its four lines."""
     session = Session()
     seen: dict[int, _Interim] = {}
     banners = 0

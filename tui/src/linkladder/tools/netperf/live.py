@@ -1,4 +1,4 @@
-"""netperf's interim results as they come."""
+"""Reads netperf's interim results while it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from linkladder.tools.netperf.lines import INTERIM, SCALES, UNITS
 
 
 class Interims(Live):
-    """Four lines make one interim result; the last of them is the clock."""
+    """Turns netperf's lines into intervals; four lines make one interim result, and the last has its end time."""
 
     def __init__(self, exp: Experiment) -> None:
         self._exp = exp

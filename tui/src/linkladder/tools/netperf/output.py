@@ -1,4 +1,4 @@
-"""What netperf prints, live and at the end."""
+"""Reads the output of netperf, live and at the end."""
 
 from __future__ import annotations
 

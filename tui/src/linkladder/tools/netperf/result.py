@@ -1,7 +1,7 @@
-"""netperf's output: interim results and selectors of N sessions to one result.
+"""Turns the interim results and selectors of several netperf sessions into one result.
 
-Each session prints its interim results with the wall clock of their ends, and all sessions run on one machine:
-they are laid on one time line and cut into seconds, so that the warm-up of the last to start is cut off all.
+Each session prints its interim results with the wall-clock time of their ends, and all sessions run on one machine.
+So they are put on one time line and cut into seconds, and the warm-up of the last session to start is cut off all.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from linkladder.tools.netperf.lines import SCALES, Piece, Session, parse
 from linkladder.tools.records import Expectation, Layout
 from linkladder.tools.socket_buffer import window_reason
 
-LAST = 1.5  # seconds at the end that may be without an interim result
-AGREE = 0.02  # how well interim results and total must agree
+LAST = 1.5  # seconds at the end that may lack an interim result
+AGREE = 0.02  # by what share interim results and total may differ
 
 
 def finish(
@@ -53,7 +53,7 @@ def finish(
 
 
 def _filled(session: Session) -> Session:
-    """What was left out moved what the total has beyond the interim results that are there, each span its share."""
+    """Give interim results that were left out what the total has beyond the others, in proportion to their time."""
     gaps = sum(p.end - p.start for p in session.pieces if p.filled)
     if gaps:
         rest = max(0.0, (_total(session) or 0.0) - sum(p.amount for p in session.pieces))
@@ -68,7 +68,7 @@ def _tool(reason: str) -> Outcome:
 def _failed(
     exp: Experiment, where: Layout, sessions: list[Session], done: int, said: complaints.Said, expect: Expectation
 ) -> Outcome:
-    """A session without a result: the path's fault if it had begun and then starved."""
+    """The verdict if a session has no result: the path's fault if it had started and then got no more answers."""
     everything = complaints.listen(said.lines, *(complaints.known(s.foreign) for s in sessions))
     quoted = f": {everything.quoted}" if everything.lines else ""
     if expect.server_exit is not None:
@@ -77,7 +77,7 @@ def _failed(
         ended = max(p[-1].end - p[0].start for s in sessions if (p := s.pieces))
         asked = exp.warmup + exp.duration
         begun = all(s.pieces for s in sessions)
-        if ended < asked * COMPLETE or (begun and not done):  # else others began too late, and not for want of answers
+        if ended < asked * COMPLETE or (begun and not done):  # else answers came, but some sessions began too late
             return Outcome(False, Fault.PATH, f"the transfer stalled: no answer after {ended:.0f} s of {asked:g} s")
         return _tool(f"{where.clients - done} of {where.clients} netperf sessions began too late to end in time")
     if everything.fault == Fault.PATH and not everything.reset:
@@ -92,7 +92,7 @@ def _failed(
 
 
 def _reason(exp: Experiment, session: Session) -> str:
-    """Why one finished session cannot be believed."""
+    """Why the figures of a finished session cannot be trusted; '' if they can."""
     asked, elapsed = max(1.0, round(exp.warmup + exp.duration)), session.number("ELAPSED_TIME") or 0.0
     if elapsed < asked * COMPLETE:
         return f"it ran {elapsed:g} s of {asked:g} s"
@@ -115,7 +115,7 @@ def _reason(exp: Experiment, session: Session) -> str:
 
 
 def _total(session: Session) -> float | None:
-    """Bytes or transactions of the whole run, the warm-up included."""
+    """Bytes or transactions of the whole run, including the warm-up."""
     received = session.number("LOCAL_BYTES_RECVD")
     if received is not None:
         return received
@@ -125,17 +125,17 @@ def _total(session: Session) -> float | None:
 
 
 def _window(exp: Experiment) -> tuple[int, int]:
-    """The counted seconds, whole ones, from a second to (not including) another."""
+    """The counted whole seconds: the first, and the one after the last."""
     first = int(-(-exp.warmup // 1))
     return first, int(max(1.0, round(exp.warmup + exp.duration)))
 
 
 def _seconds(session: Session, base: float) -> list[float]:
-    """Amount in each second after `base`; only seconds that are covered to 98 %, the last by its share."""
+    """The amount in each second after `base`, up to the first second of which less than half is covered."""
     pieces = list(session.pieces)
     elapsed, total = session.number("ELAPSED_TIME") or 0.0, _total(session) or 0.0
     begun, end = pieces[0].start, pieces[-1].end
-    if begun + elapsed - end > 0.02:  # the last part has no interim result of its own
+    if begun + elapsed - end > 0.02:  # the last part has no interim result
         pieces.append(Piece(end, begun + elapsed, max(0.0, total - sum(p.amount for p in pieces))))
     seconds = []
     for second in range(int(max(0.0, pieces[-1].end - base)) + 1):
@@ -153,7 +153,7 @@ def _seconds(session: Session, base: float) -> list[float]:
 
 
 def _windows(exp: Experiment, where: Layout, sessions: list[Session], expect: Expectation) -> tuple[SocketBuffers, str]:
-    """The socket buffers at the end of the run: netperf sets both at both ends."""
+    """The socket buffers at the end of the run, and why they are not the ones asked for, or ''."""
     mine, other = where.client, End.FAR if where.client == End.NEAR else End.NEAR
     found = SocketBuffers()
     reason = ""
@@ -253,7 +253,7 @@ def _transactions(
 
 
 def _mean(sessions: list[Session], weights: list[float]) -> float | None:
-    """Weighted by each session's transactions: exactly the mean of all."""
+    """The mean latency of all transactions: the sessions' means, weighted by their transactions."""
     means = [s.number("MEAN_LATENCY") for s in sessions]
     known = [m for m in means if m is not None]
     if len(known) < len(means) or not sum(weights):
@@ -262,7 +262,7 @@ def _mean(sessions: list[Session], weights: list[float]) -> float | None:
 
 
 def _extreme(sessions: list[Session], name: str, smallest: bool = False) -> float | None:
-    """A bound over all sessions, or None if one of them does not tell."""
+    """The largest or smallest figure of all sessions; None if one of them does not print it."""
     values = [s.number(name) for s in sessions]
     known = [v for v in values if v is not None]
     if not known or len(known) < len(values):

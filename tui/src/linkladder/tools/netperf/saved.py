@@ -1,4 +1,4 @@
-"""netperf's saved output."""
+"""Reads netperf's saved output."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from linkladder.tools.netperf.lines import SCALES, Session, parse
 from linkladder.tools.records import Demands
 from linkladder.tools.saved import no_result
 
-ROUNDED = 0.005  # of a rate
+ROUNDED = 0.005  # share of a rate that rounding may change
 ALONE = "the rate stands alone: nothing beside it in the text would show a changed digit"
 
 
 def read(text: str, demands: Demands) -> Outcome:
-    """One session's output."""
+    """The result of one session's output."""
     session = parse(text)
     sessions, seconds = demands.flows, demands.seconds
     rate, elapsed = session.number("THROUGHPUT"), session.number("ELAPSED_TIME")
@@ -45,7 +45,7 @@ def read(text: str, demands: Demands) -> Outcome:
         )
         if reason := _latencies(rate, mean, [low, p50, p90, p99, high]):
             return no_result(reason)
-        warnings = () if mean else warnings  # one at a time, they make the rate
+        warnings = () if mean else warnings  # the mean latency confirms the rate, as transactions come one at a time
         return Outcome(True, transactions=Transactions(rate, 1, mean, p50, p90, p99, low, high), warnings=warnings)
     bps = rate * SCALES[units] * 8
     way = _way(session)
@@ -59,7 +59,7 @@ def read(text: str, demands: Demands) -> Outcome:
 
 
 def _way(session: Session) -> Direction | None:
-    """The direction of the data; the end where netperf ran counts as near."""
+    """The direction of the data; the end where netperf ran counts as the near one."""
     if session.test == "MAERTS" or session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_SENT"):
         return Direction.REVERSE
     if session.test == "STREAM" or session.number("LOCAL_BYTES_SENT") or session.number("REMOTE_BYTES_RECVD"):
@@ -77,7 +77,7 @@ def _beside(session: Session, per_second: float, elapsed: float | None) -> list[
         apart = abs(counted - per_second * elapsed) > 0.01 * counted + 0.01 * per_second
         said.append(f"its rate makes {per_second * elapsed:.0f} bytes, it received {counted:.0f}" if apart else "")
     messages, size = session.number("MESSAGES_RECEIVED"), session.number("LOCAL_SEND_SIZE")
-    if messages and size:  # as the table tells its time, to a hundredth of a second
+    if messages and size:  # the table prints its time in hundredths of a second
         made = messages * size / elapsed
         apart = abs(made - per_second) > (ROUNDED + 0.005 / elapsed) * max(made, per_second)
         said.append(f"its datagrams make {made:.0f} bytes a second, its rate is {per_second:.0f}" if apart else "")

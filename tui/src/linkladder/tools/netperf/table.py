@@ -1,4 +1,4 @@
-"""netperf's classic table: three lines of titles, one of units, and the figures below."""
+"""Reads netperf's classic table: three lines of titles, one of units, and the figures below."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 BANNER = re.compile(r"^(?:MIGRATED )?(TCP|UDP) (STREAM|MAERTS|REQUEST/RESPONSE) TEST\b")
 ASKED = re.compile(r"\bnetperf .*-t (TCP|UDP)_(STREAM|MAERTS|RR)\b")
 NUMBER = re.compile(r"^\d{1,15}(?:\.\d{1,6})?$")
-WHOLE = re.compile(r"^\d{1,12}\.\d\d$")  # as netperf prints a rate; less of it was cut
+WHOLE = re.compile(r"^\d{1,12}\.\d\d$")  # a rate as netperf prints it; with fewer digits it was cut off
 RATE = r"(10\^[369]bits/s|[KMG]?Bytes/s)(?:ec)?"
 TCP = re.compile(rf"^bytes +bytes +bytes +secs\. +{RATE}\b")
 UDP = re.compile(rf"^bytes +bytes +secs\.? +# +# +{RATE}\b")
@@ -16,7 +16,7 @@ TRANSACTIONS = re.compile(r"^bytes +[Bb]ytes +bytes +bytes +secs\. +per sec")
 
 
 def read(lines: Sequence[str]) -> dict[str, str]:
-    """The table's figures under the names of netperf's selectors; {} if there is none, or it is not whole."""
+    """The table's figures under the names of netperf's selectors; {} if there is no complete table."""
     for place, line in enumerate(lines):
         below = [row.split() for row in lines[place + 1 :] if row.strip()]
         rows = [row for row in below[:2] if all(NUMBER.match(word) or word in "SUCI" for word in row)]

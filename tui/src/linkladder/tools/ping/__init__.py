@@ -1,7 +1,7 @@
-"""ping: round trips, and what packets that may not be fragmented say of the path's MTU.
+"""ping: measures round trips, and finds the path's MTU with packets that must not be fragmented (DF).
 
-It has no server.  DF is one ping for each MTU, one after the other.  A Linux end remembers for ten minutes what a
-router said of an MTU, and its DF probes repeat it.
+It has no server. A DF trial runs one ping for each MTU, one after the other. A Linux end remembers for ten minutes the
+MTU that a router reported, and its DF probes report that one again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Ping(Tool):
     without = "nothing can be measured without it"
     version_argv = ("ping", "-V")
     version_of = re.compile(r"iputils[- ]?s?(\d{1,10})")
-    harmless = (r"^ping: Warning: ",)  # Linux's, about clock steps and the like; the answers are there or they are not
+    harmless = (r"^ping: Warning: ",)  # on Linux, about clock steps and the like; the answers themselves are counted
     protocols = (Protocol.ECHO, Protocol.DF)
     keys = {Protocol.ECHO: frozenset({"count", "interval"}), Protocol.DF: frozenset({"sizes"})}
     loads = False

@@ -1,4 +1,4 @@
-"""Who pings, and the exact commands of both systems."""
+"""Decides which end pings, and builds the exact commands for both operating systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROBE_COUNT = 3
 PROBE_INTERVAL = 0.2
 PROBE_WAIT = 1.0  # seconds for the last answer of a probe
 ECHO_WAIT = 2.0
-FREEBSD_INTERVAL = 1.0  # what an ordinary user may do there
+FREEBSD_INTERVAL = 1.0  # the shortest interval in seconds that FreeBSD allows an ordinary user
 
 
 def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
@@ -33,9 +33,9 @@ def layout(exp: Experiment, near: ToolVersions, far: ToolVersions) -> Layout:
 def ping_argv(
     os: str, local: str, remote: str, count: int, interval: float, mtu: int | None = None, dscp: int = 0
 ) -> tuple[str, ...]:
-    """FreeBSD waits in milliseconds and knows -D and -S, Linux in seconds, -M do and -I; both take -4 and -6.
+    """The ping command. FreeBSD takes -W in milliseconds, -D and -S; Linux takes -W in seconds, -M do and -I.
 
-    Without a `local` address the system chooses where it comes from.
+    Without a `local` address the system chooses the source address.
     """
     ip = family(remote)
     freebsd = os == "FreeBSD"
@@ -55,7 +55,7 @@ def ping_argv(
 def seconds(exp: Experiment) -> float:
     if exp.protocol == Protocol.DF:
         one = (PROBE_COUNT - 1) * PROBE_INTERVAL
-        return len(exp.sizes) * (one + PROBE_WAIT / 2)  # about half of them go unanswered
+        return len(exp.sizes) * (one + PROBE_WAIT / 2)  # about half of the probes get no answer
     return max(0, exp.count - 1) * exp.interval
 
 

@@ -1,4 +1,4 @@
-"""ping's output, of Linux and FreeBSD, IPv4 and IPv6: round trips, and what DF probes say of the path MTU."""
+"""Reads the output of ping on Linux and FreeBSD, IPv4 and IPv6: round trips, and what DF probes show of the MTU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from linkladder.model import PathMtu, Rtt
 
-REPLY = re.compile(  # the whole line: of two that ran together neither is known
+REPLY = re.compile(  # matches whole lines only, so two lines that were printed into each other count as none
     r"^\d{1,6} bytes from (\S{1,80}?(?: \(\S{1,80}\))?)[:,] icmp_seq=(\d{1,9}) (?:(?:ttl|hlim)=\d{1,3} )?"
     r"time[=<](\d{1,9}(?:\.\d{1,6})?) ms( ?\(DUP!\))?$"
 )
@@ -17,7 +17,7 @@ SUMMARY = re.compile(
     r"(?:,? .*?(\d{1,3}(?:\.\d{1,6})?)% packet loss)?"
 )
 TIMES = re.compile(r"^(?:rtt|round-trip) min/avg/max/\S+ = (\d+\.\d+)/(\d+\.\d+)/(\d+\.\d+)/\d+\.\d+ ms")
-ROUNDED = 0.0011  # ms; from 1 ms on answers are printed with three digits
+ROUNDED = 0.0011  # ms that rounding may change; from 1 ms on, answers are printed with three digits
 HEADER = re.compile(r"^PING6?\b")
 TTL = re.compile(r"\b(?:ttl|hlim)=(\d{1,3})\b")
 TOO_LONG = re.compile(r"message too long|frag(?:mentation)? needed|packet too big", re.I)
@@ -29,12 +29,12 @@ REPORTED_MTU = re.compile(r"mtu\s*=?\s*(\d{2,6})", re.I)
 class Series:
     """What one ping printed."""
 
-    replies: dict[int, float] = field(default_factory=dict)  # sequence number -> ms, duplicates left out
+    replies: dict[int, float] = field(default_factory=dict)  # sequence number -> ms, without duplicates
     sent: int | None = None
     received: int | None = None
     too_long: bool = False
     lost_percent: float | None = None
-    times: tuple[float, ...] = ()  # least, mean and longest, as ping's own last line has them
+    times: tuple[float, ...] = ()  # minimum, mean and maximum in ms, from ping's last line
     twice: bool = False  # an answer came more than once
     reported_mtu: int | None = None
     header: bool = False
@@ -42,13 +42,13 @@ class Series:
 
 
 def reply(line: str) -> float | None:
-    """The round trip of one line, in ms."""
+    """The round trip in ms of an answer's line; None for duplicates and other lines."""
     match = REPLY.match(line)
     return float(match[3]) if match and not match[4] else None
 
 
 def number(line: str) -> int | None:
-    """The sequence number of an answer."""
+    """The sequence number of an answer's line; None for other lines."""
     match = REPLY.match(line)
     return int(match[2]) if match else None
 
@@ -85,7 +85,7 @@ def parse(out: str, err: str = "") -> Series:
 
 
 def contradiction(series: Series) -> str:
-    """What ping's own last lines say otherwise than its answers do."""
+    """How ping's summary contradicts its answers; '' if it does not."""
     figures = rtt(series)
     if series.received is not None and series.received != figures.received:
         return f"its summary counts {series.received} answers, {figures.received} are there"
@@ -93,7 +93,7 @@ def contradiction(series: Series) -> str:
         share = 100 * (series.sent - series.received) / series.sent
         if abs(share - series.lost_percent) > 1:
             return f"its summary tells of {series.lost_percent:g} % lost, and its counts of {share:.3g} %"
-    if series.times and not series.twice:  # the system counts those that came twice
+    if series.times and not series.twice:  # ping counts duplicates in its times
         made = (figures.min_ms or 0.0, figures.avg_ms or 0.0, figures.max_ms or 0.0)
         if any(abs(a - b) > (ROUNDED if b < 1 else 0.005 * b) for a, b in zip(made, series.times, strict=True)):
             return f"its answers took {made[1]:.3f} ms in the mean, its summary says {series.times[1]:.3f}"
@@ -101,12 +101,12 @@ def contradiction(series: Series) -> str:
 
 
 def rtt(series: Series) -> Rtt:
-    """Figures of the replies themselves, not of the summary line."""
+    """The statistics of the answers themselves, not of the summary line."""
     return rtt_of(tuple(ms for _, ms in sorted(series.replies.items())), series.sent or 0)
 
 
 def rtt_of(samples: tuple[float, ...], sent: int) -> Rtt:
-    """Figures of round trips in the order they came."""
+    """The statistics of round trips in ms, given in the order in which they came."""
     times = sorted(samples)
     sent = max(sent, len(times))
     if not times:
@@ -119,7 +119,7 @@ def rtt_of(samples: tuple[float, ...], sent: int) -> Rtt:
 
 
 def _quantile(ordered: list[float], share: float) -> float:
-    """The value between its two neighbours in proportion."""
+    """The quantile `share` of the ordered values, interpolated between its two neighbours."""
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)
@@ -127,7 +127,7 @@ def _quantile(ordered: list[float], share: float) -> float:
 
 
 def path_mtu(probes: tuple[tuple[int, str, str], ...]) -> PathMtu:
-    """A probe passes with a single answer.  Failing without a word, while a smaller one passes, is a black hole."""
+    """The path MTU. One answer is enough for a probe; a silent failure while a smaller one passes is a black hole."""
     passed: list[int] = []
     failed: list[int] = []
     silent: list[int] = []

@@ -1,4 +1,4 @@
-"""What ping prints, live and at the end."""
+"""Reads the output of ping, live and at the end."""
 
 from __future__ import annotations
 

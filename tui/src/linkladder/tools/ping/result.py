@@ -1,4 +1,4 @@
-"""The verdict on pings."""
+"""Judges the output of pings."""
 
 from __future__ import annotations
 

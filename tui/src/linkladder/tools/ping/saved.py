@@ -1,4 +1,4 @@
-"""ping's saved output."""
+"""Reads ping's saved output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from linkladder.tools.saved import no_result
 
 
 def read(text: str) -> Outcome:
-    """One ping's output."""
+    """The result of one ping's output."""
     headers = sum(1 for line in text.splitlines() if HEADER.match(line.strip()))
     if headers > 1:
         return no_result(f"it holds {headers} pings: one at a time can be read")
