@@ -1,7 +1,7 @@
-"""What was measured, kept: SQLite in WAL with synchronous=FULL, raw tool output compressed beside it.
+"""Stores what was measured: in SQLite (WAL, synchronous=FULL), with the tools' raw output in compressed files.
 
-One transaction a trial: `kill -9` or a power cut loses at most the trial in flight.  A trial's raw
-output is written and synced first, so that no row ever points at nothing.
+Each trial is one transaction, so `kill -9` or a power cut loses at most the trial under way. A trial's raw output is
+written and synced first, so that no row lacks its file.
 """
 
 from __future__ import annotations

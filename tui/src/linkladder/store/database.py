@@ -1,4 +1,4 @@
-"""Runs, rungs and trials in SQLite, and a whole run read back as a Document."""
+"""Keeps runs, rungs and trials in SQLite, and reads a whole run back as a Document."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from linkladder.store import raw, recovery, versions
 from linkladder.store.faults import NewerDatabase, StoreFault, explained, with_causes
 from linkladder.store.summary import NONE, KeptVerdict, RunSummary
 
-TRIAL_BYTES = 256 * 1024  # what a stored trial may take at the most, for the check before a run
+TRIAL_BYTES = 256 * 1024  # the most bytes that a stored trial may take, for the check before a run
 
 
 class Store:
-    """The store in one folder; each method is short, and safe to call from any one thread at a time."""
+    """The store in one folder; methods are short and may be called from any thread, but only one at a time."""
 
     def __init__(self, folder: FilePath) -> None:
         self.folder = folder
@@ -102,7 +102,7 @@ class Store:
     # --- writing
 
     def check_space(self, trials: int) -> None:
-        """Refuse a run whose results would not fit."""
+        """Refuse a run of so many trials if the disk may not hold its results."""
         free = shutil.disk_usage(self.folder).free
         need = (trials + 4) * TRIAL_BYTES
         if free < need:
@@ -114,11 +114,11 @@ class Store:
 
     @staticmethod
     def new_id() -> str:
-        """Of a run that may begin; it sorts by time."""
+        """An id for a new run; ids sort by time."""
         return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
     def begin(self, plan: Plan, peer: str = "", run_id: str = "") -> str:
-        """Make a new run."""
+        """Store a new run with its plan; returns its id."""
         now, run_id = datetime.now(UTC), run_id or self.new_id()
         with self._transaction() as db:
             db.execute(
@@ -154,7 +154,7 @@ class Store:
             )
 
     def trial(self, run_id: str, rung: RungName, experiment: str, result: TrialResult) -> None:
-        """Keep one trial, replacing an earlier try of the same one."""
+        """Store one trial, replacing an earlier try of the same trial."""
         with explained(self.folder):
             raw.write(self.folder, run_id, result.id, result.commands)
         light = result.with_commands(tuple(replace(c, output="", errors="") for c in result.commands))
@@ -177,7 +177,7 @@ class Store:
             )
 
     def _asked(self, run_id: str, rung: RungName, experiment: str) -> Experiment:
-        """What the run's plan says of an experiment; of the others of the plan nothing is decoded."""
+        """An experiment of the run's plan; the other experiments are not decoded, to save time."""
         plan, schema = self._db.execute("SELECT plan, schema FROM runs WHERE id = ?", (run_id,)).fetchone()
         found = (e for r in json.loads(plan)["rungs"] if r["name"] == rung for e in r["experiments"])
         one = next((e for e in found if e["id"] == experiment), None)
@@ -198,7 +198,7 @@ class Store:
         rungs: Mapping[str, tuple[KeptVerdict, float | None]] | None = None,
         cancelled: bool = False,
     ) -> None:
-        """The run is over; its verdict, and those and the best rates of its rungs, are kept: judging takes its time."""
+        """End a run, and store its verdict and the verdicts and best rates of its rungs, as judging takes long."""
         with self._transaction() as db:
             for rung, (kept, best) in (rungs or {}).items():
                 db.execute(
@@ -213,14 +213,14 @@ class Store:
             )
 
     def resume(self, run_id: str) -> None:
-        """Take an incomplete run up again."""
+        """Mark an incomplete run as running again."""
         with self._transaction() as db:
             self._renew(run_id)
             db.execute("UPDATE runs SET state = ? WHERE id = ?", (RunState.RUNNING, run_id))
             db.execute("UPDATE rungs SET best = NULL WHERE run = ?", (run_id,))
 
     def _renew(self, run_id: str) -> None:
-        """Bring the records of a run into today's form: a run has one."""
+        """Convert all records of a run to the current schema, as a run has only one schema."""
         plan, schema = self._db.execute("SELECT plan, schema FROM runs WHERE id = ?", (run_id,)).fetchone()
         if schema == SCHEMA:
             return
@@ -235,7 +235,7 @@ class Store:
         self._db.execute("UPDATE runs SET plan = ?, schema = ? WHERE id = ?", (plan, SCHEMA, run_id))
 
     def replan(self, run_id: str, plan: Plan, why: str = "") -> None:
-        """Another plan for a run, of which nothing that was measured may be missing, with a note of why."""
+        """Give a run another plan, which must contain all that was measured, and note why."""
         if why:
             self.note(run_id, why)
         with self._transaction() as db:
@@ -248,7 +248,7 @@ class Store:
 
     @with_causes
     def settle(self, going: Callable[[str], bool]) -> list[str]:
-        """Mark runs that nobody measures any more as incomplete; the ids of those that were."""
+        """Mark running runs that no process measures any more as incomplete; returns their ids."""
         rows = self._db.execute("SELECT id FROM runs WHERE state = ?", (RunState.RUNNING,)).fetchall()
         dead = [str(run) for (run,) in rows if not going(str(run))]
         for run in dead:
@@ -267,7 +267,7 @@ class Store:
 
     @with_causes
     def runs(self, contains: str = "", limit: int = 1000) -> list[RunSummary]:
-        """The last stored first, whatever the clock said; each word of `contains` is looked for in all but times."""
+        """The runs, the last stored first; each word of `contains` must occur in a run's columns, times excepted."""
         words = [_like(word) for word in contains.split()]
         hay = "id||' '||plan_name||' '||peer||' '||state||iif(provisional, ' provisional ', ' ')||verdict||' '||reason"
         wanted = f"FROM runs WHERE 1 {f' AND {hay} LIKE ? ESCAPE CHAR(92)' * len(words)} ORDER BY rowid DESC LIMIT ?"
@@ -276,7 +276,7 @@ class Store:
             f"SELECT id, started, ended, state, plan_name, peer, verdict, provisional, reason, cancelled {wanted}",
             given,
         ).fetchall()
-        of_these = f"WHERE run IN (SELECT id {wanted})"  # and of no others, however many trials those have
+        of_these = f"WHERE run IN (SELECT id {wanted})"  # so that the trials of other runs cost no time
         counts: dict[str, tuple[int, int, dict[str, best_rate.Ranked]]] = {}
         for run, rung, weight, count, good, most in self._db.execute(
             "SELECT run, rung, weight, COUNT(*), SUM(ok), MAX(CASE WHEN ok THEN goodput ELSE 0 END)"
@@ -305,14 +305,14 @@ class Store:
         return found
 
     def hosts(self) -> dict[str, HostFacts]:
-        """Each host as it last told of itself, by the name it had in that run."""
+        """The latest stored facts of each host, by the host's name."""
         query = "SELECT name, facts, schema, MAX(runs.rowid) FROM hosts JOIN runs ON runs.id = run GROUP BY name"
         with explained(self.folder):
             return {name: _load(HostFacts, facts, schema) for name, facts, schema, _ in self._db.execute(query)}
 
     @with_causes
     def find(self, run_id: str) -> str:
-        """The full id for an id, an unambiguous beginning of one, or 'last': the one stored last."""
+        """The full id of the run with this id or with an id that begins so; 'last' is the run stored last."""
         if run_id == "last":
             rows = self._db.execute("SELECT id FROM runs ORDER BY rowid DESC LIMIT 1").fetchall()
         else:
@@ -324,7 +324,7 @@ class Store:
         raise UsageError(f"run {run_id}: {why}", hint="linkladder runs lists them")
 
     def load(self, run_id: str, output: bool = True) -> Document:
-        """A whole run; without `output` what the tools printed is left where it lies, which spares a file a trial."""
+        """A whole run; without `output` the tools' raw output is not read, which saves reading a file per trial."""
         run = self.find(run_id)
         with explained(self.folder):
             return self._document(run, output)
@@ -375,7 +375,7 @@ class Store:
 
 
 def summed(parameters: Any, trials: list[TrialResult]) -> ExperimentResult:
-    """An experiment with its spread over the good trials."""
+    """The result of an experiment, with the minimum, median and maximum rate of its good trials."""
     good = [t.goodput_bps for t in trials if t.ok and t.goodput_bps > 0]
     if not good:
         return ExperimentResult(parameters, tuple(trials))
@@ -383,7 +383,7 @@ def summed(parameters: Any, trials: list[TrialResult]) -> ExperimentResult:
 
 
 def _like(text: str) -> str:
-    """For LIKE ... ESCAPE CHAR(92), a backslash."""
+    """Escape text with backslashes for LIKE ... ESCAPE CHAR(92)."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
@@ -392,5 +392,5 @@ def _dump(record: Any) -> str:
 
 
 def _load(kind: type[Any], text: str, schema: str) -> Any:
-    """A record as the linkladder that measured the run wrote it, which may be an older one."""
+    """Read a record in the schema with which the run was stored, which may be an older one."""
     return formats.record(kind, json.loads(text), schema)

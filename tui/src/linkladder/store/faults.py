@@ -1,4 +1,4 @@
-"""What goes wrong with the store, in words that tell a person what to do."""
+"""The errors of the store, with words that tell a person what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkladder.errors import FULL, EnvironmentFault, broken_disk, disk_fault
 from linkladder.store import recovery
 
 BROKEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
-LEAST_ROOM = 1 << 20  # bytes that opening the store and a first line in its log take
+LEAST_ROOM = 1 << 20  # bytes that opening the store and writing its first log entry need
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +28,7 @@ class StoreFault(EnvironmentFault):
 
 
 class NewerDatabase(StoreFault):
-    """A later linkladder has changed the tables."""
+    """The tables were made by a newer linkladder."""
 
 
 class InFolder(Protocol):
@@ -40,11 +40,11 @@ S = TypeVar("S", bound=InFolder)
 
 @contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """Turn the system's errors into one that tells a person what to do."""
+    """Turn errors of the system and of SQLite into a StoreFault that tells a person what to do."""
     try:
         yield
     except (sqlite3.Error, OSError, zlib.error, CodecError, json.JSONDecodeError) as error:
-        # SQLite says "disk I/O error" or "unable to open" where there is not even room for its log.
+        # SQLite reports "disk I/O error" or "unable to open" if there is not even room for its log.
         code = recovery.sqlite_code(error)
         full = code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno in FULL)
         if full or _no_room(folder):
@@ -74,7 +74,7 @@ def _no_room(folder: Path) -> bool:
 
 
 def with_causes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method whose errors are explained."""
+    """Decorate a method so that its errors become StoreFaults."""
 
     @wraps(method)
     def explained_method(self: S, /, *args: P.args, **named: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""Raw tool output, one compressed file a trial, beside the database; older ones are gzip's."""
+"""Keeps the tools' raw output in one compressed file per trial, beside the database; older files are gzip."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from linkladder import drafts
 from linkladder.model import Command
 
-FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]  # 15 MB of memory, where 8 << 20 takes 90
+FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]  # takes 15 MB of memory, 8 << 20 takes 90
 
 
 def _file(folder: FilePath, run: str, trial: str) -> FilePath:
@@ -20,16 +20,16 @@ def _file(folder: FilePath, run: str, trial: str) -> FilePath:
 
 
 def write(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...]) -> None:
-    """Written whole, synced and renamed before the row that needs it."""
+    """Write a trial's file completely, sync and rename it; the row in the database is written afterwards."""
     path = _file(folder, run, trial)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = json.dumps([[c.output, c.errors] for c in commands]).encode()
     drafts.replace(path, lzma.compress(text, filters=FILTERS))
-    path.with_suffix(".gz").unlink(missing_ok=True)  # of an earlier try of the same trial
+    path.with_suffix(".gz").unlink(missing_ok=True)  # left by an earlier try of the same trial
 
 
 def read(folder: FilePath, run: str, trial: str, commands: tuple[Command, ...]) -> tuple[Command, ...]:
-    """The commands with their output; a lost or damaged file leaves them bare rather than hiding the result."""
+    """The commands with their output; if the file is lost or damaged, the commands without output."""
     try:
         path = _file(folder, run, trial)
         before = path.with_suffix(".gz")

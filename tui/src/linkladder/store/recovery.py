@@ -1,4 +1,4 @@
-"""A damaged database is set aside, and every row of it that can still be read goes into a new one."""
+"""Sets a damaged database aside and copies every row of it that can still be read into a new one."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from linkladder.model import RunState
 from linkladder.store.schema import MIGRATIONS, migrate
 
 NAME = "linkladder.db"
-MARK = ".linkladder.db.damaged"  # a read met damage: the next start recovers
-TABLES = ("runs", "hosts", "rungs", "trials")  # those that others refer to come first
-GAP = 50_000  # numbers in succession without a row, after which there are no more: what the end is may be damaged
-BROKEN = 1000  # rows in succession that cannot be read, after which the table is given up
+MARK = ".linkladder.db.damaged"  # exists if a read found damage; the next start then recovers
+TABLES = ("runs", "hosts", "rungs", "trials")  # tables that others refer to come first
+GAP = 50_000  # successive numbers without a row after which reading stops, as the last number may be unreadable
+BROKEN = 1000  # successive unreadable rows after which reading the table stops
 RECORDS = {"runs": ("plan", "notes"), "hosts": ("facts",), "rungs": ("path", "paths", "evidence")}  # columns of JSON
-PATIENCE = 2.0  # seconds for others to end what they read
+PATIENCE = 2.0  # seconds to wait for other processes to close the database
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def damaged(error: BaseException) -> bool:
-    """Does this error say that the file itself is broken, or that a record in it does not unpack?"""
+    """Whether this error means that the file itself is broken or that a record in it cannot be unpacked."""
     if isinstance(error, (zlib.error, json.JSONDecodeError)):
         return True
     return sqlite_code(error) in DAMAGE
 
 
 def sqlite_code(error: BaseException) -> int:
-    """SQLite's own number for an error, without what it adds for the cause; 0 where the error has none."""
+    """SQLite's primary code of an error, without the extended part; 0 if it is not an error of SQLite."""
     number = getattr(error, "sqlite_errorcode", 0) if isinstance(error, sqlite3.Error) else 0
     return int(number) & 0xFF
 
 
 def mark(folder: Path) -> None:
-    """Have the next start recover what it can: whoever met the damage may be in the middle of something."""
+    """Make the next start recover what it can, since the process that found the damage may be busy."""
     with suppress(OSError):
         (folder / MARK).touch(mode=0o600)
 
@@ -51,11 +51,11 @@ def marked(folder: Path) -> bool:
 
 
 class Use:
-    """Holds the database for as long as somebody has it open, so that it is not recovered under a run."""
+    """A shared lock of a process that has the database open, so that no other one recovers it meanwhile."""
 
     def __init__(self, folder: Path) -> None:
         self._file = -1
-        with suppress(OSError):  # on a full disk there may be no room for the lock; reading goes on without
+        with suppress(OSError):  # a full disk may have no room for the lock file; then go on without it
             self._file = _lock_file(folder, "use")
             fcntl.flock(self._file, fcntl.LOCK_SH)
 
@@ -70,8 +70,8 @@ class InUse(Exception):
 
 
 def recover(folder: Path) -> None:
-    """Put a sound database in the place of the damaged one; its old file is kept among what was set aside."""
-    with held(folder, "recovery"):  # of consoles that start at once one recovers, and the others wait for it
+    """Replace the damaged database by one with all rows that can be read; the old files are set aside."""
+    with held(folder, "recovery"):  # if several consoles start at once, one recovers and the others wait
         if not marked(folder):
             return
         with held(folder, "use", PATIENCE):
@@ -99,7 +99,7 @@ def _lock_file(folder: Path, name: str) -> int:
 
 @contextmanager
 def held(folder: Path, name: str, patience: float = math.inf) -> Iterator[None]:
-    """The lock of that name, ours alone; InUse where it is not given up in time."""
+    """Hold the lock of this name exclusively; raises InUse if it is not free within `patience` seconds."""
     file = _lock_file(folder, name)
     until = time.monotonic() + patience
     try:
@@ -117,7 +117,7 @@ def held(folder: Path, name: str, patience: float = math.inf) -> Iterator[None]:
 
 
 def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
-    """How many rows of each table were read, and how many that should be there were not."""
+    """Copy what can be read; returns how many rows of each table were copied, and at least how many were lost."""
     kept = dict.fromkeys(TABLES, 0)
     lost = 0
     source = sqlite3.connect(broken, isolation_level=None)
@@ -125,7 +125,7 @@ def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
     os.chmod(sound, 0o600)
     try:
         target.execute("PRAGMA synchronous = FULL")
-        migrate(target, _version(source))  # the tables as the old one had them; the rest of the steps comes after
+        migrate(target, _version(source))  # first the tables of the old version; they are migrated after the copy
         target.execute("BEGIN")
         for table in TABLES:
             names = [row[1] for row in target.execute(f"PRAGMA table_info({table})")]
@@ -134,7 +134,7 @@ def _copy(broken: Path, sound: Path) -> tuple[dict[str, int], int]:
                 whole = row is not None and _sound(table, dict(zip(names, row, strict=True)))
                 kept[table] += target.execute(into, row).rowcount if whole and row else 0
                 lost += not whole
-        for table in TABLES[1:]:  # without its run a row is of no use
+        for table in TABLES[1:]:  # a row whose run is lost is of no use
             gone = target.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT id FROM runs)").rowcount
             kept[table] -= gone
             lost += gone
@@ -154,7 +154,7 @@ def _version(source: sqlite3.Connection) -> int:
 
 
 def _rows(source: sqlite3.Connection, table: str, names: list[str]) -> Iterator[tuple[object, ...] | None]:
-    """Every row by its number, None where damage begins; a broken page costs the rows that it holds."""
+    """Yield every row by its number, and None once for each stretch of rows that cannot be read."""
     query = f"SELECT {','.join(names)} FROM {table} WHERE rowid = ?"
     last = _last(source, table)
     number = missing = broken = 0
@@ -175,7 +175,7 @@ def _rows(source: sqlite3.Connection, table: str, names: list[str]) -> Iterator[
 
 
 def _last(source: sqlite3.Connection, table: str) -> float:
-    """The highest number of a row, as far as that can be told."""
+    """The highest row number; infinite if it cannot be read."""
     try:
         return int(source.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0)
     except sqlite3.DatabaseError:
@@ -183,7 +183,7 @@ def _last(source: sqlite3.Connection, table: str) -> float:
 
 
 def _sound(table: str, row: dict[str, object]) -> bool:
-    """Whether a row can be read: one record that does not unpack would hide its run, an unknown state every run."""
+    """Whether a row can be decoded. A bad record would make its run unreadable, and an unknown state all runs."""
     try:
         if table == "trials":
             blob = row["result"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-# Each entry takes a database from version i to i + 1; entries are only ever added.
+# Entry i brings a database from version i to i + 1; entries are never changed, only added.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE runs (
@@ -33,8 +33,8 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE runs ADD COLUMN reason TEXT NOT NULL DEFAULT '';
     """,
-    # A trial's weight is that of linkladder.model.best_rate, its goodput that of one way; of older trials only the sum
-    # and the name are at hand, and half of the sum is never more than the better way.
+    # A trial's weight is from linkladder.model.best_rate, and its goodput is that of one direction. Older trials have
+    # only the sum of both; half of it is used, which is never more than the better direction.
     """
     ALTER TABLE trials ADD COLUMN weight INTEGER NOT NULL DEFAULT 2;
     UPDATE trials SET weight = 0 WHERE experiment LIKE 'udp-%' OR experiment LIKE 'netperf-udp-%';
@@ -56,7 +56,7 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE rungs RENAME COLUMN path TO paths;
     UPDATE rungs SET paths = '[' || paths || ']';
     """,
-    # What was to be read out of words: whether a verdict is provisional, and whether a person ended the run.
+    # Columns for facts that were part of texts before: a verdict is provisional, and a person ended the run.
     """
     ALTER TABLE runs ADD COLUMN provisional INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE runs ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
@@ -65,20 +65,20 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE rungs SET provisional = 1, verdict = substr(verdict, 13) WHERE verdict LIKE 'provisional %';
     UPDATE runs SET cancelled = 1 WHERE reason = 'it was cancelled';
     """,
-    # Trials are packed as columns from here on, which an older linkladder cannot unpack: see linkladder.store.packing.
+    # From here on trials are packed by columns (see linkladder.packing), which an older linkladder cannot unpack.
     "",
 )
 
 
 def migrate(db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
-    """Bring an older database up to this version, or to `to`; a newer one is refused by ValueError."""
+    """Bring an older database up to version `to`; raises ValueError for one that is newer than this linkladder."""
     have = int(db.execute("PRAGMA user_version").fetchone()[0])
     if have > len(MIGRATIONS):
         raise ValueError(f"its version is {have}, this linkladder knows {len(MIGRATIONS)}")
     for number in range(have, to):
         db.execute("BEGIN IMMEDIATE")
         try:
-            # Two consoles start at once: whoever came second to the lock finds the step already done.
+            # If two consoles start at once, the second to get the lock finds the step already done.
             if int(db.execute("PRAGMA user_version").fetchone()[0]) == number:
                 for statement in filter(str.strip, MIGRATIONS[number].split(";")):
                     db.execute(statement)

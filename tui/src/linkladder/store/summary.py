@@ -1,4 +1,4 @@
-"""A run as a list of runs shows it, without its trials."""
+"""The summary of a run, without its trials, for lists of runs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from linkladder.model import RunState
 
 @dataclass(frozen=True)
 class KeptVerdict:
-    """A verdict as it is kept for lists; false where there is none."""
+    """A stored verdict, for lists; it is false if there is none."""
 
-    word: str = ""  # linkladder.verdicts.Verdict's
+    word: str = ""  # a value of linkladder.verdicts.Verdict
     provisional: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.word)
 
     def __str__(self) -> str:
-        """For scripts: 'provisional PASS'."""
+        """The verdict for scripts, such as 'provisional PASS'."""
         return f"{'provisional ' if self.provisional else ''}{self.word}"
 
 
@@ -27,7 +27,7 @@ NONE = KeptVerdict()
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A stored run in a list of them."""
+    """A stored run in a list of runs."""
 
     id: str
     started: str
@@ -38,7 +38,7 @@ class RunSummary:
     trials: int
     failed: int
     verdict: KeptVerdict = NONE
-    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> one way: its best setting, or trial until judged
+    best_bps: dict[str, float] = field(default_factory=dict)  # rung -> best setting's one-way rate, or trial's
     reason: str = ""  # why it ended early
     verdicts: dict[str, KeptVerdict] = field(default_factory=dict)  # by rung
-    cancelled: bool = False  # by a person, who then wants no offer to go on
+    cancelled: bool = False  # ended by a person, so the user is not asked whether to resume it

@@ -1,8 +1,8 @@
-"""Upgrade and way back: an older linkladder finds its database as it was, and a later upgrade finds both again.
+"""Upgrades the database, and steps back to an older copy of it if an older linkladder is started again.
 
-Before the tables are changed for a newer linkladder, they are kept beside as `linkladder.db.v8`.  If that linkladder is
-given up, the one before takes this copy up again and keeps the newer file as `linkladder.db.v9`, whose own runs join
-the others when such a linkladder comes back.
+Before a newer linkladder changes the tables, it copies the database to a file such as `linkladder.db.v8`. If the older
+linkladder is started again, it uses this copy and keeps the newer file as `linkladder.db.v9`. When the newer linkladder
+comes back, it adds the runs that only that file has.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from linkladder.store import recovery
 from linkladder.store.schema import MIGRATIONS, migrate
 
 KNOWN = len(MIGRATIONS)
-OWN = ("trials", "id")  # a number of this very file, which another one uses too
+OWN = ("trials", "id")  # not copied: row numbers of one file may be in use in the other
 
 
 def kept(folder: Path, version: int) -> Path:
@@ -23,13 +23,13 @@ def kept(folder: Path, version: int) -> Path:
 
 
 def bring_up(db: sqlite3.Connection, folder: Path, known: int = KNOWN) -> None:
-    """To this linkladder's version, with a copy of what was; ValueError of a newer one."""
+    """Bring the database to this linkladder's version, after keeping a copy; raises ValueError for a newer one."""
     if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        with recovery.held(folder, "recovery"):  # of two that change it at once SQLite fails one, and lets it not wait
+        with recovery.held(folder, "recovery"):  # if two processes did this at once, SQLite would fail one
             db.execute("PRAGMA journal_mode = WAL")
     have = _version(db)
     if 0 < have < known:
-        with recovery.held(folder, "recovery"):  # of two consoles that start at once one keeps the copy
+        with recovery.held(folder, "recovery"):  # if two consoles start at once, only one makes the copy
             if _version(db) == have:
                 _keep(db, kept(folder, have))
                 migrate(db, known)
@@ -41,14 +41,14 @@ def bring_up(db: sqlite3.Connection, folder: Path, known: int = KNOWN) -> None:
 
 
 def step_back(folder: Path, known: int = KNOWN) -> bool:
-    """Of a newer linkladder's database, back to the copy from before it; False where there is none."""
+    """Replace a newer linkladder's database by the copy that was made before it; False if there is no copy."""
     with recovery.held(folder, "recovery"):
         copy, file = kept(folder, known), folder / recovery.NAME
         newer = sqlite3.connect(file, isolation_level=None)
         try:
             have = _version(newer)
             if have <= known:
-                return True  # another console was faster
+                return True  # another console has done it already
             if not copy.exists():
                 return False
             newer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -66,7 +66,7 @@ def _version(db: sqlite3.Connection) -> int:
 
 
 def _keep(db: sqlite3.Connection, copy: Path) -> None:
-    """Copy the database: what is there afterwards is a whole copy, or none."""
+    """Copy the database; after a crash there is either a complete copy or none."""
     draft = copy.with_name(f"{copy.name}.new")
     draft.unlink(missing_ok=True)
     target = sqlite3.connect(draft)
@@ -79,7 +79,7 @@ def _keep(db: sqlite3.Connection, copy: Path) -> None:
 
 
 def _join(db: sqlite3.Connection, copy: Path) -> None:
-    """Runs that only the copy has, of the same version: they were made while it was the one in use."""
+    """Add the runs that only `copy` has, which is of the same version: they were measured while it was in use."""
     db.execute("ATTACH DATABASE ? AS kept", (str(copy),))
     try:
         db.execute("BEGIN IMMEDIATE")

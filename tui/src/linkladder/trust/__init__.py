@@ -1,6 +1,6 @@
-"""Whom this end believes: its own keys, the peers' pinned ones, and the OpenSSH channel between exactly those.
+"""Decides whom this end trusts: its own keys, the pinned keys of its peers, and the OpenSSH channel between them.
 
-`keys` makes and reads this appliance's keys, `peers` holds who is trusted, `sshd` lets those in (a configuration of its
-own, which starts the agent and nothing else), `channel` is the ssh client's side, and `files` writes all of it so that
-nobody else can read it.
+`keys` makes and reads this appliance's keys, `peers` lists who is trusted, `sshd` lets them in (with a separate
+configuration that starts only the agent), `channel` is the side of the ssh client, and `files` writes all of it so that
+no other user can read it.
 """

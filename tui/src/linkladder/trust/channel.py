@@ -1,4 +1,4 @@
-"""How one appliance reaches another: the ssh client's words, and its failures in a person's."""
+"""Builds the ssh command with which one appliance reaches another, and explains ssh's errors to people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from linkladder.errors import EnvironmentFault, LinkladderError
 
 CIPHERS = "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com"
-# the first that both ends have, so the newest: ML-KEM since OpenSSH 9.9, the name without a domain likewise
+# ssh uses the first that both ends have, so the newest; the first two came with OpenSSH 9.9
 EXCHANGES = ("mlkem768x25519-sha256", "sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com",
              "curve25519-sha256", "curve25519-sha256@libssh.org")  # fmt: skip
 MACS = "hmac-sha2-512-etm@openssh.com,hmac-sha2-256-etm@openssh.com"
@@ -36,8 +36,8 @@ NOTHING_LISTENS, NO_ROUTE, NO_ANSWER = (
     "there is no route to the peer",
     "the peer does not answer",
 )
-UNREACHED = (NOTHING_LISTENS, NO_ROUTE, NO_ANSWER)  # of an address at which no peer was met
-# what ssh says, what it means, what to do
+UNREACHED = (NOTHING_LISTENS, NO_ROUTE, NO_ANSWER)  # errors that mean that no peer answers at this address
+# what ssh prints, what it means, what to do
 FAILURES = (
     ("REMOTE HOST IDENTIFICATION HAS CHANGED", "the peer shows another key than it was paired with", CHANGED),
     ("Host key verification failed", "the peer shows another key than it was paired with", CHANGED),
@@ -62,7 +62,7 @@ FAILURES = (
 
 @cache
 def exchanges(program: str = "ssh") -> str:
-    """Those of EXCHANGES that this OpenSSH knows: it refuses a whole list for one name that it has never heard of."""
+    """Those of EXCHANGES that this OpenSSH knows, as it refuses a list with even one unknown name."""
     try:
         done = subprocess.run([program, "-Q", "kex"], capture_output=True, text=True, check=False, timeout=10)
         known = set(done.stdout.split())
@@ -83,7 +83,7 @@ def known_line(name: str, host_key: str) -> str:
 
 
 def ssh_argv(name: str, port: int, user: str, address: str, known: Path, identity: Path) -> list[str]:
-    """OpenSSH with nothing taken from the user's or the system's files."""
+    """The ssh command; it uses nothing from the user's or the system's configuration."""
     own = {"UserKnownHostsFile": _quoted(known), "IdentityFile": _quoted(identity), "HostKeyAlias": alias(name),
            "KexAlgorithms": exchanges()}  # fmt: skip
     options = [word for key, value in {**OPTIONS, **own}.items() for word in ("-o", f"{key}={value}")]
@@ -91,8 +91,8 @@ def ssh_argv(name: str, port: int, user: str, address: str, known: Path, identit
 
 
 def explain_ssh_failure(stderr: str, code: int | None) -> LinkladderError:
-    """ssh's words in a person's, or what the far linkladder itself said."""
-    text = "".join(c for c in stderr if c.isprintable() or c == "\n").strip()  # it comes from another machine
+    """The error for a person, from the messages of ssh or of the far linkladder."""
+    text = "".join(c for c in stderr if c.isprintable() or c == "\n").strip()  # the text comes from another machine
     last = text.splitlines()[-1].strip() if text else ""
     if said := THEIRS.search(text):
         return EnvironmentFault(f"the peer says: {said[1]}", said[2] or "", f"at the peer: {said[3] or 'see its log'}")
@@ -103,5 +103,5 @@ def explain_ssh_failure(stderr: str, code: int | None) -> LinkladderError:
 
 
 def _quoted(path: Path) -> str:
-    """Blanks separate files in these options, and % begins a token."""
+    """Quote a path for ssh's options, in which blanks separate files and % begins a token."""
     return '"' + str(path).replace("%", "%%") + '"'

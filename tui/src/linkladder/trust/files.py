@@ -1,4 +1,4 @@
-"""Files that are their owner's alone, replaced whole and on disk before anybody relies on them."""
+"""Files that only their owner can read; they are replaced as a whole and synced to disk."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from linkladder.errors import EnvironmentFault
 
 
 def write(path: Path, text: str, mode: int = 0o600) -> None:
-    """Replace the file in one step; after a power cut it is the old one or the new one."""
+    """Replace the file in one step; after a power cut it is either the old or the new one."""
     if path.exists() and path.read_text() == text and stat.S_IMODE(path.stat().st_mode) == mode:
         return
     drafts.replace(path, text, mode)
 
 
 def check_private(path: Path) -> None:
-    """Refuse a file that others could read, or that lies in a folder they could enter."""
+    """Refuse a file that other users could read, or that lies in a folder that they could enter."""
     _check(path, 0o600)
     _check(path.parent, 0o700)
 
 
 def check_state(base: Path) -> None:
-    """What every start looks at: whatever keys and lists of keys there are must be their owner's alone."""
+    """Check at every start that only their owner can read the existing keys and lists of keys."""
     folder = base / "keys"
     try:
         if folder.is_dir():
@@ -66,7 +66,7 @@ def _check(one: Path, allowed: int) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Readers that write back what they read do so one after the other."""
+    """Hold the folder's lock, so that processes which read, change and write files do so one after the other."""
     with os.fdopen(os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

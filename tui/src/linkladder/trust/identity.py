@@ -1,7 +1,7 @@
-"""Whose these keys are: the machine's that they were made on, and not its copies'.
+"""Makes sure that this appliance's keys were made on this machine, so that copies of a disk do not share keys.
 
-The appliance draws a host id at its first boot, and again where it finds itself on another machine than before: a copy
-of a disk that has booted, or one that was moved.  The keys note for which host id they were made.
+The appliance draws a host id at its first boot, and a new one when it boots on another machine: from a copy of a disk
+that has booted, or from a disk that was moved. The file `machine` beside the keys notes for which host id they are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WHY = (
 
 
 def bind(base: Path, host_id: str) -> bool:
-    """Keys and no peers, where there were none or they are another machine's; whether they were another's."""
+    """Make new keys, and forget all peers, if the keys are missing or another machine's; returns whether another's."""
     folder = keys.folder(base)
     note = folder / NOTE
     others = note.exists() and note.read_text().strip() != host_id
@@ -32,5 +32,5 @@ def bind(base: Path, host_id: str) -> bool:
     keys.user_key(base)
     state.ensure(base / "sshd")
     sshd.write_authorized(base)
-    files.write(note, host_id + "\n")  # last: cut off before it, all of this is done once more
+    files.write(note, host_id + "\n")  # written last, so that all of this is repeated if it is interrupted
     return others

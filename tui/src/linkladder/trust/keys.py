@@ -1,6 +1,6 @@
-"""This appliance's own ed25519 keys: one for its control sshd, one to reach others with.
+"""This appliance's own ed25519 keys: one for its control sshd, one with which it reaches other appliances.
 
-Signing and checking are OpenSSH's own: no cryptography is written here.
+OpenSSH signs and verifies; there is no cryptography in this module.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def user_key(base: Path | None = None) -> Path:
 
 
 def public(key: Path) -> str:
-    """'ssh-ed25519 AAAA...' without the comment."""
+    """The public key of a private key's file, 'ssh-ed25519 AAAA...' without the comment."""
     return " ".join(Path(f"{key}.pub").read_text().split()[:2])
 
 
 def well_formed(key: str) -> bool:
-    """An ed25519 public key in OpenSSH's one-line form, to the last byte."""
+    """Whether this is exactly an ed25519 public key in OpenSSH's one-line form."""
     if not KEY.fullmatch(key):
         return False
     blob = base64.b64decode(key.split()[1])
@@ -48,7 +48,7 @@ def well_formed(key: str) -> bool:
 
 
 def fingerprint(key: str) -> str:
-    """'SHA256:...' as OpenSSH writes it, empty if this is no key."""
+    """The key's fingerprint 'SHA256:...' as OpenSSH writes it; '' if this is not a key."""
     if not well_formed(key):
         return ""
     digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
@@ -56,7 +56,7 @@ def fingerprint(key: str) -> str:
 
 
 def sign(data: bytes, key: Path) -> str:
-    """An OpenSSH signature over the data by the private key."""
+    """An OpenSSH signature of the data, made with the private key."""
     done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], data)
     if done.returncode:
         raise EnvironmentFault("the appliance's key cannot sign", done.stderr.decode(errors="replace").strip())
@@ -67,7 +67,7 @@ def signed(data: bytes, signature: str, key: str) -> bool:
     """Whether the owner of the public key signed the data."""
     if not well_formed(key):
         return False
-    import tempfile  # late: it brings a dozen modules, and whoever ends a session or starts an agent verifies nothing
+    import tempfile  # imported late: it loads a dozen modules, and most commands verify nothing
 
     with tempfile.TemporaryDirectory(prefix="linkladder-") as where:
         allowed, given = Path(where) / "allowed", Path(where) / "signature"
@@ -85,7 +85,7 @@ def _key(path: Path) -> Path:
 
 
 def _make(path: Path) -> None:
-    """Under another name first: a key that was cut off while written must not stay."""
+    """Make a key under another name first, so that an interruption leaves no half-written key."""
     with files.locked(path.parent):
         if path.exists() and Path(f"{path}.pub").exists():
             return
@@ -103,7 +103,7 @@ def _make(path: Path) -> None:
 
 
 def _run(words: list[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/nonexistent"}  # no agent, no user's files
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/nonexistent"}  # no ssh agent, no user files
     try:
         return subprocess.run(
             ["ssh-keygen", *words], input=data, capture_output=True, check=False, timeout=20, env=environment

@@ -1,4 +1,4 @@
-"""The appliances that are trusted: a file of our own, never the user's ~/.ssh."""
+"""The list of trusted appliances, in linkladder's own file; the user's ~/.ssh is never used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADDRESS = re.compile(r"[0-9A-Za-z][0-9A-Za-z.:%_-]{0,252}|::[0-9A-Fa-f.:%]*")
 
 @dataclass(frozen=True)
 class Peer:
-    """An appliance that is trusted, and how it is reached."""
+    """A trusted appliance, and how to reach it."""
 
     name: str
     addresses: tuple[str, ...]
@@ -32,10 +32,10 @@ class Peer:
     user: str = "linkladder"
     fingerprint: str = ""
     paired_at: str = ""
-    introduces: bool = False  # it may have this appliance measure with others than itself
+    introduces: bool = False  # it may have this appliance measure with other appliances
 
     def check(self) -> None:
-        """Everything that later lands in a command line or in OpenSSH's files."""
+        """Check everything that is later used in a command line or in OpenSSH's files."""
         for value, pattern, what in ((self.name, NAME, "name"), (self.user, USER, "user")):
             if not pattern.fullmatch(value):
                 raise UsageError(f"{value[:80]!r} is no {what} for a peer", hint="letters, digits, dots and dashes")
@@ -50,7 +50,7 @@ class Peer:
 
 
 def load() -> tuple[Peer, ...]:
-    """Whom this end trusts; nobody, where the list is damaged, which is then set aside and told of."""
+    """The trusted peers; none if the list is damaged, which is then set aside and reported."""
     path = state.folder() / "peers.json"
     try:
         files.check_private(path)
@@ -67,12 +67,12 @@ def load() -> tuple[Peer, ...]:
 
 
 def _without_announced(one: dict[str, object]) -> dict[str, object]:
-    """Lists of before 0.2 hold where a peer said that it may be sent test traffic, which no longer counts."""
+    """The entry without the addresses for test traffic that peers announced before 0.2, which are no longer used."""
     return {key: value for key, value in one.items() if key != "announced"}
 
 
 def find(name: str) -> Peer:
-    """The peer of that name, or whose fingerprint begins so."""
+    """The peer with this name, or with a fingerprint that begins so."""
     for peer in load():
         if peer.name == name or (name.startswith("SHA256:") and len(name) > 12 and peer.fingerprint.startswith(name)):
             return peer
@@ -81,7 +81,7 @@ def find(name: str) -> Peer:
 
 
 def add(peer: Peer) -> None:
-    """Pin it, in place of an earlier pin of the same name."""
+    """Trust a peer, replacing an earlier one of the same name."""
     peer.check()
     peer = replace(peer, fingerprint=keys.fingerprint(peer.host_key))
 
@@ -92,11 +92,11 @@ def add(peer: Peer) -> None:
         return (*others, peer)
 
     _change(change)
-    sshd.end_sessions(peer.name)  # opened under the name with an earlier key
+    sshd.end_sessions(peer.name)  # sessions that were opened under this name with an earlier key
 
 
 def pin(peer: Peer, own_name: str = "") -> Peer:
-    """Pin what pairing confirmed: the same appliance keeps its place, another of the same name gets a name apart."""
+    """Trust a peer that pairing confirmed; a known appliance keeps its name, and a new one gets an unused name."""
     chosen = replace(peer, fingerprint=keys.fingerprint(peer.host_key))
     chosen.check()
     before: tuple[Peer, ...] = ()
@@ -118,17 +118,17 @@ def pin(peer: Peer, own_name: str = "") -> Peer:
 
     _change(change)
     for one in {chosen.name, *(p.name for p in before)}:
-        sshd.end_sessions(one)  # opened with an earlier key, or under an earlier name
+        sshd.end_sessions(one)  # sessions that were opened with an earlier key or name
     return chosen
 
 
 def _same(one: Peer, other: Peer) -> bool:
-    """Either key is enough: sshd goes by the user key alone, and no key may stand under two names."""
+    """Whether two peers share a key. One is enough: sshd checks only the user key, and no key may have two names."""
     return one.host_key == other.host_key or one.user_key == other.user_key
 
 
 def remove(name: str) -> Peer:
-    """Trust it no more, from this moment on: its sessions end too; who it was."""
+    """Stop trusting a peer at once and end its sessions; returns the peer."""
     peer = find(name)
     _change(lambda old: tuple(p for p in old if p.name != peer.name))
     sshd.end_sessions(peer.name)
@@ -136,33 +136,33 @@ def remove(name: str) -> Peer:
 
 
 def rename(name: str, new: str) -> Peer:
-    """Another name for it at this end; who it was."""
+    """Give a peer another name at this end; returns the peer with its old name."""
     peer = find(name)
     replace(peer, name=new).check()
     if any(p.name == new for p in load()):
         raise UsageError(f"another peer is called {new!r} already", hint="linkladder peers lists them")
     _change(lambda old: tuple(replace(p, name=new) if p.name == peer.name else p for p in old))
-    sshd.end_sessions(peer.name)  # they act under a name that is no more; the peer opens anew
+    sshd.end_sessions(peer.name)  # they use the old name; the peer opens new ones
     return peer
 
 
 def introductions(name: str, allowed: bool) -> Peer:
-    """May it have this appliance measure with others than itself?"""
+    """Set whether a peer may have this appliance measure with other appliances; returns the peer as it was."""
     peer = find(name)
     _change(lambda old: tuple(replace(p, introduces=allowed) if p.name == peer.name else p for p in old))
-    sshd.end_sessions(peer.name)  # opened under what was agreed before; the peer opens anew
+    sshd.end_sessions(peer.name)  # they were opened with the old permission; the peer opens new ones
     return peer
 
 
 def ssh_command(peer: Peer, address: str | None = None) -> list[str]:
-    """The exact ssh that opens the agent's stdio on the peer."""
+    """The exact ssh command that starts the agent on the peer and connects to its stdio."""
     known = keys.folder() / f"known_{peer.name}"
     files.write(known, known_line(peer.name, peer.host_key))
     return ssh_argv(peer.name, peer.port, peer.user, address or peer.addresses[0], known, keys.user_key())
 
 
 def _change(change: Callable[[tuple[Peer, ...]], tuple[Peer, ...]]) -> None:
-    """Read, change, write and bring sshd's list up to date; on a power cut in between trust is never wider."""
+    """Change the list of peers, then sshd's list made from it, which is also written anew when an appliance boots."""
     path = state.ensure(state.folder()) / "peers.json"
     with files.locked(path.parent):
         old = load()

@@ -1,8 +1,8 @@
-"""The control sshd: a configuration of its own that lets paired appliances start the agent, and nothing else.
+"""The control sshd: has a separate configuration with which paired appliances can start the agent and nothing else.
 
-The appliance's image ships the same settings as root's own file; `ensure_config` serves the lab and other hosts,
-where whoever starts sshd trusts the state folder.  Limits count per source address, so that a flood from one
-address leaves the others in.  The login user needs a shell that runs `-c` and an account that is not locked.
+The appliance's image has the same settings in a file of root. `ensure_config` serves the lab and other hosts, where the
+user who starts sshd trusts the state folder. Limits count per source address, so that a flood from one address does not
+lock the others out. The login user needs a shell that runs `-c` and an account that is not locked.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ HostKeyAlgorithms ssh-ed25519
 PubkeyAcceptedAlgorithms ssh-ed25519
 LogLevel VERBOSE
 """
-# Not every OpenSSH has these (the second since 8.5, the last since 9.8); a peer that crashed comes straight back.
+# Not every OpenSSH has these: PerSourceMaxStartups came with 8.5, PerSourcePenalties with 9.8. Penalties are short, so
+# that a peer that crashed can come back at once.
 OPTIONAL = (
     "UsePAM no",
     "PerSourceMaxStartups 8",
@@ -77,7 +78,7 @@ def ensure_config(
     port: int,
     environment: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write the configuration for `user` on `listen`; keys are made when there are none."""
+    """Write the configuration for `user` on the addresses `listen`; missing keys are made."""
     folder = state.ensure(base / "sshd")
     addresses = [f"ListenAddress [{a}]:{port}" if ":" in a else f"ListenAddress {a}:{port}" for a in listen]
     lines = [*addresses, f"Port {port}", f"HostKey {_quoted(keys.host_key(base))}"]
@@ -101,7 +102,7 @@ def ensure_config(
 
 
 def _keys_of(user: str, base: Path) -> list[str]:
-    """sshd takes a list from its owner alone; where that is not who logs in, it is shown the list by a program."""
+    """The options for the list of keys. sshd reads only the login user's own file; for another user's it runs cat."""
     path = state.trusted(base) / "authorized_keys"
     if not measurer.program():
         return [f"AuthorizedKeysFile {_quoted(path)}"]
@@ -109,7 +110,7 @@ def _keys_of(user: str, base: Path) -> list[str]:
 
 
 def control(base: Path) -> tuple[str, int]:
-    """Login user and port that peers use here, as last configured; else the folder's owner and the usual port."""
+    """Login user and port for peers, as last configured; else the measuring user or the folder's owner, and 8622."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads((base / "sshd" / "control.json").read_text())
         return str(found["user"]), int(found["port"])
@@ -121,21 +122,21 @@ def control(base: Path) -> tuple[str, int]:
 
 
 def write_authorized(base: Path) -> None:
-    """authorized_keys anew from the list of peers."""
+    """Write authorized_keys from the list of peers."""
     set_in = state.ensure(base / "sshd") / "environment.json"
     environment = {"LINKLADDER_STATE": str(base), **(json.loads(set_in.read_text()) if set_in.exists() else {})}
     words = ["env", *(f"{k}={v}" for k, v in environment.items()), sys.executable, "-m", "linkladder", "agent"]
-    if measurer.program():  # which makes an environment of its own
+    if measurer.program():  # it sets its own environment
         words = [measurer.program()]
     if "\n" in "".join(words):
         raise EnvironmentFault("the state folder has a line break in its name", str(base), "use another folder")
     lines = []
     for peer in _listed(base):
-        # sh's quotes first, then those of the option itself, where only the double quote is special
+        # quoted for sh first, then for the option, in which only the double quote is special
         more = ["--introduced"] if peer.get("introduces") else []
         command = shlex.join([*words, "--peer", peer["name"], *more]).replace('"', '\\"')
         lines.append(f'restrict,command="{command}" {peer["user_key"]} {peer["name"]}\n')
-    mode = 0o644 if measurer.program() else 0o600  # whoever an agent runs as looks into it
+    mode = 0o644 if measurer.program() else 0o600  # an agent reads it as another user
     files.write(state.trusted(base) / "authorized_keys", "".join(lines), mode)
 
 
@@ -149,12 +150,12 @@ def program() -> str:
 
 @contextlib.contextmanager
 def register_session(peer: str) -> Iterator[None]:
-    """While this lasts, `end_sessions` finds this agent; a lock on the file says that it lives."""
+    """Register this agent so that `end_sessions` finds it; a lock on its file shows that it is alive."""
     path = state.ensure(state.measuring() / "run" / "agents") / f"{peer}.{os.getpid()}"
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
-            # Registered first and looked up after: a removal in between either sees the file or is seen here.
+            # Checked after registering: a peer removed at this moment is noticed here, or its removal finds the file.
             if peer not in _authorized():
                 raise EnvironmentFault(f"{peer} is not paired with this appliance", hint="pair the two again")
             yield
@@ -163,7 +164,7 @@ def register_session(peer: str) -> Iterator[None]:
 
 
 def end_sessions(peer: str, grace: float = 2.0) -> int:
-    """End the agents that serve a peer which is no longer trusted; how many of this user's there were."""
+    """End the agents that serve a peer which is no longer trusted; returns how many of this user's were found."""
     if measurer.command():
         measurer.end_sessions(peer)
         return 0
@@ -190,7 +191,7 @@ def end_sessions(peer: str, grace: float = 2.0) -> int:
 
 
 def _alive(path: Path) -> bool:
-    """The agent holds its file's lock as long as it lives, however it ends."""
+    """Whether the agent of this file lives; it holds the file's lock until it ends, in whatever way."""
     try:
         with path.open("r+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -202,7 +203,7 @@ def _alive(path: Path) -> bool:
 
 
 def _authorized() -> set[str]:
-    """The names of those that may start an agent now."""
+    """The names of the peers that may start an agent now."""
     with contextlib.suppress(FileNotFoundError):
         return {line.split()[-1] for line in (state.trusted() / "authorized_keys").read_text().splitlines()}
     return set()
@@ -214,12 +215,12 @@ def _listed(base: Path) -> list[dict[str, Any]]:
 
 
 def leaks_startups(version: str) -> bool:
-    """OpenSSH 10.0 counts who has logged in against PerSourceMaxStartups for ever: after the eighth, nobody gets in."""
+    """Whether it is OpenSSH 10.0, which counts logins against PerSourceMaxStartups forever, so that 8 lock it."""
     return re.search(r"OpenSSH_10\.0\D", version) is not None
 
 
 def _version() -> str:
-    """What this sshd calls itself; '' where there is none to ask."""
+    """What this sshd prints as its version; '' if there is no sshd."""
     try:
         done = subprocess.run([program(), "-V"], capture_output=True, text=True, check=False)
     except OSError:
@@ -228,7 +229,7 @@ def _version() -> str:
 
 
 def _complaints(config: Path) -> str:
-    """What this sshd says of the file, in lower case; nothing where there is none to ask."""
+    """This sshd's complaints about options in the file, in lower case; '' if there is no sshd."""
     try:
         done = subprocess.run([program(), "-t", "-f", str(config)], capture_output=True, text=True, check=False)
     except OSError:
