@@ -1,17 +1,16 @@
-"""What this machine is and what it does: the one part that knows which operating system runs below.
+"""Tells what this machine is and does; the only package that knows which operating system it runs on.
 
-Everything here is read only and needs no privilege; changes go through `linkladder.settings`.
-All counters and times are cumulative since boot, so two calls and a subtraction make a rate.
-Every function may be called from a thread; those used while a trial runs (`Sampler.sample`,
-`core_times`, `memory`, `nic_counters`, `tcp_counters`, `starvation`) start no process on Linux, and on
-FreeBSD only `tcp_counters`, `sockets`, `windows` and the detail of `nic_counters` do.  What the system does
-not tell is None, never a guess.
+Everything here only reads and needs no privilege; changes go through `linkladder.settings`. All counters and times are
+cumulative since boot, so the difference of two calls gives a rate. Every function may be called from a thread. Those
+used while a trial runs (`Sampler.sample`, `core_times`, `memory`, `nic_counters`, `tcp_counters`, `starvation`) start
+no process on Linux; on FreeBSD only `tcp_counters`, `sockets`, `windows` and the detail of `nic_counters` do. A value
+that the system does not tell is None, never a guess.
 
-Disks, sticks and the appliance's switches are for the System screen and its commands alone: `host.disks`,
-`host.switches`, which an agent does not wait for.
+`host.disks` and `host.switches` (disks, USB sticks, the appliance's switches) are only for the System screen and its
+commands, and are imported separately so that an agent starts faster.
 
-Two ends in one lab share /proc/stat: with LINKLADDER_CORES="0" or "0,1" in the environment only those
-cores are counted and reported.
+Two ends in one lab share /proc/stat: with LINKLADDER_CORES="0" or "0,1" in the environment only those cores are counted
+and reported.
 """
 
 from __future__ import annotations
@@ -67,32 +66,32 @@ def facts() -> HostFacts:
 
 
 def core_times() -> tuple[CoreTimes, ...]:
-    """Cumulative seconds of each core that is ours."""
+    """Cumulative times in seconds of each core that is counted."""
     return backend().core_times()
 
 
 def starvation() -> float | None:
-    """Cumulative seconds in which a CPU quota or the hypervisor withheld a core; None where nothing tells."""
+    """Cumulative seconds in which a CPU quota or the hypervisor withheld a core; None if the system does not tell."""
     return backend().starvation()
 
 
 def memory() -> tuple[int, int]:
-    """Total and used bytes, used being what is not available to a new process."""
+    """Total and used bytes of memory; what a new process cannot get counts as used."""
     return backend().memory()
 
 
 def nic_counters(detail: bool = True) -> dict[str, NicCounters]:
-    """Every interface's counters; `detail` adds CRC and pause where the driver has them."""
+    """Every interface's counters; `detail` adds link losses, and CRC errors and pause frames if the driver has them."""
     return backend().nic_counters(detail)
 
 
 def tcp_counters() -> TcpCounters:
-    """This host's (network namespace's) TCP counters."""
+    """The TCP counters of this host, or of its network namespace."""
     return backend().tcp_counters()
 
 
 def udp_dropped() -> int | None:
-    """Datagrams that reached this host and found their socket full; None where it does not tell."""
+    """Datagrams that were dropped because their socket was full; None if the system does not tell."""
     return backend().udp_dropped()
 
 
@@ -102,17 +101,17 @@ def sockets(first: int, last: int = 0) -> tuple[SocketStat, ...]:
 
 
 def windows(first: int, last: int = 0) -> tuple[SocketStat, ...]:
-    """The congestion windows of the same connections now; none on systems whose iperf prints them itself."""
+    """The congestion windows of these connections now; () on Linux, where iperf prints them itself."""
     return backend().windows(first, last or first)
 
 
 def sockets_source() -> str:
-    """The program that tells of sockets."""
+    """The program that `sockets` reads."""
     return backend().sockets_source
 
 
 def listening(port: int, udp: bool = False, address: str = "") -> bool:
-    """Is something bound to this port, at `address` (or every address) if one is given?"""
+    """Whether something listens on this port; if `address` is given, at that address or at all addresses."""
     return backend().listening(port, udp, address)
 
 
@@ -127,41 +126,41 @@ def addresses_of(interface: str) -> tuple[str, ...]:
 
 
 def route(remote: str, local: str = "") -> tuple[str, str]:
-    """The interface by which packets to `remote` (from `local`) leave, and the gateway that they go to if any."""
+    """The interface by which packets to `remote` (from `local`) leave, and their gateway or ''."""
     return backend().route(remote, local)
 
 
 def route_interface(remote: str, local: str = "") -> str:
-    """The interface by which packets to `remote` (from `local`) leave, '' where there is no route."""
+    """The interface by which packets to `remote` (from `local`) leave; '' without a route."""
     return backend().route(remote, local)[0]
 
 
 def bundle(interface: str) -> Bundle | None:
-    """The bundle that the interface is, None where it is one card."""
+    """The bundle that the interface stands for; None if it is a single card."""
     return backend().bundle(interface)
 
 
 def same_subnet(local: str, remote: str) -> bool:
-    """Does the prefix of our address `local` hold `remote`?  False if `local` is not ours."""
+    """Whether `remote` is in the subnet of this host's address `local`; False if this host lacks that address."""
     return backend().same_subnet(local, remote)
 
 
 def arp_direct(remote: str) -> bool | None:
-    """Did `remote` itself answer ARP or neighbour discovery?  False behind a router, None while unknown."""
+    """Whether `remote` itself answered ARP or neighbour discovery; False behind a router, None while unknown."""
     return backend().arp_direct(remote)
 
 
 def setting(kind: str, target: str) -> str | None:
-    """A setting's present value, None if there is none.
+    """A setting's present value; None if there is none.
 
-    Kind and target: 'mtu' of vmx0, 'flag' of vmx0:tso (on or off), 'sysctl' of a name, 'kenv' what the loader gave,
-    'module' of one that brings a congestion control or TCP stack (on where the kernel has it, off where it could),
-    'member' of vmx2 (up or down, whatever its link is),
-    'lagg' of vmx1,vmx2 (the protocol, where just these are a bundle, else each with its MAC, MTU, offloads, addresses).
+    Kind and target: 'mtu' of vmx0; 'flag' of vmx0:tso (on or off); 'sysctl' of a name; 'kenv' of a loader's variable;
+    'module' of a congestion control or TCP stack (on if the kernel has it, off if it could be loaded);
+    'member' of vmx2 (up or down, whatever its link is); 'lagg' of vmx1,vmx2 (the protocol if exactly these form a
+    bundle, else each card with its MAC, MTU, offloads and addresses).
     """
     return backend().setting(kind, target)
 
 
 def boot_id() -> str:
-    """A word that differs after every boot."""
+    """A word that is different after every boot."""
     return backend().boot_id()

@@ -1,4 +1,4 @@
-"""Interfaces' addresses, alike on every system."""
+"""Reads the addresses of interfaces, in the same way on every system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 
 def parse(text: str) -> Address | None:
-    """An address without its zone, None if it is none."""
+    """The address without its zone; None if the text is not an address."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -31,7 +31,7 @@ def own() -> Iterator[tuple[str, Interface]]:
 
 
 def _prefix(address: Address, netmask: str | None) -> int:
-    """Prefix length of a mask; the whole address where the system tells no mask."""
+    """The prefix length of a mask; the full length of the address if the system tells no mask."""
     mask = parse(netmask or "")
     return bin(int(mask)).count("1") if mask is not None and mask.version == address.version else address.max_prefixlen
 

@@ -1,4 +1,4 @@
-"""What each operating system must offer, which one this is, and which of its cores are ours."""
+"""What each operating system's module must offer, which one this machine needs, and which cores are counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CORES = "LINKLADDER_CORES"
 
 
 class Backend(Protocol):
-    """What linux.py and freebsd.py each offer; the package's functions say what they mean."""
+    """What linux.py and freebsd.py each offer; the package's functions explain the methods."""
 
     name: str
     sockets_source: str
@@ -41,7 +41,7 @@ class Backend(Protocol):
 
 @cache
 def backend() -> Backend:
-    """The one that fits this machine, imported only here so that the other need not load."""
+    """The backend for this machine, imported here so that the other one is not loaded."""
     if sys.platform.startswith("linux"):
         from linkladder.host.linux import Linux
 
@@ -54,7 +54,7 @@ def backend() -> Backend:
 
 
 def own_cores(total: int) -> tuple[int, ...]:
-    """The cores to count: those that LINKLADDER_CORES names and the machine has, else all."""
+    """The cores to count: those named in LINKLADDER_CORES that the machine has, or all without it."""
     text = os.environ.get(CORES, "").strip()
     if not text:
         return tuple(range(total))
@@ -69,7 +69,7 @@ def own_cores(total: int) -> tuple[int, ...]:
 
 
 def confined(cores: int) -> tuple[str, ...]:
-    """What goes before a command that may use so many of our cores and no more; ValueError where we have fewer."""
+    """The prefix for a command that may use only this many cores; raises ValueError if this end has fewer."""
     mine = own_cores(os.cpu_count() or 1)
     if cores > len(mine):
         raise ValueError(f"{cores} cores were asked for, and this end has {len(mine)}")
@@ -77,12 +77,12 @@ def confined(cores: int) -> tuple[str, ...]:
 
 
 def ours(cores: tuple[int, ...]) -> tuple[int, ...]:
-    """Those of these cores that are counted: LINKLADDER_CORES may name fewer than there are."""
+    """Those of these cores that are counted, as LINKLADDER_CORES may name only some."""
     return tuple(core for core in own_cores(os.cpu_count() or 1) if core in cores)
 
 
 def pinned(affinity: Affinity, queue_cores: tuple[int, ...]) -> tuple[str, ...]:
-    """What goes before a command that is to run beside or away from those cores; ValueError where none is left."""
+    """The prefix for a command that must run on the queues' cores or on other cores; ValueError if none is left."""
     if affinity is Affinity.FREE:
         return ()
     mine = own_cores(os.cpu_count() or 1)
@@ -98,7 +98,7 @@ def _on(cores: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def hops_from_ttl(ttl: int) -> int | None:
-    """Routers that a reply crossed, from the TTL left in it; senders start at 64, 128 or 255."""
+    """How many routers a reply crossed, from its remaining TTL; senders start at 64, 128 or 255."""
     if not 0 < ttl <= 255:
         return None
     return next(start for start in (64, 128, 255) if ttl <= start) - ttl

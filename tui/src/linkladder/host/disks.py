@@ -1,4 +1,4 @@
-"""The disks of a FreeBSD machine and what lies on them: to install onto, and to take a report away on."""
+"""The disks of a FreeBSD machine and what is on them, for installing and for saving a report."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from linkladder import units
 from linkladder.host.backends import backend
 from linkladder.host.programs import output
 
-SET = "/usr/freebsd-dist/MANIFEST"  # what an installation unpacks: on the live media and the images only
+SET = "/usr/freebsd-dist/MANIFEST"  # what an installation unpacks; only the live media and the images have it
 
 
 @dataclass(frozen=True)
 class Part:
-    """A partition, or the whole of a disk that a file system lies on."""
+    """A partition, or a whole disk that has a file system without partitions."""
 
-    kind: str  # freebsd-ufs, efi, ms-basic-data; '' of a whole disk
+    kind: str  # such as freebsd-ufs, efi, ms-basic-data; '' for a whole disk
     size: int
     label: str = ""
-    device: str = ""  # da1s1
+    device: str = ""  # such as da1s1
 
 
 @dataclass(frozen=True)
 class Disk:
-    """A whole disk; `used` if the running system or a mount lies on it."""
+    """A whole disk; `used` if the running system or a mounted file system is on it."""
 
     name: str
     size: int
     maker: str = ""
     parts: tuple[Part, ...] = ()
     used: bool = False
-    partitioned: bool = False  # it has a partition table, maybe without a partition in it
+    partitioned: bool = False  # it has a partition table, which may be empty
 
     @property
     def title(self) -> str:
-        """'da0, 12 GB, QEMU HARDDISK'"""
+        """The disk's name, size and maker, such as 'da0, 12 GB, QEMU HARDDISK'."""
         return ", ".join(word for word in (self.name, units.size(self.size), self.maker) if word)
 
     @property
     def content(self) -> str:
-        """What is on it, as far as its partition table and labels tell."""
+        """What is on the disk, according to its partition table and labels."""
         if not self.parts:
             return "no partitions and no label"
         partitions = [
@@ -52,12 +52,12 @@ class Disk:
 
 
 def disks() -> tuple[Disk, ...]:
-    """All that could be installed onto, those in use among them; () where nothing can be installed from here."""
+    """All disks to install onto, including those in use; () if this system cannot install."""
     return attached() if os.path.exists(SET) else ()
 
 
 def attached() -> tuple[Disk, ...]:
-    """Whatever is there now, on FreeBSD; () elsewhere."""
+    """All disks that are attached now, on FreeBSD; () elsewhere."""
     if backend().name != "FreeBSD":
         return ()
     from linkladder.priv.disks import in_use
@@ -66,8 +66,8 @@ def attached() -> tuple[Disk, ...]:
 
 
 def disks_of(text: str, used: set[str]) -> tuple[Disk, ...]:
-    """Those in the kernel's description of its disks."""
-    from xml.etree import ElementTree  # late: seldom needed
+    """The disks in the kernel's XML description; `used` names those in use."""
+    from xml.etree import ElementTree  # imported late, as it is seldom needed
 
     from linkladder.priv.checks import Refused
     from linkladder.priv.disks import DRIVERS, split
@@ -95,7 +95,7 @@ def disks_of(text: str, used: set[str]) -> tuple[Disk, ...]:
         name, size = provider.findtext("name", ""), int(provider.findtext("mediasize", "0"))
         try:
             whole = split(name, "disk") == (name, "")
-        except Refused:  # a CD
+        except Refused:  # such as a CD
             continue
         if whole and size:
             maker = " ".join(provider.findtext("config/descr", "").split())

@@ -1,4 +1,4 @@
-"""FreeBSD: its C library where figures are wanted each second, its own programs for the rest."""
+"""Reads FreeBSD: by its C library for what is needed every second, and by its programs for the rest."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ SYSCTLS = (
     "machdep.hyperthreading_allowed",
     "kern.timecounter.hardware",
 )
-# A socket buffer's limit counts the memory behind it; a program may ask for this share (uipc_sockbuf.c, BUF_MAX_ADJ).
+# maxsockbuf counts memory with overhead; a program may ask for this share of it (uipc_sockbuf.c, BUF_MAX_ADJ).
 ASKABLE, OF = 2048, 2304
-# What tells which algorithms and stacks the kernel has, by what comes before their names where they are modules.
+# The sysctl that lists the congestion controls or TCP stacks of the kernel, by the prefix of their modules' names.
 REGISTERED = {"cc_": "net.inet.tcp.cc.available", "tcp_": "net.inet.tcp.functions_available"}
 NO_DRIVER = frozenset({"", "lo", "lagg", "bridge", "vlan", "tap", "tun", "epair", "gif", "pflog", "enc"})
 
@@ -88,7 +88,7 @@ class FreeBSD:
         return tuple(times[core] for core in own_cores(len(times)))
 
     def starvation(self) -> float | None:
-        return None  # the kernel counts no stolen time
+        return None  # FreeBSD's kernel does not count stolen time
 
     def memory(self) -> tuple[int, int]:
         now = psutil.virtual_memory()
@@ -112,7 +112,7 @@ class FreeBSD:
         return self._calls.retransmits()
 
     def sockets(self, first: int, last: int) -> tuple[SocketStat, ...]:
-        # -W: without it addresses are cut to a column's width, even in JSON
+        # without -W addresses are cut to a column's width, even in JSON
         counts = document(output(["netstat", "--libxo", "json", "-nTW", "-p", "tcp"]))
         buffers = document(output(["netstat", "--libxo", "json", "-nxW", "-p", "tcp"]))
         return text.sockets(counts, buffers, self._windows(), range(first, last + 1))
@@ -122,7 +122,7 @@ class FreeBSD:
         return text.sockets(found, {}, found, range(first, last + 1))
 
     def _windows(self) -> Any:
-        """Each connection's cwnd and ssthresh (-C) and TCP stack (-c), which the measuring tools do not print there."""
+        """Each connection's cwnd and ssthresh (-C) and TCP stack (-c), which the tools do not print on FreeBSD."""
         return document(output(["netstat", "--libxo", "json", "-ncCW", "-p", "tcp"]))
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
@@ -154,7 +154,7 @@ class FreeBSD:
         return text.answered(document(output(["arp", "--libxo", "json", "-an"])), remote)
 
     def _to_be_had(self, prefix: str) -> tuple[str, ...]:
-        """What the kernel has, the one in force first, then what it could load."""
+        """The congestion controls or TCP stacks that the kernel has, the default first, then those it could load."""
         there = text.registered(self._calls.text(REGISTERED[prefix]))
         folders = self._calls.text("kern.module_path").split(";")
         found = {file.name for folder in folders if folder for file in Path(folder).glob(f"{prefix}*.ko")}
@@ -185,8 +185,8 @@ class FreeBSD:
         return None if state is None else ("on" if state else "off")
 
     def _bundled(self, names: list[str]) -> str | None:
-        """The protocol of the bundle that just these cards are, else what each is by itself."""
-        from linkladder.priv.lagg import SHOWN, card  # late: few ends ever make one
+        """The protocol of the bundle that exactly these cards form, else a description of each card."""
+        from linkladder.priv.lagg import SHOWN, card  # imported late, as few ends ever make a bundle
 
         for made in output(["ifconfig", "-g", "lagg"]).split():
             found = self.bundle(made)
@@ -243,7 +243,7 @@ def _nic(found: text.Interface, link: Link | None, values: dict[str, str]) -> Ni
         mac=found.mac,
         mtu=found.mtu,
         up=bool(flags & IFF_UP) or "UP" in found.flags,
-        speed_bps=None if found.carrier is False else found.speed_bps or rate,  # what it could do, if it had a partner
+        speed_bps=None if found.carrier is False else found.speed_bps or rate,  # without a link it means nothing
         half_duplex="half-duplex" in found.media,
         addresses=found.addresses,
         offloads=found.offloads,

@@ -1,4 +1,4 @@
-"""FreeBSD by its own C library: sysctls and interface counters without starting a process."""
+"""Reads sysctls and interface counters by FreeBSD's C library, without starting a process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _IfAddrs._fields_ = [
 
 @dataclass(frozen=True)
 class Link:
-    """What the kernel counts for one interface."""
+    """The kernel's counters of one interface."""
 
     name: str
     flags: int
@@ -56,14 +56,14 @@ class Link:
 
 
 class Calls:
-    """The handful of calls that are needed, with the library loaded once."""
+    """The few calls of the C library that are needed; it is loaded once."""
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def raw(self, name: str) -> bytes | None:
-        """A sysctl's bytes, None if there is none of that name."""
-        for _ in range(4):  # it may grow between asking its size and reading it
+        """A sysctl's bytes; None if there is no such sysctl."""
+        for _ in range(4):  # the value may grow between reading its size and reading it
             size = ctypes.c_size_t(0)
             if self._libc.sysctlbyname(name.encode(), None, ctypes.byref(size), None, ctypes.c_size_t(0)):
                 return None
@@ -83,11 +83,11 @@ class Calls:
         return int.from_bytes(value, "little") if value and len(value) in (4, 8) else None
 
     def retransmits(self) -> int | None:
-        """TCP segments sent again since boot."""
+        """TCP segments retransmitted since boot."""
         return self._counter("net.inet.tcp.stats", TCPSTAT_RESENT)
 
     def udp_dropped(self) -> int | None:
-        """Datagrams of either IP version that found their socket full, since boot."""
+        """Datagrams of both IP versions that were dropped because their socket was full, since boot."""
         return self._counter("net.inet.udp.stats", UDPSTAT_FULL)
 
     def _counter(self, name: str, at: int) -> int | None:
@@ -104,10 +104,10 @@ class Calls:
         count = self.number("hw.ncpu") or os.cpu_count() or 1
         longs = struct.unpack(f"<{len(raw) // 8}q", raw[: len(raw) // 8 * 8])
         cores = [tuple(longs[i : i + STATES]) for i in range(0, len(longs) - STATES + 1, STATES)]
-        return cores[:count], hertz  # the kernel makes room for cores it does not have
+        return cores[:count], hertz  # the kernel's table has room for more cores than exist
 
     def links(self) -> Iterator[Link]:
-        """Every interface, by getifaddrs."""
+        """Yield every interface with its counters, read by getifaddrs."""
         first = ctypes.POINTER(_IfAddrs)()
         if self._libc.getifaddrs(ctypes.byref(first)):
             return
@@ -123,7 +123,7 @@ class Calls:
 
 
 def link(name: str, flags: int, data: bytes) -> Link:
-    """struct if_data's fields by name."""
+    """The link that a struct if_data describes."""
     v = LINK_DATA.unpack_from(data)
     mtu, _metric, baudrate = v[7:10]
     ipackets, ierrors, opackets, oerrors, _collisions, ibytes, obytes, _im, _om, iqdrops, oqdrops = v[10:21]

@@ -1,4 +1,4 @@
-"""What `ifconfig -v lagg0` prints of a bundle: there is no JSON of it."""
+"""Reads what `ifconfig -v lagg0` prints about a bundle, as there is no JSON form of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PARTNER = re.compile(r"\[\([^)]*\),\s*\(\w+,([0-9A-Fa-f-]{17}),", re.DOTALL)
 
 
 def lagg(text: str) -> Bundle | None:
-    """None where it is no bundle."""
+    """The bundle in the text; None if the interface is not one."""
     protocol = re.search(r"^\tlaggproto (\S+)(?: lagghash (\S+))?", text, re.MULTILINE)
     if not protocol:
         return None

@@ -1,4 +1,4 @@
-"""What FreeBSD's programs print, read by pure functions."""
+"""Pure functions that read what FreeBSD's programs print."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAUSE_RX = re.compile(r"\.(xo(n|ff)_recvd|rx_pause_frames|pause_ctrl_rx)$")
 LINK_DOWN = re.compile(r"(\w+): link state changed to DOWN")
 PAUSE_TX = re.compile(r"\.(xo(n|ff)_txd|tx_pause_frames|pause_ctrl_tx)$")
 NO_BUFFER = re.compile(r"\.hstats\.nobuffer$")
-# Which pause frames an adapter is set to: one word for both ways, or one sysctl a way (mlx5en, bnxt).
+# Which pause frames an adapter is set to: one sysctl for both directions, or one for each (mlx5en, bnxt).
 PAUSES = {"0": "off", "1": "receive", "2": "send", "3": "both"}
 PAUSE_WAY = re.compile(r"\.(?:(rx|tx)_pauseframe_control|fc\.(rx|tx))$")
 _MEDIA_SPEED = re.compile(r"\((\d+(?:\.\d+)?)(G?)(?:base|Base)")
@@ -26,7 +26,7 @@ _DEVICE = re.compile(r"^([a-z][a-z0-9_]*?)(\d+)$")
 
 @dataclass(frozen=True)
 class Interface:
-    """One paragraph of ifconfig."""
+    """An interface as one paragraph of ifconfig describes it."""
 
     name: str
     flags: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Interface:
 
 
 def ifconfig(text: str) -> dict[str, Interface]:
-    """`ifconfig -a` or `ifconfig -am`."""
+    """Read the interfaces from `ifconfig -a` or `ifconfig -am`."""
     found: dict[str, Interface] = {}
     for paragraph in re.split(r"^(?=\S+: flags=)", text, flags=re.MULTILINE):
         head = re.match(r"(\S+): flags=\w+<([^>]*)>.*?\bmtu (\d+)", paragraph)
@@ -81,13 +81,13 @@ def _speed(media: str) -> float | None:
 
 
 def device(name: str) -> tuple[str, str]:
-    """('vmx', '0') of vmx0; ('', '') of a name that is no driver and unit."""
+    """The driver and unit of an interface, ('vmx', '0') for vmx0; ('', '') for a name of another form."""
     match = _DEVICE.match(name)
     return (match[1], match[2]) if match else ("", "")
 
 
 def sysctls(text: str) -> dict[str, str]:
-    """`sysctl -e`: name=value lines, a value's further lines joined to it."""
+    """Read the name=value lines of `sysctl -e`; further lines of a value are joined to it."""
     found: dict[str, str] = {}
     last = ""
     for line in text.splitlines():
@@ -107,19 +107,19 @@ def queues(values: dict[str, str], side: str) -> int | None:
 
 
 def queue_cores(values: dict[str, str]) -> tuple[int, ...]:
-    """The cores that a driver's receive queues are bound to; moving the interrupt alone does not move their work."""
+    """The cores that a driver's receive queues are bound to; moving an interrupt does not change them."""
     found = (value for name, value in values.items() if re.search(r"\.iflib\.rxq_?\d+\.cpu$", name))
     return tuple(sorted({int(value) for value in found if value.strip().isdecimal()}))
 
 
 def registered(table: str) -> tuple[str, ...]:
-    """Of 'CCmod D PCB count' or 'Stack D Alias PCB count', with a star beside the one in force, which comes first."""
+    """Read the names of the table 'CCmod D PCB count' or 'Stack D Alias PCB count', the default (D is *) first."""
     rows = [line.split() for line in table.splitlines() if line.strip() and not line.startswith(("CCmod", "Stack"))]
     return tuple(row[0] for row in sorted(rows, key=lambda row: row[1:2] != ["*"]))
 
 
 def flow_control(values: dict[str, str], media: str) -> str:
-    """What a driver is set to, and what the link agreed on where ifconfig tells; "" where neither does."""
+    """The driver's setting of flow control, and what the link agreed on, as far as they are told; else ""."""
     ways = {m[1] or m[2]: value for name, value in values.items() if (m := PAUSE_WAY.search(name))}
     asked = str((ways.get("rx") == "1") + 2 * (ways.get("tx") == "1")) if ways else ""
     asked = next((value[:1] for name, value in values.items() if name.endswith(".fc")), asked)
@@ -129,7 +129,7 @@ def flow_control(values: dict[str, str], media: str) -> str:
 
 
 def with_driver(counters: NicCounters, values: dict[str, str]) -> NicCounters:
-    """What the driver counts itself: CRC errors, pause frames, packets that met a full ring."""
+    """The counters with those of the driver: CRC errors, pause frames, packets dropped because a ring was full."""
     return replace(
         counters,
         crc_errors=_sum(values, CRC),
@@ -140,7 +140,7 @@ def with_driver(counters: NicCounters, values: dict[str, str]) -> NicCounters:
 
 
 def carriers_lost(messages: str) -> Counter[str]:
-    """How often each card has lost its link, by the kernel's messages: it counts them nowhere."""
+    """How often each card has lost its link, from the kernel's messages, as the kernel has no counter for it."""
     return Counter(LINK_DOWN.findall(messages))
 
 
@@ -150,7 +150,7 @@ def _sum(values: dict[str, str], names: re.Pattern[str]) -> int | None:
 
 
 def tcp_counters(found: Any) -> TcpCounters:
-    """`netstat --libxo json -s -p tcp`."""
+    """Read `netstat --libxo json -s -p tcp`."""
     tcp = _dict(_dict(found).get("statistics")).get("tcp")
     values = _dict(tcp)
     return TcpCounters(
@@ -164,7 +164,7 @@ def tcp_counters(found: Any) -> TcpCounters:
 
 
 def sockets(counts: Any, buffers: Any, windows: Any, ports: range) -> tuple[SocketStat, ...]:
-    """`netstat --libxo json -nT -p tcp`, -nx for buffers and -ncC for windows, matched by addresses and ports."""
+    """Read `netstat --libxo json -p tcp` with -nT, with -nx for buffers and -ncC for windows, matched by addresses."""
     sizes = {_ends(entry): entry for entry in _sockets(buffers)}
     sending = {_ends(entry): entry for entry in _sockets(windows)}
     found = []
@@ -196,7 +196,7 @@ def sockets(counts: Any, buffers: Any, windows: Any, ports: range) -> tuple[Sock
 
 
 def bound(found: Any, port: int, udp: bool, address: str) -> bool:
-    """`netstat --libxo json -an -p tcp|udp`: is something bound to this port, at this address or at every one?"""
+    """Whether `netstat --libxo json -an -p tcp|udp` shows a listener on this port, at this address or at all."""
     wanted = parse(address)
     for entry in _sockets(found):
         local, local_port, _, remote_port = _ends(entry)
@@ -235,14 +235,14 @@ def _whole(value: Any) -> int | None:
 
 
 def route(text: str) -> tuple[str, str]:
-    """`route -n get`: interface and gateway."""
+    """Read the interface and the gateway from `route -n get`."""
     interface = re.search(r"^\s*interface: (\S+)", text, re.MULTILINE)
     gateway = re.search(r"^\s*gateway: (\S+)", text, re.MULTILINE)
     return (interface[1] if interface else "", gateway[1] if gateway and parse(gateway[1]) is not None else "")
 
 
 def answered(found: Any, address: str) -> bool | None:
-    """`arp --libxo json -an`: has this address, not being our own, a hardware address?"""
+    """Whether `arp --libxo json -an` shows a hardware address for this address of another host; None if unknown."""
     wanted = parse(address)
     entries = _dict(_dict(found).get("arp")).get("arp-cache", [])
     for entry in entries if isinstance(entries, list) else ():
@@ -252,7 +252,7 @@ def answered(found: Any, address: str) -> bool | None:
 
 
 def answered6(text: str, address: str) -> bool | None:
-    """`ndp -an`: the same for IPv6."""
+    """Whether `ndp -an` shows a hardware address for this IPv6 address; None if unknown."""
     wanted = parse(address)
     for line in text.splitlines()[1:]:
         words = line.split()

@@ -1,4 +1,4 @@
-"""Linux's network ioctls: what sysfs tells too, but of this process's own network namespace in every case."""
+"""Linux's network ioctls, used instead of sysfs because they always ask this process's own network namespace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_STATISTICS = 4096
 
 
 class Interfaces:
-    """Asks the kernel about interfaces; every method gives None where driver or interface has no answer."""
+    """Asks the kernel about interfaces; the methods return None or an empty value if it has no answer."""
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
@@ -77,10 +77,10 @@ class Interfaces:
 
     def half_duplex(self, name: str) -> bool:
         reply = self._ask(name, struct.pack("I40x", GSET))
-        return reply is not None and self.speed(name) is not None and reply[14] == 0  # 1: full, 255: nobody knows
+        return reply is not None and self.speed(name) is not None and reply[14] == 0  # 1 is full, 255 unknown
 
     def queues(self, name: str) -> tuple[int | None, int | None]:
-        """Receive and transmit queues in use."""
+        """The numbers of receive and transmit queues in use."""
         reply = self._ask(name, struct.pack("I32x", GCHANNELS))
         if not reply:
             return None, None
@@ -88,7 +88,7 @@ class Interfaces:
         return rx + both or None, tx + both or None
 
     def flag(self, name: str, flag: str) -> bool | None:
-        """Is an offload on?"""
+        """Whether an offload is on."""
         reply = self._ask(name, struct.pack("II", GFLAGS if flag == "lro" else QUESTIONS[flag], 0))
         if not reply:
             return None

@@ -1,4 +1,4 @@
-"""Linux: /proc, ioctls, and `ip` and `ss` for what only netlink tells."""
+"""Reads Linux: by /proc and ioctls, and by `ip` and `ss` for what only netlink tells."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Linux:
         )
 
     def bundle(self, name: str) -> Bundle | None:
-        from linkladder.host.linux_multipath import multipath  # late: asked by few, and seldom
+        from linkladder.host.linux_multipath import multipath  # imported late, as it is seldom needed
 
         return bond(name) or multipath(name)
 
@@ -76,7 +76,7 @@ class Linux:
             groups = [root + above for root in (CGROUP2 if version == 2 else CGROUP1) for above in _upwards(path)]
             cpu_stats = [text for group in groups if (text := read(f"{group}/cpu.stat"))]
             if not cpu_stats and path != "/":
-                return None  # `ip netns exec` mounts a fresh /sys without control groups; nsenter --net does not
+                return None  # the quota is unknown, as `ip netns exec` mounts a /sys without control groups
             withheld += sum(linux_text.throttled(text) for text in cpu_stats)
         return withheld
 
@@ -107,7 +107,7 @@ class Linux:
         return linux_text.sockets(output(["ss", "-tainmOH", *wanted]))
 
     def windows(self, first: int, last: int) -> tuple[SocketStat, ...]:
-        return ()  # iperf prints them itself
+        return ()  # on Linux iperf prints them itself
 
     def listening(self, port: int, udp: bool, address: str) -> bool:
         name = "udp" if udp else "tcp"
@@ -189,7 +189,7 @@ def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
 
 
 def _upwards(path: str) -> list[str]:
-    """A group and all above it, as a quota may sit on any."""
+    """The paths of a control group and of all groups above it, as any of them may have a quota."""
     parts = path.strip("/").split("/") if path.strip("/") else []
     return ["".join(f"/{part}" for part in parts[:n]) for n in range(len(parts), -1, -1)]
 
@@ -202,13 +202,13 @@ def _hypervisor() -> str:
 
 
 def _window_limit() -> int | None:
-    """Ask for more than any system grants and read back: true in every namespace, where sysctls may be hidden."""
+    """The largest socket buffer, found by asking for too much, as a namespace may hide the sysctls."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             granted = []
             for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
                 probe.setsockopt(socket.SOL_SOCKET, option, CEILING_PROBE)
-                granted.append(probe.getsockopt(socket.SOL_SOCKET, option) // 2)  # Linux tells twice what it grants
+                granted.append(probe.getsockopt(socket.SOL_SOCKET, option) // 2)  # Linux reports twice what it grants
             return min(granted)
     except OSError:
         return None

@@ -1,4 +1,4 @@
-"""A Linux bond, from what the kernel says of it below /sys/class/net."""
+"""Reads a Linux bond from /sys/class/net."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAMES = {"balance-rr": "roundrobin", "802.3ad": "lacp", "balance-xor": "loadbala
 
 
 def bond(name: str, root: str = "/sys/class/net") -> Bundle | None:
-    """None where it is no bundle."""
+    """The bundle that the interface stands for; None if it is not a bond."""
     mode = read(f"{root}/{name}/bonding/mode").partition(" ")[0]
     if not mode:
         return None

@@ -1,4 +1,4 @@
-"""How often each Linux card of this network namespace has lost its link: only netlink tells (/sys is the host's)."""
+"""Counts by netlink how often each Linux card of this network namespace lost its link; /sys may be the host's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ HEADER, CARD, ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BxHiII"), str
 GETLINK, NEWLINK, DONE = 18, 16, 3
 REQUEST_ALL = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
 NAME, LOST = 3, 48  # IFLA_IFNAME, IFLA_CARRIER_DOWN_COUNT
-PATIENCE = 1.0  # seconds
+PATIENCE = 1.0  # seconds to wait for the kernel's answer
 
 
 def carriers_lost() -> dict[str, int]:
-    """By card, since it was there; empty where the kernel does not tell."""
+    """How often each card has lost its link since it exists; empty if the kernel does not tell."""
     found: dict[str, int] = {}
     with contextlib.suppress(OSError), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as asked:
         asked.settimeout(PATIENCE)

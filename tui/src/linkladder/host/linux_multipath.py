@@ -1,7 +1,7 @@
-"""Linux: an address behind several next hops is reached by a bundle of the cards that lead to them.
+"""Linux: treats the cards that lead to the next hops of a multipath route as a bundle.
 
-Its interface is the one that owns the address which the route sends from (a loopback or stub, as hosts have that speak
-to two switches at once); the kernel spreads flows over the hops by a hash.
+The bundle's interface is the one that owns the source address of the route, such as a loopback of a host that is
+connected to two switches. The kernel spreads flows over the hops by a hash.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ HASHES = {"0": "l3", "1": "l3,l4", "2": "l3,inner", "3": "custom"}
 
 
 def multipath(name: str) -> Bundle | None:
-    """None where no route from the interface's addresses has several next hops."""
+    """The bundle of this interface; None if no route from its addresses has several next hops."""
     return bundles().get(name)
 
 
 def bundles() -> dict[str, Bundle]:
-    """By the interface that owns the address which a route of several hops sends from."""
+    """All bundles, by the interface that owns the source address of the multipath route."""
     found = document(output(["ip", "-j", "route", "show"]))
     routes = [one for one in found if isinstance(one, dict) and one.get("nexthops") and one.get("prefsrc")]
     owners = {str(one["prefsrc"]): one for one in routes} if routes else {}

@@ -1,4 +1,4 @@
-"""Which cores serve the receive queues of a Linux card."""
+"""Finds which cores serve the receive queues of a Linux card."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 from linkladder.host import linux_text
 
 NET, IRQ = Path("/sys/class/net"), Path("/proc/irq")
-MANY = 512  # interrupts of one card: more are not asked
+MANY = 512  # the most interrupts of one card that are read
 
 
 def queue_cores(name: str) -> tuple[int, ...]:
-    """Those that packets were steered to (rps_cpus), else those that its interrupts go to; () where nobody tells."""
+    """The cores to which packets are steered (rps_cpus), else those that get the card's interrupts; () if unknown."""
     steered = (linux_text.cores_of_mask(_read(file)) for file in sorted((NET / name / "queues").glob("rx-*/rps_cpus")))
     return _all(steered) or _all(linux_text.cores_of_list(_read(file)) for file in _affinities(name))
 
 
 def _affinities(name: str) -> Iterable[Path]:
-    """Of its own interrupts; a paravirtual card's belong to the bus device above it."""
+    """The affinity files of the card's interrupts; those of a paravirtual card belong to the bus device above it."""
     card = NET / name / "device"
     for folder in (card / "msi_irqs", card / ".." / "msi_irqs"):
         numbers = sorted(file.name for file in folder.glob("*"))[:MANY] if folder.is_dir() else []

@@ -1,4 +1,4 @@
-"""What Linux prints and keeps in /proc, read by pure functions."""
+"""Pure functions that read what Linux prints and has in /proc."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAIR = re.compile(r"([a-z_]+):(\S+)")
 
 
 def core_times(stat: str, ticks: float) -> list[tuple[CoreTimes, float]]:
-    """Each core's times and the seconds stolen from it; stolen time is in none of the four, as the core had none."""
+    """Each core's times and the seconds stolen from it; the four times do not include stolen time."""
     found = []
     for line in stat.splitlines():
         words = line.split()
@@ -47,7 +47,7 @@ def cgroups(own: str) -> list[tuple[str, int]]:
 
 
 def throttled(stat: str) -> float:
-    """Seconds that a group's quota withheld."""
+    """Seconds that a control group's quota withheld."""
     for key, scale in (("throttled_usec", 1e-6), ("throttled_time", 1e-9)):
         if match := re.search(rf"^{key} (\d+)$", stat, re.MULTILINE):
             return int(match[1]) * scale
@@ -63,7 +63,7 @@ def memory(meminfo: str) -> tuple[int, int]:
 
 
 def nic_counters(dev: str) -> dict[str, NicCounters]:
-    """/proc/net/dev; what a full ring dropped is in its drop column."""
+    """Read /proc/net/dev; its drop column includes what a full ring dropped."""
     found = {}
     for line in dev.splitlines()[2:]:
         name, _, rest = line.strip().rpartition(":")
@@ -74,7 +74,7 @@ def nic_counters(dev: str) -> dict[str, NicCounters]:
 
 
 def with_driver(counters: NicCounters, own: dict[str, int]) -> NicCounters:
-    """CRC errors and pause frames by the names that drivers give them."""
+    """The counters with the driver's CRC errors and pause frames, whose names differ between drivers."""
     return replace(counters, crc_errors=_sum(own, CRC), rx_pause=_sum(own, PAUSE_RX), tx_pause=_sum(own, PAUSE_TX))
 
 
@@ -91,13 +91,13 @@ def tcp_counters(snmp: str, netstat: str) -> TcpCounters:
         out_of_order=ext.get("TCPOFOQueue"),
         zero_window_sent=ext.get("TCPToZeroWindowAdv"),
         zero_window_probes=ext.get("TCPWinProbe"),
-        # The segments where they are counted: one report may be of many of them.
+        # Segments if the kernel counts them, as one DSACK may report many.
         dsacks=ext.get("TCPDSACKRecvSegs", ext.get("TCPDSACKRecv")),
     )
 
 
 def udp_dropped(snmp: str, snmp6: str) -> int | None:
-    """Datagrams of either IP version that found their socket full."""
+    """Datagrams of both IP versions that were dropped because their socket was full."""
     four = _table(snmp, "Udp").get("RcvbufErrors")
     six = re.search(r"^Udp6RcvbufErrors\s+(\d+)", snmp6, re.MULTILINE)
     return None if four is None else four + (int(six[1]) if six else 0)
@@ -109,7 +109,7 @@ def _table(text: str, name: str) -> dict[str, int]:
 
 
 def sockets(text: str) -> tuple[SocketStat, ...]:
-    """Lines of `ss -tainmOH`."""
+    """Read the lines of `ss -tainmOH`."""
     return tuple(found for line in text.splitlines() if (found := _socket(line)) is not None)
 
 
@@ -129,7 +129,7 @@ def _socket(line: str) -> SocketStat | None:
         remote=remote,
         remote_port=remote_port,
         state={"ESTAB": "ESTABLISHED"}.get(words[0], words[0]),
-        # ss leaves out what is zero
+        # ss does not print zeros
         retransmits=_whole(pairs.get("retrans", "0/0").rpartition("/")[2]) if established else None,
         out_of_order=_whole(pairs.get("rcv_ooopack", "0")) if established else None,
         rtt_ms=_number(pairs.get("rtt", "").partition("/")[0]),
@@ -159,7 +159,7 @@ def _whole(text: str | None) -> int | None:
 
 
 def _milliseconds(text: str) -> float | None:
-    """'120ms(4.2%)'"""
+    """Read the milliseconds of a word such as '120ms(4.2%)'."""
     return _number(text.partition("(")[0].removesuffix("ms"))
 
 
@@ -171,7 +171,7 @@ def _number(text: str) -> float | None:
 
 
 def bound(table: str, port: int, udp: bool, address: Address | None) -> bool:
-    """Does /proc/net/{tcp,udp}[6] hold a listener on this port, at this address or at every one?"""
+    """Whether /proc/net/{tcp,udp}[6] shows a listener on this port, at this address or at all addresses."""
     wanted = UDP_UNCONNECTED if udp else TCP_LISTEN
     for line in table.splitlines()[1:]:
         words = line.split()
@@ -187,19 +187,19 @@ def _covers(bound_to: Address, address: Address) -> bool:
     if isinstance(bound_to, ipaddress.IPv6Address) and bound_to.ipv4_mapped is not None:
         bound_to = bound_to.ipv4_mapped
     if bound_to == ipaddress.IPv6Address("::"):
-        return True  # takes IPv4 too, unless the program asked otherwise
+        return True  # also accepts IPv4, unless the program has disabled that
     return bound_to == address or (bound_to.is_unspecified and bound_to.version == address.version)
 
 
 def _address(raw: str) -> Address:
-    """The kernel prints addresses as machine words."""
+    """Read an address that the kernel prints as machine words."""
     words = [int(raw[i : i + 8], 16) for i in range(0, len(raw), 8)]
     order = "<" if sys.byteorder == "little" else ">"
     return ipaddress.ip_address(struct.pack(f"{order}{len(words)}I", *words))
 
 
 def answered(neighbours: Any) -> bool | None:
-    """Has one of `ip -j neigh`'s entries a hardware address, and is it not known to be gone?"""
+    """Whether an entry of `ip -j neigh` has a hardware address and has not failed; None if none has."""
     for entry in neighbours if isinstance(neighbours, list) else ():
         if entry.get("lladdr") and "FAILED" not in entry.get("state", ()):
             return True
@@ -221,7 +221,7 @@ def virtual(cpuinfo: str) -> bool:
 
 
 def cores_of_mask(text: str) -> tuple[int, ...]:
-    """Of '00000000,00000005': 0 and 2."""
+    """The cores of a mask such as '00000000,00000005', which is 0 and 2."""
     try:
         mask = int(text.replace(",", "") or "0", 16)
     except ValueError:
@@ -230,7 +230,7 @@ def cores_of_mask(text: str) -> tuple[int, ...]:
 
 
 def cores_of_list(text: str) -> tuple[int, ...]:
-    """Of '0-2,5': 0, 1, 2 and 5."""
+    """The cores of a list such as '0-2,5', which is 0, 1, 2 and 5."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -241,5 +241,5 @@ def cores_of_list(text: str) -> tuple[int, ...]:
 
 
 def in_force_first(now: str, available: str) -> tuple[str, ...]:
-    """'cubic' and 'reno cubic': cubic, reno; () where nothing is told."""
+    """The available names with the one in use first: for 'cubic' and 'reno cubic' it is cubic, reno; () if unknown."""
     return tuple(dict.fromkeys((now.strip(), *available.split()))) if now.strip() else ()

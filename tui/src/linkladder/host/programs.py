@@ -1,4 +1,4 @@
-"""Finding the measuring tools and their versions, and reading what the system's own programs and files tell."""
+"""Finds the measuring tools and their versions, and reads the output of the system's programs and its files."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ TOOLS_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def search_path() -> str:
-    """Where tools are looked for; LINKLADDER_TOOLS_PATH goes first, which is how lab and tests choose tools."""
+    """The folders in which tools are searched; the lab and tests put their own first by LINKLADDER_TOOLS_PATH."""
     first = os.environ.get("LINKLADDER_TOOLS_PATH", "")
     return f"{first}:{TOOLS_PATH}" if first else TOOLS_PATH
 
 
 def find(program: str) -> str:
-    """A tool's absolute path, '' where it is not installed."""
+    """A tool's absolute path; '' if it is not installed."""
     return shutil.which(program, path=search_path()) or ""
 
 
 def tool_versions() -> dict[str, str]:
-    """Each tool that is here, and its version."""
+    """The version of each tool that is installed, by name."""
     return {name: version for name in tools.TOOLS if (version := tool_version(name))}
 
 
 def tool_version(name: str) -> str:
-    """'2.1.8', or '' where the tool is not there; a tool that is there but tells no version is 'present'."""
+    """A tool's version such as '2.1.8'; '' if it is not installed, 'present' if it tells no version."""
     path = find(name)
     if not path:
         return ""
@@ -45,7 +45,7 @@ def tool_version(name: str) -> str:
 
 
 def output(argv: Sequence[str], timeout: float = 5.0) -> str:
-    """Standard output, '' if the program is missing, fails to run or hangs."""
+    """The standard output of a program; '' if it is missing, cannot be run or takes longer than `timeout` seconds."""
     program = shutil.which(argv[0], path=PATH)
     if program is None:
         return ""
@@ -66,7 +66,7 @@ def output(argv: Sequence[str], timeout: float = 5.0) -> str:
 
 
 def document(text: str) -> Any:
-    """The JSON in a text, {} if there is none; a key told twice keeps its last value."""
+    """The value of a JSON text; {} if it is not JSON. If a key occurs twice, the last value is used."""
     try:
         return json.loads(text)
     except ValueError:
@@ -74,7 +74,7 @@ def document(text: str) -> Any:
 
 
 def read(path: str) -> str:
-    """A small file's text without the newline at its end, '' if it cannot be read."""
+    """A small file's text without the newlines at its end; '' if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().rstrip("\n")

@@ -1,4 +1,4 @@
-"""Cumulative counters to loads: what happened between two looks, and a summary of many."""
+"""Turns cumulative counters into loads between two readings, and summarises many readings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import fields
 from linkladder.host.backends import backend
 from linkladder.model import CoreLoad, CoreTimes, CpuUse, HostSample, MemoryUse, NicCounters
 
-SHORTEST = 1e-3  # seconds: less than any clock's tick
+SHORTEST = 1e-3  # seconds, less than a tick of any clock
 QUIET = CoreLoad(0.0, 0.0, 0.0, 100.0)
 
 
 class Sampler:
-    """One host, looked at again and again: `start()` once, then `sample()` each second."""
+    """Samples this host: call `start()` once, then `sample()` each second."""
 
     def __init__(self) -> None:
         self._began = 0.0
@@ -23,7 +23,7 @@ class Sampler:
         self._resent: int | None = None
 
     def start(self) -> None:
-        """The first look, against which the first sample is held."""
+        """Take the first reading, with which the first sample is compared."""
         self._began = time.monotonic()
         self._times = backend().core_times()
         self._last = (QUIET,) * len(self._times)
@@ -34,7 +34,7 @@ class Sampler:
         if not self._times:
             self.start()
         times = backend().core_times()
-        if len(times) != len(self._times):  # a core came or went: the old look fits no longer
+        if len(times) != len(self._times):  # a core came or went, so the old reading does not fit
             self._times, self._last = times, (QUIET,) * len(times)
         pairs = zip(self._times, times, self._last, strict=True)
         self._last = tuple(load(before, after, quiet) for before, after, quiet in pairs)
@@ -47,7 +47,7 @@ class Sampler:
 
 
 def load(before: CoreTimes, after: CoreTimes, unknown: CoreLoad = QUIET) -> CoreLoad:
-    """Percent of one core between two looks; `unknown` when the clock did not tick between them."""
+    """The load of a core in percent between two readings; `unknown` if the clock did not tick between them."""
     user = max(0.0, after.user - before.user)
     system = max(0.0, after.system - before.system)
     interrupt = max(0.0, after.interrupt - before.interrupt)
@@ -60,7 +60,7 @@ def load(before: CoreTimes, after: CoreTimes, unknown: CoreLoad = QUIET) -> Core
 
 
 def difference(before: NicCounters, after: NicCounters) -> NicCounters:
-    """What an interface counted between two looks; a counter that is unknown in either stays unknown."""
+    """What an interface counted between two readings; a counter that is unknown in one of them stays unknown."""
     values: dict[str, int | None] = {}
     for f in fields(NicCounters):
         if f.name != "name":
@@ -79,8 +79,8 @@ def summarise(
 ) -> tuple[CpuUse, MemoryUse]:
     """CPU and memory over the counted part of a trial, from `start` to `end` on the samples' clock.
 
-    Each sample tells of the time since the one before it, so it weighs as much as that time
-    overlaps the counted part: a sample at the edge must not carry the warm-up into the figure.
+    Each sample covers the time since the one before it, and is weighted by how much of that time
+    lies in the counted part, so that a sample at the edge does not bring in the warm-up.
     """
     weighed: list[tuple[float, HostSample]] = []
     previous = samples[0].t - 1.0 if samples else 0.0

@@ -1,7 +1,7 @@
-"""Either end of a measurement behind one face: the appliance itself, or a paired one over OpenSSH.
+"""Gives both ends of a measurement the same interface: this appliance, and a paired one over OpenSSH.
 
-`ask(request)` sends a checked request and returns the reply that it promises; `events` is the queue of what the
-end says unasked.  `Refused` is the end's own no, `PeerLost` a channel that broke or went silent.
+`ask(request)` sends a checked request and returns its reply; `events` is the queue of the events that the end sends
+without being asked. The end itself raises `Refused`; `PeerLost` means that the channel broke or went silent.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""By which of a peer's addresses its channel is opened: by one whose cards no test loads, so that an outage of the
-path does not cut control as well.
+"""Chooses the address by which the channel to a peer is opened: preferably one whose cards no test loads, so that an
+outage of the tested path does not cut the channel too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from linkladder.peer.ends import FarEnd, PeerLost
 from linkladder.trust import peers
 from linkladder.trust.channel import UNREACHED, explain_ssh_failure
 
-Card = Callable[[str], str]  # by which own card packets to an address leave; '' where there is no route
+Card = Callable[[str], str]  # returns the card by which packets to an address leave; '' without a route
 
 
 class Connector:
@@ -22,10 +22,10 @@ class Connector:
 
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self._paths = tuple(paths)
-        self._silent: set[tuple[str, str]] = set()  # peers' addresses that nobody was met at lately
+        self._silent: set[tuple[str, str]] = set()  # (peer, address) pairs that did not answer lately
 
     async def __call__(self, name: str, near: wire.HelloReply) -> FarEnd:
-        """The paired appliance `name`; a LinkladderError that a person can act on, or PeerLost."""
+        """Connect to the paired appliance `name`; raises a LinkladderError that tells a person what to do."""
         peer = peers.find(name)
         silent = {address for one, address in self._silent if one == name}
         order = in_order(peer.addresses, name, self._paths, silent) if peer.addresses else iter(("",))
@@ -41,12 +41,12 @@ class Connector:
             self._silent.discard((name, address))
             far.address, far.card = address, await asyncio.to_thread(host.route_interface, address)
             return far
-        # what the peer itself said tells more than that its other addresses are shut
+        # what the peer itself answered says more than that its other addresses do not answer
         raise next((f for f in failures if f.title not in UNREACHED), failures[0])
 
 
 async def connect(name: str, near: wire.HelloReply) -> FarEnd:
-    """The paired appliance `name`, where nothing is to be tested."""
+    """Connect to the paired appliance `name` when no test will load a path."""
     return await Connector()(name, near)
 
 
@@ -57,9 +57,9 @@ def in_order(
     silent: Collection[str] = (),
     card: Card = host.route_interface,
 ) -> Iterator[str]:
-    """Those that answered last first, and of them those that no path loads at either end.
+    """Yield the addresses in the order to try: those that are not silent first, and of them those that no path loads.
 
-    One after the other, since each is looked up, which takes a program's start: mostly the first one answers.
+    They are yielded one by one, as checking each address starts a program, and mostly the first one answers.
     """
     tested = {one for path in paths for one in _theirs(path, name)}
     cards = {_own_card(path, card) for path in paths if path.remote and not path.origin} - {""}
@@ -77,7 +77,7 @@ def in_order(
 
 
 def _theirs(path: Path, name: str) -> tuple[str, ...]:
-    """The addresses of that peer that the path uses."""
+    """The addresses of the peer `name` that the path uses."""
     return tuple(a for who, a in ((path.peer, path.remote), (path.origin, path.local)) if who == name and a)
 
 

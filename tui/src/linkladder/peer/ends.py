@@ -1,4 +1,4 @@
-"""The near end in process, the far end over a channel; see the package."""
+"""The near end, mostly in this process, and the far end over a channel."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault
 from linkladder.wire import PROTOCOL, Refused
 
-HELLO_TIMEOUT = 45.0  # a small machine takes long over ssh's keys and the start of an agent; a dead path ssh tells
-OWN_TIMEOUT = 120.0  # our own child's end we see: it is slow, not lost; 45 s passed at boot on an emulated machine
+HELLO_TIMEOUT = 45.0  # a small machine needs long for ssh's keys and an agent's start; ssh itself reports a dead path
+OWN_TIMEOUT = 120.0  # this end's own agent is slow, not lost, while it runs; at boot an emulated machine took 45 s
 ASK_TIMEOUT = 12.0
-LAST_WORDS = 2.0  # seconds for what a channel that broke has still to say
-MOST_EVENTS = 512  # that nobody has looked at yet
+LAST_WORDS = 2.0  # seconds to wait for the last messages of a channel that broke
+MOST_EVENTS = 512  # events that may wait in the queue
 R = TypeVar("R")
 
 
@@ -33,7 +33,7 @@ class EndPoint(Protocol):
 
     @property
     def lost(self) -> bool:
-        """Is it out of reach for good?"""
+        """Whether the end can no longer be reached."""
 
     async def ask(self, request: wire.Request[R]) -> R: ...
 
@@ -41,7 +41,7 @@ class EndPoint(Protocol):
 
 
 class NearEnd:
-    """This appliance."""
+    """This appliance, in this process."""
 
     hello: wire.HelloReply
     lost = False
@@ -63,7 +63,7 @@ class NearEnd:
         return await self._service.do(request)
 
     def _tell(self, event: wire.Event) -> None:
-        """What is not looked at between trials makes room for what comes later."""
+        """Queue an event; the oldest is dropped if the queue is full, as nobody reads it between trials."""
         if self.events.full():
             self.events.get_nowait()
         self.events.put_nowait(event)
@@ -73,14 +73,14 @@ class NearEnd:
 
 
 class FarEnd:
-    """A paired appliance; `argv` opens its agent's stdio."""
+    """A paired appliance, reached over the stdio of its agent."""
 
     hello: wire.HelloReply
 
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
-        self.address = ""  # that it was reached by
-        self.card = ""  # of this end, on the way there
+        self.address = ""  # by which it was reached
+        self.card = ""  # this end's card on the way there
         self.events: asyncio.Queue[wire.Event] = asyncio.Queue(MOST_EVENTS)
         self._process = process
         self._waiting: dict[int, asyncio.Future[wire.Answer]] = {}
@@ -93,7 +93,7 @@ class FarEnd:
 
     @classmethod
     async def open(cls, name: str, argv: Sequence[str], own_name: str = "") -> FarEnd:
-        """Start the channel and shake hands; PeerLost with ssh's own words when that fails."""
+        """Start the channel by the command `argv` and exchange Hello; raises PeerLost with ssh's message on failure."""
         process = await asyncio.create_subprocess_exec(
             *argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=wire.REPLY_LIMIT,
             start_new_session=True, preexec_fn=host.die_with_parent,
@@ -142,21 +142,21 @@ class FarEnd:
             self._fail(f"{self.name} did not answer within {limit:g} s")
             raise PeerLost(self._lost or "") from None
         except (OSError, CodecError) as error:
-            if isinstance(error, OSError):  # why ssh ended tells more than that it did
+            if isinstance(error, OSError):  # ssh's own message says more than that ssh ended
                 await asyncio.wait({self._reading}, timeout=LAST_WORDS)
             self._fail(f"the channel to {self.name} broke: {error}")
             raise PeerLost(self._lost or "") from None
         finally:
             self._waiting.pop(number, None)
             if future.done() and not future.cancelled():
-                future.exception()  # nobody else asks for it where the question could not be sent
+                future.exception()  # marks it as seen, as nothing else awaits it if the question was not sent
 
     def _patience(self, request: wire.Request[R]) -> float:
         return HELLO_TIMEOUT if request.slow else ASK_TIMEOUT
 
     @property
     def lost(self) -> bool:
-        """Is the channel gone?"""
+        """Whether the channel is gone."""
         return self._lost is not None
 
     async def _read(self) -> None:
@@ -169,13 +169,13 @@ class FarEnd:
         await self._process.wait()
         await asyncio.wait({self._hearing}, timeout=LAST_WORDS)
         words = self.errors.strip()
-        said = words.rfind("linkladder: ")  # all that the far linkladder says of itself; of ssh's words the last line
+        said = words.rfind("linkladder: ")  # all that the far linkladder printed, else the last line of ssh
         words = words[said:] if said >= 0 else words.splitlines()[-1] if words else ""
         self._fail(f"the channel to {self.name} closed" + (f": {words}" if words else ""))
 
     def _take(self, said: wire.Answer | wire.Event) -> None:
         if not isinstance(said, wire.Answer):
-            if self.events.full():  # a trial takes them as they come, and outside of one there are none
+            if self.events.full():  # a trial reads events at once, and outside a trial none are sent
                 self._fail(f"{self.name} talks without end")
             else:
                 self.events.put_nowait(said)
@@ -191,7 +191,7 @@ class FarEnd:
             del self._errors[:-16]
 
     async def _keep_alive(self) -> None:
-        """The agent ends itself when it hears nothing, and we learn of a dead path without sending a trial into it."""
+        """Ask for the clock regularly: the agent would end without requests, and a dead path shows before a trial."""
         while self._lost is None:
             await asyncio.sleep(wire.KEEPALIVE)
             with contextlib.suppress(PeerLost, Refused):
@@ -205,7 +205,7 @@ class FarEnd:
                 future.set_exception(PeerLost(self._lost))
 
     async def close(self) -> None:
-        """Closing its stdin makes the agent end its children and leave."""
+        """Close the agent's stdin, which makes it end its tools and itself, and wait for ssh to end."""
         self._lost = self._lost or f"the channel to {self.name} was closed"
         if self._process.stdin:
             self._process.stdin.close()
@@ -222,12 +222,12 @@ class FarEnd:
 
 
 class OwnAgent(FarEnd):
-    """This appliance's own half, where agents are another user's."""
+    """This appliance's own agent, if agents run as another user."""
 
     async def ask(self, request: wire.Request[R]) -> R:
         try:
             return await super().ask(request)
-        except PeerLost as error:  # no peer that may come back
+        except PeerLost as error:  # unlike a peer, it cannot come back
             raise EnvironmentFault("this appliance's own agent ended", str(error), "linkladder doctor") from None
 
     def _patience(self, request: wire.Request[R]) -> float:
@@ -235,7 +235,7 @@ class OwnAgent(FarEnd):
 
 
 async def near_end() -> EndPoint:
-    """This appliance: in process, or as the user that measures where there is one."""
+    """This appliance as an end: in this process, or as an agent of the measuring user if there is one."""
     argv = measurer.command("--near")
     if argv is None:
         return await NearEnd.open()

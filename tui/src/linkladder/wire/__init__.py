@@ -1,8 +1,8 @@
-"""What two ends say to each other: requests, their replies, events, and the lines that carry them.
+"""The messages between two ends: requests, their replies, events, and the lines that carry them.
 
-A request is a frozen record whose base names its reply: `class Probe(Request[ProbeReply], verb="probe")`.  Each
-checks its own fields, so an end never acts on what it has not looked at; `Refused` says what is wrong.  Nothing
-outside of this package knows what a line looks like.
+A request is a frozen record whose base class names its reply: `class Probe(Request[ProbeReply], verb="probe")`. Each
+checks its own fields, so an end never acts on unchecked values; `Refused` tells what is wrong. No code outside this
+package knows the form of a line.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 10  # both ends must speak the same
+PROTOCOL = 10  # the version, which must be the same at both ends
 
 __all__ = [
     "IDLE_LIMIT",

@@ -1,4 +1,4 @@
-"""JSON lines: `{"id", "verb", "args"}` one way; `{"id", "ok"}`, `{"id", "error"}` and `{"event", "data"}` the other."""
+"""JSON lines: requests `{"id", "verb", "args"}`; back `{"id", "ok"}`, `{"id", "error"}` and `{"event", "data"}`."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from linkladder.codec import CodecError, from_json, to_json
 from linkladder.wire.replies import EVENTS, Event
 from linkladder.wire.requests import Request, request_of
 
-REQUEST_LIMIT = 64 * 1024
-REPLY_LIMIT = 96 << 20  # a collected tool output, escaped; the near end reads no longer line
-EVENT_LIMIT = 512 * 1024  # what a far end says unasked is a few lines of a tool, or a second of its counters
-IDLE_LIMIT = 30.0  # seconds without a word from the near end after which the agent gives up
-KEEPALIVE = 5.0  # the near end's word, when it has nothing else to say
+REQUEST_LIMIT = 64 * 1024  # bytes of a request's line
+REPLY_LIMIT = 96 << 20  # bytes of a reply's line, which may hold a tool's whole output, escaped
+EVENT_LIMIT = 512 * 1024  # bytes of an event's line, which holds a few lines of a tool or a second of counters
+IDLE_LIMIT = 30.0  # seconds without a line from the near end after which the agent ends
+KEEPALIVE = 5.0  # seconds between the lines that the near end sends to keep the channel open
 
 
 class WireError(ValueError):
-    """A line that is none of ours."""
+    """A line that has not the form of this protocol."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A request as it came: its number is known even where the rest is refused."""
+    """A request as it was received; its number may be known even if the rest is refused."""
 
     number: int | None
     verb: Any
     arguments: Any
 
     def request(self) -> Request[Any]:
-        """Refused with the name of what is wrong."""
+        """The checked request; raises Refused with the name of what is wrong."""
         return request_of(self.verb, self.arguments)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply or a refusal, to the question of that number."""
+    """A reply or a refusal to the question with this number."""
 
     number: int
     value: Any = None
     refused: str | None = None
-    holder: str = ""  # who measures with the end that refused
+    holder: str = ""  # who is measuring with the end that refused
 
     def reply_to(self, request: Request[Any]) -> Any:
-        """What the request promises; CodecError where it is not that."""
+        """The reply in the type that the request names; raises CodecError if it has another form."""
         return None if request.reply is type(None) else from_json(request.reply, self.value, request.verb)
 
 
@@ -89,7 +89,7 @@ def read_answer(line: bytes) -> Answer | Event:
 
 
 async def read_lines(reader: asyncio.StreamReader, limit: int = REQUEST_LIMIT) -> AsyncIterator[bytes | None]:
-    """Lines of at most `limit` bytes; of a longer one None is yielded and the rest is passed over unread."""
+    """Yield lines of at most `limit` bytes; for a longer line None is yielded and its content is skipped."""
     while True:
         try:
             line = await reader.readuntil(b"\n")
@@ -107,7 +107,7 @@ def _line(message: dict[str, Any]) -> bytes:
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    """The object in a line; WireError for anything else, however it is broken."""
+    """The JSON object in a line; raises WireError for anything else."""
     try:
         message = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What a field of a request may hold; whatever else comes is refused with the field's name."""
+"""Checks what the fields of a request may hold; other values are refused with the field's name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import re
 from linkladder.model import Experiment, Setting
 from linkladder.tools import TEST_PORTS, TOOLS
 
-PORTS = TEST_PORTS  # one is open only while a trial runs
-KEY = re.compile(r"[0-9a-f]{32}")  # of one knock
+PORTS = TEST_PORTS  # a port is open only while a trial uses it
+KEY = re.compile(r"[0-9a-f]{32}")  # the secret of one probe of a port, or of one trial
 INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 
 
 class Refused(Exception):
-    """The end that was asked understood and said no, and why; `holder` is who measures with it, where it is busy."""
+    """An end understood a request and refused it, with the reason; `holder` is who measures with it if it is busy."""
 
     def __init__(self, why: str, holder: str = "") -> None:
         super().__init__(why)
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 def check_experiment(exp: Experiment) -> None:
-    """Numbers in range, so that no peer can make this end run for ever or eat its memory."""
+    """Check that numbers are in range, so that no peer can make this end run forever or use up its memory."""
     check_text(exp.id, "experiment.id", 120)
     check_text(exp.label, "experiment.label", 120)
     check_text(exp.baseline, "experiment.baseline", 120)
@@ -79,7 +79,7 @@ def check_address(value: str, name: str) -> None:
         one = ipaddress.ip_address(value) if len(value) <= 64 else None
     except ValueError:
         one = None
-    zone = value.partition("%")[2]  # of which Python's reader takes any text
+    zone = value.partition("%")[2]  # Python accepts any text as a zone
     if one is None or one.is_multicast or one.is_unspecified or ("%" in value and not INTERFACE.fullmatch(zone)):
         raise Refused(f"{name}: expected an IP address, got {value[:60]!r}")
 

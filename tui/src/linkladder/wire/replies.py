@@ -1,4 +1,4 @@
-"""What an end answers, and the events that it sends unasked."""
+"""The replies of an end, and the events that it sends without being asked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkladder.tools import ToolVersions
 
 @dataclass(frozen=True)
 class HelloReply:
-    """Who answers, with what it has to measure with."""
+    """Which end answers, and the tools that it has for measuring."""
 
     protocol: int
     version: str
@@ -28,7 +28,7 @@ class HelloReply:
 
 @dataclass(frozen=True)
 class ClockReply:
-    """This end's own clock, and what it takes the time of day to be (seconds since 1970; of an older agent 0)."""
+    """This end's monotonic clock, and its time of day in seconds since 1970 (0 from an older agent)."""
 
     now: float
     wall: float = 0.0
@@ -43,16 +43,16 @@ class KnownReply:
 
 @dataclass(frozen=True)
 class RouteReply:
-    """By which card packets leave, '' where there is no route, and which card the address that they come from is on."""
+    """The card by which packets leave ('' without a route), and the card that owns their source address."""
 
     interface: str
-    gateway: str  # '' where the other address is on the card's own network
+    gateway: str  # '' if the other address is on the card's own network
     owner: str
 
 
 @dataclass(frozen=True)
 class ProbeReply:
-    """What a knock at a port met."""
+    """What probing a port showed."""
 
     state: str  # "open" | "refused" | "filtered" | "unreachable"
     detail: str = ""
@@ -60,11 +60,11 @@ class ProbeReply:
 
 @dataclass(frozen=True)
 class Started:
-    """A tool runs."""
+    """A tool was started."""
 
     process: int
     argv: tuple[str, ...]
-    t: float  # when, on the end's own clock
+    t: float  # the moment of the start, on the end's own clock
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,21 @@ class Finished:
     exit_code: int | None
     output: str
     errors: str
-    hung: bool = False  # it had to be ended
-    cut: int = 0  # characters that it printed beyond what is kept
+    hung: bool = False  # it did not end by itself and had to be ended
+    cut: int = 0  # characters of its output that were not kept
 
 
 @dataclass(frozen=True)
 class CountersReply:
-    """What a card and the system have counted."""
+    """The counters of a card and of the system."""
 
     interface: str
     nic: NicCounters | None
     tcp: TcpCounters
     starved: float | None
     memory_total: int
-    members: tuple[NicCounters, ...] = ()  # of a bundle
-    udp_dropped: int | None = None  # datagrams that found their socket full
+    members: tuple[NicCounters, ...] = ()  # the members' counters, if the card is a bundle
+    udp_dropped: int | None = None  # datagrams that were dropped because their socket was full
 
 
 @dataclass(frozen=True)
@@ -102,25 +102,25 @@ class SocketsReply:
 
 @dataclass(frozen=True)
 class LeaseReply:
-    """What was changed, or put back: "mtu vmx1: 1500 -> 9000"."""
+    """What was changed or restored, such as "mtu vmx1: 1500 -> 9000"."""
 
     changes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SwitchedReply:
-    """Which members it was, and when it was done, on the end's own clock."""
+    """Which members of the bundle were switched, and when, on the end's own clock."""
 
     members: tuple[str, ...]
     t: float
 
 
-# --- unasked
+# --- events
 
 
 @dataclass(frozen=True)
 class RawSample:
-    """A second of this end on its own monotonic clock."""
+    """The load and counters of one interval at this end, on its own monotonic clock."""
 
     t: float
     cores: tuple[CoreLoad, ...]
@@ -131,7 +131,7 @@ class RawSample:
 
 @dataclass(frozen=True)
 class Line:
-    """Lines a process printed, in batches."""
+    """A batch of lines that a process printed."""
 
     process: int
     lines: tuple[str, ...]

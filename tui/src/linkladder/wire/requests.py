@@ -1,4 +1,4 @@
-"""What an end can be asked.  A request names its reply's type, so `ask(request)` returns just that."""
+"""The requests to an end. Each names the type of its reply, which `ask(request)` then returns."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from linkladder.wire.replies import (
 )
 
 R = TypeVar("R")
-VERBS: dict[str, type[Request[Any]]] = {}  # what is not here does not exist
+VERBS: dict[str, type[Request[Any]]] = {}  # all requests that an end answers, by verb
 
 
 class Request(Generic[R]):
-    """`class Probe(Request[ProbeReply], verb="probe")` is all that it takes for a request to exist."""
+    """The base of all requests; `class Probe(Request[ProbeReply], verb="probe")` declares and registers one."""
 
     verb: ClassVar[str]
     reply: ClassVar[type[Any]]
-    slow: ClassVar[bool]  # an end may take long over its answer
+    slow: ClassVar[bool]  # an end may take long to answer
 
     def __init_subclass__(cls, verb: str, slow: bool = False) -> None:
         cls.verb, cls.slow = verb, slow
@@ -50,11 +50,11 @@ class Request(Generic[R]):
         VERBS[verb] = cls
 
     def check(self) -> None:
-        """Refused, with the field's name, where a field holds what it may not."""
+        """Raise Refused with the field's name if a field has a value that is not allowed."""
 
 
 def request_of(verb: Any, arguments: Any) -> Request[Any]:
-    """A checked request, or Refused with the name of what is wrong."""
+    """The checked request; raises Refused with the name of what is wrong."""
     if not isinstance(verb, str) or verb not in VERBS:
         raise Refused(f"unknown verb {str(verb)[:40]!r}")
     try:
@@ -70,7 +70,7 @@ def request_of(verb: Any, arguments: Any) -> Request[Any]:
 
 @dataclass(frozen=True)
 class Hello(Request[HelloReply], verb="hello", slow=True):
-    """Opens every conversation."""
+    """The first request on every channel."""
 
     protocol: int
     version: str
@@ -83,12 +83,12 @@ class Hello(Request[HelloReply], verb="hello", slow=True):
 
 @dataclass(frozen=True)
 class Facts(Request[HostFacts], verb="facts"):
-    """What are you?"""
+    """Ask what the host is."""
 
 
 @dataclass(frozen=True)
 class Clock(Request[ClockReply], verb="clock"):
-    """What time is it on your clock?  Also keeps the channel alive."""
+    """Ask for the time on this end's clock; also keeps the channel open."""
 
 
 # --- one run at a time
@@ -96,7 +96,7 @@ class Clock(Request[ClockReply], verb="clock"):
 
 @dataclass(frozen=True)
 class Reserve(Request[None], verb="reserve"):
-    """Hold this end for one run; refused with the holder's name while another holds it."""
+    """Hold this end for one run; refused with the holder's name while another run holds it."""
 
     holder: str
 
@@ -106,7 +106,7 @@ class Reserve(Request[None], verb="reserve"):
 
 @dataclass(frozen=True)
 class Release(Request[None], verb="release"):
-    """The run is over: somebody else may measure."""
+    """End the hold, so that another run may use this end."""
 
 
 # --- settings on loan
@@ -114,12 +114,12 @@ class Release(Request[None], verb="release"):
 
 @dataclass(frozen=True)
 class TakeLease(Request[LeaseReply], verb="lease", slow=True):
-    """Make these settings on the adapters that own the addresses; however the lease ends, they are put back."""
+    """Make these settings on the adapters that own the addresses; they are restored however the lease ends."""
 
     settings: tuple[Setting, ...]
     addresses: tuple[str, ...]
-    seconds: float  # it ends when it is not renewed for so long
-    control: tuple[str, ...] = ()  # the adapters that own or lead to these addresses carry control and stay as they are
+    seconds: float  # the lease ends if it is not renewed within this time
+    control: tuple[str, ...] = ()  # addresses of control connections, whose adapters must not be changed
 
     def check(self) -> None:
         check_settings(self.settings)
@@ -134,17 +134,17 @@ class TakeLease(Request[LeaseReply], verb="lease", slow=True):
 
 @dataclass(frozen=True)
 class RenewLease(Request[None], verb="renew"):
-    """Refused where it has ended: then its settings are no longer in force."""
+    """Renew the lease; refused if it has ended, as its settings are then no longer in force."""
 
 
 @dataclass(frozen=True)
 class ReturnLease(Request[LeaseReply], verb="return", slow=True):
-    """Put the settings back now."""
+    """Restore the settings now."""
 
 
 @dataclass(frozen=True)
 class SwitchMember(Request[SwitchedReply], verb="member", slow=True):
-    """The member of a bundle that the lease names goes down now, or comes up again."""
+    """Take the bundle member that the lease names down now, or bring it up again."""
 
     down: bool
 
@@ -154,7 +154,7 @@ class SwitchMember(Request[SwitchedReply], verb="member", slow=True):
 
 @dataclass(frozen=True)
 class Known(Request[KnownReply], verb="known"):
-    """May test traffic go there?  To whom has answered a nonce in this run, by Probe or at a Listen."""
+    """Ask whether test traffic may go to an address: it must have answered a nonce in this run, by Probe or Listen."""
 
     address: str
 
@@ -164,7 +164,7 @@ class Known(Request[KnownReply], verb="known"):
 
 @dataclass(frozen=True)
 class Introduce(Request[None], verb="introduce"):
-    """Measure with another end than the one that asks; refused where nobody here has agreed to such introductions."""
+    """Ask this end to measure with another end than the caller; refused unless its operator has allowed that."""
 
     name: str
     address: str
@@ -176,7 +176,7 @@ class Introduce(Request[None], verb="introduce"):
 
 @dataclass(frozen=True)
 class Listen(Request[None], verb="listen"):
-    """Open a bare listener for `peer`, which knocks with the same key: open, refused and filtered are told apart."""
+    """Open a plain listener for a Probe by `peer` with the same key, which tells whether the port is reachable."""
 
     address: str
     port: int
@@ -193,7 +193,7 @@ class Listen(Request[None], verb="listen"):
 
 @dataclass(frozen=True)
 class RouteTo(Request[RouteReply], verb="route"):
-    """Which way would packets from the one address to the other take?  None is sent."""
+    """Ask which way packets from one address to another would take; none is sent."""
 
     local: str
     remote: str
@@ -210,7 +210,7 @@ class Unlisten(Request[None], verb="unlisten"):
 
 @dataclass(frozen=True)
 class Probe(Request[ProbeReply], verb="probe"):
-    """Knock at a port of the other end."""
+    """Try to reach a port of the other end, where a Listen is open."""
 
     local: str
     remote: str
@@ -235,8 +235,8 @@ class Serve(Request[Started], verb="serve"):
     experiment: Experiment
     bind: str
     port: int
-    peer: str  # the client's address, which has knocked
-    key: str  # the trial's, for a tool that can ask its client for one
+    peer: str  # the client's address, which must have answered a nonce in this run
+    key: str  # the trial's secret, for a tool that can ask its client for a passphrase
 
     def check(self) -> None:
         check_experiment(self.experiment)
@@ -256,8 +256,8 @@ class RunClient(Request[Started], verb="client"):
     remote: str
     port: int
     index: int = 0
-    key: str = ""  # the server's
-    at: float = 0.0  # the moment on the end's own clock at which it starts; 0 and what is past: at once
+    key: str = ""  # the same as the server's
+    at: float = 0.0  # when to start, on the end's own clock; at once if it is 0 or past
 
     def check(self) -> None:
         check_experiment(self.experiment)
@@ -274,10 +274,10 @@ class RunClient(Request[Started], verb="client"):
 
 @dataclass(frozen=True)
 class Stop(Request[Finished], verb="stop"):
-    """End a tool and tell what it printed."""
+    """End a tool and return what it printed."""
 
     process: int
-    at_once: bool = False  # it has said all that it will: do not wait for what it does in its own time
+    at_once: bool = False  # it has printed everything, so do not wait for it to end by itself
 
     def check(self) -> None:
         check_range(self.process, "process", 1, 1 << 31)
@@ -285,7 +285,7 @@ class Stop(Request[Finished], verb="stop"):
 
 @dataclass(frozen=True)
 class Enough(Request[None], verb="enough"):
-    """Have a client that goes on until it is told end as it does after its time."""
+    """Tell a client that runs until it is told to end that its time is over."""
 
     process: int
 
@@ -295,7 +295,7 @@ class Enough(Request[None], verb="enough"):
 
 @dataclass(frozen=True)
 class Cancel(Request[None], verb="cancel"):
-    """End whatever runs."""
+    """End all tools and listeners that run."""
 
 
 # --- watching
@@ -303,7 +303,7 @@ class Cancel(Request[None], verb="cancel"):
 
 @dataclass(frozen=True)
 class Sampling(Request[None], verb="sampling"):
-    """Begin or end a sample each second, or as often as is asked."""
+    """Start or stop sending a sample every `every` seconds."""
 
     on: bool
     every: float = 1.0  # seconds
@@ -314,9 +314,9 @@ class Sampling(Request[None], verb="sampling"):
 
 @dataclass(frozen=True)
 class Counters(Request[CountersReply], verb="counters"):
-    """What has the card with this address counted?"""
+    """Ask for the counters of a card and of the system."""
 
-    address: str  # counters of the interface that owns this address
+    address: str  # of the card that owns this address, if no interface is named
     interface: str = ""
 
     def check(self) -> None:
@@ -327,6 +327,6 @@ class Counters(Request[CountersReply], verb="counters"):
 
 @dataclass(frozen=True)
 class Sockets(Request[SocketsReply], verb="sockets"):
-    """What does the system count of each TCP connection of the test?"""
+    """Ask what the system counts for each TCP connection of the test."""
 
-    windows: bool = False  # their congestion windows alone
+    windows: bool = False  # only the congestion windows
