@@ -1,11 +1,11 @@
-"""The one program that runs as root, by two doors: `linkladder-priv VERB ARGUMENT...`, the console user's, and
-`linkladder-measure VERB ARGUMENT...`, the measuring user's.
+"""The privileged helper, the only program that runs as root: `linkladder-priv VERB ARGUMENT...` for the console user,
+and `linkladder-measure VERB ARGUMENT...` for the measuring user.
 
-The second knows all that a measurement may cause here, and no more.  Which of them a user may open stands in
-doas.conf; no word that the caller chooses makes one into the other.  Each argument is checked.  A verb is
-a line of `verbs.VERBS`: its class, and the function that turns checked arguments into command lines.  No
-shell is ever run, programs are named by absolute path, the environment is made anew, and every use leaves a
-line in syslog and in the audit file.  Exit status: 0 done, 1 tried and failed, 2 refused with nothing done.
+The second has only the verbs that a measurement needs. doas.conf says which user may run which of them, and no argument
+turns one into the other. Each argument is checked. `verbs.VERBS` lists the verbs, each with its class and the function
+that turns checked arguments into command lines. No shell is run, programs have absolute paths, the environment is
+fixed, and every use leaves a line in syslog and in the audit file. Exit status: 0 done, 1 tried and failed, 2 refused
+with nothing done.
 
-It imports little and none of the rest of linkladder: it is started often, and it is what must be audited.
+It imports little, and nothing from the rest of linkladder, because it is started often and must be easy to audit.
 """

@@ -1,4 +1,4 @@
-"""The operator's ssh: off until there is a key or a password, and what they are."""
+"""Sets up the operator's ssh, which is off until there is a key or a password."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from linkladder.priv.running import Failed, feed
 FOLDER = "/state/system/ssh"
 KEYS = f"{FOLDER}/operator_keys"  # sshd's AuthorizedKeysFile for the operator
 PASSWORDS = f"{FOLDER}/sshd_config.d/password.conf"
-HASH = f"{FOLDER}/operator_hash"  # the password outlives the system that it was given to: llstate puts it back
+HASH = f"{FOLDER}/operator_hash"  # kept so that llstate can restore the password after an upgrade of the system
 MASTER = "/etc/master.passwd"
-OPERATOR = "admin"  # as linkladder.state has it: root imports nothing from outside of this package
+OPERATOR = "admin"  # the same as in linkladder.state, as root imports nothing from outside this package
 KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
 LEAST, MOST = 8, 128  # characters of a password
 SSHD_CONF = "PasswordAuthentication yes\n"
@@ -45,7 +45,7 @@ def ssh_steps(args: list[str]) -> list[Step]:
 
 
 def _renewed() -> list[Step]:
-    """A service that runs reads its configuration again."""
+    """The steps that make a running sshd read its configuration again."""
     return [[SERVICE, "sshd", "restart"]] if _is_on() else []
 
 
@@ -71,7 +71,7 @@ def _add_key(line: str) -> None:
 
 
 def _set_password() -> None:
-    """Its one line comes on standard input, so that neither a list of processes nor the audit shows it."""
+    """Set the password, a line from standard input, so that neither the process list nor the audit shows it."""
     text = sys.stdin.readline(MOST + 2).removesuffix("\n")
     if not LEAST <= len(text) <= MOST or not text.isascii() or not text.isprintable():
         raise Failed(f"a password has {LEAST} to {MOST} printable characters of ASCII")
@@ -84,7 +84,7 @@ def _set_password() -> None:
 
 
 def _keep(path: str, text: str, mode: int) -> None:
-    """Written whole or not at all."""
+    """Write a file completely or not at all."""
     draft = f"{path}.new"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -95,7 +95,7 @@ def _keep(path: str, text: str, mode: int) -> None:
 
 
 def _forget() -> None:
-    """Nobody may come in any more."""
+    """Delete all keys and the password, so that nobody can log in."""
     for path in (KEYS, PASSWORDS, HASH):
         if os.path.exists(path):
             os.unlink(path)

@@ -1,4 +1,4 @@
-"""The operator's verbs: what the console may change on the FreeBSD appliance."""
+"""The operator's verbs: what the console user may change on a FreeBSD appliance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Step = list[str] | Callable[[], None]
 SERVICE, SHUTDOWN = "/usr/sbin/service", "/sbin/shutdown"
 SYSTEM = "/state/system"
 IDENTITY = "/usr/local/libexec/linkladder-machine"
-RC_CONF = f"{SYSTEM}/rc.conf"  # what belongs to this one machine; /etc/rc.conf reads it last
+RC_CONF = f"{SYSTEM}/rc.conf"  # the settings of this one machine, which /etc/rc.conf reads last
 MOUNT_POINT = "/media/usb"
 INSTALLER = "/usr/local/libexec/linkladder-install"
 UPGRADER = "/usr/local/libexec/linkladder-upgrade"
@@ -40,7 +40,7 @@ def assign(assignment: str) -> list[str]:
 
 
 def setting(name: str) -> str:
-    """What this machine's own rc.conf says last, or ''."""
+    """The last value of a variable in this machine's own rc.conf, or ''."""
     try:
         with open(RC_CONF, encoding="utf-8") as file:
             found = [line.strip().partition("=")[2] for line in file if line.startswith(f"{name}=")]
@@ -50,7 +50,7 @@ def setting(name: str) -> str:
 
 
 def measuring_adapter(text: str) -> str:
-    """Any interface but the one that the operator comes in by, whom frames that its network drops would lock out."""
+    """Any interface except the operator's, as a change that their network does not support would lock them out."""
     name = interface(text)
     if name == setting("linkladder_management"):
         raise Refused("interface", f"{name} is the management adapter, which stays as it is")
@@ -89,7 +89,7 @@ def address_steps(args: list[str]) -> list[Step]:
 
 
 def _rc(name: str) -> str:
-    """rc.conf writes every character that a shell variable cannot hold as an underscore."""
+    """The name as part of a variable in rc.conf, with an underscore for each character that is not allowed there."""
     return "".join(c if c in LETTERS + DIGITS else "_" for c in name)
 
 
@@ -114,14 +114,14 @@ def offloads_steps(args: list[str]) -> list[Step]:
 
 
 def congestion_steps(args: list[str]) -> list[Step]:
-    """congestion ALGORITHM: what new TCP connections go by, now and after every boot (lltune reads it)"""
+    """congestion ALGORITHM: for new TCP connections, now and after every boot (lltune reads it)"""
     exactly(args, "algorithm")
     name = sysctls.check("FreeBSD", CONGESTION, args[0])
     return [*modules.loading(name), ["/sbin/sysctl", f"{CONGESTION}={name}"], assign(f"linkladder_congestion={name}")]
 
 
 def tests_on_management_steps(args: list[str]) -> list[Step]:
-    """tests-on-management yes | no: whether a peer may have the management adapter measured over"""
+    """tests-on-management yes | no: whether a peer's tests may use the management adapter"""
     exactly(args, "allowed")
     return [assign(f"linkladder_tests_on_management={one_of(args[0], 'allowed', ('yes', 'no')).upper()}")]
 
@@ -132,7 +132,7 @@ def time_zone_steps(args: list[str]) -> list[Step]:
     name = word(args[0], "zone", LETTERS + DIGITS + "/_+-", 64)
     if any(not part[:1].isalpha() for part in name.split("/")) or not os.path.isfile(f"{ZONES}/{name}"):
         raise Refused("zone", f"there is none of the name {name}")
-    # The link is the system's; the setting makes it anew where the system is (llstate reads it at every boot).
+    # The link is lost with an upgrade of the system; llstate makes it again from the setting at every boot.
     return [assign(f"linkladder_timezone={name}"), ["/bin/ln", "-sf", f"{ZONES}/{name}", "/etc/localtime"]]
 
 
@@ -156,7 +156,7 @@ def unmount_steps(args: list[str]) -> list[Step]:
 
 
 def kernel_steps(args: list[str]) -> list[Step]:
-    """kernel-next NAME: once, so that a kernel that does not come up is gone after the next power cycle."""
+    """kernel-next NAME: for the next boot only, so that a power cycle gets rid of a kernel that does not boot."""
     exactly(args, "kernel")
     given = word(args[0], "kernel", LETTERS + DIGITS + "._-", 64)
     for name in (given, f"kernel.{given}", f"kernel.{given.upper()}"):
@@ -172,7 +172,7 @@ def install_steps(args: list[str]) -> list[Step]:
 
 
 def upgrade_steps(args: list[str]) -> list[Step]:
-    """upgrade FILE [downgrade]: the program believes nothing but the file's signature"""
+    """upgrade FILE [downgrade]: the upgrade program trusts only the file's signature"""
     exactly(args[:1], "file")
     if len(args) > 1:
         exactly(args, "file", "downgrade")
@@ -190,7 +190,7 @@ def reboot_steps(args: list[str]) -> list[Step]:
 
 
 def reset_identity_steps(args: list[str]) -> list[Step]:
-    """reset-identity: the boot that follows makes new keys and knows no peers."""
+    """reset-identity: reboot, then make new keys and know no peers"""
     exactly(args)
     return [[IDENTITY, "--forget", SYSTEM], [SHUTDOWN, "-r", "now"]]
 

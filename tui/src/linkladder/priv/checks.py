@@ -1,4 +1,4 @@
-"""Validators: text in, a value fit for a command line out, or Refused naming the field."""
+"""Checks arguments: each function returns a value that is safe in a command line, or raises Refused with the field."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Refused(Exception):
 
 
 def shown(text: str) -> str:
-    """A stranger's text, short and harmless on a terminal and in a log."""
+    """A caller's text, made short and harmless for a terminal and a log."""
     return ascii(text[:SHOWN]) + ("..." if len(text) > SHOWN else "")
 
 
 def word(text: str, field: str, allowed: str, limit: int) -> str:
-    """Between one and `limit` of the allowed characters, and no option."""
+    """One to `limit` of the allowed characters, not starting with a dash."""
     if not text or len(text) > limit or text[0] == "-" or any(c not in allowed for c in text):
         raise Refused(field, f"not acceptable: {shown(text)}")
     return text
@@ -55,7 +55,7 @@ def one_of(text: str, field: str, choices: tuple[str, ...]) -> str:
 
 
 def interface(text: str, field: str = "interface") -> str:
-    """The name of an interface that is there."""
+    """The name of an existing interface."""
     word(text, field, LETTERS + DIGITS + "._-", 15)
     try:
         socket.if_nametoindex(text)
@@ -65,7 +65,7 @@ def interface(text: str, field: str = "interface") -> str:
 
 
 def address(text: str, field: str = "address") -> str:
-    """An IP address as digits, of one host: no name, no multicast, no wildcard."""
+    """The numeric IP address of one host: no name, no multicast, no wildcard."""
     plain, percent, zone = text.partition("%")
     if percent:
         interface(zone, field)
@@ -119,7 +119,7 @@ def public_key(kind: str, text: str, field: str = "key") -> str:
 
 
 def exactly(args: list[str], *fields: str) -> None:
-    """As many arguments as there are fields."""
+    """Check that there are exactly as many arguments as fields."""
     if len(args) < len(fields):
         raise Refused(fields[len(args)], "is missing")
     if len(args) > len(fields):

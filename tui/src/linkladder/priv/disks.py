@@ -1,4 +1,4 @@
-"""Which disks may be written to: those that are there and that nothing of the running system lies on."""
+"""Checks which disks may be written to: existing ones that the running system does not use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEVICES = "/dev"
 
 
 def split(text: str, field: str) -> tuple[str, str]:
-    """('da1', 'p2') of da1p2."""
+    """The disk and the partition in a name, ('da1', 'p2') for da1p2."""
     word(text, field, LETTERS + DIGITS, 24)
     driver = text[: len(text) - len(text.lstrip(LETTERS))]
     rest = text[len(driver) :]
@@ -23,7 +23,7 @@ def split(text: str, field: str) -> tuple[str, str]:
 
 
 def unused_disk(text: str, field: str = "disk") -> str:
-    """A whole disk that is there and not in use."""
+    """An existing whole disk that is not in use."""
     disk, part = split(text, field)
     if part:
         raise Refused(field, f"name the whole disk, {disk}")
@@ -34,7 +34,7 @@ def unused_disk(text: str, field: str = "disk") -> str:
 
 
 def usb_partition(text: str) -> str:
-    """A partition, or the whole, of a disk that is there and not in use, and that USB or SCSI carries."""
+    """A partition, or the whole, of an existing USB or SCSI disk that is not in use."""
     disk, part = split(text, "partition")
     if not disk.startswith("da"):
         raise Refused("partition", f"{disk} is no USB disk")
@@ -53,7 +53,7 @@ def _present(name: str, field: str) -> None:
 
 
 def in_use() -> set[str]:
-    """Every disk that a mount, swap or ZFS pool lies on."""
+    """Every disk with a mounted file system, swap or a ZFS pool on it."""
     mounts = capture(["/sbin/mount", "-p"])
     swap = capture(["/usr/sbin/swapinfo"])
     labels = capture(["/sbin/glabel", "status", "-s"])
@@ -62,7 +62,7 @@ def in_use() -> set[str]:
 
 
 def disks_of(mounts: str, swap: str, labels: str, pools: str) -> set[str]:
-    """The disks that these outputs name, labels followed to what bears them."""
+    """The disks that the outputs of these programs name; labels are resolved to their disks."""
     bearers = {words[0]: words[-1] for line in labels.splitlines() if len(words := line.split()) >= 3}
     named = [line.split()[0] for text in (mounts, swap, pools) for line in text.splitlines() if line.split()]
     found = set()

@@ -1,7 +1,7 @@
-"""The firewall's part of a trial: the test ports are open to its peers, each on one interface, and shut again.
+"""Opens the firewall's test ports for a trial to its peers, each on one interface, and closes them again.
 
-The rules beside it are the system's own (pf.conf; the lab's firewall.nft), and refuse the test ports to all others.
-A trial's packets are passed without remembering connections, which would cost what is to be measured.
+The other rules are the system's own (pf.conf; the lab's firewall.nft), and block the test ports for all others. A
+trial's packets are passed without connection tracking, which would slow down what is to be measured.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Step = list[str] | Callable[[], None]
 PFCTL, NFT = "/sbin/pfctl", "/usr/sbin/nft"
 ANCHOR, CHAIN = "trial", "inet linkladder trial"
 FIRST, LAST = 5301, 5400
-UNNAMED = 10000  # ports from here on are given to clients
-MOST = 16  # pairs
+UNNAMED = 10000  # clients get their ports from here on
+MOST = 16  # pairs of an interface and a peer
 
 
 def open_steps(system: str, args: list[str]) -> list[Step]:
-    """trial-open INTERFACE PEER [INTERFACE PEER]...: to these and to nobody else"""
+    """trial-open INTERFACE PEER [INTERFACE PEER]...: to these peers only"""
     exactly(args[:2], "interface", "peer")
     if len(args) % 2 or len(args) > 2 * MOST:
         raise Refused("arguments", f"expected an interface and a peer's address, and again, {MOST} times at most")
@@ -41,7 +41,7 @@ def close_steps(system: str, args: list[str]) -> list[Step]:
 
 
 def _pf(name: str, peer: str) -> str:
-    """Both ways of a connection to a server here, and of one to a server there."""
+    """Rules for both directions of a connection to a server here, and of one to a server at the peer."""
     start = f"pass quick on {name} {'inet6' if ':' in peer else 'inet'} proto {{ tcp udp }}"
     ways = (
         f"from {peer} to any port {FIRST}:{LAST}",

@@ -1,8 +1,8 @@
-"""Cards made one bundle (lagg) for a while, and apart again: what each was before is root's own to remember.
+"""Makes cards one bundle (lagg) for a while and takes it apart again; a record of root says how each card was before.
 
-Joining takes a card's addresses, gives it the first one's MAC and MTU and the offloads that all have; leaving puts
-neither MTU nor addresses back and switches the card off.  So everything is written down first, put back card by card
-from there, and read again.  The record lies where a boot clears it, as a boot clears the bundle.
+Joining a bundle takes a card's addresses and gives it the first card's MAC and MTU and only the offloads that all cards
+have. Leaving it restores neither MTU nor addresses and switches the card off. So everything is recorded first, restored
+card by card from the record, and read back. The record is where a boot deletes it, as a boot removes the bundle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Step = list[str] | Callable[[], None]
 RECORD = "/var/run/linkladder-lagg"
 LEASES = "/var/run/dhclient"
 IFCONFIG = "/sbin/ifconfig"
-SHOWN = ("-f", "inet:cidr,inet6:cidr")  # how a card is asked for, so that prefixes are told
+SHOWN = ("-f", "inet:cidr,inet6:cidr")  # options with which ifconfig prints the addresses' prefixes
 PROTOCOLS = ("roundrobin", "loadbalance", "failover", "lacp")
 FEWEST, MOST = 2, 4
 OFFLOADS = {
@@ -39,7 +39,7 @@ OFFLOADS = {
     "VLAN_HWCSUM": "vlanhwcsum",
     "VLAN_HWTSO": "vlanhwtso",
 }
-TRIES, PAUSE = 5, 0.5  # of putting a card back: its link-local address comes and goes by itself
+TRIES, PAUSE = 5, 0.5  # how often restoring a card is tried, as its link-local address comes and goes by itself
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Card:
 
 
 def card(name: str, text: str) -> Card | None:
-    """Of what ifconfig prints of it when asked with SHOWN; None where it is no Ethernet card."""
+    """The card that ifconfig prints with SHOWN; None if it is not an Ethernet card."""
     head = re.search(r"^\S+: flags=\w+<([^>]*)>.*\bmtu (\d+)", text, re.MULTILINE)
     mac = re.search(r"^\s+ether (\S+)", text, re.MULTILINE)
     if not head or not mac:
@@ -94,8 +94,8 @@ def lagg_steps(system: str, args: list[str]) -> list[Step]:
 
 
 def join(protocol: str, names: list[str]) -> None:
-    """All cards as one, which has their addresses; nothing is changed where that could not be put back."""
-    part()  # what an earlier one left
+    """Make the cards one bundle that gets their addresses; fails without any change if that could not be undone."""
+    part()  # first undo what an earlier call left
     cards = [_present(name) for name in names]
     _check(protocol, cards)
     taken = capture([IFCONFIG, "-l"]).split()
@@ -119,9 +119,9 @@ def join(protocol: str, names: list[str]) -> None:
 
 
 def part() -> None:
-    """The bundle that `join` made is gone and every card as it was before, each read back; harmless without one.
+    """Remove the bundle that `join` made and restore every card, reading each back; does nothing without a bundle.
 
-    Whoever asks beside another, as an undo beside the holder of a lease, waits for the other's end.
+    Two callers at once, such as the undo process and the holder of a lease, take turns.
     """
     with open(f"{RECORD}.lock", "w", encoding="ascii") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
@@ -153,7 +153,7 @@ def _put_back(before: Card) -> None:
             _surely([*name, *(flag if flag in before.offloads else f"-{flag}" for flag in _unlike(now, before))])
         if now.up != before.up:
             _surely([*name, "up" if before.up else "down"])
-        now = _present(before.name)  # one that has just come up has made itself a link-local address
+        now = _present(before.name)  # a card that has just come up has given itself a link-local address
         for address in set(now.addresses) - set(before.addresses):
             _surely([*name, _family(address), address.partition("/")[0], "delete"])
         for address in set(before.addresses) - set(now.addresses):
@@ -162,7 +162,7 @@ def _put_back(before: Card) -> None:
 
 
 def _surely(argv: list[str]) -> None:
-    """Run a step to its end even if the caller has gone: nothing may be left half put back."""
+    """Run a step to its end even if the caller has gone, so that nothing is left half restored."""
     run(argv, watch_caller=False)
 
 
@@ -178,7 +178,7 @@ def _present(name: str) -> Card:
 
 
 def _check(protocol: str, cards: list[Card]) -> None:
-    """Failed where something about a card would not come back, or the bundle could not work."""
+    """Raise Failed if something about a card could not be restored, or if the bundle could not work."""
     if protocol == "lacp" and (guest := _guest()):
         raise Failed(f"this is a guest ({guest}), and a hypervisor's switch speaks no LACP with its guests")
     routes = [line.split() for line in capture(["/usr/bin/netstat", "-rnW"]).splitlines()]
@@ -198,10 +198,10 @@ def _check(protocol: str, cards: list[Card]) -> None:
 
 
 def _guest() -> str:
-    """The hypervisor whose guest this is; '' on bare metal.
+    """The hypervisor of this guest; '' on bare metal.
 
-    A guest's card goes on taking frames for its own MAC alone, so that a bundle has its cards take all: FreeBSD tells
-    the bundle's MAC to the card, and QEMU's vmxnet3 heeds it not.
+    A guest's card may accept only frames for its own MAC (QEMU's vmxnet3 ignores the bundle's MAC that FreeBSD sets),
+    so a guest's bundle makes its cards promiscuous.
     """
     found = capture(["/sbin/sysctl", "-n", "kern.vm_guest"]).strip()
     return "" if found == "none" else found
@@ -217,7 +217,7 @@ def _has_client(name: str) -> bool:
 
 
 def _own(address: str) -> bool:
-    """Whether the system gives such an address to every card by itself (link-local IPv6)."""
+    """Whether it is an IPv6 link-local address, which the system itself gives to every card."""
     return address.startswith("fe80:")
 
 
@@ -230,7 +230,7 @@ def _boot() -> str:
 
 
 def _remember(made: str, cards: list[Card]) -> None:
-    """On disk, whole, when this returns."""
+    """Write the record; it is completely on disk when this returns."""
     text = json.dumps({"boot": _boot(), "made": made, "cards": [astuple(one) for one in cards]})
     with open(f"{RECORD}.new", "w", encoding="utf-8") as file:
         file.write(text)
@@ -240,7 +240,7 @@ def _remember(made: str, cards: list[Card]) -> None:
 
 
 def _remembered() -> tuple[str, list[Card]]:
-    """What was made in this boot, and of which cards; ('', []) where nothing was."""
+    """The bundle that was made in this boot and its cards' earlier state; ('', []) if there is none."""
     try:
         with open(RECORD, encoding="utf-8") as file:
             found = json.load(file)

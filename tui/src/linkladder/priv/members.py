@@ -1,7 +1,7 @@
-"""A member of a bundle switched down for a while, and up again: as if its cable were pulled, and put back.
+"""Takes a member of a bundle down for a while and up again, as if its cable were pulled and plugged in.
 
-Down goes only what has others beside it that stand in for it; up may go any measuring adapter, for an undo is never
-refused.
+Only a card with another member in its bundle may be taken down. Any measuring adapter may be brought up, as an undo
+must never be refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def member_steps(system: str, args: list[str]) -> list[list[str]]:
 
 
 def beside(system: str, name: str) -> set[str]:
-    """The other members of the bundle that it is in: of lagg or bond, or of the next hops of one route."""
+    """The other members of the interface's bundle: a lagg, a bond, or the next hops of one route."""
     bundles = _of_lagg(capture([IFCONFIG, "-a"])) if system == "FreeBSD" else [*_of_bonds(name), *_of_routes()]
     return set().union(*(one - {name} for one in bundles if name in one))
 

@@ -1,4 +1,4 @@
-"""Kernel modules that a measurement may have loaded for a while: congestion controls and TCP stacks of FreeBSD."""
+"""Loads and unloads kernel modules for a measurement: congestion controls and TCP stacks of FreeBSD."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def steps(system: str, args: list[str]) -> list[Step]:
 
 
 def loading(algorithm: str) -> list[Step]:
-    """What a congestion control needs first, where the kernel has it not."""
+    """The steps that load a congestion control's module if the kernel lacks it."""
     there = running.capture(["/sbin/sysctl", "-n", "net.inet.tcp.cc.available"]).split()
     return [] if algorithm in there else [["/sbin/kldload", "-n", f"cc_{algorithm}"]]
 
 
 def _unload(name: str) -> None:
-    """Connections that still go by it, ended ones for a minute too, are moved to what is in force, or it is refused."""
+    """Unload a module. Connections that still use it (closed ones for a minute) first get the default algorithm."""
     if name.startswith(PREFIX[CONGESTION]):
         now = running.capture(["/sbin/sysctl", "-n", CONGESTION]).strip()
         running.run(["/usr/sbin/tcpsso", "-C", name.removeprefix(PREFIX[CONGESTION]), "TCP_CONGESTION", now])
         running.run(["/sbin/kldunload", name])
     else:
-        running.run(["/sbin/kldunload", "-f", name])  # a stack moves its connections itself, if it has to go
+        running.run(["/sbin/kldunload", "-f", name])  # a TCP stack moves its connections itself

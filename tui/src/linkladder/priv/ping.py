@@ -1,4 +1,4 @@
-"""The pings that ordinary users may not send, within bounds."""
+"""Checks the arguments of pings that ordinary users may not send."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from linkladder.priv.checks import Refused, address, interface, number, one_of, 
 
 MAX_COUNT = 1_000_000
 MAX_SECONDS = 172_800
-SHORTEST = 0.01  # seconds between two
+SHORTEST = 0.01  # seconds between two pings
 Check = Callable[[str, str], str]
 
 
@@ -51,7 +51,7 @@ LINUX: dict[str, Check | None] = {
 
 
 def parse(system: str, args: list[str]) -> list[str]:
-    """ping's arguments: known options, each with its value as a word of its own, then one address."""
+    """Check ping's arguments: known options, each value as a separate word, then one address."""
     known = FREEBSD if system == "FreeBSD" else LINUX
     given: dict[str, str] = {}
     rest = list(args)

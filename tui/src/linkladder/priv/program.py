@@ -1,4 +1,4 @@
-"""From a command line to an exit status."""
+"""The helper's main program, from the command line to the exit status."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from linkladder.priv.checks import DONE, FAILED, REFUSED, Refused
 from linkladder.priv.running import Failed, run
 from linkladder.priv.verbs import MEASURE, OPERATOR, build
 
-TRANSPARENT = ("ping",)  # a measuring tool: its words and its exit status are the result, ours would spoil it
+TRANSPARENT = ("ping",)  # a measuring tool, whose own output and exit status are passed on unchanged
 HIGHEST_DESCRIPTOR = 1024
 
 
 def main() -> int:
-    """python -m linkladder.priv CLASS VERB ARGUMENT..., which only root's own scripts and root itself start."""
+    """python -m linkladder.priv CLASS VERB ARGUMENT..., started only by root and root's scripts"""
     return serve(sys.argv[1:])
 
 
 def operator() -> int:
-    """linkladder-priv VERB ARGUMENT..., the console user's"""
+    """linkladder-priv VERB ARGUMENT..., for the console user"""
     return serve([OPERATOR, *sys.argv[1:]])
 
 
 def measure() -> int:
-    """linkladder-measure VERB ARGUMENT..., the measuring user's"""
+    """linkladder-measure VERB ARGUMENT..., for the measuring user"""
     return serve([MEASURE, *sys.argv[1:]])
 
 
 def serve(words: list[str]) -> int:
-    """Check, do, and leave a line either way."""
+    """Check a request and carry it out, with a line in the audit in any case; returns the exit status."""
     system = "FreeBSD" if sys.platform.startswith("freebsd") else "Linux"
     try:
         if len(words) < 2:

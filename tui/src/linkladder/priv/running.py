@@ -1,4 +1,4 @@
-"""Starting a program without a shell, in an environment made anew, and not letting it outlive who asked."""
+"""Starts programs without a shell and with a fixed environment, and ends them if the caller goes away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FALLBACKS = {"/usr/sbin/": "/sbin/", "/usr/bin/": "/bin/"}
 
 
 class Failed(Exception):
-    """It was allowed, was tried, and did not work; `code` is the program's own exit status, if it had one."""
+    """A request was tried and did not work; `code` is the program's exit status, if it had one."""
 
     def __init__(self, why: str, code: int = 0) -> None:
         super().__init__(why)
@@ -23,7 +23,7 @@ class Failed(Exception):
 
 
 def program(path: str) -> str:
-    """The program; some systems keep it in / rather than /usr."""
+    """The program's path, which on some systems is below / instead of /usr; raises Failed if it is missing."""
     if os.access(path, os.X_OK):
         return path
     for usual, other in FALLBACKS.items():
@@ -33,7 +33,7 @@ def program(path: str) -> str:
 
 
 def capture(argv: list[str]) -> str:
-    """What a program prints; '' if it is not there."""
+    """The standard output of a program; '' if it is not installed."""
     if not os.access(argv[0], os.X_OK):
         return ""
     reading, writing = os.pipe()
@@ -47,7 +47,7 @@ def capture(argv: list[str]) -> str:
 
 
 def feed(argv: list[str], text: str) -> None:
-    """Run a program that reads a short text from its standard input; Failed if it did not end well."""
+    """Run a program that reads a short text from its standard input; raises Failed if its exit status is not 0."""
     path = program(argv[0])
     reading, writing = os.pipe()
     os.write(writing, text.encode())
@@ -61,17 +61,17 @@ def feed(argv: list[str], text: str) -> None:
 
 
 def run(argv: list[str], watch_caller: bool = True) -> None:
-    """Run a program to its end, on our standard output and error; Failed if it did not end well.
+    """Run a program to its end with this process's standard output and error; raises Failed if its status is not 0.
 
-    When the pipe on our standard input closes, whoever asked has lost interest or died.  If that is to be heeded the
-    program is interrupted, which lets ping print its summary, and killed if that does not end it.
+    With `watch_caller`, when the pipe on standard input closes, the caller has gone: the program is interrupted, which
+    lets ping print its summary, and killed if that does not end it.
     """
     path = program(argv[0])
     reading, writing = os.pipe()  # its writing end closes with the child, which wakes poll()
     os.set_inheritable(writing, True)
     actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     sys.stdout.flush()
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # one that comes before it can be passed on waits until it can
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # an early signal waits until it can be passed on to the child
     child = os.posix_spawn(
         path,
         [path, *argv[1:]],
@@ -92,7 +92,7 @@ def run(argv: list[str], watch_caller: bool = True) -> None:
 
 
 def _wait(child: int, reading: int, watch_caller: bool) -> None:
-    """Until the child is gone, or has been made to go."""
+    """Wait until the child has ended, and end it if the caller goes away."""
     poll = select.poll()
     poll.register(reading, select.POLLIN)
     if watch_caller and _is_pipe(0):
@@ -104,7 +104,7 @@ def _wait(child: int, reading: int, watch_caller: bool) -> None:
         if any(descriptor == reading for descriptor, _ in events):
             return
         if events and os.read(0, 4096):
-            continue  # words on standard input mean nothing
+            continue  # what is written to standard input is ignored
         if events:
             poll.unregister(0)
         if signals:

@@ -1,8 +1,7 @@
-"""Which kernel settings a measurement may change, and within what range.
+"""The kernel settings that a measurement may change, and their allowed values.
 
-FreeBSD's fixed names all occur in a 15.1 GENERIC kernel (captures of it are part of the tests).  Names of
-network drivers that a virtual machine has not got were read in the drivers' source; sysctl itself refuses
-those that a kernel lacks.
+FreeBSD's fixed names all exist in a 15.1 GENERIC kernel (captures of it are part of the tests). The names of network
+drivers that virtual machines do not use were taken from the drivers' source; sysctl refuses those that a kernel lacks.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from linkladder.priv.checks import Refused, number, one_of, shown
 Range = tuple[int, int]
 Rule = Range | tuple[str, ...] | str
 SWITCH: Range = (0, 1)
-ECN: Range = (0, 4)  # off, asked for, answered only (as shipped), and the same two with counted marks
+ECN: Range = (0, 4)  # off, requested, only answered (the default), and these two with accurate ECN
 BUFFER: Range = (4096, 1 << 30)
 TRIPLE = "three numbers"
 
@@ -86,7 +85,7 @@ DRIVERS: dict[str, tuple[tuple[str, ...], Rule]] = {
 
 
 def rule(system: str, name: str) -> Rule:
-    """What values a name may take; Refused if it is not on the list."""
+    """The values that a setting may have; raises Refused if it may not be changed."""
     fixed = FREEBSD if system == "FreeBSD" else LINUX
     if name in fixed:
         return fixed[name]
@@ -100,7 +99,7 @@ def rule(system: str, name: str) -> Rule:
 
 
 def check(system: str, name: str, value: str) -> str:
-    """The value as it is to be written; Refused if it may not be."""
+    """The value to write; raises Refused if it is not allowed."""
     allowed = rule(system, name)
     if isinstance(allowed, str):
         parts = value.split(" ")

@@ -1,4 +1,4 @@
-"""The verbs: whose they are, and the steps that checked arguments become."""
+"""The verbs: which user may use each, and the steps into which its checked arguments are turned."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from linkladder.priv import access, appliance, firewall, modules, ping, sysctls
 from linkladder.priv.checks import LIMIT, Refused, cpus, exactly, interface, number, one_of, shown
 
-# A step is a command line, its program an absolute path, or a function that does the same without a process.
+# A step is a command line whose program is an absolute path, or a function that needs no process.
 Step = list[str] | Callable[[], None]
 Builder = Callable[[str, list[str]], list[Step]]
 
@@ -20,7 +20,7 @@ MAX_ARGUMENTS = 40
 
 
 def build(cls: str, verb: str, args: list[str], system: str) -> list[Step]:
-    """The steps of a request, or Refused; whoever asks, nothing has been done when this returns."""
+    """Check a request and return its steps, or raise Refused; nothing has been done when this returns."""
     one_of(cls, "class", CLASSES)
     if verb not in VERBS:
         raise Refused("verb", f"there is no {shown(verb)}")
@@ -65,19 +65,19 @@ def _sysctl(system: str, args: list[str]) -> list[Step]:
 
 
 def _lagg(system: str, args: list[str]) -> list[Step]:
-    from linkladder.priv import lagg  # late: the other verbs start without what it needs
+    from linkladder.priv import lagg  # imported late, so that other verbs start faster
 
     return lagg.lagg_steps(system, args)
 
 
 def _member(system: str, args: list[str]) -> list[Step]:
-    from linkladder.priv import members  # late, too
+    from linkladder.priv import members  # imported late, for the same reason
 
     return [*members.member_steps(system, args)]
 
 
 def _cpuset(system: str, args: list[str]) -> list[Step]:
-    """Which cores serve an interrupt; processes of one's own need no root."""
+    """Set which cores serve an interrupt; a user's own processes can be bound to cores without root."""
     exactly(args, "irq", "cpus")
     irq, where = number(args[0], "irq", 0, 65535), cpus(args[1])
     if system == "FreeBSD":

@@ -1,10 +1,10 @@
-"""Changes on loan to interfaces and kernel settings, always put back.
+"""Changes interfaces and kernel settings on loan, and always restores them.
 
-A `Lease` writes the present values to disk (`journal`) and arms a process of its own (`undo`) before its first change;
-the changes go through the privileged helper and are read back (`reversible`).  Whatever ends it, the old values return:
-`release()`, an error, the undo when the holder dies or no longer renews, and `recover()` where both were killed.  What
-could not be put back stays journalled, and `left_behind()` says so; `on_loan()` tells what is changed, and how long.
-`tunables` holds what an appliance ships against what is in force.
+Before its first change, a `Lease` writes the present values to disk (`journal`) and starts a separate process (`undo`).
+The changes go through the privileged helper and are read back (`reversible`). The old values are restored in any case:
+by `release()`, after an error, by the undo process if the holder dies or stops renewing, and by `recover()` if both
+were killed. Values that could not be restored stay in the journal, and `left_behind()` reports it. `on_loan()` tells
+what is changed now and for how long. `tunables` compares the settings that an appliance ships with those in force.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file that remembers what settings were before a lease changed them; on disk before anything is changed."""
+"""The file with the values of settings before a lease changed them; it is on disk before the first change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCK = "settings.lock"
 
 @dataclass(frozen=True)
 class Entry:
-    """A setting's value before the lease, and the leased one (None: it may change along with another)."""
+    """A setting's value before the lease, and its leased value, which is None if it only may change with another."""
 
     kind: str
     target: str
@@ -28,15 +28,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """All that one lease touches, and the boot it was taken in."""
+    """All settings that one lease may change, and the boot in which it was taken."""
 
     boot: str
     entries: tuple[Entry, ...]
-    seconds: float = 0.0  # after which it ends when it is not renewed; 0: it has no such end
+    seconds: float = 0.0  # the lease ends if it is not renewed for so long; 0 if it does not end
 
 
 class Journal:
-    """The record in a state folder, and the lock that a living lease holds; the kernel drops it when we die."""
+    """The record in a state folder, and the lock that a lease holds; the kernel frees it when the holder dies."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -44,7 +44,7 @@ class Journal:
         self._lock = locks.HeldFile(self.folder / LOCK, 0o644)
 
     def lock(self) -> bool:
-        """False if a living lease has it."""
+        """Take the lock; False if a living lease holds it."""
         return not self._lock.mine and self._lock.take()
 
     def unlock(self) -> None:
@@ -52,18 +52,18 @@ class Journal:
 
     @property
     def descriptor(self) -> int:
-        """The lock's, for a process that is to hold it too."""
+        """The lock's file descriptor, for a child process that must hold the lock too."""
         return self._lock.descriptor
 
     def lent(self) -> bool:
-        """Whether a living lease, or its undo, has the lock."""
+        """Whether a living lease or its undo process holds the lock."""
         return locks.held(self.folder / LOCK)
 
     def exists(self) -> bool:
         return self._path.exists()
 
     def read(self) -> Record | None:
-        """What is recorded; a file that cannot be read is moved aside and told of, once."""
+        """The record, None without one; a file that cannot be read is moved aside, and the error is raised once."""
         try:
             text = self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class Journal:
             ) from None
 
     def peek(self) -> tuple[Record, float] | None:
-        """What is recorded and how many seconds ago it was renewed, for people; None where nothing can be read."""
+        """The record and how many seconds ago the lease was renewed, to show people; None if it cannot be read."""
         try:
             text, at = self._path.read_text(encoding="utf-8"), self._path.stat().st_mtime
             return codec.from_json(Record, json.loads(text)), max(0.0, time.time() - at)
@@ -88,12 +88,12 @@ class Journal:
             return None
 
     def renewed(self) -> None:
-        """Note in the file's time that the lease was renewed now: `peek` tells how long ago that is."""
+        """Set the file's time to now, from which `peek` tells when the lease was renewed."""
         with contextlib.suppress(OSError):
             os.utime(self._path)
 
     def write(self, record: Record) -> None:
-        """On disk, whole, when this returns."""
+        """Write the record; it is completely on disk when this returns."""
         try:
             drafts.replace(self._path, json.dumps(codec.to_json(record)), 0o644)
         except OSError as error:

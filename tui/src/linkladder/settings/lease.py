@@ -1,4 +1,4 @@
-"""A lease: changes that hold from acquire() to release(), and what puts back those that were left behind."""
+"""A lease: makes changes that last from acquire() to release(), and restores settings that a dead lease left."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from linkladder.settings.reversible import UP, Change, SettingsError, make, pres
 from linkladder.settings.undo import Undo
 
 T = TypeVar("T")
-OFTEN = 4  # times in the seconds that the undo waits, while one change takes long
-BUSY = 5.0  # seconds that another process may take to put its own back
+OFTEN = 4  # how many times within the undo's seconds a lease is renewed while one change takes long
+BUSY = 5.0  # seconds to wait for another process to restore its settings
 
 
 class Lease:
-    """Changes on loan, for an `async with` or acquire() and release() as a pair, each harmless when repeated."""
+    """Changes on loan, for `async with` or for acquire() and release(), which may both be repeated."""
 
     def __init__(
         self,
         changes: Sequence[Change],
         undo: Undo | None = None,
         folder: Path | None = None,
-        later: Sequence[Change] = (),  # members that are up, go down when told, and come up again
+        later: Sequence[Change] = (),  # members of a bundle, which `turn` takes down and up
     ) -> None:
         self.changes, self.later = tuple(changes), tuple(later)
         self._undo = undo
@@ -38,7 +38,7 @@ class Lease:
         self._held = False
 
     async def acquire(self) -> tuple[str, ...]:
-        """Make every change, or none: what was done before a failure is put back before it is told."""
+        """Make all changes and return them in words; on failure everything is restored before the error is raised."""
         if self._held:
             return self._changes_made()
         if not self._journal.lock():
@@ -59,7 +59,7 @@ class Lease:
         try:
             for change in self.changes:
                 await self._renewed_beside(make(change))
-                await self.renew()  # on a slow machine each takes seconds, and so long nobody else renews
+                await self.renew()  # each may take seconds on a slow machine, and nothing else renews meanwhile
             for change in self.changes:
                 await verify(change)
         except BaseException as error:
@@ -71,7 +71,7 @@ class Lease:
         return self._changes_made()
 
     async def renew(self) -> None:
-        """SettingsError where it has run out: then everything has been put back already."""
+        """Renew the lease; raises SettingsError if it has run out, as everything has then been restored already."""
         if not self._held:
             raise SettingsError("there is no lease to renew")
         if self._undo:
@@ -79,9 +79,9 @@ class Lease:
             self._journal.renewed()
 
     async def turn(self, down: bool) -> float:
-        """What was left for later goes down, or comes up again, read back; its undo is armed since `acquire`.
+        """Take the members in `later` down, or bring them up again, and read that back.
 
-        The moment when it was done: reading it back takes a slow machine seconds.
+        Returns the monotonic time of the change itself, as reading back takes seconds on a slow machine.
         """
         await self.renew()
         wanted = [change if down else replace(change, value=UP) for change in self.later]
@@ -93,7 +93,7 @@ class Lease:
         return done
 
     async def release(self) -> tuple[str, ...]:
-        """Put everything back, and say what was; what cannot be stays journalled for recover()."""
+        """Restore everything, and return it in words; what cannot be restored stays in the journal for recover()."""
         if not self._held:
             return ()
         try:
@@ -114,12 +114,12 @@ class Lease:
         await asyncio.shield(asyncio.ensure_future(self.release()))
 
     async def _renewed_beside(self, work: Coroutine[Any, Any, T]) -> T:
-        """A bundle takes a slow machine longer than the undo waits: it hears of us until that is done."""
+        """Do some work and renew the lease meanwhile, as a bundle may take longer than the undo waits."""
         task = asyncio.create_task(work)
         pause = self._undo.seconds / OFTEN if self._undo else None
         try:
             while not (await asyncio.wait({task}, timeout=pause))[0]:
-                with contextlib.suppress(SettingsError):  # it has acted; who renews next is told
+                with contextlib.suppress(SettingsError):  # the undo has acted; the next renewal will report it
                     await self.renew()
         except BaseException:
             task.cancel()
@@ -140,10 +140,10 @@ class Lease:
 
 
 async def recover(folder: Path | None = None) -> tuple[str, ...]:
-    """Put back what a lease left behind when its process died; says what was put back, () if nothing was.
+    """Restore the settings that a lease left changed when its process died; returns what was restored, in words.
 
-    Does nothing while a living process holds a lease.  After a reboot the kernel is already as it was
-    configured, so only a value that is still the leased one is put back.
+    Does nothing while a living process holds a lease. After a reboot the kernel already has its configured
+    values, so only a value that is still the leased one is restored.
     """
     journal = Journal(folder or state.measuring())
     if not journal.exists() or not journal.lock():
@@ -164,7 +164,7 @@ async def recover(folder: Path | None = None) -> tuple[str, ...]:
 
 
 async def settle(folder: Path | None = None) -> None:
-    """No setting is changed when this returns; SettingsError where one cannot be put back, or still is lent."""
+    """Make sure that no setting is changed; raises SettingsError if one cannot be restored or is still on loan."""
     journal = Journal(folder or state.measuring())
     deadline = asyncio.get_running_loop().time() + BUSY
     while journal.exists():
@@ -177,22 +177,22 @@ async def settle(folder: Path | None = None) -> None:
 
 
 def left_behind(folder: Path | None = None) -> bool:
-    """Is there something for recover() to put back?"""
+    """Whether a dead lease left settings for recover() to restore."""
     journal = Journal(folder or state.measuring())
     return journal.exists() and not journal.lent()
 
 
 @dataclass(frozen=True)
 class OnLoan:
-    """What is changed on this machine now, as people are told it."""
+    """What is changed on this machine now, in words for people."""
 
     changes: tuple[str, ...]
-    left: float | None = None  # seconds until it is put back if nobody renews it; None where it has no such end
-    left_behind: bool = False  # nobody holds it any more, and it was not put back
+    left: float | None = None  # seconds until it is restored if the lease is not renewed; None if it has no end
+    left_behind: bool = False  # no process holds the lease any more, and the settings were not restored
 
 
 def on_loan(folder: Path | None = None) -> OnLoan | None:
-    """None where nothing is changed; it only looks."""
+    """What is on loan now, None if nothing is; changes nothing."""
     journal = Journal(folder or state.measuring())
     if not (seen := journal.peek()):
         return None

@@ -1,4 +1,4 @@
-"""Reading, making and reversing changes; reading needs no privilege, the rest goes through the privileged helper."""
+"""Reads, makes and reverses changes; reading needs no privilege, the rest goes through the privileged helper."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from linkladder.settings.journal import Entry
 
 FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
 UP, DOWN = "up", "down"
-PASSES = 3  # putting back one offload can need another to be back first
+PASSES = 3  # rounds of restoring, as an offload may need another one to be restored first
 
 
 @dataclass(frozen=True)
 class Change:
-    """One setting and the value wanted; make it with mtu(), flag(), bundle() or sysctl()."""
+    """One setting and its wanted value; made by mtu(), flag(), bundle(), member_down() or sysctl()."""
 
-    kind: str  # "mtu" | "flag" | "lagg" | "member" | "sysctl" | "module", as host.setting() knows them
+    kind: str  # "mtu" | "flag" | "lagg" | "member" | "sysctl" | "module", as in host.setting()
     target: str
     value: str
 
@@ -33,27 +33,27 @@ def mtu(interface: str, size: int) -> Change:
 
 
 def flag(interface: str, name: str, on: bool) -> Change:
-    """An offload: tso, lro, rxcsum, txcsum; gso and gro on Linux."""
+    """The change of an offload: tso, lro, rxcsum, txcsum, and gso and gro on Linux."""
     return Change("flag", f"{interface}:{name}", "on" if on else "off")
 
 
 def on_adapter(setting: Setting, interface: str) -> Change:
-    """What an experiment asks of a path's adapter."""
+    """The change that an experiment's setting means for one adapter of a path."""
     return mtu(interface, setting.mtu) if setting.mtu else flag(interface, setting.kind, setting.value == "on")
 
 
 def bundle(setting: Setting, interfaces: Sequence[str]) -> Change:
-    """Of the adapters of all paths; made when all else of them is as wanted, as it fixes their MTU."""
+    """Make the adapters one bundle. This must be their last change, as a bundle fixes their MTU."""
     return Change("lagg", ",".join(interfaces), setting.value)
 
 
 def member_down(interface: str) -> Change:
-    """Of a bundle; made in mid-trial."""
+    """Take a member of a bundle down, which is done during a trial."""
     return Change("member", interface, DOWN)
 
 
 def of_machine(setting: Setting) -> tuple[Change, ...]:
-    """What an experiment asks of this machine's kernel, which may need a module for it first."""
+    """The changes that an experiment's setting means for this machine's kernel, which may need a module first."""
     system = host.system()
     if not (name := setting.sysctl(system)):
         raise SettingsError(f"{system} has no {setting.kind} that could be set", "", "leave that setting out")
@@ -69,11 +69,11 @@ def sysctl(name: str, value: str | int) -> Change:
 
 
 class SettingsError(EnvironmentFault):
-    """A setting could not be changed or put back."""
+    """A setting could not be changed or restored."""
 
 
 def present(changes: Sequence[Change]) -> tuple[Entry, ...]:
-    """The present value of all that the changes touch, and of the offloads that change along with one."""
+    """The present values of all settings to change, and of the other offloads that may change with one."""
     wanted = {(c.kind, c.target): c.value for c in changes}
     if len(wanted) < len(changes):
         raise SettingsError("a setting is to be changed twice", ", ".join(map(str, changes)))
@@ -96,7 +96,7 @@ async def make(change: Change) -> None:
 
 
 async def verify(change: Change) -> None:
-    """Read it back; SettingsError where it did not take."""
+    """Read a change back; raises SettingsError if it is not in force."""
     found = await asyncio.to_thread(host.setting, change.kind, change.target)
     if found != change.value:
         raise SettingsError(
@@ -105,7 +105,7 @@ async def verify(change: Change) -> None:
 
 
 async def put_back(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Restore old values, last changed first; what already has its old value is not touched."""
+    """Restore old values in reverse order, except those that are in force already; returns what was restored."""
     done: dict[tuple[str, str], str] = {}
     problems: dict[tuple[str, str], str] = {}
     for _ in range(PASSES):
@@ -113,7 +113,7 @@ async def put_back(entries: Sequence[Entry]) -> tuple[str, ...]:
         for entry in reversed(entries):
             found = await asyncio.to_thread(host.setting, entry.kind, entry.target)
             if found is None or found == entry.old:
-                continue  # an interface that is gone took its settings with it
+                continue  # a missing interface has no settings to restore
             key = (entry.kind, entry.target)
             try:
                 await _set(entry.kind, entry.target, entry.old)
@@ -135,7 +135,7 @@ async def _set(kind: str, target: str, value: str) -> None:
 
 
 def _request(kind: str, target: str, value: str) -> tuple[str, ...]:
-    """The helper's verb for a change."""
+    """The helper's verb and arguments for a change."""
     if kind == "flag":
         interface, _, name = target.partition(":")
         return ("iface-flags", interface, name if value == "on" else f"-{name}")

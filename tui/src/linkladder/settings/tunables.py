@@ -1,4 +1,4 @@
-"""The settings that an appliance ships, held against what is in force; the file's form is in `linkladder.doctor`."""
+"""Compares the settings that an appliance ships with those in force; `linkladder.doctor` explains the file's form."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ KINDS = ("sysctl", "loader", "kernel", "rc", "ifconfig")
 UNSEEN = "given to the kernel, which does not show it"
 CHOSEN = "this machine's own choice"
 CONGESTION = "net.inet.tcp.cc.algorithm"
-# The later wins; the second and the third belong to the machine.
+# Later files win; the second and the third belong to this machine.
 RC_FILES = (Path("/etc/rc.conf"), Path("/etc/rc.conf.local"), Path("/state/system/rc.conf"))
 RC_LINE = re.compile(r"""^(\w+)=(["']?)(.*?)\2\s*(?:#.*)?$""", re.MULTILINE)
-MOST_BUCKETS = 128  # RSS_MAXBITS in sys/net/rss_config.h; more cores than that share them
-SAME_FLAG = {"tso4": "tso"}  # ifconfig's word, and the one that facts use
+MOST_BUCKETS = 128  # RSS_MAXBITS in sys/net/rss_config.h; if there are more cores, they share buckets
+SAME_FLAG = {"tso4": "tso"}  # ifconfig's name -> the name in facts
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Tunable:
     value: str
     nic: str = ""
     why: str = ""
-    memory: int = 0  # gigabytes from which on it is meant
+    memory: int = 0  # the entry is for machines with at least so many gigabytes
 
 
 @dataclass(frozen=True)
 class InForce:
-    """A shipped setting on this machine; in_force is None where it does not apply."""
+    """A shipped setting on this machine; in_force is None if it does not apply here."""
 
     name: str
     shipped: str
@@ -52,7 +52,7 @@ class InForce:
 
 
 def parse(text: str) -> tuple[Tunable, ...]:
-    """The file's entries; ValueError says which is wrong."""
+    """The file's entries; raises ValueError that says which is wrong."""
     document = json.loads(text)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ValueError(f"its schema is not {SCHEMA}")
@@ -72,7 +72,7 @@ def _entry(one: Any, place: int) -> Tunable:
 
 
 def settings_in_force(path: Path = FILE) -> tuple[InForce, ...]:
-    """What has become of each shipped setting; () where nothing ships any."""
+    """Whether each shipped setting is in force; () if there is no file of them."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:
@@ -85,14 +85,14 @@ def settings_in_force(path: Path = FILE) -> tuple[InForce, ...]:
     machine = _Machine(
         nics=tuple(nic for nic in facts.nics if not nic.loopback),
         cores=facts.cores,
-        gigabytes=(facts.memory + (1 << 29)) >> 30,  # as rc.d/lltune counts: 8 GB show a little less
+        gigabytes=(facts.memory + (1 << 29)) >> 30,  # rounded as in rc.d/lltune, as 8 GB appear as a little less
         rc=_rc(),
     )
     return tuple(found for one in _meant(shipped, machine.gigabytes) for found in machine.find(one))
 
 
 def _rc() -> dict[str, str]:
-    """What rc(8) reads, as plain assignments."""
+    """The variables in the files that rc(8) reads."""
     found: dict[str, str] = {}
     for file in RC_FILES:
         try:
@@ -104,7 +104,7 @@ def _rc() -> dict[str, str]:
 
 
 def _meant(shipped: tuple[Tunable, ...], gigabytes: int) -> Iterator[Tunable]:
-    """Of settings that grow with memory the one for this much, else the smallest; one entry a name."""
+    """One entry for each name: the one for this much memory, or else the one for the least memory."""
     by_name: dict[str, list[Tunable]] = {}
     for one in shipped:
         by_name.setdefault(f"{one.kind} {one.name} {one.nic}", []).append(one)
@@ -115,7 +115,7 @@ def _meant(shipped: tuple[Tunable, ...], gigabytes: int) -> Iterator[Tunable]:
 
 @dataclass(frozen=True)
 class _Machine:
-    """What the rules for tunables ask of this machine."""
+    """What the checks need to know about this machine."""
 
     nics: tuple[Nic, ...]
     cores: int
@@ -135,7 +135,7 @@ class _Machine:
             yield self._kernel(one)
 
     def _on(self, nic: Nic, one: Tunable) -> InForce:
-        """A setting of one adapter."""
+        """Check a setting of one adapter."""
         if one.kind != "ifconfig":
             name = one.name.replace("*", nic.name.removeprefix(nic.driver), 1)
             return self._judged(one, name, host.setting("sysctl", name), "not on this NIC")
@@ -149,7 +149,7 @@ class _Machine:
         return self._judged(one, f"{nic.name} {one.name}", current, "not on this NIC")
 
     def _kernel(self, one: Tunable) -> InForce:
-        """A sysctl, or what only the loader knows of."""
+        """Check a sysctl, or a variable that only the loader knows."""
         current = host.setting("sysctl", one.name) if "." in one.name else None
         absent = "not on this NIC" if one.nic else "kernel lacks it"
         if current is None and one.kind == "loader":
@@ -165,7 +165,7 @@ class _Machine:
         return self._judged(one, one.name, current, absent)
 
     def _chosen(self, one: Tunable, current: str | None) -> InForce:
-        """A line of rc.conf; the machine's own file may say otherwise, which is what it is for."""
+        """Check a variable of rc.conf; another value is this machine's own choice, which its own files are for."""
         if current is None or self._matches(one, current):
             return self._judged(one, one.name, current, "refused: it is in no rc.conf")
         return InForce(one.name, one.value, current, None, CHOSEN, one.why)
@@ -186,7 +186,7 @@ class _Machine:
 
 
 def _reason(one: Tunable, name: str) -> str:
-    """Why a value that was shipped is not the one in force, as far as can be known."""
+    """Why the shipped value is not in force, as far as that can be known."""
     if one.kind == "loader":
         given = host.setting("kenv", name)
         if given is None:

@@ -1,8 +1,8 @@
-"""The dead man's undo: a process of its own that puts a lease's settings back when nobody renews it any more.
+"""The undo process: a separate process that restores a lease's settings if the lease is not renewed any more.
 
-`python -m linkladder.settings FOLDER SECONDS` is armed before the first change.  It is told `renew` and `done` on its
-standard input; when that closes, or says nothing for SECONDS, it puts back what the journal in FOLDER says.  It has
-inherited the journal's lock: nobody else touches the settings before holder and undo are both gone.
+`python -m linkladder.settings FOLDER SECONDS` is started before the first change. Its standard input gets the lines
+`renew` and `done`; if it closes, or brings nothing for SECONDS, the process restores what the journal in FOLDER says.
+It inherits the journal's lock, so no other lease starts before the holder and the undo process are both gone.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from linkladder.settings.journal import Journal
 from linkladder.settings.reversible import SettingsError, put_back
 
 ARMED = b"armed\n"
-START_LIMIT = 40.0  # seconds that it may take to start on a small busy machine; its end would be seen at once
-LEAVING = 10.0
-TRIES, PAUSE = 5, 1.0  # of putting back
+START_LIMIT = 40.0  # seconds that it may take to start on a small, busy machine; if it dies, that is noticed at once
+LEAVING = 10.0  # seconds to wait for it to end
+TRIES, PAUSE = 5, 1.0  # how often restoring is tried, and the seconds in between
 
 
 class Undo:
-    """The holder's end of the pipe to that process."""
+    """The holder's side of the undo process, which it tells by a pipe what to do."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -36,7 +36,7 @@ class Undo:
         self._watching: asyncio.Task[None] | None = None
 
     async def arm(self, journal: Journal) -> None:
-        """SettingsError where it does not start; then nothing may be changed."""
+        """Start the process; raises SettingsError if it does not start, and then nothing may be changed."""
         argv = [sys.executable, "-I", "-m", "linkladder.settings", str(journal.folder), str(self.seconds)]
         process = await asyncio.create_subprocess_exec(
             *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
@@ -54,13 +54,13 @@ class Undo:
         self._watching = asyncio.create_task(self._replace_when_killed(process, journal))
 
     async def renew(self) -> None:
-        """SettingsError where it has acted already."""
+        """Renew the lease; raises SettingsError if the undo process has acted already."""
         if self._process is None or self._process.returncode is not None:
             raise SettingsError("the lease had run out, and its settings were put back")
         self._say(b"renew\n")
 
     async def stand_down(self) -> None:
-        """End the process: everything is back already, or has to wait for recover()."""
+        """End the process, as everything is restored already or is left to recover()."""
         if self._watching:
             self._watching.cancel()
             await asyncio.wait([self._watching])
@@ -72,9 +72,9 @@ class Undo:
         self._process = self._watching = None
 
     async def _replace_when_killed(self, process: asyncio.subprocess.Process, journal: Journal) -> None:
-        """Arm another in place of one that was killed, which has put nothing back."""
+        """Start another process if this one was killed, as it has restored nothing."""
         if await process.wait() < 0:
-            with contextlib.suppress(SettingsError):  # the next renewal tells
+            with contextlib.suppress(SettingsError):  # the next renewal reports it
                 await self.arm(journal)
 
     def _say(self, word: bytes) -> None:
@@ -84,11 +84,11 @@ class Undo:
 
 
 def main(folder: Path, seconds: float) -> int:
-    """Wait until the holder is done, silent or gone; unless it is done, put everything back.  0: all is as it was."""
+    """Wait until the holder is done, silent or gone; unless it is done, restore everything. 0 if that worked."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     privilege.restrict()
-    with contextlib.suppress(OSError):  # a holder that is gone by now leaves all the more to do
+    with contextlib.suppress(OSError):  # if the holder is gone already, go on and restore
         os.write(1, ARMED)
     if _wait(0, seconds) == "done":
         return 0
@@ -96,7 +96,7 @@ def main(folder: Path, seconds: float) -> int:
 
 
 def _wait(source: int, seconds: float) -> str:
-    """'done', 'closed' or 'silent'."""
+    """Read lines until the end: 'done' was read, the input 'closed', or it was 'silent' for so many seconds."""
     deadline, rest = time.monotonic() + seconds, b""
     while (left := deadline - time.monotonic()) > 0:
         if not select.select([source], [], [], left)[0]:
