@@ -1,4 +1,4 @@
-"""What an appliance shows of itself in a pairing, the proof that it owns what it shows, and the peer made of it."""
+"""What an appliance reveals in a pairing, the proof that it owns the revealed keys, and the resulting peer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def own_card(name: str) -> Reveal:
 
 
 def peer_of(card: Reveal, address: str, by_secret: bool) -> peers.Peer:
-    """The peer that a confirmed card makes; the address it was reached by comes first.
+    """The peer for a confirmed card; the address by which it was reached comes first.
 
-    Whoever has the site's secret may introduce the site's appliances to each other.
+    A peer that was confirmed by the site secret may introduce the site's appliances to each other.
     """
     addresses = (address, *(a for a in card.addresses if a != address))
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -34,7 +34,7 @@ def peer_of(card: Reveal, address: str, by_secret: bool) -> peers.Peer:
 
 @dataclass(frozen=True)
 class KeyProver:
-    """Signs with the two private keys of a state folder; OpenSSH does the work, in some milliseconds."""
+    """Signs with the two private keys of a state folder, by OpenSSH, which takes some milliseconds."""
 
     base: Path
 

@@ -1,8 +1,7 @@
-"""The short codes of a pairing: one that this end shows, and one that its person has to read off the other end.
+"""The short codes of a pairing: one that this end shows, and one that its person must read at the other end.
 
-Both are drawn from the same transcript, each with its end's role, so that they tell nothing of one another to who only
-sees one of the screens.  A person who types what the other screen shows has compared all of it, whether he meant to or
-not: there is nothing to say yes to.
+Both are derived from the same transcript, each with its end's role, so a person who sees only one screen cannot know
+the other code. Typing the code of the other screen compares it completely; there is no yes to press without looking.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ class Code:
 
 @dataclass(frozen=True)
 class Codes:
-    """What this end shows, and what is due from the other end's screen."""
+    """The code that this end shows, and the code that the other end's screen must show."""
 
     shown: Code
     due: Code
 
     def is_due(self, typed: str) -> bool:
-        """Whether this is the code of the other end; UsageError if nobody can have read it there, which answers
-        nothing."""
+        """Whether this is the other end's code; raises UsageError, which is no answer, if the text cannot be from
+        there."""
         if self.due.matches(typed):
             return True
         if self.shown.matches(typed):
@@ -52,13 +51,13 @@ class Codes:
 
 
 def code_of(seed: bytes) -> Code:
-    """The code of 256 random bits; no digit is likelier than another."""
+    """The code made from 256 random bits; all codes are about equally likely."""
     number = int.from_bytes(seed[:8], "big") % 1_000_000
     return Code(f"{number // 1000:03d} {number % 1000:03d}", tuple(WORDS[b] for b in seed[8:11]))
 
 
 def plain(typed: str) -> str:
-    """The form in which codes are compared: digits without gaps, words with one between them."""
+    """The form in which codes are compared: digits without gaps, words separated by one blank."""
     text = " ".join(typed.lower().replace("-", " ").split())
     digits = text.replace(" ", "")
     return digits if digits.isdecimal() else text

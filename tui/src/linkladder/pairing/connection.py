@@ -1,4 +1,4 @@
-"""One pairing connection: a handshake on a socket, with limits on size and time."""
+"""A pairing connection: does a handshake over a socket, with limits on size and time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GREETING_TIME = 2.0
 CONTROL = 8622
 
 
-# an end that lost power says no goodbye: silence of some ten seconds frees its place, not the window's end
+# an end that lost power does not close its connection; some ten seconds of silence end it and free its place
 ALIVE = (("TCP_KEEPIDLE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 10_000))
 
 
@@ -51,7 +51,7 @@ class Connection:
             await asyncio.wait_for(self._writer.drain(), STEP_TIME)
 
     async def receive(self, seconds: float = STEP_TIME) -> bytes:
-        """The next line, of at most LIMIT bytes; ProtocolError where it is longer, ConnectionError where it ended."""
+        """The next line of at most LIMIT bytes; ProtocolError if it is longer, ConnectionError after the last one."""
         try:
             return await asyncio.wait_for(self._reader.readuntil(b"\n"), seconds)
         except asyncio.LimitOverrunError:
@@ -60,7 +60,7 @@ class Connection:
             raise ConnectionError("it closed the connection" if not error.partial else "it broke off") from None
 
     async def step(self, seconds: float = STEP_TIME) -> None:
-        """Take one message and give the answer that is due; a yes is proven first, in a thread."""
+        """Read one message and send the answer to it; the signatures of a yes are checked first, in a thread."""
         session = self.session
         answer = session.take(await self.receive(seconds))
         if session.claim and not session.peer_confirmed:
@@ -71,7 +71,7 @@ class Connection:
         self._writer.close()
         try:
             await asyncio.wait_for(self._writer.wait_closed(), 1.0)
-        except TimeoutError:  # it does not take what it was sent
+        except TimeoutError:  # the other end does not read what was sent
             self.abort()
         except OSError:
             pass
@@ -81,7 +81,7 @@ class Connection:
 
 
 async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to a pairing window, or why there is none; of a name's addresses a silent one delays no other."""
+    """Connect to a pairing window, or raise the reason; a silent address of a name does not delay its others."""
     try:
         opened = asyncio.open_connection(address, port, limit=LIMIT, happy_eyeballs_delay=0.5)
         return await asyncio.wait_for(opened, CONNECT_TIME)
@@ -99,7 +99,7 @@ async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asynci
 
 
 async def why_shut(address: str, error: WindowShut) -> LinkladderError:
-    """An appliance with its window closed greets on its control port; any other host does not."""
+    """The error for a closed window; says so if an appliance greets on its control port, else `error` as it is."""
     try:
         async with asyncio.timeout(GREETING_TIME):
             reader, writer = await asyncio.open_connection(address, CONTROL, limit=LIMIT)
@@ -117,7 +117,7 @@ async def why_shut(address: str, error: WindowShut) -> LinkladderError:
 
 
 def _explained(address: str, port: int, error: Exception) -> LinkladderError:
-    """Why no connection came up, and what to do; for several failed addresses of a name asyncio gives text alone."""
+    """Why there is no connection, and what to do; asyncio gives only text if several addresses of a name failed."""
     number, text = getattr(error, "errno", None), str(error)
     if address.lower().startswith("fe80:") and "%" not in address:
         cause = "a link-local address is reached over one interface, and none is named"

@@ -1,6 +1,6 @@
-"""Beacons on the segment while a pairing window is open: IPv4 broadcast and IPv6 link-local multicast.
+"""Sends and receives beacons on the segment while a pairing window is open: IPv4 broadcast, IPv6 link-local multicast.
 
-What is heard is hearsay that saves typing an address; nothing is trusted because of it.
+Beacons only save typing an address; nothing is trusted because of them.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from linkladder.trust.peers import NAME
 
 PORT = 8623
 LIMIT = 1200  # bytes of a beacon
-EVERY, FORGET = 2.0, 7.0  # seconds
-MOST, PER_SECOND = 64, 50  # appliances listed, beacons looked at
+EVERY, FORGET = 2.0, 7.0  # seconds between beacons, and until a silent appliance is forgotten
+MOST, PER_SECOND = 64, 50  # the most appliances that are listed, and the most beacons read per second
 GROUP = "ff02::1"
 
 
 @dataclass(frozen=True)
 class Beacon:
-    """What an appliance tells its segment of itself while its window is open."""
+    """What an appliance sends to its segment while its window is open."""
 
-    linkladder: int  # 1
+    linkladder: int  # the version of beacons, 1
     id: str
     name: str
     version: str
     addresses: tuple[str, ...]
     port: int
     fingerprint: str
-    ask: str = ""  # answered with `echo`, which times the round trip
+    ask: str = ""  # a token that the receiver sends back in `echo`, to time the round trip
     echo: str = ""
 
 
@@ -54,7 +54,7 @@ def encode(beacon: Beacon) -> bytes:
 
 
 def decode(data: bytes) -> Beacon | None:
-    """The beacon, None if it is anything else."""
+    """The beacon in these bytes; None if it is not a valid one."""
     if len(data) > LIMIT:
         return None
     try:
@@ -76,7 +76,7 @@ def decode(data: bytes) -> Beacon | None:
 
 
 class Discovery:
-    """Says and hears beacons until closed; `changed` is called with an appliance and whether it is there."""
+    """Sends and receives beacons until closed; calls `changed` with an appliance and whether it is there."""
 
     def __init__(self, mine: Beacon, changed: Callable[[Appliance, bool], None], port: int = PORT) -> None:
         self._mine, self._changed, self._port = mine, changed, port
@@ -88,7 +88,7 @@ class Discovery:
 
     async def open(self) -> None:
         self._sockets.append(self._bind(socket.AF_INET, "0.0.0.0"))
-        with contextlib.suppress(OSError):  # a system without IPv6 hears by IPv4
+        with contextlib.suppress(OSError):  # a system without IPv6 uses IPv4 only
             self._sockets.append(self._bind(socket.AF_INET6, "::"))
         loop = asyncio.get_running_loop()
         for one in self._sockets:
@@ -120,7 +120,7 @@ class Discovery:
             one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 1)
             one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
             for number, _ in socket.if_nameindex():
-                with contextlib.suppress(OSError):  # where every host is a member anyway
+                with contextlib.suppress(OSError):  # every host is a member of this group anyway
                     group = socket.inet_pton(socket.AF_INET6, GROUP) + struct.pack("@I", number)
                     one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group)
         try:
@@ -156,7 +156,7 @@ class Discovery:
     def _send(self, data: bytes, target: tuple[Any, ...]) -> None:
         for one in self._sockets:
             if (one.family == socket.AF_INET6) == (len(target) == 4):
-                with contextlib.suppress(OSError):  # an interface that just went down says nothing
+                with contextlib.suppress(OSError):  # such as an interface that just went down
                     one.sendto(data, target)
 
     def _read(self, one: socket.socket) -> None:
@@ -184,7 +184,7 @@ class Discovery:
         if known is None and len(self._heard) >= MOST:
             return
         if known is None and not beacon.echo:
-            self._send(self._question(), source)  # nobody need wait two seconds for the first round trip
+            self._send(self._question(), source)  # so that the first round trip is known at once
         asked = self._asked.get(beacon.echo)
         trip = (now - asked) * 1e3 if asked is not None else known.rtt_ms if known else None
         first = _with_zone(source, where)
@@ -199,7 +199,7 @@ class Discovery:
 
 
 def targets(port: int) -> list[tuple[Any, ...]]:
-    """Where a beacon goes: each interface's broadcast address, and its all-nodes group."""
+    """The targets of beacons: each interface's broadcast address and its all-nodes multicast group."""
     found: list[tuple[Any, ...]] = []
     up = {name for name, stats in psutil.net_if_stats().items() if stats.isup}
     numbers = {name: number for number, name in socket.if_nameindex()}
@@ -216,7 +216,7 @@ def targets(port: int) -> list[tuple[Any, ...]]:
 
 
 def interface_of(source: tuple[Any, ...]) -> str:
-    """The interface whose own segment the sender is on; empty for anything routed."""
+    """The interface whose segment the sender is on; '' if the sender is not on one of this host's segments."""
     with contextlib.suppress(OSError, ValueError):
         if len(source) == 4 and source[3]:
             return socket.if_indextoname(int(source[3]))
@@ -233,6 +233,6 @@ def _with_zone(source: tuple[Any, ...], interface: str) -> str:
 
 
 def own_name(given: str = "") -> str:
-    """This appliance's name, in the letters that names may have."""
+    """This appliance's name, with other characters than names may have replaced by dashes."""
     text = re.sub(r"[^A-Za-z0-9._-]", "-", given or socket.gethostname().partition(".")[0])
     return text.lstrip("._-")[:63] or "appliance"

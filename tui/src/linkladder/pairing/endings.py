@@ -1,4 +1,4 @@
-"""What is told of an exchange that came to nothing: who refused, or what went wrong and what to do."""
+"""Turns the error of a failed exchange into an event: who refused, or what went wrong and what to do."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ HINTS = {
 
 
 class Answer(StrEnum):
-    """What this end's person answers to a code."""
+    """The answer of this end's person to a code."""
 
     YES = "yes"
     NO = "no"
-    OTHER_CODE = "other code"  # he typed one that the other end would not show
+    OTHER_CODE = "other code"  # the person typed a code that is not the other end's
 
 
 class RefusedHere(Exception):

@@ -1,19 +1,19 @@
-"""Sources whose attempts at a window come to nothing: after some they get no hearing for a while."""
+"""Bars source addresses for a while after several failed attempts at a pairing window."""
 
 from __future__ import annotations
 
 import time
 
-BARRED = 60.0  # seconds without a hearing
-REMEMBERED = 1024  # sources
+BARRED = 60.0  # seconds since the last failure for which a source is barred
+REMEMBERED = 1024  # the most sources that are remembered
 
 
 class Failing:
-    """Failed attempts by source address: how many, and when the last was."""
+    """The number of failed attempts of each source address, and the time of the last one."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._seen: dict[str, tuple[int, float]] = {}  # the one that failed last comes last
+        self._seen: dict[str, tuple[int, float]] = {}  # in the order of their last failure
 
     def failed(self, address: str) -> None:
         source = _plain(address)

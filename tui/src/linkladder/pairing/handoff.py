@@ -1,4 +1,4 @@
-"""How `pair --yes-code` reaches the window that another process of this appliance has open."""
+"""Lets `pair --yes-code` reach the pairing window that another process of this appliance has open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linkladder.pairing.service import PairingService
 
 @contextlib.asynccontextmanager
 async def serve(service: PairingService) -> AsyncIterator[None]:
-    """Accept codes from other programs of this appliance's user, until the context is left."""
+    """Accept codes from other processes of this user until the context is left."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
@@ -24,9 +24,9 @@ async def serve(service: PairingService) -> AsyncIterator[None]:
             await writer.drain()
         writer.close()
 
-    path = await asyncio.to_thread(_free_path)  # in threads all that is a file: this loop draws a screen as well
+    path = await asyncio.to_thread(_free_path)  # file operations are done in threads, as this loop also draws a screen
     server = None
-    with contextlib.suppress(OSError):  # a path too long for a socket: codes are typed at the window only
+    with contextlib.suppress(OSError):  # if the path is too long for a socket, codes can only be typed at the window
         server = await asyncio.start_unix_server(answer, path)
         await asyncio.to_thread(os.chmod, path, 0o600)
     try:
@@ -38,7 +38,7 @@ async def serve(service: PairingService) -> AsyncIterator[None]:
 
 
 async def ask(typed: str) -> str | None:
-    """'ok' or a reason; None when no window is open here."""
+    """Send a code to the open window; returns 'ok' or a reason, and None if no window is open here."""
     try:
         reader, writer = await asyncio.open_unix_connection(_path())
     except OSError:
@@ -50,7 +50,7 @@ async def ask(typed: str) -> str | None:
 
 
 async def _try(service: PairingService, typed: str) -> str:
-    for _ in range(30):  # it may be on its way
+    for _ in range(30):  # the code may be ready in a moment
         if service.ready:
             break
         await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The lines of a pairing: each is one JSON object of a known kind, checked to the last field before anybody sees it."""
+"""The lines of a pairing: each is a JSON object of a known kind, and all its fields are checked before use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from linkladder.codec import CodecError, from_json, to_json
 from linkladder.trust import keys
 from linkladder.trust.peers import NAME, USER
 
-VERSION = 3  # 3: each end shows a code of its own
-LIMIT = 4096  # bytes in a message, its newline included
+VERSION = 3  # since 3 each end shows its own code
+LIMIT = 4096  # bytes in a message, including its newline
 MAX_ADDRESSES = 16
 HEX = re.compile(r"[0-9a-f]{64}")
 TIE = re.compile(r"[0-9a-f]{32}")
@@ -37,7 +37,7 @@ class Method(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why an end ends a pairing; the only words that it lets out."""
+    """Why an end ends a pairing; nothing else about the reason is sent."""
 
     BUSY = "busy"
     CROSSED = "crossed"
@@ -68,7 +68,7 @@ EXPLAINED = {
 
 
 class ProtocolError(Exception):
-    """The pairing is over; `ours` says whether this end found the fault or the other one said so."""
+    """The pairing has failed; `ours` says whether this end found the fault or the other end sent it."""
 
     def __init__(self, reason: Reason, detail: str = "", ours: bool = True) -> None:
         super().__init__(EXPLAINED[reason] + (f" ({detail})" if detail else ""))
@@ -78,25 +78,25 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True)
 class Hello:
-    """The first message: who speaks, with which version and method."""
+    """The first message: the sender's role, version and method of confirming."""
 
     protocol: int
-    version: str  # linkladder's
+    version: str  # of linkladder
     role: Role
     method: Method
-    tie: str  # random in each process: tells an end from itself, and which of two crossing calls holds
+    tie: str  # random; shows a call to oneself, and decides which of two crossing calls goes on
 
 
 @dataclass(frozen=True)
 class Commit:
-    """Binds its sender to a nonce before it knows the other's."""
+    """Binds the sender to its reveal and nonce before it knows the other end's."""
 
     commitment: str
 
 
 @dataclass(frozen=True)
 class Reveal:
-    """An end's identity and nonce, as bound by its Commit."""
+    """An end's identity and nonce, to which its Commit has bound it."""
 
     name: str
     addresses: tuple[str, ...]
@@ -109,24 +109,24 @@ class Reveal:
 
 @dataclass(frozen=True)
 class Confirm:
-    """A yes to one transcript, by the owner of both keys that were revealed in it."""
+    """A yes to one transcript, signed with both keys that the sender revealed."""
 
-    stored: str  # SHA-256 of what `done` will say
+    stored: str  # SHA-256 of the bits that `done` will send
     host_proof: str
     user_proof: str
-    tag: str = ""  # the HMAC, where a site secret confirms
+    tag: str = ""  # the HMAC if a site secret confirms
 
 
 @dataclass(frozen=True)
 class Done:
-    """The sender has stored the other's keys under this name."""
+    """The sender has stored the other end's keys; `stored` has the bits whose hash was in its Confirm."""
 
     stored: str
 
 
 @dataclass(frozen=True)
 class Refuse:
-    """The sender ends the exchange, and why."""
+    """The sender ends the exchange for this reason."""
 
     reason: Reason
 
@@ -143,7 +143,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(line: bytes) -> Message:
-    """Strictly one message, or a ProtocolError."""
+    """The message in a line; raises ProtocolError if it is not exactly one valid message."""
     if len(line) > LIMIT:
         raise ProtocolError(Reason.FORMAT, f"a message is at most {LIMIT} bytes long")
     value = strict_json(line)
@@ -161,7 +161,7 @@ def decode(line: bytes) -> Message:
 
 
 def strict_json(line: bytes) -> dict[str, Any]:
-    """One JSON object: no key twice, no NaN, nothing that makes the reader stumble."""
+    """The JSON object in a line; raises ProtocolError for anything else, and for a key twice or NaN."""
     try:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_never)
     except (ValueError, RecursionError):
@@ -201,7 +201,7 @@ def _check(message: Message) -> None:
 
 
 def check_identity(one: Reveal) -> None:
-    """Each field goes into files and command lines later, so nothing odd gets past here."""
+    """Check every field strictly, as they are later used in files and command lines."""
     _need(NAME.fullmatch(one.name), "reveal.name")
     _need(len(one.addresses) <= MAX_ADDRESSES and all(map(is_address, one.addresses)), "reveal.addresses")
     _need(0 < one.port < 65536, "reveal.port")
@@ -217,7 +217,7 @@ def _need(holds: object, what: str) -> None:
 
 
 def is_address(text: str) -> bool:
-    """A plain unicast address without zone."""
+    """Whether the text is a unicast address without a zone."""
     try:
         found = ipaddress.ip_address(text)
     except ValueError:

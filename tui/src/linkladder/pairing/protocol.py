@@ -1,4 +1,4 @@
-"""One pairing as a state machine without I/O: lines in, lines out; see the package for the protocol."""
+"""A pairing as a state machine without I/O, from lines to lines; the package's docstring describes the protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from linkladder.pairing.messages import (
 
 
 class Step(StrEnum):
-    """What this end waits for."""
+    """The message that this end waits for."""
 
     HELLO = "hello"
     COMMIT = "commit"
@@ -48,7 +48,7 @@ class Proofs:
 
 
 class Prover(Protocol):
-    """Signs with this end's keys and checks the other end's signatures; both may take their time."""
+    """Signs with this end's keys and checks the other end's signatures; both may take a while."""
 
     def sign(self, statement: bytes) -> Proofs: ...
 
@@ -56,7 +56,7 @@ class Prover(Protocol):
 
 
 def digest(label: str, *parts: bytes) -> bytes:
-    """SHA-256 over a label and parts, each with its length before it so that no two inputs read the same."""
+    """SHA-256 over a label and parts, each with its length before it, so that different inputs never look the same."""
     whole = hashlib.sha256()
     for part in (f"linkladder pairing {VERSION} {label}".encode(), *parts):
         whole.update(struct.pack(">I", len(part)) + part)
@@ -64,17 +64,17 @@ def digest(label: str, *parts: bytes) -> bytes:
 
 
 def codes_of(transcript: bytes, role: Role) -> Codes:
-    """Both codes, as the end in this role shows and expects them."""
+    """The codes that the end in this role shows and expects."""
     return Codes(*(code_of(digest("code", one.encode(), transcript)) for one in (role, role.other)))
 
 
 def _seal(stored: str) -> str:
-    """What an end's yes carries of the secret word that it will send once it has stored the other: its hash."""
+    """The hash of the random bits of Done, which an end sends in its yes before it reveals the bits."""
     return hashlib.sha256(bytes.fromhex(stored)).hexdigest()
 
 
 class Handshake:
-    """One end's view; every fault is a ProtocolError and ends it."""
+    """One end of a pairing; every fault raises ProtocolError and ends the pairing."""
 
     def __init__(
         self, role: Role, me: Reveal, tie: str, version: str, prover: Prover, secret: bytes | None = None
@@ -86,10 +86,10 @@ class Handshake:
         self.peer_hello: Hello | None = None
         self.peer: Reveal | None = None
         self.codes: Codes | None = None
-        self.revealed = False  # from here on, a failure was somebody's guess
+        self.revealed = False  # from then on a failure counts as a guess
         self.confirmed = False
         self.peer_confirmed = False
-        self.claim: Confirm | None = None  # the other end's yes, perhaps not proven yet
+        self.claim: Confirm | None = None  # the other end's yes, whose signatures may not be checked yet
         self.transcript = b""
         self._tie = tie
         self._secret = secret
@@ -107,7 +107,7 @@ class Handshake:
         return self._hello
 
     def take(self, line: bytes) -> bytes:
-        """Take a line of the other end and return the answer to it. After a `claim` it waits for `judge`."""
+        """Take a line of the other end and return the answer to it; if it sets `claim`, `judge` must be called next."""
         try:
             return self._take(line)
         except ProtocolError:
@@ -116,23 +116,23 @@ class Handshake:
 
     @property
     def agreed(self) -> bool:
-        """Both ends have confirmed: what was revealed may be stored."""
+        """Whether both ends have confirmed, so that the revealed keys may be stored."""
         return self.step in (Step.CONFIRM, Step.DONE) and self.confirmed and self.peer_confirmed
 
-    # --- yes, which needs keys and so takes two steps each: one that may run in a thread, one that changes the state
+    # --- saying and checking a yes: a step with keys, which may run in a thread, and a step that changes the state
 
     def sign(self) -> Proofs:
         return self._prover.sign(self._statement(self.role, self._sealed))
 
     def confirm(self, proofs: Proofs) -> bytes:
-        """This end's yes, by its person or by the site's secret."""
+        """The message with this end's yes, from its person or the site secret."""
         if self.step is not Step.CONFIRM or self.confirmed:
             raise ProtocolError(Reason.FORMAT, "there is nothing to confirm")
         self.confirmed = True
         return encode(Confirm(self._sealed, proofs.host, proofs.user, self._tag(self.role, self._sealed)))
 
     def proven(self) -> bool:
-        """Whether the other end's yes is signed by the keys that it revealed."""
+        """Whether the other end's yes is signed with the keys that it revealed."""
         claim, peer = self.claim, self.peer
         if claim is None or peer is None:
             return False
@@ -150,12 +150,12 @@ class Handshake:
         return encode(Refuse(reason))
 
     def done(self) -> bytes:
-        """The message that this end has stored the other."""
+        """The message that this end has stored the other end's keys."""
         if not self.agreed:
             raise ProtocolError(Reason.FORMAT, "it was not confirmed at both ends")
         return encode(Done(self._stored))
 
-    # --- what comes in
+    # --- messages that come in
 
     def _take(self, line: bytes) -> bytes:
         if self.step in (Step.DONE, Step.FAILED):
@@ -235,11 +235,11 @@ class Handshake:
         return digest("commitment", role.encode(), reveal.rstrip(b"\n")).hex()
 
     def _statement(self, role: Role, stored: str) -> bytes:
-        """What an end signs to say yes: in this role, to this very transcript."""
+        """What an end signs to say yes in this role to exactly this transcript."""
         return digest("yes", role.encode(), self.transcript, stored.encode())
 
     def _tag(self, role: Role, stored: str) -> str:
-        """The tag that proves knowledge of the site's secret; empty without a secret."""
+        """The HMAC that proves knowledge of the site secret; '' without a secret."""
         if self._secret is None:
             return ""
         whole = digest("secret", role.encode(), self.transcript, stored.encode())

@@ -1,4 +1,4 @@
-"""The site secret: 160 random bits in a form that shows a slip of the pen, for ends where no person compares codes."""
+"""The site secret: 160 random bits with a checksum against typing errors, for ends where no person compares codes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ HINT = "make one with: linkladder pair --new-secret"
 
 
 def new() -> str:
-    """'ll1-xxxx-...': nine groups of four."""
+    """A new secret in the form 'll1-xxxx-...', with nine groups of four characters."""
     body = "".join(secrets.choice(ALPHABET) for _ in range(SYMBOLS))
     return _written(body) if _varied(body) else new()
 
 
 def parse(text: str) -> bytes:
-    """The key in the secret; UsageError on anything that is not of `new`'s form."""
+    """The key made from a secret; raises UsageError for text that has not the form that `new` makes."""
     groups = text.strip().lower().split("-")
     body, check = "".join(groups[1:-1]), groups[-1]
     if groups[0] != PREFIX or any(len(g) != 4 for g in groups[1:]) or len(body) != SYMBOLS:
@@ -37,7 +37,7 @@ def parse(text: str) -> bytes:
 
 
 def read(path: Path) -> bytes:
-    """The secret in a file that is its owner's alone (or a pipe)."""
+    """The secret in a file that only its owner can read, or in a pipe."""
     try:
         seen = path.stat()
         if stat.S_ISREG(seen.st_mode) and stat.S_IMODE(seen.st_mode) & 0o077:

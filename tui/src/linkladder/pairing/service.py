@@ -1,11 +1,11 @@
-"""The pairing window: opened by a person, closed by itself; one exchange at a time gets as far as a code.
+"""The pairing window: a person opens it, it closes by itself, and only one exchange at a time gets as far as a code.
 
     service = PairingService()
     await service.open(minutes=10)
     async for event in service.events(): ...      # frozen dataclasses of linkladder.pairing.window_events
     await service.dial("10.0.0.2")                # from another task; errors come as Failed events
-    await service.answer(typed) / refuse()        # after CodeReady: what the other console shows
-`events()` ends once the window is closed.  Everything belongs to one event loop.
+    await service.answer(typed) / refuse()        # after CodeReady, with the code that the other console shows
+`events()` ends once the window is closed. All of it must run in one event loop.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from linkladder.trust.keys import fingerprint
 
 PORT = 8623
 GUESSES = 3
-WAITING, PER_SOURCE = 256, 4  # connections that have not got as far as a code, in all and from one address
-REVEAL_TIME = 10.0  # a called end may have to see its own call fail first
-SECRET_TIME = 30.0  # where no person is waited for, nobody holds the place for longer
-DONE_TIME = 60.0  # for the other end to store what was agreed: it ends older sessions by a program of its own
-PATIENCE = 3.0
+WAITING, PER_SOURCE = 256, 4  # the most connections that have not got as far as a code, in all and from one address
+REVEAL_TIME = 10.0  # seconds; the called end may first wait for its own call to fail
+SECRET_TIME = 30.0  # seconds that an exchange may wait for the other end if no person is needed
+DONE_TIME = 60.0  # seconds for the other end to store the keys, for which it starts a program that ends older sessions
+PATIENCE = 3.0  # seconds for which a closed window is called again
 
 
 class PairingService:
-    """See the module; `secret` is what `secret.read` gives, and confirms in place of a person."""
+    """A pairing window; a `secret`, as `secret.read` returns it, confirms in place of a person."""
 
     def __init__(
         self, *, secret: bytes | None = None, port: int = PORT, name: str = "", discover: bool = True, bind: str = ""
@@ -56,9 +56,9 @@ class PairingService:
         self._server: asyncio.Server | None = None
         self._beacons: Discovery | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._callers: dict[asyncio.Task[None], tuple[str, Connection]] = {}  # the oldest first
+        self._callers: dict[asyncio.Task[None], tuple[str, Connection]] = {}  # callers, the oldest first
         self._engaged: Connection | None = None
-        self._calls: dict[object, None] = {}  # of this end, until the other end has answered
+        self._calls: dict[object, None] = {}  # this end's calls that the other end has not answered yet
         self._decision: asyncio.Future[Answer] | None = None
         self._ready: say.CodeReady | None = None
         self._failures = 0
@@ -67,7 +67,7 @@ class PairingService:
         self._closed = True
         self._known: dict[str, str] = {}
 
-    # --- face
+    # --- interface
 
     async def open(self, minutes: float = 10) -> None:
         """Listen, send beacons, and accept one pairing within the time."""
@@ -80,7 +80,7 @@ class PairingService:
             self._server = await asyncio.start_server(
                 self._accepted, self._bind or None, self.port, limit=LIMIT, backlog=512, start_serving=False
             )
-            for one in self._server.sockets:  # what a caller sends unasked stays with the caller
+            for one in self._server.sockets:  # so that callers cannot fill memory here
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2 * LIMIT)
             await self._server.start_serving()
         except OSError as error:
@@ -103,7 +103,7 @@ class PairingService:
                                     self._secret is not None))  # fmt: skip
 
     async def dial(self, address: str, port: int | None = None) -> None:
-        """Pair with the window open at the address; what comes of it is told by events."""
+        """Pair with the window that is open at an address; the result comes as events."""
         if self._closed or self._card is None:
             raise EnvironmentFault("the pairing window is closed", hint="open it first")
         self._tell(say.Dialling(address))
@@ -122,8 +122,8 @@ class PairingService:
         await self._run(link, self._dialled(link))
 
     async def _connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect, and try again for a while if the window is closed: two persons who start together are never quite
-        together."""
+        """Connect, and try again for a while if the window is closed, as two persons never open theirs at exactly the
+        same time."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -134,7 +134,7 @@ class PairingService:
                 await asyncio.sleep(0.25)
 
     async def answer(self, typed: str) -> bool:
-        """Take what the person read at the other console: the right code is a yes, another code refuses."""
+        """Take the code that the person read at the other console: the right one is a yes, another one refuses."""
         codes = self._engaged.session.codes if self._engaged and self._ready else None
         right = codes.is_due(typed) if codes else False
         self._decide(Answer.YES if right else Answer.OTHER_CODE)
@@ -151,7 +151,7 @@ class PairingService:
             self._server.close()
         if self._beacons:
             await self._beacons.close()
-        if self._engaged and not self._engaged.session.agreed:  # it must not wait for a yes that cannot come
+        if self._engaged and not self._engaged.session.agreed:  # or it would wait for a yes that cannot come
             with contextlib.suppress(OSError, TimeoutError):
                 await self._engaged.send(self._engaged.session.refuse(Reason.CLOSED))
         current = asyncio.current_task()
@@ -176,12 +176,12 @@ class PairingService:
 
     @property
     def left(self) -> int:
-        """Attempts left until the window closes; nobody guesses a secret of 160 bits, so with one no failure counts."""
+        """Attempts left until the window closes; with a secret failures do not count, as 160 bits cannot be guessed."""
         return GUESSES if self._secret is not None else max(0, GUESSES - self._failures)
 
     @property
     def ready(self) -> say.CodeReady | None:
-        """The code that this end's person has to answer."""
+        """The code that this end's person must answer, if one is waiting."""
         return self._ready
 
     def heard(self) -> tuple[say.Appliance, ...]:
@@ -214,7 +214,7 @@ class PairingService:
             raise
         finally:
             self._calls.pop(link, None)
-            if self._engaged is link and not paired:  # after a pairing nobody gets in before the window is shut
+            if self._engaged is link and not paired:  # after a pairing no other exchange may start
                 self._engaged = self._decision = self._ready = None
             await link.close()
         if paired:
@@ -248,14 +248,14 @@ class PairingService:
         self._engageable(tie)
         await link.send(session.take(line))
         line = await link.receive()
-        await self._give_way(tie, mine=False)  # to a call that began meanwhile
-        self._engage(link)  # before anything is revealed: one caller at a time, each a counted guess
+        await self._give_way(tie, mine=False)  # gives way to a call that began meanwhile
+        self._engage(link)  # before anything is revealed, so that one caller at a time gets a code and is counted
         await link.send(session.take(line))
         await link.step(REVEAL_TIME)
         await self._compare(link)
 
     async def _give_way(self, tie: str, *, mine: bool) -> None:
-        """Both ends may call each other: the call of the end with the lower tie goes on, unless it comes to nothing."""
+        """Wait while the other call goes on, if both ends call: that of the end with the lower tie has precedence."""
         until = time.monotonic() + STEP_TIME
         while self._engaged is None and time.monotonic() < until:
             answered = any(one.session.peer_hello and one.session.peer_hello.tie == tie
@@ -291,7 +291,7 @@ class PairingService:
         reading = asyncio.create_task(link.step(self.seconds_left + 1))
         try:
             while not (session.confirmed and session.peer_confirmed):
-                # Also after the other end's yes: one that went away must not hold the place.
+                # Read also after the other end's yes, so that an end that went away does not hold the place.
                 waiting: set[asyncio.Future[Any]] = {reading} if session.confirmed else {reading, decision}
                 limit = min(self.seconds_left, SECRET_TIME) if by_secret else self.seconds_left
                 done, _ = await asyncio.wait(waiting, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
@@ -303,7 +303,7 @@ class PairingService:
                     reading = asyncio.create_task(link.step(self.seconds_left + 1))
                 if decision in done and not session.confirmed:
                     await self._answer(link, decision.result())
-            if reading.done():  # it came while this end was answering
+            if reading.done():  # the other end's yes came while this end was answering
                 reading.result()
                 self._tell(say.PeerConfirmed(card.name))
                 reading = asyncio.create_task(link.step(DONE_TIME))
@@ -328,7 +328,7 @@ class PairingService:
                 await link.send(link.session.refuse())
             raise RefusedHere(answer)
         proofs = await asyncio.to_thread(link.session.sign)
-        if link.session.step is Step.FAILED:  # the other end refused meanwhile, which its reader tells
+        if link.session.step is Step.FAILED:  # the other end refused meanwhile, which the reading task reports
             return
         await link.send(link.session.confirm(proofs))
         self._tell(say.Confirmed())
@@ -346,7 +346,7 @@ class PairingService:
         if self._closed or alike >= PER_SOURCE or self._card is None or self._failing.barred(source):
             writer.transport.abort()
             return
-        if len(self._callers) >= WAITING:  # a flood from many addresses: age is all that tells them apart
+        if len(self._callers) >= WAITING:  # a flood from many addresses: the oldest is dropped
             waiting = [(t, one) for t, (_, one) in self._callers.items() if one is not self._engaged]
             oldest = next((t for t, one in waiting if one.session.peer_hello is None), waiting[0][0])
             self._callers.pop(oldest)[1].abort()
@@ -356,7 +356,7 @@ class PairingService:
         self._callers[task] = (source, link)
         task.add_done_callback(lambda done: self._callers.pop(done, None))
 
-    # --- small things
+    # --- helpers
 
     def _changed(self, appliance: say.Appliance, there: bool) -> None:
         one = self._named(appliance)
@@ -371,7 +371,7 @@ class PairingService:
 
     async def _expire(self) -> None:
         await asyncio.sleep(self.seconds_left)
-        while self._engaged and self._engaged.session.agreed:  # both said yes: what is being stored is stored
+        while self._engaged and self._engaged.session.agreed:  # both said yes, so wait until the keys are stored
             await asyncio.sleep(0.05)
         await self.close("its time is over")
 

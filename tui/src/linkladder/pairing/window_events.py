@@ -1,4 +1,4 @@
-"""What the pairing service tells the console and the command line."""
+"""The events that the pairing service sends to the console and the command line."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from linkladder.trust.peers import Peer
 
 @dataclass(frozen=True)
 class Appliance:
-    """An appliance heard on the segment; all of it is hearsay until a code was compared."""
+    """An appliance whose beacon was received; nothing of it is proven until a code was compared."""
 
-    id: str  # of its window's opening
+    id: str  # random for each window
     name: str
     version: str
-    addresses: tuple[str, ...]  # the one it was heard from first
+    addresses: tuple[str, ...]  # the one from which its beacon came is first
     interface: str
     fingerprint: str
     port: int  # of its pairing window
     heard: float  # time.monotonic() of the last beacon
     rtt_ms: float | None = None
-    known_as: str = ""  # the peer of that fingerprint, when there is one
-    same_name: bool = False  # another one heard, or this appliance, has the same name
+    known_as: str = ""  # the name of the peer with this fingerprint, if there is one
+    same_name: bool = False  # another appliance, heard or this one, has the same name
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class WindowClosed:
 
 @dataclass(frozen=True)
 class Heard:
-    """An appliance of the segment has its window open."""
+    """An appliance on the segment has its window open."""
 
     appliance: Appliance
 
 
 @dataclass(frozen=True)
 class Gone:
-    """An appliance that was heard before is heard no more."""
+    """An appliance that was heard before has gone silent."""
 
     appliance: Appliance
 
@@ -66,9 +66,9 @@ class Dialling:
 
 @dataclass(frozen=True)
 class CodeReady:
-    """Both people may read out their codes."""
+    """Both ends show their codes, which the persons may now read to each other."""
 
-    code: str  # '123 456', for the other end's person to type
+    code: str  # such as '123 456', which the other end's person must type
     words: tuple[str, ...]
     name: str
     address: str
@@ -90,7 +90,7 @@ class PeerConfirmed:
 
 @dataclass(frozen=True)
 class Storing:
-    """Both have said yes; each end stores the other's keys, which takes a slow machine a while."""
+    """Both have said yes, and each end stores the other's keys, which may take a while on a slow machine."""
 
     name: str
 
@@ -100,8 +100,8 @@ class Paired:
     """Both ends trust each other from now on."""
 
     peer: Peer
-    certain: bool  # the other end said that it has stored its pin too
-    renamed: bool  # another appliance had its name already
+    certain: bool  # the other end reported that it has stored this end's keys too
+    renamed: bool  # the peer got another name, as its own was taken or it was known by another one
 
 
 OTHER_CODE = (
@@ -116,13 +116,13 @@ class Refused:
 
     here: bool
     name: str
-    left: int  # attempts until the window closes
-    other_code: bool = False  # what was typed here is a code, and not the one that the other end must show
+    left: int  # attempts left until the window closes
+    other_code: bool = False  # a code was typed here that is not the other end's
 
 
 @dataclass(frozen=True)
 class Failed:
-    """This attempt came to nothing."""
+    """This attempt failed."""
 
     title: str
     cause: str

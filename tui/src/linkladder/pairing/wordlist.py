@@ -1,4 +1,4 @@
-"""256 short plain words to read a code over a bad telephone line: three of them carry 24 bits."""
+"""256 short, plain words for reading a code over a bad telephone line; three of them carry 24 bits."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ WORDS = tuple(_TEXT.split())[:256]
 
 
 def three(number: int) -> tuple[str, str, str]:
-    """The words of a number of 24 bits."""
+    """The three words for a number of 24 bits."""
     return WORDS[number >> 16 & 255], WORDS[number >> 8 & 255], WORDS[number & 255]

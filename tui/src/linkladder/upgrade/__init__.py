@@ -1,7 +1,7 @@
-"""A new system by one signed file: what the file holds, whether it is to be believed, and the slot it is written to.
+"""Installs a new system from one signed file: verifies the file, and writes it to the slot that is not running.
 
-`parcel` is the file's form and its signature, `slots` the two places on the disk, `writing` puts one into the other as
-root.  Root verifies for itself: nothing that the console user says about a file is believed.
+`parcel` has the file's form and its signature, `slots` the two places on the disk, and `writing` writes one to the
+other as root. Root verifies the file itself, and trusts nothing that the console user says about it.
 """
 
 from linkladder.upgrade.parcel import Head, Manifest, UpgradeFault, admit, read_head, verify

@@ -1,4 +1,4 @@
-"""As root: the file is verified once more, written to the other slot, made bootable there, and marked to start once."""
+"""As root: verifies the file once more, writes it to the other slot, makes it bootable and marks it to start once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from linkladder.upgrade import writing
 from linkladder.upgrade.parcel import SIGNERS, Manifest, UpgradeFault, admit, read_head, verify
 from linkladder.upgrade.slots import Slot, Slots, slots_of
 
-RECORD = Path("/state/system/upgrade.json")  # what was written last, for whoever asks later
-WHY = Path("/state/system/upgrade.why")  # why a system on trial was not kept
+RECORD = Path("/state/system/upgrade.json")  # which system was written last
+WHY = Path("/state/system/upgrade.why")  # why a new system was not kept after its trial
 PROGRESS = Path("/var/run/linkladder-upgrade.progress")
-PLACE = Path("/var/run/linkladder-upgrade")  # where the new system is mounted for a moment
+PLACE = Path("/var/run/linkladder-upgrade")  # where the new system is mounted for a short time
 DEVICES = Path("/dev")
 ENVIRONMENT = {"PATH": "/sbin:/bin:/usr/sbin:/usr/bin", "LC_ALL": "C"}
 Run = Callable[[Sequence[str]], str]
@@ -41,9 +41,9 @@ def main(words: Sequence[str]) -> int:
 
 
 def upgrade(path: str, *, downgrade: bool, run: Run | None = None, signers: Path = SIGNERS) -> Manifest:
-    """Write the system in the file to the slot that does not run, and have it start once.
+    """Write the system in the file to the slot that is not running, and mark it to start once.
 
-    Whatever goes wrong on the way, and wherever the power goes: what runs now starts the next time.
+    If anything goes wrong on the way, or the power fails, the running system starts the next time.
     """
     run = run or _run
     slots, target = _target(here(run))
@@ -58,13 +58,13 @@ def upgrade(path: str, *, downgrade: bool, run: Run | None = None, signers: Path
         writing.write(source, manifest, DEVICES / target.device, writing.Telling(PROGRESS))
     _own_root(target, run)
     _record(manifest)
-    # The last step of all: sets bootme with it, in one write of the table.
+    # This must be the last step. It also sets bootme, in the same write of the partition table.
     run(["/sbin/gpart", "set", "-a", "bootonce", "-i", str(target.index), slots.disk])
     return manifest
 
 
 def here(run: Run | None = None) -> Slots | None:
-    """The slots of the disk that / lies on; None on a live medium, and elsewhere than on an appliance."""
+    """The slots of the disk with the root file system; None on a live medium and if this is not an appliance."""
     run = run or _run
     rows = [line.split() for line in run(["/sbin/mount", "-p"]).splitlines()]
     root = next((row[0] for row in rows if len(row) > 2 and row[1:3] == ["/", "ufs"]), "")
@@ -88,7 +88,7 @@ def _target(slots: Slots | None) -> tuple[Slots, Slot]:
 
 
 def _own_root(target: Slot, run: Run) -> None:
-    """The new system mounts itself by its partition's own number, whatever else lies on whichever disk."""
+    """Make the new system mount its root by its partition's UUID, so that other disks cannot be confused with it."""
     if not re.fullmatch(r"[0-9a-f-]{36}", target.uuid):
         raise UpgradeFault("the slot has no number of its own", f"{target.device}: {target.uuid!r}")
     PLACE.mkdir(mode=0o700, exist_ok=True)
@@ -126,7 +126,7 @@ def _run(argv: Sequence[str]) -> str:
 
 
 def progress() -> tuple[int, int, float] | None:
-    """Bytes done, bytes in all and seconds so far of a writing that goes on."""
+    """Bytes done, bytes in all and seconds so far of the writing under way; None if there is none."""
     try:
         done, total, seconds = PROGRESS.read_text(encoding="ascii").split()
         return int(done), int(total), float(seconds)

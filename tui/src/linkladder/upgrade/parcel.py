@@ -1,11 +1,11 @@
-"""The file that a system comes in: a line of its form, a signed manifest, and the packed image of the system.
+"""The file of an upgrade: a line that names its form, a signed manifest, and the packed image of the system.
 
     linkladder upgrade 1
     MANIFEST-BYTES SIGNATURE-BYTES
     the manifest, in JSON; the signature over it, by ssh-keygen -Y; the image, packed by xz
 
-The manifest has the image's size and digest, so that its signature holds for every byte; and being in front, it is
-verified before anything of the image is looked at.  Standard library only: the image's build and root both read this.
+The manifest has the image's size and digest, so its signature covers every byte; as it comes first, it is verified
+before the image is read. Only the standard library is used, as both the image's build and root run this module.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from linkladder.errors import EnvironmentFault
 
 FIRST = b"linkladder upgrade 1\n"
 NAMESPACE = "linkladder-upgrade"
-SIGNERS = Path("/usr/local/etc/linkladder/upgrade_signers")  # ssh's allowed_signers, as the image was built with it
+SIGNERS = Path("/usr/local/etc/linkladder/upgrade_signers")  # ssh's allowed_signers file, built into the image
 SIGNER = "linkladder"
-DEVELOPMENT = "development"  # the last word of a key that a builder made for itself
+DEVELOPMENT = "development"  # the comment of a key that somebody made for their own build
 MANIFEST_MOST, SIGNATURE_MOST = 65536, 16384
 IMAGE_MOST = 64 << 30
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:\.dev(\d{1,6}))?")
@@ -34,20 +34,20 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class UpgradeFault(EnvironmentFault):
-    """The file is not taken, or its system was not written to the end; the system that runs is as it was."""
+    """The file was refused, or its system was not written completely; the running system is unchanged."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a file says of itself; true only after its signature has been verified."""
+    """What a file says about its system; trusted only after its signature has been verified."""
 
     version: str
-    arch: str  # amd64
-    schema: int  # the version of the tables that it writes
-    built: str  # a date, for people
-    image_size: int  # bytes that are written to the slot
+    arch: str  # such as amd64
+    schema: int  # the version of the store's tables in this system
+    built: str  # the date of the build, for people
+    image_size: int  # bytes of the unpacked image
     image_sha256: str
-    packed_size: int  # bytes of the rest of the file
+    packed_size: int  # bytes of the packed image, the rest of the file
 
     def text(self) -> str:
         return json.dumps({"linkladder": "upgrade", **asdict(self)}, indent=1) + "\n"
@@ -55,7 +55,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Head:
-    """All of a file that comes before its image."""
+    """The part of a file before its image."""
 
     manifest: bytes
     signature: bytes
@@ -69,7 +69,7 @@ class Head:
 
 
 def read_head(file: BinaryIO) -> Head:
-    """Up to the image's first byte; the stream stands there afterwards."""
+    """Read the file up to its image, where the stream then stands."""
     if file.read(len(FIRST)) != FIRST:
         raise UpgradeFault("this is no upgrade file", "it does not begin as one", "take the file that ends in .upgrade")
     line = file.readline(40)
@@ -90,7 +90,7 @@ def damaged(why: str) -> UpgradeFault:
 
 
 def verify(head: Head, signers: Path = SIGNERS) -> Manifest:
-    """The manifest, if a key of this system signed it; nothing of it is read before that."""
+    """The manifest, after checking that a key which this system trusts signed it; raises UpgradeFault if not."""
     if not signers.is_file():
         raise UpgradeFault(
             "upgrades cannot be verified here", f"this system has no {signers}", "install a new image instead"
@@ -113,7 +113,7 @@ def verify(head: Head, signers: Path = SIGNERS) -> Manifest:
 
 
 def _parsed(text: bytes) -> Manifest:
-    """Every field of its kind and no other; signed nonsense is refused as well."""
+    """Parse the manifest and check every field, although it is signed."""
     try:
         fields = json.loads(text)
         if not isinstance(fields, dict) or fields.pop("linkladder", "") != "upgrade":
@@ -136,7 +136,7 @@ def _parsed(text: bytes) -> Manifest:
 
 
 def admit(manifest: Manifest, running: str, slot_size: int, *, downgrade: bool = False, arch: str = "") -> None:
-    """Whether this system may be replaced by that one; UpgradeFault says why not."""
+    """Check that the running system may be replaced by this one; raises UpgradeFault with the reason if not."""
     here = arch or platform.machine()
     if manifest.arch != here:
         raise UpgradeFault(
@@ -157,7 +157,7 @@ def admit(manifest: Manifest, running: str, slot_size: int, *, downgrade: bool =
 
 
 def order(version: str) -> tuple[int, int, int, int]:
-    """0.2.0.dev3 comes before 0.2.0; what is in no such form comes before everything."""
+    """A key for sorting versions: 0.2.0.dev3 comes before 0.2.0, and other forms come before everything."""
     found = _VERSION.fullmatch(version)
     if not found:
         return (0, 0, 0, 0)
@@ -165,7 +165,7 @@ def order(version: str) -> tuple[int, int, int, int]:
 
 
 def development(signers: Path = SIGNERS) -> bool | None:
-    """Does a key that anybody's builder made for itself let upgrades in here?  None: no key does."""
+    """Whether this system accepts upgrades by a development key, which anybody may have made; None without any key."""
     try:
         lines = signers.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

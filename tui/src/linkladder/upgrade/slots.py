@@ -1,8 +1,8 @@
-"""The two places on a disk for a system, and which of them runs, was tried, or comes next.
+"""The two slots for a system on a disk, and which of them is running, was tried, or starts next.
 
-They are partitions of one disk with these labels; the boot program of either firmware (gptboot, gptboot.efi) starts the
-one that is marked `bootme`.  One that is marked `bootonce` too is started once: before it is, its `bootme` is taken
-away, and if nobody has confirmed it by the next start, that is remembered as `bootfailed` and the other one starts.
+They are partitions of one disk with the labels below. The boot program of either firmware (gptboot, gptboot.efi) starts
+the one that is marked `bootme`. One that is also marked `bootonce` is started once: its `bootme` is removed before the
+start, and if it is not confirmed before the next start, it is marked `bootfailed` and the other one starts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LABELS = ("llroot", "llroot2")
 class Slot:
     """One partition for a system."""
 
-    device: str  # vtbd0p3
+    device: str  # such as vtbd0p3
     index: int
     size: int
     uuid: str
@@ -27,7 +27,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Slots:
-    """The one that runs, and the other one if this disk has it."""
+    """The slot of the running system, and the other slot if this disk has one."""
 
     disk: str
     running: Slot
@@ -35,17 +35,17 @@ class Slots:
 
     @property
     def on_trial(self) -> bool:
-        """It was started once, and is not confirmed yet."""
+        """Whether the running system was started once and is not confirmed yet."""
         return "bootonce" in self.running.marks and "bootme" not in self.running.marks
 
     @property
     def failed(self) -> bool:
-        """The other one was started, and this one is back."""
+        """Whether the other slot's system was started but not confirmed, so that this one runs again."""
         return self.other is not None and "bootfailed" in self.other.marks
 
 
 def slots_of(confxml: str, root: str) -> Slots | None:
-    """From the kernel's description of its disks and the device that / lies on; None where / is no slot."""
+    """The slots, from the kernel's XML description of its disks and the device of /; None if / is not on a slot."""
     try:
         mesh = ElementTree.fromstring(confxml.strip("\0\n "))
     except ElementTree.ParseError:

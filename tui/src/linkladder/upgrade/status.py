@@ -1,4 +1,4 @@
-"""Which system runs, what became of the last upgrade, and what comes next: in words, from marks and records."""
+"""Says in words which system runs, how the last upgrade ended and what starts next, from marks and records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkladder.upgrade.slots import Slots
 
 @dataclass(frozen=True)
 class Status:
-    """`trouble` if a person should hear of it without having asked."""
+    """The state in words; `trouble` is set if a person should be told without asking."""
 
     words: str
     slot: str = ""
@@ -22,7 +22,7 @@ class Status:
 
 
 def status() -> Status:
-    """As it is now; looks at the disk's table and two small files."""
+    """The present state, read from the disk's partition table and two small files."""
     try:
         slots = as_root.here()
     except (UpgradeFault, OSError):
@@ -31,7 +31,7 @@ def status() -> Status:
 
 
 def status_of(slots: Slots | None, record: dict[str, str], why: str, version: str = __version__) -> Status:
-    """What these marks on the disk and these records mean."""
+    """The state that these marks on the disk and these records mean."""
     if slots is None or slots.other is None:
         return Status(f"{version} runs; this system cannot be upgraded in its place")
     slot, other, to = slots.running.device, slots.other, record.get("to", "a new system")
@@ -48,7 +48,7 @@ def status_of(slots: Slots | None, record: dict[str, str], why: str, version: st
 
 
 def key_words(signers: Path | None = None) -> str:
-    """Whose upgrades this system takes."""
+    """Says by which key the upgrades are signed that this system accepts."""
     made = development(signers) if signers else development()
     if made is None:
         return "none: this system takes no upgrades"

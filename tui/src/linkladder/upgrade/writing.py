@@ -1,7 +1,7 @@
-"""Root's part: a verified image into the slot that does not run, and what makes it this machine's own.
+"""Writes a verified image, as root, to the slot that is not running.
 
-The first block, with the file system's mark in it, is written last: until all of the image is there and is what was
-signed, the slot holds nothing that could be mounted, let alone started.
+The first block, which marks the file system, is written last. Until all of the image is written and is what was signed,
+the slot holds nothing that could be mounted or started.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import BinaryIO
 
 from linkladder.upgrade.parcel import Manifest, UpgradeFault, damaged
 
-BLOCK = 1 << 20  # the file system's mark lies 64 kB into the slot, in the first of them
+BLOCK = 1 << 20  # bytes; the mark of the file system is 64 kB into the slot, in the first block
 ZEROS = bytes(BLOCK)
-MEMORY = 256 << 20  # what unpacking may take
+MEMORY = 256 << 20  # the most bytes of memory for unpacking
 Progress = Callable[[int, int], None]
 
 
 def open_file(path: str) -> BinaryIO:
-    """A plain file and nothing else, so that no device or pipe is read as one."""
+    """Open a regular file; a device or a pipe is refused."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -33,7 +33,7 @@ def open_file(path: str) -> BinaryIO:
 
 
 def unpacked(source: BinaryIO, manifest: Manifest) -> Iterator[bytes]:
-    """The image in whole blocks, never a byte more than was signed; UpgradeFault if it is not what was signed."""
+    """Yield the image in blocks, never more bytes than were signed; raises UpgradeFault if it differs from those."""
     unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)
     digest, made, taken, block = hashlib.sha256(), 0, 0, bytearray()
     try:
@@ -50,7 +50,7 @@ def unpacked(source: BinaryIO, manifest: Manifest) -> Iterator[bytes]:
                 raise damaged("there is more in it than was signed")
             digest.update(more)
             block += more
-            while len(block) >= BLOCK:  # a disk takes whole sectors only
+            while len(block) >= BLOCK:  # a disk only takes whole sectors
                 yield bytes(block[:BLOCK])
                 del block[:BLOCK]
     except (lzma.LZMAError, MemoryError) as error:
@@ -64,7 +64,7 @@ def unpacked(source: BinaryIO, manifest: Manifest) -> Iterator[bytes]:
 
 
 def write(source: BinaryIO, manifest: Manifest, device: Path, progress: Progress) -> None:
-    """All of the image into the device, and read back; a cut anywhere leaves a slot that holds no system."""
+    """Write the image to the device and read it back; an interruption anywhere leaves a slot without a system."""
     descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
     try:
         os.pwrite(descriptor, ZEROS, 0)
@@ -73,7 +73,7 @@ def write(source: BinaryIO, manifest: Manifest, device: Path, progress: Progress
         for block in unpacked(source, manifest):
             if not place:
                 first = block
-            elif block != ZEROS or os.pread(descriptor, BLOCK, place) != ZEROS:  # holes stay holes
+            elif block != ZEROS or os.pread(descriptor, BLOCK, place) != ZEROS:  # zeros are not written over zeros
                 _put(descriptor, block, place)
             place += len(block)
             progress(place, total)
@@ -92,7 +92,7 @@ def _put(descriptor: int, block: bytes, place: int) -> None:
 
 
 def _compare(descriptor: int, first: bytes, manifest: Manifest, progress: Progress) -> None:
-    """What the disk gives back is what was signed; a disk that loses writes is found here and not at the next boot."""
+    """Check that the disk returns what was signed, so that a disk that loses writes is noticed before the next boot."""
     digest, place = hashlib.sha256(first), len(first)
     while place < manifest.image_size:
         block = os.pread(descriptor, min(BLOCK, manifest.image_size - place), place)
@@ -108,7 +108,7 @@ def _compare(descriptor: int, first: bytes, manifest: Manifest, progress: Progre
 
 
 class Telling:
-    """Progress for whoever watches: a line `done total seconds` in a file, written at most twice a second."""
+    """Writes the progress as a line `done total seconds` to a file, at most twice a second."""
 
     def __init__(self, file: Path) -> None:
         self._file, self._began, self._next = file, time.monotonic(), 0.0
