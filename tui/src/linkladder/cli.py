@@ -1,4 +1,4 @@
-"""The command line: the same core as the console's screens, for scripts and for people who prefer it."""
+"""The command line, for scripts and for people who prefer it; it uses the same core as the console's screens."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "linkladder.commands.keep_settings": ("keep",),
 }
 GLYPHS = ("unicode", "cp437", "ascii")
-SELDOM = (20_000, 20, 20)  # records come by the hundred thousand, and none is garbage: as Python has it, looking for it
-# among them is a fifth of a judgement, and holds up the opening of a place several times
+SELDOM = (20_000, 20, 20)  # thresholds of the garbage collector: with Python's own, searching hundreds of thousands of
+# records, none of which is garbage, takes a fifth of a judgement's time and delays opening a screen several times
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit codes: 0 done, 1 something failed or was found wanting, 2 usage, 3 no peer or environment."""
+    """Run a command. Exit codes: 0 done, 1 something failed or is not good, 2 usage, 3 no peer or environment."""
     gc.set_threshold(*SELDOM)
     arguments = sys.argv[1:] if argv is None else argv
     try:
         state.hand_over(arguments)
         args = _parser(arguments).parse_args(arguments)
-        files.check_state(state.folder())  # keys that others can read are no keys
+        files.check_state(state.folder())  # keys that other users can read are refused
         if not hasattr(args, "handler"):
             return _console(args)
         return int(args.handler(args))
@@ -69,7 +69,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     words = [a for a in arguments if not a.startswith("-") and a not in GLYPHS]
     named = words[0] if words else ""
-    console = not words and not {"-h", "--help"} & set(arguments)  # its first frame must not wait for the commands
+    console = not words and not {"-h", "--help"} & set(arguments)  # it does not load the commands, to start faster
     for module, names in GROUPS.items():
         if named in names or not (console or any(named in group for group in GROUPS.values())):
             import_module(module).add_parsers(commands)
@@ -77,7 +77,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
 
 
 def _console(args: argparse.Namespace) -> int:
-    app = import_module("linkladder.app")  # late: commands must not wait for the console's libraries
+    app = import_module("linkladder.app")  # imported late, as commands do not need the console's libraries
     return int(app.run(glyphs=args.glyphs, mouse=not args.no_mouse))
 
 

@@ -1,7 +1,7 @@
-"""Frozen dataclasses to JSON values and back: wrong types and non-finite numbers are refused, and so are unknown keys.
+"""Converts frozen dataclasses to JSON values and back; wrong types, non-finite numbers and unknown keys are refused.
 
-Only what outlives the code that wrote it (documents, databases) is read with `extra`: what a later linkladder of the
-same schema has added to a record is passed over.
+Only documents and databases, which a later linkladder of the same schema may have written, are read with `extra`, which
+ignores unknown keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _PLAIN = (str, int, bool)
 _AS_IT_IS = frozenset((*_PLAIN, type(None)))
 _NUMBERS = (int, float)
-MOST = 1 << 64  # numbers from here on are no counts
+MOST = 1 << 64  # integers from here on are refused
 
 
 class CodecError(ValueError):
@@ -28,10 +28,10 @@ class CodecError(ValueError):
 
 
 def to_json(value: Any) -> Any:
-    """A JSON value (dict, list, str, number, bool, None) for a record."""
+    """The JSON value (dict, list, str, number, bool, None) of a record."""
     kind: Any = type(value)
     if kind in _AS_IT_IS:
-        return value  # most of a document, so asked first
+        return value  # checked first, as most values of a document are such
     if kind is float:
         return value if math.isfinite(value) else None
     if kind is tuple or kind is list:
@@ -54,16 +54,16 @@ def to_json(value: Any) -> Any:
 
 
 def text(value: Any) -> str:
-    """The JSON text of a value that holds records, in one line: what `to_json` says of it, without its dictionaries."""
+    """The JSON text, in one line, of a value with records; the same as of `to_json`, but without building its dicts."""
     tight = (",", ":")
     try:
         return json.dumps(value, default=_shallow, allow_nan=False, separators=tight)
-    except ValueError:  # a number that JSON does not have
+    except ValueError:  # such as NaN, which JSON does not have
         return json.dumps(to_json(value), separators=tight)
 
 
 def _shallow(value: Any) -> Any:
-    """One record as a dictionary, whatever its parts are."""
+    """One record as a dictionary whose values are not converted."""
     kind: Any = type(value)
     if (names := _names(kind)) is not None:
         return {name: getattr(value, name) for name in names}
@@ -72,21 +72,21 @@ def _shallow(value: Any) -> Any:
 
 @cache
 def _names(kind: Any) -> tuple[str, ...] | None:
-    """The fields of a record, if it is one."""
+    """The names of a record's fields; None if the type is not a record."""
     return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
 
 
 def pieces(record: Any) -> Iterator[str]:
-    """A record as JSON text, indented, but for what holds plain values alone: that takes a line, as a second does.
+    """Yield a record as indented JSON text; a part with plain values only, such as a second, is one line.
 
-    It comes piece by piece: a week's seconds are 200 MB of text, and their JSON values would take gigabytes.
+    It is yielded in pieces, as the seconds of a week are 200 MB of text, and their JSON values would take gigabytes.
     """
     yield from _pieces(record, "\n")
     yield "\n"
 
 
 def _pieces(value: Any, line: str) -> Iterator[str]:
-    """`line` begins a new one, at the depth of the value."""
+    """Yield the text of a value; `line` is a line break with the indentation of the value."""
     names: Iterable[Any] = ()
     parts: Iterable[Any] = ()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -108,7 +108,7 @@ def _pieces(value: Any, line: str) -> Iterator[str]:
 
 
 def from_json(kind: type[T], value: Any, where: str = "", extra: bool = False) -> T:
-    """A record of `kind` from a JSON value; raises CodecError naming where it does not fit."""
+    """A record of `kind` from a JSON value; raises CodecError that names the place where it does not fit."""
     known: Any = kind
     return typing.cast(T, _decoder(known, extra)(value, (None, where or kind.__name__)))
 
@@ -119,7 +119,7 @@ def _hints(kind: type) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
 
 
-# A place is its surroundings and the last step to it, put into words only when something does not fit there.
+# A place is the place around it and the last step to it; it is put into words only for an error.
 _Place = tuple[Any, str]
 _Decoder = Callable[[Any, _Place], Any]
 
@@ -135,7 +135,7 @@ def _wrong(place: _Place, what: str) -> CodecError:
 
 @cache
 def _decoder(kind: Any, extra: bool) -> _Decoder:
-    """What decodes this type, put together once: a run's document has thousands of the same few records."""
+    """The decoder of this type, built only once, as a document has thousands of records of the same few types."""
     if kind is Any:
         return lambda value, place: value
     origin, args = typing.get_origin(kind), typing.get_args(kind)
@@ -196,7 +196,7 @@ def _record(kind: type, extra: bool) -> _Decoder:
     def decode(value: Any, place: _Place) -> Any:
         if not isinstance(value, dict):
             if type(value) is kind:
-                return value  # made on the way
+                return value  # already decoded
             raise _wrong(place, f"expected an object, got {_name(value)}")
         parts = []
         unread = len(value)
@@ -205,7 +205,7 @@ def _record(kind: type, extra: bool) -> _Decoder:
             part = value.get(name, absent)
             found = type(part)
             if found in as_it_is and (found not in _NUMBERS or -MOST < part < MOST):
-                parts.append(part)  # most of a document: no call and no place is made for it
+                parts.append(part)  # as most values of a document are such, they cost no call and no place
             elif part is not absent:
                 parts.append(inner(part, (place, step)))
             else:
@@ -226,7 +226,7 @@ def _record(kind: type, extra: bool) -> _Decoder:
 
 
 def _defaults(kind: type) -> dict[str, Callable[[], Any]]:
-    """What makes the value of a field that is not given."""
+    """For each field with a default, a function that makes its value."""
     made: dict[str, Callable[[], Any]] = {}
     for field in dataclasses.fields(kind):
         if field.default is not dataclasses.MISSING:
@@ -241,8 +241,8 @@ def _same(value: Any) -> Any:
 
 
 def _maker(kind: type) -> Callable[[list[Any]], Any]:
-    """Makes a record of all its fields' values, which are checked already: a frozen one is otherwise set field by
-    field, at twice the cost of all the rest."""
+    """A function that makes a record from the checked values of its fields without calling __init__, which sets the
+    fields of a frozen record one by one and costs twice as much as all the rest."""
     names = tuple(f.name for f in dataclasses.fields(kind))
     own = set(vars(kind).get("__slots__", ())) == set(names)
     if hasattr(kind, "__post_init__") or (hasattr(kind, "__slots__") and not own):
@@ -268,7 +268,7 @@ def _maker(kind: type) -> Callable[[list[Any]], Any]:
 
 
 def _as_they_are(hint: Any) -> tuple[type, ...]:
-    """Types of JSON values that need no look at what they hold."""
+    """The types of this hint whose JSON values need no decoding."""
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     return tuple(kind for kind in kinds if kind is float or kind in _AS_IT_IS)
 
@@ -303,7 +303,7 @@ def _float(value: Any, place: _Place) -> float:
 def _int(value: Any, place: _Place) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) >= MOST:
-            raise _wrong(place, "the number is too large")  # than anything here counts
+            raise _wrong(place, "the number is too large")  # for anything that is counted here
         return value
     raise _wrong(place, f"expected int, got {_name(value)}")
 

@@ -1,7 +1,7 @@
-"""State that cannot be read is set aside under a dated name, and told of until somebody has removed it.
+"""Sets aside files of state that cannot be read, in a dated folder, and lists them until somebody removes them.
 
-What can still work works on without it.  `damaged/20261122-101530-peers.json/` in the state folder holds the file as it
-was found, and `why.txt` says in words what was wrong and what became of it.
+linkladder goes on without the file. `damaged/20261122-101530-peers.json/` in the state folder then has the file as it
+was found, and `why.txt` says in words what was wrong and what was done.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from linkladder import state
 
 FOLDER = "damaged"
 WHY = "why.txt"
-MOST = 50  # more are not told of; each is a folder that a person can look at
+MOST = 50  # more are not listed
 
 
 @dataclass(frozen=True)
 class Damage:
-    """One thing that was set aside."""
+    """A folder with what was set aside at one time."""
 
     folder: Path
     why: str
 
     @property
     def name(self) -> str:
-        """'peers.json', of a folder named by date, time and file."""
+        """The file's name, such as 'peers.json', from a folder's name of date, time and file."""
         return self.folder.name.split("-", 2)[-1]
 
 
 def set_aside(files: Sequence[Path], why: str) -> Damage:
-    """Move the files, of which the first gives the name, to a dated folder of their own beside them."""
+    """Move the files to a new dated folder beside them, which is named after the first file."""
     base = state.ensure(files[0].parent / FOLDER)
     name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{files[0].name}"
     place, number = base / name, 1
@@ -48,14 +48,14 @@ def set_aside(files: Sequence[Path], why: str) -> Damage:
 
 
 def explain(place: Path, why: str) -> Damage:
-    """Say what became of it; where not even that can be written, the dated name has to do."""
+    """Write the reason into the folder; an error while writing it is ignored."""
     with contextlib.suppress(OSError):
         (place / WHY).write_text(why + "\n", encoding="utf-8")
     return Damage(place, why)
 
 
 def found(folder: Path) -> tuple[Damage, ...]:
-    """Everything that was set aside in this state folder and is still there, the oldest first."""
+    """Everything in this state folder that was set aside and is still there, the oldest first."""
     try:
         places = sorted(p for p in (folder / FOLDER).iterdir() if p.is_dir())
     except OSError:

@@ -1,4 +1,4 @@
-"""What is written down of this appliance's own doings: a file that stays short, and that nobody can turn elsewhere."""
+"""Writes this appliance's log, a file that stays short and is never opened through a link."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 NAME = "linkladder.log"
-MOST = 1 << 20  # bytes; the file before is kept beside it, and none before that
+MOST = 1 << 20  # bytes; a full file is kept beside the new one, and older ones are deleted
 
 
 class Diary(RotatingFileHandler):
@@ -24,7 +24,7 @@ class Diary(RotatingFileHandler):
 
 
 def keep(folder: Path, level: int) -> None:
-    """From now on, in place of another one that this process kept."""
+    """Start logging to a file in this folder, instead of the one used before."""
     top = logging.getLogger("linkladder")
     for old in [handler for handler in top.handlers if isinstance(handler, Diary)]:
         top.removeHandler(old)

@@ -1,9 +1,9 @@
-"""Is everything here that measuring needs?  A list of findings, each with what to do about it.
+"""Checks that everything is here which measuring needs, and lists findings, each with what to do about it.
 
-`examine()` looks and changes nothing.  It may take a second and blocks: call it from a thread.
+`examine()` changes nothing. It blocks and may take a second or more, so call it from a thread.
 
-The appliance says which settings it ships in /usr/local/share/linkladder/tunables.json, and each is
-compared with what is in force:
+The appliance lists the settings that it ships in /usr/local/share/linkladder/tunables.json, and each is compared with
+what is in force:
 
     {"schema": "linkladder-tunables/1",
      "tunables": [
@@ -12,14 +12,14 @@ compared with what is in force:
        {"name": "dev.vmx.*.iflib.tx_abdicate", "kind": "sysctl", "nic": "vmx", "value": "1", "why": "..."},
        {"name": "lro", "kind": "ifconfig", "nic": "*", "value": "on", "why": "..."}]}
 
-`kind`: `sysctl` set at run time; `loader` set in loader.conf and looked up as a sysctl (where the kernel
-shows none of that name, kenv still tells that it was given; names without a dot are the loader's own and looked up
-there alone); `kernel` what the kernel makes by itself; `rc` a line of rc.conf; `ifconfig` an offload (tso, tso4, tso6,
-lro, rxcsum, txcsum, value on or off) or `mtu`.
-`nic`: a driver's name, or `*` for every adapter; `dev.vmx.*.` in a sysctl's name stands for each unit.
-`value` with `>=` before a number, or before `cores`, is a least value.
-`memory`: from how many gigabytes on it is meant; of several entries of one name the largest that fits counts.
-Unknown keys are ignored.
+`kind`: `sysctl` is set at run time; `loader` is set in loader.conf and looked up as a sysctl (if the kernel has no such
+sysctl, kenv tells whether it was given; names without a dot are the loader's own and looked up only by kenv); `kernel`
+is made by the kernel itself; `rc` is a line of rc.conf; `ifconfig` is an offload (tso, tso4, tso6, lro, rxcsum, txcsum,
+with the value on or off) or `mtu`.
+`nic`: a driver's name, or `*` for every adapter; the `*` in `dev.vmx.*.` stands for each unit.
+`value` with `>=` before a number, or before `cores`, is a minimum.
+`memory`: the entry is for machines with at least so many gigabytes; of several entries of one name the largest that
+fits counts. Unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from linkladder.tools import TOOLS, Need, ping_argv
 from linkladder.upgrade import status as upgrade_status
 from linkladder.upgrade.parcel import development
 
-LEAST_SPACE = 256 << 20
-GOOD_WINDOW = 8 << 20  # the ladder's largest buffer
-VIRTUAL = ("vmx", "vmxnet3", "vtnet", "virtio_net", "hn", "hv_netvsc", "xn", "xen-netfront")  # drivers of such cards
+LEAST_SPACE = 256 << 20  # bytes
+GOOD_WINDOW = 8 << 20  # bytes of the ladder's largest buffer
+VIRTUAL = ("vmx", "vmxnet3", "vtnet", "virtio_net", "hn", "hv_netvsc", "xn", "xen-netfront")  # drivers of virtual cards
 HERE = "127.0.0.1"
-HELPER_WAIT = 30.0  # seconds; five were too few for two machines that booted on one host
+HELPER_WAIT = 30.0  # seconds; five were too few when two machines booted on one host
 
 
 class State(StrEnum):
@@ -59,17 +59,17 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     title: str
     state: State
     detail: str = ""
     remedy: str = ""
-    setting: InForce | None = None  # of a shipped setting: its value now, as shipped, and what has become of it
+    setting: InForce | None = None  # if it is about a shipped setting: its present and its shipped value
 
 
 def examine() -> tuple[Finding, ...]:
-    """Every finding, in the order in which a person would look."""
+    """All findings, in the order in which a person would check things."""
     try:
         facts = host.facts()
     except LinkladderError as error:
@@ -123,7 +123,7 @@ def _helper() -> Finding:
         return Finding(title, State.WARN, f"not possible: {reason}", "run as root, or install linkladder-priv")
     if os.geteuid() == 0:
         return Finding(title, State.OK, "running as root")
-    # It refuses an adapter that is not there: that it answers is all that is asked.
+    # It refuses this adapter, which does not exist; the answer alone shows that the helper works.
     code, said = _ask(privilege.command("mtu", "no-such", "1500"))
     if code == REFUSED:
         return Finding(title, State.OK, "the privileged helper answers")
@@ -132,7 +132,7 @@ def _helper() -> Finding:
 
 
 def _pings(system: str) -> Iterator[Finding]:
-    """The two kinds of ping that ordinary users are refused, sent to ourselves as a trial would send them."""
+    """Try the two kinds of ping that ordinary users may not send, to this host itself, as a trial would send them."""
     for title, mtu in (("fast pings", None), ("DF pings", 1428)):
         argv = ping_argv(system, HERE, HERE, 2, 0.05, mtu)
         try:
@@ -141,7 +141,7 @@ def _pings(system: str) -> Iterator[Finding]:
             yield Finding(title, State.WARN, error.cause, error.hint)
             continue
         code, said = _ask(wrapped)
-        if code == 0:  # it was answered
+        if code == 0:  # the ping was answered
             yield Finding(title, State.OK, "permitted")
         else:
             last = said.strip().splitlines()[-1:] or ["no answer"]
@@ -149,7 +149,7 @@ def _pings(system: str) -> Iterator[Finding]:
 
 
 def _ask(argv: list[str]) -> tuple[int | None, str]:
-    """A program's exit status and all that it said; no status where it could not be started or did not end."""
+    """A program's exit status and its output; the status is None if it could not be started or did not end."""
     try:
         done = subprocess.run(
             argv,
@@ -204,7 +204,7 @@ def _space() -> Finding:
 
 
 def _unwritable(folder: Path) -> str:
-    """What a disk in trouble says of a file that is written to it, though its folders look as ever; '' where it is."""
+    """The error of writing a file to a disk that may be broken although its folders look fine; '' if it works."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(4096))
@@ -216,7 +216,7 @@ def _unwritable(folder: Path) -> str:
 
 
 def _kept() -> Iterator[Finding]:
-    """A medium that cannot be written, or a state partition that was damaged beyond repair."""
+    """Warn if the state is only in memory, as the medium is read-only or the state partition is beyond repair."""
     if why := state.lost_at_power_off():
         detail = f"name, keys and results are in memory, and lost at power off: {why}"
         remedy = "export what you need; install onto a disk, or have the partition repaired (docs/image.md, State)"
@@ -224,14 +224,14 @@ def _kept() -> Iterator[Finding]:
 
 
 def _leftovers() -> Iterator[Finding]:
-    """A lease whose process died before it could put its changes back."""
+    """Report a lease whose process died before it could restore the settings."""
     if settings.left_behind():
         remedy = "start linkladder: it puts them back"
         yield Finding("settings", State.BAD, "an experiment that ended abruptly has left some changed", remedy)
 
 
 def _damaged() -> Iterator[Finding]:
-    """What could not be read is told of until somebody has taken it away."""
+    """Report the damaged files that were set aside, until somebody removes them."""
     for one in damage.found(state.folder()):
         yield Finding(
             one.name, State.WARN, one.why, f"it is kept in {one.folder}; remove that folder when it is not needed"
@@ -239,7 +239,7 @@ def _damaged() -> Iterator[Finding]:
 
 
 def _upgrade(facts: HostFacts) -> Iterator[Finding]:
-    """Which of the two systems runs, and whose upgrades it takes; only an appliance has either."""
+    """Report which of an appliance's two systems runs, and by which key its upgrades must be signed."""
     if facts.os != "FreeBSD":
         return
     now = upgrade_status.status()
@@ -253,7 +253,7 @@ def _upgrade(facts: HostFacts) -> Iterator[Finding]:
 
 
 def _patches(facts: HostFacts) -> Iterator[Finding]:
-    """Patch level and packages, for whoever compares them with what was published about either."""
+    """Report patch level and packages, for comparing them with published security notices."""
     if facts.os != "FreeBSD":
         return
     levels = programs.output(["freebsd-version", "-kru"]).split()
@@ -282,7 +282,7 @@ def _adapters(facts: HostFacts) -> Iterator[Finding]:
 
 
 def _bundles(facts: HostFacts) -> Iterator[Finding]:
-    """Bundles that carry less than their cards could, for a reason that can be seen here."""
+    """Warn of bundles that carry less than their cards could, for a reason that this end can see."""
     drivers = {nic.name: nic.driver for nic in facts.nics}
     for nic in facts.nics:
         if nic.bundle is None:

@@ -1,7 +1,7 @@
-"""Files that are replaced whole: written beside the old one, on disk, and renamed.
+"""Replaces files as a whole: writes a draft beside the old file, syncs it to disk and renames it.
 
-The draft is always a new file: what somebody else put under its name, a link to another file above all, is not written
-into.  After a power cut the file is the old one or the new one.
+The draft is always a new file, so nothing is written into a file or link that somebody else put under its name. After a
+power cut the file is either the old one or the new one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def replace(path: Path, content: str | bytes, mode: int = PRIVATE) -> None:
     data = content.encode() if isinstance(content, str) else content
     with _draft(path, mode) as file:
         os.fchmod(file.fileno(), mode)
-        if os.geteuid() == 0:  # root may write for another user, whose files they stay
+        if os.geteuid() == 0:  # if root writes into a user's folder, the file belongs to that user
             owner = path.parent.stat()
             os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
         file.write(data)
@@ -28,9 +28,9 @@ def replace(path: Path, content: str | bytes, mode: int = PRIVATE) -> None:
 
 
 def deliver(path: Path, pieces: Iterable[str]) -> None:
-    """A file for a person, under a name of theirs: all of it or none, written as it is made.
+    """Write a file under a name that a person chose, completely or not at all, piece by piece.
 
-    What is there and is no plain file (a pipe, a device, a link) is written into.
+    If there already is something that is not a regular file (a pipe, a device, a link), it is written into.
     """
     try:
         there = path.lstat()
@@ -46,9 +46,9 @@ def deliver(path: Path, pieces: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def _draft(path: Path, mode: int) -> Iterator[IO[bytes]]:
-    """A new file beside that one, which takes its place once it is written and on disk."""
+    """Open a new file beside this one, which replaces it once it is written and on disk."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)  # of a process that had this number and was cut off
+    draft.unlink(missing_ok=True)  # left by an interrupted process with the same number
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as file:
             yield file
@@ -62,7 +62,7 @@ def _draft(path: Path, mode: int) -> Iterator[IO[bytes]]:
 
 
 def sync(folder: Path) -> None:
-    """What was made, renamed or removed in it is so after a power cut too."""
+    """Sync a folder, so that files made, renamed or removed in it stay so after a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

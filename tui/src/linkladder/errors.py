@@ -1,15 +1,15 @@
-"""The one error that reaches people: a title, the cause, what to do next, and an exit code."""
+"""The errors that people see: a title, the cause, what to do next, and an exit code."""
 
 from __future__ import annotations
 
 import errno
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-SPOILT = (errno.EIO, errno.EROFS)  # a system that meets the first may let nothing be written any more
+SPOILT = (errno.EIO, errno.EROFS)  # after an I/O error the system may make the disk read-only
 
 
 class LinkladderError(Exception):
-    """Something a person must be told; front ends print it, nothing prints a traceback for it."""
+    """An error to tell a person; front ends print it without a traceback."""
 
     exit_code = 3
 
@@ -29,7 +29,7 @@ class LinkladderError(Exception):
 
 
 def in_a_line(error: BaseException) -> str:
-    """What happened, why and what to do, where only one line is shown."""
+    """What happened, why and what to do, in one line."""
     if not isinstance(error, LinkladderError):
         return str(error)
     said = f"{error.title}: {error.cause}" if error.cause else error.title
@@ -37,19 +37,19 @@ def in_a_line(error: BaseException) -> str:
 
 
 class UsageError(LinkladderError):
-    """The command or a file the person wrote is wrong."""
+    """A command or a file that the person wrote is wrong."""
 
     exit_code = 2
 
 
 class EnvironmentFault(LinkladderError):
-    """No peer, no tool, no permission, no space."""
+    """Something outside is missing or fails: a peer, a tool, a permission, disk space."""
 
     exit_code = 3
 
 
 def disk_fault(error: BaseException) -> EnvironmentFault | None:
-    """What a full or broken disk answers, wherever it is met; None of any other error."""
+    """The error to show if the disk is full or broken; None for any other error."""
     number = error.errno if isinstance(error, OSError) else None
     if number in FULL:
         remedy = "delete old runs, or make room, and take the run up again"

@@ -1,4 +1,4 @@
-"""What the engine says while a run goes on; front ends show it, tests replay it."""
+"""The events that the engine emits during a run; front ends show them, and tests replay them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from linkladder.verdicts import RungJudgement
 
 @dataclass(frozen=True)
 class RunStarted:
-    """`done` trials, which `spent` seconds were expected for, were stored before the run was taken up again."""
+    """A run has started or been resumed; `done` trials, expected to take `spent` seconds, were stored before."""
 
     run_id: str
     plan: Plan
-    seconds: float  # expected, all in, those stored before among them
+    seconds: float  # expected for the whole run, including the trials stored before
     trials: int
     done: int = 0
     spent: float = 0.0
-    longest: float = 0.0  # expected if no verdict is settled before the last repeat that the plan allows
+    longest: float = 0.0  # seconds expected if no verdict is settled before the last repeat that the plan allows
 
 
 @dataclass(frozen=True)
 class RungStarted:
-    """`done`, `spent` and `longest` as those of RunStarted."""
+    """A rung has started; `done`, `spent` and `longest` are as in RunStarted, for this rung."""
 
     rung: RungName
     seconds: float
@@ -45,25 +45,25 @@ class RungStarted:
 
 @dataclass(frozen=True)
 class PlanGrown:
-    """A rung's results asked for more, a repeat or a staircase's next step: `plan` has it, and so many trials more."""
+    """A rung needs more trials, as a repeat or a staircase's next step; `plan` includes these `trials`."""
 
     rung: RungName
     plan: Plan
     trials: int
-    seconds: float  # expected for those
+    seconds: float  # expected for these trials
 
 
 @dataclass(frozen=True)
 class GeneratorSought:
-    """Short looks at the ways to make a rung's loads have begun; GeneratorChosen ends them."""
+    """Short tests of the ways to generate a rung's loads have begun; GeneratorChosen ends them."""
 
     said: str
-    seconds: float  # at most
+    seconds: float  # the longest that they may take
 
 
 @dataclass(frozen=True)
 class GeneratorChosen:
-    """How the loads of a rung are made that leave it open; `plan` has them so, under their new names."""
+    """The generator was chosen for the rung's loads that do not name one; `plan` has it, with their new ids."""
 
     rung: RungName
     plan: Plan
@@ -75,12 +75,12 @@ class WaitingForOperator:
     """The rung needs the machine moved; answer with Controls.proceed() or Controls.skip()."""
 
     rung: RungName
-    instruction: str  # a whole sentence, which says with which key to answer
+    instruction: str  # a whole sentence, which also says which key to press
 
 
 @dataclass(frozen=True)
 class EvidenceFound:
-    """What was found of where the machines of a rung stand."""
+    """Evidence was found of where the machines of a rung are."""
 
     rung: RungName
     evidence: Evidence
@@ -94,13 +94,13 @@ class TrialStarted:
     experiment: str  # Experiment.id
     repeat: int
     index: int  # 0-based among all trials of the run
-    seconds: float  # expected, all in
+    seconds: float  # expected for the whole trial
     commands: tuple[str, ...] = ()  # as a shell would write them, prefixed "near: " or "far: "
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """One second of one end."""
+    """A sample of one second at one end."""
 
     end: str  # its name, as in the trial's end records
     sample: HostSample
@@ -108,19 +108,19 @@ class Sampled:
 
 @dataclass(frozen=True)
 class PathRate:
-    """What one of several paths carried in a second."""
+    """The rate of one of several paths in a second."""
 
-    path: int  # of the rung's paths
+    path: int  # its index among the rung's paths
     bps: float
 
 
 @dataclass(frozen=True)
 class IntervalSeen:
-    """All flows of a direction over one second, live and provisional (the receiver's where it is known in time)."""
+    """The sum of all flows of a direction in one second, live and provisional; the receiver's if known in time."""
 
     interval: Interval
-    paths: tuple[PathRate, ...] = ()  # where the trial has several, of those that told of this second
-    by_cards: bool = False  # what the receiving card counted, headers too: the tool tells nothing before its end
+    paths: tuple[PathRate, ...] = ()  # if the trial has several paths: those that have reported this second
+    by_cards: bool = False  # counted by the receiving card, with headers, as the tool prints nothing before its end
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class RoundTripSeen:
 
 @dataclass(frozen=True)
 class TrialFinished:
-    """A trial is over, and stored."""
+    """A trial is over and stored."""
 
     rung: RungName
     experiment: str
@@ -142,7 +142,7 @@ class TrialFinished:
 
 @dataclass(frozen=True)
 class RungFinished:
-    """A rung is over, with all that was measured of it; of long trials the figures, with what the judge says of all."""
+    """A rung is over. If it has long trials, `result` has only figures, and `judgement` was made with all seconds."""
 
     rung: RungName
     result: RungResult
@@ -151,23 +151,23 @@ class RungFinished:
 
 @dataclass(frozen=True)
 class PeerLost:
-    """An appliance is out of reach."""
+    """The channel to an appliance is lost."""
 
     peer: str
     reason: str
-    retry_in: float  # seconds; 0 when it is given up
+    retry_in: float  # seconds until the next attempt; 0 if there is none
 
 
 @dataclass(frozen=True)
 class PeerBack:
-    """It answers again."""
+    """The appliance answers again."""
 
     peer: str
 
 
 @dataclass(frozen=True)
 class Notice:
-    """Something a person should know, that stops nothing."""
+    """Something that a person should know, without any effect on the run."""
 
     text: str
 
@@ -186,9 +186,9 @@ class RunFinished:
     run_id: str
     state: RunState
     failed_trials: int
-    reason: str = ""  # why it is incomplete
+    reason: str = ""  # why the run is incomplete
     totals: dict[str, float] = field(default_factory=dict)  # rung -> median of its best setting, one way, b/s
-    cancelled: bool = False  # by a person
+    cancelled: bool = False  # ended by a person
 
 
 Event = (

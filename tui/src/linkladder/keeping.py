@@ -1,7 +1,7 @@
-"""What a staircase won, kept on this appliance for good: tried on loan first, and kept if a person says so in time.
+"""Keeps the settings that won a staircase on this appliance for good, after trying them on loan.
 
-Whoever is cut off by a change cannot say so, and then it is put back by itself.  The far end is another's machine:
-what to type there is told.
+A person must confirm them in time; if a change cuts the person off, they are restored by themselves. The far end is
+another operator's machine, so only the commands to type there are printed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from linkladder.peer.connector import in_order
 from linkladder.priv.appliance import FRAMES, OFFLOADS
 from linkladder.trust import peers
 
-SECONDS = 60.0  # to say that it is to be kept
-Confirm = Callable[[tuple[str, ...], float], Awaitable[bool]]  # what has changed, seconds to answer in
-SHORT = {"frames": "mtu"}  # the command line's word for a verb
+SECONDS = 60.0  # seconds in which the person must confirm
+Confirm = Callable[[tuple[str, ...], float], Awaitable[bool]]  # takes what has changed, and the seconds to answer
+SHORT = {"frames": "mtu"}  # a verb of the helper -> its name on the command line
 
 
 @dataclass(frozen=True)
 class Winners:
-    """The settings that a run's staircases kept, and where they belong."""
+    """The settings that won a run's staircases, and where to make them."""
 
     settings: tuple[Setting, ...]
-    paths: tuple[Path, ...]  # from this end
-    elsewhere: tuple[str, ...]  # what to type at the other ends
+    paths: tuple[Path, ...]  # the paths that start at this end
+    elsewhere: tuple[str, ...]  # the commands to type at the other ends
 
 
 def winners(document: Document) -> Winners:
-    """UsageError where the run kept no setting that can be kept here."""
+    """The settings that won in a run; raises UsageError if there are none, or if two of them contradict each other."""
     kept: dict[SettingKind, Setting] = {}
     paths: list[Path] = []
     for rung in document.rungs:
@@ -62,7 +62,7 @@ def winners(document: Document) -> Winners:
 
 
 async def keep(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
-    """Try them on loan, ask, and keep them; what is kept, () where nobody said so and all was put back."""
+    """Try settings on loan, ask the person, and keep them; returns the commands, or () if everything was restored."""
     if host.system() != "FreeBSD":
         raise UsageError("keep changes an appliance", f"this is {host.system()}, which its owner sets up")
     adapters = [name for path in found.paths if (name := host.interface_of(path.local))]
@@ -77,7 +77,7 @@ async def keep(found: Winners, confirmed: Confirm) -> tuple[str, ...]:
 
 
 async def tried(found: Winners, confirmed: Confirm) -> bool:
-    """On loan from this end, whose undo acts where nobody renews it: when time is up, and when this process dies."""
+    """Try settings on loan; returns whether the person confirmed. The undo acts when time is up or the process dies."""
     near = await near_end()
     try:
         addresses = tuple(dict.fromkeys(path.local for path in found.paths))
@@ -86,10 +86,10 @@ async def tried(found: Winners, confirmed: Confirm) -> bool:
             await near.ask(wire.Reserve("linkladder keep"))
             lent = await near.ask(request)
             began = time.monotonic()
-            await near.ask(wire.RenewLease())  # the minute is a person's: adapters may have taken long to come up
+            await near.ask(wire.RenewLease())  # so the person has a whole minute, however long adapters took
         except Refused as error:
             raise EnvironmentFault("the settings cannot be tried here", str(error), "nothing was changed") from None
-        yes = await confirmed(lent.changes, SECONDS - (time.monotonic() - began))  # the undo waits no longer
+        yes = await confirmed(lent.changes, SECONDS - (time.monotonic() - began))  # the undo waits only so long
         try:
             await near.ask(wire.ReturnLease())
         except Refused as error:
@@ -102,14 +102,14 @@ async def tried(found: Winners, confirmed: Confirm) -> bool:
 
 
 def _control(paths: Sequence[Path]) -> tuple[str, ...]:
-    """By which addresses people and peers come in; what leads there stays as it is."""
+    """The addresses by which people and peers connect; the adapters that lead there must not be changed."""
     login = os.environ.get("SSH_CONNECTION", "").split()[2:3]
     known = [tuple(in_order(one.addresses, one.name, paths)) for one in peers.load()]
     return tuple(dict.fromkeys([*login, *(addresses[0] for addresses in known if addresses)]))
 
 
 def _verbs(settings: Sequence[Setting], adapters: Sequence[str]) -> list[list[str]]:
-    """What the helper is asked for; UsageError for what it would refuse, before anything is changed."""
+    """The helper's verbs and arguments; raises UsageError for a setting that it would refuse."""
     found: list[list[str]] = []
     for setting in settings:
         if setting.kind is SettingKind.CONGESTION:

@@ -1,7 +1,7 @@
-"""Seconds of long trials, laid aside: a soak of days has them by the hundred thousand, and few are read at once.
+"""Keeps the seconds of long trials on disk: a soak of days has hundreds of thousands of them, and few are used at once.
 
-A document that was loaded has tuples in these places that look like any other; what they hold lies in a file without
-a name, which goes with the last of them, and is read when somebody asks.  Only the few asked for last stay in memory.
+In a loaded document, special tuples take their places that behave like ordinary ones. Their items are in an unnamed
+file, which disappears with the last of them, and are read when needed. Only those used last stay in memory.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import IO, Any, TypeVar
 
 from linkladder.model import LONG, Leg, TrialResult
 
-RECENT = 3  # tuples that stay in memory: what one rule after the other asks of a trial
-FEWEST = 16  # of a tuple that is worth it
+RECENT = 3  # how many tuples stay in memory, as one rule after the other reads the same ones of a trial
+FEWEST = 16  # shorter tuples stay in memory
 T = TypeVar("T")
 
 
 class Shelved(tuple[T, ...]):
-    """A tuple whose items lie elsewhere; it is what a plain one of them would be, but for where they are."""
+    """A tuple whose items are on a shelf; it behaves like a plain tuple of them."""
 
     _shelf: Shelf
-    _number: int  # on its shelf
+    _number: int  # its place on the shelf
     _count: int
 
     def _items(self) -> tuple[T, ...]:
@@ -79,24 +79,24 @@ class Shelved(tuple[T, ...]):
 
 
 class Shelf:
-    """A file in that folder; without one, or where it cannot be written, what was to lie there stays packed in memory.
+    """A file for items in a folder; without a folder, or if the file cannot be written, they stay packed in memory.
 
-    The file has no name and no other reader, so that what is unpacked is what this process packed.
+    The file has no name and no other process reads or writes it, so unpickling its data is safe.
     """
 
     def __init__(
         self, folder: Path | None = None, explained: Callable[[], AbstractContextManager[None]] = nullcontext
     ) -> None:
         self._folder = folder
-        self._explained = explained  # what becomes of an error of the disk
+        self._explained = explained  # turns an error of the disk into one for people
         self._file: IO[bytes] | None = None
         self._end = 0
-        self._places: list[tuple[int, int] | bytes] = []  # begin and length, or what could not be written
+        self._places: list[tuple[int, int] | bytes] = []  # begin and length in the file, or data not written
         self._recent: OrderedDict[int, tuple[Any, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def put(self, ones: tuple[T, ...]) -> tuple[T, ...]:
-        """The same items, laid aside."""
+        """Put items on the shelf; returns a tuple that stands for them."""
         if len(ones) < FEWEST or isinstance(ones, Shelved):
             return ones
         made: Shelved[T] = Shelved()
@@ -118,7 +118,7 @@ class Shelf:
         return self._end - len(data), len(data)
 
     def items(self, number: int) -> tuple[Any, ...]:
-        """What was put there."""
+        """The items that were put there under this number."""
         with self._lock:
             found = self._recent.pop(number, None)
             if found is None:
@@ -139,7 +139,7 @@ class Shelf:
 
 
 def shelved(trial: TrialResult, shelf: Shelf) -> TrialResult:
-    """A trial with its seconds on the shelf, if it is a long one."""
+    """The trial with its seconds on the shelf if it is a long one."""
     if all(len(leg.outcome.intervals) <= LONG for leg in trial.legs):
         return trial
     made = replace(
@@ -147,7 +147,7 @@ def shelved(trial: TrialResult, shelf: Shelf) -> TrialResult:
         legs=tuple(_leg(leg, shelf) for leg in trial.legs),
         ends=tuple(replace(end, samples=shelf.put(end.samples), windows=shelf.put(end.windows)) for end in trial.ends),
     )
-    if len(made.loads) > 1:  # added up they would stay in memory
+    if len(made.loads) > 1:  # or the sum over its loads would stay in memory
         vars(made)["intervals"] = shelf.put(trial.intervals)
     return made
 
@@ -160,7 +160,7 @@ def _leg(leg: Leg, shelf: Shelf) -> Leg:
 
 
 def _columns(ones: tuple[Any, ...]) -> tuple[type[Any] | None, list[Any]]:
-    """Records as their fields' values, which are packed better than whole ones."""
+    """Records as a list of values for each field, which compresses better."""
     if not is_dataclass(ones[0]):
         return None, list(ones)
     kind: Any = type(ones[0])

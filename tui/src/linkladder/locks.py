@@ -1,4 +1,4 @@
-"""A file that a process holds for as long as it lives: what the system itself lets go of cannot be held by the dead."""
+"""A locked file that a process holds until it ends; the system then frees the lock, so no dead process holds it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from linkladder import state
 
-LOOKS = 10  # times that somebody who only looks may be met there
-LOOK = 0.01  # seconds that one may take
-MOST = 4096  # bytes that a holder writes
+LOOKS = 10  # how often taking the lock is tried, as a process that only checks it holds it for a moment
+LOOK = 0.01  # seconds between the tries
+MOST = 4096  # the most bytes that are read of what the holder wrote
 
 
 class HeldFile:
-    """Taken, written in and released by its holder; whoever looks at the file does not take it."""
+    """A file that its holder locks, writes and releases; other processes can check it without taking it."""
 
     def __init__(self, path: Path, mode: int = 0o600) -> None:
         self.path, self._mode = path, mode
@@ -27,12 +27,12 @@ class HeldFile:
 
     @property
     def descriptor(self) -> int:
-        """What a process that is to hold it too must inherit."""
+        """The file descriptor that a process must inherit to hold the lock too."""
         assert self._file is not None
         return self._file
 
     def take(self) -> bool:
-        """Whether it is ours now, or was already."""
+        """Take the lock; True if this object has it now or had it already."""
         if self._file is not None:
             return True
         state.ensure(self.path.parent)
@@ -46,7 +46,7 @@ class HeldFile:
         return False
 
     def write(self, text: str) -> None:
-        """In place of what stands there, in one piece and where it lies: that takes no room on a full disk."""
+        """Replace the file's content in place, which needs no room on a full disk."""
         assert self._file is not None
         data = text.encode()
         os.pwrite(self._file, data.ljust(os.fstat(self._file).st_size), 0)
@@ -58,7 +58,7 @@ class HeldFile:
 
 
 def held(path: Path) -> bool:
-    """Whether some process has it now."""
+    """Whether a process holds the lock of this file now."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -70,7 +70,7 @@ def held(path: Path) -> bool:
 
 
 def written(path: Path) -> str:
-    """What its holder, or the last one, wrote; '' where nobody has."""
+    """What the present or last holder wrote; '' if there is nothing."""
     try:
         with path.open("rb") as file:
             return file.read(MOST).decode("utf-8", "replace").strip()

@@ -1,9 +1,9 @@
-"""Agents and the tools that they run face the network: on an appliance they run as a user who owns nothing.
+"""Runs agents and tools, which face the network, as a separate user of an appliance who owns nothing.
 
-That user can read no key, no secret, no list of peers and no run, and asks root for measuring verbs alone.  The
-console's user starts its own end's agent through the same door that leads to root (doas.conf):
+That user can read no key, no secret, no list of peers and no run, and may ask root only for measuring verbs. The
+console's user starts the agent of its own end by doas, which also leads to root (doas.conf):
   permit nopass CONSOLE as MEASURER cmd /usr/local/libexec/linkladder-agent
-Elsewhere agents run as whoever starts them.
+On other hosts agents run as the user who starts them.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import subprocess
 from linkladder.errors import EnvironmentFault
 
 USER = "llmeasure"
-PROGRAM = "/usr/local/libexec/linkladder-agent"  # root's: an agent in the folder that is the measuring user's own
+PROGRAM = "/usr/local/libexec/linkladder-agent"  # root's script; it starts an agent in the measuring user's folder
 PATH = "/usr/local/bin:/usr/bin:/bin"
-WAIT = 60.0  # seconds that agents may take to end: an emulated machine needs ten to start Python alone
+WAIT = 60.0  # seconds that agents may take to end; an emulated machine needs ten just to start Python
 
 
 def program() -> str:
-    """What starts an agent as the measuring user, who runs it; '' where there is no such user."""
+    """The program with which the measuring user starts an agent; '' if there is no such user here."""
     named = os.environ.get("LINKLADDER_AGENT", PROGRAM)
     return named if os.access(named, os.X_OK) else ""
 
 
 def command(*words: str) -> list[str] | None:
-    """Starts an agent as the measuring user; None where it is to run as whoever asks."""
+    """The command that starts an agent as the measuring user; None if it must run as the present user."""
     if not program() or _me() == USER:
         return None
     door = next((found for name in ("doas", "sudo") if (found := shutil.which(name, path=PATH))), None)
@@ -38,7 +38,7 @@ def command(*words: str) -> list[str] | None:
 
 
 def end_sessions(peer: str) -> None:
-    """The agents that serve a peer are the measuring user's, who alone may end them."""
+    """End the agents that serve a peer, as the measuring user, who alone may do that."""
     argv = command("--end", peer)
     assert argv
     try:

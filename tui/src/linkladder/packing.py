@@ -1,9 +1,9 @@
-"""Records packed for the database and for pages: tables as columns, columns as steps, compressed.
+"""Packs JSON values for the database and for pages: tables as columns, numbers as differences, compressed.
 
-A list of records with the same keys (the seconds of a trial, by the thousand) is kept as {"~columns": {key: list}}, a
-list of lists of one length as {"~rows": [list of the first ones, ...]}.  A list of numbers whose differences are
-shorter to write is kept as {"~steps": [first, difference ...]}; decimals are counted in units of the last of `~digits`.
-What was packed before there were columns has none of these keys, and is unpacked all the same.
+A list of records with the same keys, such as a trial's thousands of seconds, becomes {"~columns": {key: list}}, and a
+list of lists of one length becomes {"~rows": [list of the first items, ...]}. A list of numbers whose differences are
+shorter to write becomes {"~steps": [first, difference ...]}; decimals become whole numbers by multiplying them by ten
+to the power of `~digits`. Data from before there were columns has none of these keys and can still be unpacked.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-FEWEST = 8  # of a list that is worth it
-DIGITS = 6  # decimals of a number that are counted at most
+FEWEST = 8  # shorter lists are not changed
+DIGITS = 6  # the most decimals of numbers that are packed as differences
 COLUMNS, ROWS, STEPS, PLACES = "~columns", "~rows", "~steps", "~digits"
 
 
 def pack(value: Any) -> bytes:
-    """A JSON value, in little room."""
+    """A JSON value as compressed bytes."""
     return zlib.compress(text(value).encode(), 6)
 
 
 def unpack(data: bytes) -> Any:
-    """zlib.error or ValueError where it is damaged."""
+    """The JSON value of packed bytes; raises zlib.error or ValueError if they are damaged."""
     return json.loads(zlib.decompress(data), object_hook=restored)
 
 
 def text(value: Any) -> str:
-    """A JSON value as JSON text of columns and steps."""
+    """A JSON value as JSON text with columns and differences."""
     return _text(_columns(value))
 
 
@@ -54,7 +54,7 @@ def _columns(value: Any) -> Any:
 
 
 def _steps(values: list[Any]) -> Any:
-    """Numbers as differences; None where they are no numbers, or longer so."""
+    """A list of numbers as differences; None if it has other values or gets longer that way."""
     kinds = {type(one) for one in values}
     if kinds == {int}:
         made: dict[str, Any] = {STEPS: _differences(values)}
@@ -76,7 +76,7 @@ def _differences(values: Sequence[int]) -> list[int]:
 
 
 def restored(made: dict[str, Any]) -> Any:
-    """What an object of the text stands for; those within it are restored by then.  ValueError where it cannot be."""
+    """The value for which a JSON object stands, with its parts restored already; raises ValueError if invalid."""
     try:
         return _restored(made)
     except (TypeError, AttributeError, KeyError, IndexError) as error:
@@ -95,7 +95,7 @@ def _restored(made: dict[str, Any]) -> Any:
         counts = list(accumulate(made[STEPS]))
         if PLACES not in made:
             return counts
-        if made[PLACES] not in range(DIGITS + 1):  # a power of ten that a stranger asks for may take for ever
+        if made[PLACES] not in range(DIGITS + 1):  # a huge power of ten in foreign data would take forever
             raise ValueError("more decimals than are ever written")
         return [count / 10 ** made[PLACES] for count in counts]
     return made

@@ -1,4 +1,4 @@
-"""Text of strangers made fit to print: no control characters, no characters that turn the reading direction."""
+"""Makes foreign text safe to print: without control characters and characters that change the reading direction."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _UNSEEN = re.compile(
 
 
 def clean(value: object) -> object:
-    """Strings without what a reader cannot see; everything else as it is."""
+    """A string with its invisible characters replaced; other values unchanged."""
     return _UNSEEN.sub("\ufffd", value.replace("\r\n", "\n")) if type(value) is str else value
 
 
 def one_line(text: str) -> str:
-    """A stranger's words as one line of a terminal, which they must not steer."""
+    """Foreign text as one line for a terminal, without control characters."""
     return str(clean(text)).replace("\n", " ")
 
 
 def escape(value: object) -> str:
-    """Clean text, safe in markup and in quoted attributes."""
+    """Clean text that is safe in HTML and in quoted attributes."""
     return html.escape(str(clean(str(value))), quote=True)

@@ -1,14 +1,14 @@
-"""How the privileged helper is reached; what it may do is decided in `linkladder.priv`, as root.
+"""Starts the privileged helper; what it may do is decided in `linkladder.priv`, as root.
 
-Who asks decides what may be asked, by the program that FreeBSD's doas or Linux's sudo lets that user start:
+Each user may start only one program by FreeBSD's doas or Linux's sudo, which decides what the user may ask for:
   doas.conf   permit nopass CONSOLE as root cmd /usr/local/libexec/linkladder-priv
               permit nopass MEASURER as root cmd /usr/local/libexec/linkladder-measure
   sudoers     CONSOLE ALL=(root) NOPASSWD: /usr/local/libexec/linkladder-priv
-The first knows every verb, the second the measuring verbs alone; a process that serves measurements asks the
-second, whoever it runs as.  As root the same is run directly.
+The first knows every verb, the second only the measuring verbs; a process that serves measurements uses the second,
+whatever user it runs as. Root runs the same code directly.
 
-A privileged child cannot be signalled by an unprivileged parent.  It therefore ends when the pipe on its
-standard input closes: start it with stdin=PIPE and close that to stop it (stdin=DEVNULL is never watched).
+An unprivileged parent cannot send signals to a privileged child. So the child ends when the pipe on its standard input
+closes: start it with stdin=PIPE and close that to stop it (stdin=DEVNULL is never watched).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ HELPER = "/usr/local/libexec/linkladder-priv"
 NARROW = "/usr/local/libexec/linkladder-measure"
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 PREFIX = "linkladder-priv: "
-LAST_WAIT = 2.0  # seconds for it to end what it started, and itself
-NAMES = {"kernel": "kernel-next", "mtu": "frames"}  # verbs that people know by a shorter name
+LAST_WAIT = 2.0  # seconds for the helper to end the program that it started, and itself
+NAMES = {"kernel": "kernel-next", "mtu": "frames"}  # shorter names that people use -> verbs
 _class = "operator"
 
 
 @dataclass(frozen=True)
 class Completed:
-    """How a use of the helper ended; 0 done, 1 tried and failed, 2 refused before anything was done."""
+    """The result of using the helper; code 0 is done, 1 tried and failed, 2 refused before anything was done."""
 
     code: int
     output: str
@@ -49,7 +49,7 @@ class Completed:
 
     @property
     def reason(self) -> str:
-        """The last thing that was said, for a person: by the program that failed, else by the helper."""
+        """The last line of the program that failed, or else of the helper, for a person."""
         lines = (self.errors or self.output).strip().splitlines()
         theirs = [line for line in lines if not line.startswith(PREFIX)]
         last = (theirs or lines)[-1:] or [f"it ended with {self.code}"]
@@ -57,7 +57,7 @@ class Completed:
 
 
 def restrict() -> None:
-    """From now on this process asks for measuring verbs only; an agent calls it first."""
+    """Make this process ask only for measuring verbs from now on; an agent calls it first."""
     global _class
     _class = "measure"
 
@@ -83,7 +83,7 @@ def command(verb: str, *args: str) -> list[str]:
 
 
 def wrap(argv: Sequence[str]) -> list[str]:
-    """A tool's command line, made to run as root; the helper knows ping and checks each of its options."""
+    """The command line that runs a tool as root; only ping can be run so, and the helper checks each option."""
     name = os.path.basename(argv[0])
     if name not in ("ping", "ping6"):
         raise ValueError(f"{name} is not run with privilege")
@@ -91,9 +91,9 @@ def wrap(argv: Sequence[str]) -> list[str]:
 
 
 async def run(verb: str, *args: str, timeout: float = 60.0, said: str = "") -> Completed:
-    """Use the helper once, with a line `said` to it; never raises for what the helper itself says."""
+    """Use the helper once, with `said` on its standard input; errors of the helper are returned, not raised."""
     for place, text in enumerate(args, 1):
-        if "\0" in text or len(text) > LIMIT:  # what no command line can carry
+        if "\0" in text or len(text) > LIMIT:  # a command line cannot contain this
             return Completed(2, "", f"argument {place}: too long, or holds a character that is not allowed")
     argv = command(verb, *args)
     try:
@@ -136,7 +136,7 @@ async def _read(stream: asyncio.StreamReader | None) -> str:
 
 
 async def _let_go(process: asyncio.subprocess.Process) -> None:
-    """Closing its standard input ends it, whoever it runs as."""
+    """End the helper by closing its standard input, which works whatever user it runs as."""
     if process.stdin:
         process.stdin.close()
     with contextlib.suppress(TimeoutError):

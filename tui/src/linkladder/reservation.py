@@ -1,4 +1,4 @@
-"""One trial at a time on an appliance, whoever asks; the reservation dies with its holder."""
+"""Reserves an appliance, so that only one run measures with it at a time; the reservation ends with its holder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from linkladder import locks, state
 
 
 def holder() -> str:
-    """Who measures with this appliance now; '' for nobody."""
+    """The name of who measures with this appliance now; '' if nobody does."""
     return (locks.written(_path()) or "somebody") if locks.held(_path()) else ""
 
 
@@ -25,7 +25,7 @@ class Reservation:
         return self._file is not None
 
     def take(self, holder: str) -> str | None:
-        """None when it is ours now (or was already), else the name of who holds it."""
+        """Take the reservation; returns None if this object has it now or had it already, else the holder's name."""
         if self.held:
             return None
         file = locks.HeldFile(_path(), 0o644)

@@ -1,4 +1,4 @@
-"""Numbers as people write and read them; iperf's rule: bits are counted in thousands, bytes in 1024s."""
+"""Reads and writes numbers for people; as in iperf, bits are counted in thousands and bytes in 1024s."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)\s*([a-zA-Z/]*)\s*$")
 
 
 class Unreadable(ValueError):
-    """No rate, or no size; its words quote what was given."""
+    """The text is not a rate or a size; the message quotes it."""
 
     def __init__(self, expected: str, given: object) -> None:
         super().__init__(f"expected {expected}, got {str(given)[:40]!r}")
 
 
 def plural(count: int, word: str) -> str:
-    """'1 trial', '5 trials'."""
+    """A count with its word, such as '1 trial' or '5 trials'."""
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def parse_rate(text: str | int | float) -> float:
-    """Bits per second from '10G', '2.5 Gb/s', '950Mbit/s' or a number; ValueError says what is expected."""
+    """Bits per second from '10G', '2.5 Gb/s', '950Mbit/s' or a number; raises Unreadable for anything else."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         number = float(text)
     else:
@@ -37,7 +37,7 @@ def parse_rate(text: str | int | float) -> float:
 
 
 def parse_size(text: str | int) -> int:
-    """Bytes from '800k' (thousand) or '8M' (1024s): as iperf reads them, lower case is decimal, upper binary."""
+    """Bytes from '800k' or '8M'; as in iperf, lower case counts in thousands, upper case in 1024s."""
     if isinstance(text, int) and not isinstance(text, bool):
         number = float(text)
     else:
@@ -53,7 +53,7 @@ def parse_size(text: str | int) -> int:
 
 
 def rate(bps: float | None) -> str:
-    """'9.41 Gb/s': three significant figures and the unit."""
+    """A rate such as '9.41 Gb/s', with three significant figures and the unit."""
     if bps is None:
         return "-"
     if bps <= 0:
@@ -63,12 +63,12 @@ def rate(bps: float | None) -> str:
 
 
 def rate_unit(bps: float) -> tuple[str, float]:
-    """The unit in which such a rate reads well, and how many bits per second it is."""
+    """The unit that suits this rate, and how many bits per second it is."""
     return next(((unit, factor) for unit, factor in RATE_UNITS if bps >= factor * 0.9995), ("b/s", 1.0))
 
 
 def rates(low: float | None, high: float | None, between: str = " - ") -> str:
-    """'75.4 - 83.0 Gb/s': both in the unit of the larger; one figure where they read alike."""
+    """A range such as '75.4 - 83.0 Gb/s', in the unit of the larger rate; one figure if both look the same."""
     if low is None or high is None:
         return "-"
     unit, factor = rate_unit(high)
@@ -77,7 +77,7 @@ def rates(low: float | None, high: float | None, between: str = " - ") -> str:
 
 
 def size(count: float | None) -> str:
-    """'512 MB' in 1024s."""
+    """A size such as '512 MB', counted in 1024s."""
     if count is None:
         return "-"
     for unit, factor in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
@@ -87,7 +87,7 @@ def size(count: float | None) -> str:
 
 
 def three(number: float) -> str:
-    """Three significant figures without an exponent."""
+    """A number with three significant figures and without an exponent."""
     if number == 0:
         return "0"
     digits = 2 - math.floor(math.log10(abs(number)))
@@ -98,12 +98,12 @@ def three(number: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """With its full stop, unless it ends as a question."""
+    """The text with a full stop at its end, unless it is a question."""
     return text if text.endswith("?") else f"{text.rstrip('.')}."
 
 
 def duration(seconds: float) -> str:
-    """'45 s', '3 min 20 s', '2 h 5 min'."""
+    """A time such as '45 s', '3 min 20 s' or '2 h 05 min'."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -113,13 +113,13 @@ def duration(seconds: float) -> str:
 
 
 def at_best(seconds: float, longest: float) -> str:
-    """'3 min 20 s', or 'at best 3 min 20 s, at most 5 min 00 s'."""
+    """A time such as '3 min 20 s', or a range such as 'at best 3 min 20 s, at most 5 min 00 s'."""
     best, most = duration(seconds), duration(longest)
     return best if best == most else f"at best {best}, at most {most}"
 
 
 def apart(seconds: float) -> str:
-    """'1 h 00 min ahead of', '12 s behind', 'within 1 s of': where one clock is, seen from another."""
+    """How a clock differs from another: '1 h 00 min ahead of', '12 s behind' or 'within 1 s of'."""
     if abs(seconds) < 1:
         return "within 1 s of"
     return f"{duration(abs(seconds))} {'ahead of' if seconds > 0 else 'behind'}"

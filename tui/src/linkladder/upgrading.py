@@ -1,6 +1,6 @@
-"""The console's part of an upgrade: where the file comes from, and watching while root writes it.
+"""The console's part of an upgrade: gets the file, and watches while root writes it.
 
-The signature is verified here before anything is fetched or asked, and by root once more before anything is written.
+The signature is verified here before the image is fetched and the person asked, and again by root before it is written.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from linkladder.upgrade.parcel import SIGNERS, order
 
 SUFFIX = ".upgrade"
 WORDS = 'a file, an https address, or "stick"'
-LIMIT = 7200.0  # seconds for a slow disk
+LIMIT = 7200.0  # seconds that root may take to write to a slow disk
 SPARE = 64 << 20
 BLOCK = 1 << 18
 RED = "upgrade-red.json"
-Progress = Callable[[str, int, int, float], None]  # what, bytes done, in all, seconds so far
+Progress = Callable[[str, int, int, float], None]  # takes an action, bytes done, bytes in all, seconds so far
 
 
 def line(what: str, done: int, total: int, seconds: float) -> str:
-    """'writing 42 %, 1 min 10 s to go'"""
+    """The progress in words, such as 'writing 42 %, 1 min 10 s to go'."""
     share = done / total if total else 0.0
     left = f", {units.duration(seconds * (1 - share) / share)} to go" if share > 0.02 and done < total else ""
     return f"{what} {100 * share:.0f} %{left}"
@@ -39,7 +39,7 @@ def line(what: str, done: int, total: int, seconds: float) -> str:
 
 @asynccontextmanager
 async def obtained(source: str, progress: Progress, signers: Path = SIGNERS) -> AsyncIterator[tuple[Path, Manifest]]:
-    """The file in reach of root, and what it says of itself, verified; what was fetched for it is gone afterwards."""
+    """Get a file to where root can read it, and its verified manifest; a fetched file is deleted afterwards."""
     if source == "stick":
         async with _on_stick() as folder:
             file = await asyncio.to_thread(_best, folder, signers)
@@ -64,13 +64,13 @@ def manifest_of(file: Path, signers: Path = SIGNERS) -> Manifest:
 
 
 def admitted(manifest: Manifest, *, downgrade: bool) -> None:
-    """Before a person is asked: what root would refuse is refused now."""
+    """Refuse now, before a person is asked, what root would refuse later."""
     slots = as_root.here()
     admit(manifest, __version__, slots.other.size if slots and slots.other else 1 << 62, downgrade=downgrade)
 
 
 async def write(file: Path, progress: Progress, *, downgrade: bool = False) -> str:
-    """Root verifies and writes; told of meanwhile. What it said."""
+    """Let root verify and write the file, and report progress meanwhile; returns what root's program printed."""
     asked = asyncio.create_task(
         privilege.run("upgrade", str(file), *(["downgrade"] if downgrade else []), timeout=LIMIT)
     )
@@ -92,7 +92,7 @@ async def write(file: Path, progress: Progress, *, downgrade: bool = False) -> s
 
 
 def note_red(titles: Iterable[str]) -> None:
-    """What the doctor finds wrong now is not held against the new system."""
+    """Store the doctor's bad findings from before the upgrade, so that they are not blamed on the new system."""
     (state.ensure(state.folder()) / RED).write_text(json.dumps(sorted(titles)), encoding="utf-8")
 
 
@@ -122,7 +122,7 @@ async def _on_stick() -> AsyncIterator[Path]:
 
 
 def _best(folder: Path, signers: Path) -> Path:
-    """Of the files that are signed for this system the newest; where none is, the first one's fault is told."""
+    """The newest of the files that are signed for this system; raises the first file's fault if there is none."""
     files = sorted(folder.glob(f"*{SUFFIX}"))
     if not files:
         raise UpgradeFault("no upgrade is on the stick", f"no file in its first folder ends in {SUFFIX}")
@@ -139,7 +139,7 @@ def _best(folder: Path, signers: Path) -> Path:
 
 
 async def _fetched(address: str, target: Path, progress: Progress, signers: Path) -> tuple[Path, Manifest]:
-    """Fetched in a thread, which a cancelled caller does not leave behind reading for ever."""
+    """Fetch the file in a thread, which also ends if the caller is cancelled."""
     given_up: list[bool] = []
     try:
         return target, await asyncio.to_thread(fetch, address, target, progress, signers, given_up)
@@ -149,10 +149,10 @@ async def _fetched(address: str, target: Path, progress: Progress, signers: Path
 
 
 def fetch(address: str, target: Path, progress: Progress, signers: Path, given_up: list[bool]) -> Manifest:
-    """Its head first: nothing more is taken of what nobody signed, nor of what has no room here."""
+    """Fetch a file; after its head it is refused if it is not signed or there is no room for it."""
     if not address.startswith("https://"):
         raise UsageError(f"{address.split(':')[0]} is no way to fetch an upgrade", hint=f"give {WORDS}")
-    import urllib.error  # late: seldom needed, and slow to load
+    import urllib.error  # imported late, as it is seldom needed and slow to load
     import urllib.request
 
     began = time.monotonic()

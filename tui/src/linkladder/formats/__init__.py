@@ -1,8 +1,8 @@
-"""The published forms of what outlives the code that wrote it: documents, and what a database keeps of a run.
+"""Reads the published forms of data that later versions must read: documents, and the records of a run in a database.
 
-A form has a name, `schema` ("linkladder/1"), and is readable for good: what a linkladder of then wrote is brought up to
-today's form as JSON, one pure step a version, and only then made into records.  A key that a later linkladder of the
-same schema has added is passed over; a schema that is not known here is refused by its name.
+Each form has a name, `schema` ("linkladder/1"), and stays readable: data in an older form is converted as JSON to the
+present form, by one pure step for each version, and only then made into records. A key that a later linkladder of the
+same schema has added is ignored; an unknown schema is refused.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from linkladder.formats import v1, v2
 from linkladder.model import SCHEMA, Document
 
 T = TypeVar("T")
-Step = Callable[[type[Any], Any], Any]  # of a record's kind, JSON in one form -> JSON in the next
-STEPS: dict[str, Step] = {  # schema -> what brings it to the schema after it
+Step = Callable[[type[Any], Any], Any]  # (kind of record, JSON in one form) -> JSON in the next form
+STEPS: dict[str, Step] = {  # schema -> the step that converts it to the next schema
     "linkladder/1": v1.upgrade,
     "linkladder/2": v2.upgrade,
 }
 
 
 class NewerSchema(EnvironmentFault):
-    """What is to be read has a form that only a later linkladder knows."""
+    """The data is in a form that only a newer linkladder knows."""
 
     def __init__(self, schema: str) -> None:
         known = ", ".join((*STEPS, SCHEMA))
@@ -37,14 +37,14 @@ class NewerSchema(EnvironmentFault):
 
 
 def document(value: Any) -> Document:
-    """A run's document from JSON of any published form; CodecError where it is none, NewerSchema where it is later."""
+    """A run's document from JSON of any published form; raises CodecError, or NewerSchema if the form is newer."""
     if not isinstance(value, dict):
         raise CodecError("Document: expected an object")
     return record(Document, value, value.get("schema"))
 
 
 def record(kind: type[T], value: Any, schema: Any) -> T:
-    """A document, or a part of one as a database keeps it, from JSON in the form `schema`."""
+    """A document, or a part of one as a database stores it, from JSON in the form `schema`."""
     version = _version(schema)
     for name, step in STEPS.items():
         if version <= _version(name):
@@ -53,7 +53,7 @@ def record(kind: type[T], value: Any, schema: Any) -> T:
 
 
 def _version(schema: Any) -> int:
-    """The number of a form that is known here."""
+    """The number of a known form; raises NewerSchema or CodecError for others."""
     if schema in (SCHEMA, *STEPS):
         return int(schema.partition("/")[2])
     if isinstance(schema, str) and (later := re.fullmatch(r"linkladder/([1-9][0-9]{0,3})", schema)):

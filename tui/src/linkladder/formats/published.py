@@ -1,6 +1,6 @@
-"""The published JSON Schema of a run's document, made from the records themselves so that it cannot lag behind.
+"""Makes the published JSON Schema of a run's document from the records themselves, so that they always agree.
 
-`python -m linkladder.formats.published >docs/document.schema.json` publishes it anew.
+`python -m linkladder.formats.published >docs/document.schema.json` writes it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PLAIN = {str: {"type": "string"}, int: {"type": "integer"}, float: {"type": "nu
 
 
 def document_schema() -> dict[str, Any]:
-    """Draft 2020-12."""
+    """The schema of a run's document, in JSON Schema draft 2020-12."""
     definitions: dict[str, Any] = {}
     top = _schema(Document, definitions)
     return {
@@ -43,7 +43,7 @@ def _schema(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
     if origin is dict:
         return {"type": "object", "additionalProperties": _schema(args[1], found)}
     if isinstance(kind, type) and issubclass(kind, Enum):
-        if "_missing_" in vars(kind):  # more may come without a new form
+        if "_missing_" in vars(kind):  # values may be added without a new form
             return {"type": "string"}
         return {"enum": [m.value for m in kind]}
     if dataclasses.is_dataclass(kind):
@@ -54,7 +54,7 @@ def _schema(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
 def _record(kind: type, found: dict[str, Any]) -> dict[str, Any]:
     name = kind.__name__
     if name not in found:
-        found[name] = {}  # claims the name before recursion
+        found[name] = {}  # reserves the name before recursion
         hints = typing.get_type_hints(kind)
         required = [
             f.name

@@ -1,7 +1,7 @@
-"""linkladder/1 to linkladder/2.
+"""Converts linkladder/1 to linkladder/2.
 
-Of old a rung had one path, and a trial one outcome among its own fields, with dictionaries for "near" and "far".
-Whatever is not as that form has it is left as it is: the decoder then says where it does not fit.
+In linkladder/1 a rung had one path, and a trial had one outcome in its own fields, with dictionaries for "near" and
+"far". Values that do not have that form are not converted, and the decoder then reports where they do not fit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OF_BOTH = ("near", "far")
 
 
 def upgrade(kind: type[Any], value: Any) -> Any:
-    """A record of `kind`, as JSON of linkladder/1, in the form of linkladder/2."""
+    """Convert a record of `kind`, as JSON of linkladder/1, to linkladder/2."""
     step = STEPS.get(kind)
     return step(value) if step and isinstance(value, dict) else value
 
@@ -50,7 +50,7 @@ def _rung_result(value: Json) -> Json:
 
 
 def _trial(value: Json) -> Json:
-    """One leg, and the ping beside it; at the localhost rung one end, which is both sides of the path."""
+    """Make one leg, and another for a ping beside it; at the localhost rung one end is both sides of the path."""
     ends = [name for name in OF_BOTH if any(name in _dict(value.get(key)) for key in (*OF_AN_END, "nics"))]
     commands = value.get("commands", [])
     pings = [c for c in commands if _is_beside(c)] if isinstance(commands, list) else []

@@ -1,7 +1,7 @@
-"""linkladder/2 to linkladder/3.
+"""Converts linkladder/2 to linkladder/3.
 
-Of old a run had a dictionary of hosts, the near one under "near", and a host's flow control stood among its sysctls,
-then called tunables, under its card's name.  Whatever is not as that form has it is left as it is, for the decoder.
+In linkladder/2 a run had a dictionary of hosts, the near one under "near", and a card's flow control was among the
+host's sysctls, then called tunables. Values that do not have that form are not converted; the decoder reports them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 from linkladder.model import Document, HostFacts
 
 Json = dict[str, Any]
-FLOW_CONTROL = " flow control"  # ended the name of what was no sysctl
+FLOW_CONTROL = " flow control"  # the names of these entries, which were not sysctls, ended so
 
 
 def upgrade(kind: type[Any], value: Any) -> Any:
-    """A record of `kind`, as JSON of linkladder/2, in the form of linkladder/3."""
+    """Convert a record of `kind`, as JSON of linkladder/2, to linkladder/3."""
     if not isinstance(value, dict):
         return value
     return _document(value) if kind is Document else _facts(value) if kind is HostFacts else value
