@@ -205,7 +205,7 @@ class PairingService:
             who = session.peer.name if session.peer else link.address
             reason = error.reason if isinstance(error, ProtocolError) else None
             if reason is Reason.CROSSED and not session.revealed:
-                pass  # the other of the two calls goes on
+                pass  # the other one of the two crossing calls goes on
             elif session.revealed or reason is Reason.REFUSED or (mine and self._engaged is None):
                 self._tell(as_event(error, who, self.left))
         except asyncio.CancelledError:

@@ -257,9 +257,7 @@ class Store:
 
     def delete(self, run_id: str) -> None:
         run = self.find(run_id)
-        raw.delete(
-            self.folder, run
-        )  # first: on a full disk it makes the room that the database needs to forget the run
+        raw.delete(self.folder, run)  # first, as on a full disk it makes room for the transaction
         with self._transaction() as db:
             db.execute("DELETE FROM runs WHERE id = ?", (run,))
 

@@ -31,7 +31,7 @@ class Broken(Exception):
 
 @dataclass(frozen=True)
 class Pair:
-    """One connection one way: as its receiver and as its sender saw it."""
+    """One connection in one direction, as its receiver and its sender saw it."""
 
     stream: Stream  # the receiver's
     rx: Series
@@ -318,7 +318,7 @@ def _stall(summed: list[Interval], asked: float, hung: bool, still: Sequence[tup
 
 
 def _died(flow: Flow, exp: Experiment, still: Sequence[tuple[float, float]] = ()) -> str:
-    """One flow that stops for good while others go on is as bad as all of them stopping.
+    """Why a flow counts as stopped for good while others went on, which is as bad as if all had stopped; else ''.
 
     `still`: spans in which an end itself stood still; if there are any, one empty second besides them is too long.
     """

@@ -68,7 +68,7 @@ class Series:
         elif gap and row.start > last.end:
             bare = Row(row.flow, row.star, last.end, row.start, 0, row.exact, row.kind, filled=True)
             self.rows += (bare, row)
-        elif abs(row.start - last.end) > 0.0151:  # two decimals, rounded at both
+        elif abs(row.start - last.end) > 0.0151:  # times have two decimals, and both are rounded
             if not self.conflict:
                 self.conflict = f"between {last.end:.2f} s and {row.start:.2f} s its lines are missing or out of order"
         else:

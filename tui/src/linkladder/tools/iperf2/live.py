@@ -42,7 +42,7 @@ class Seconds(Live):
         if channel(row, self._role, self._reverse_flag) != "rx":
             return []
         if row.start == 0.0 and row.flow in self._reached:
-            return []  # the total
+            return []  # it is the flow's total
         if abs(row.start - self._reached.get(row.flow, 0.0)) > 0.02:
             return []  # out of order; the verdict will report it
         self._reached[row.flow] = row.end

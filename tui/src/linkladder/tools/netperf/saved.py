@@ -90,7 +90,7 @@ def _beside(session: Session, per_second: float, elapsed: float | None) -> list[
 
 
 def _latencies(rate: float, mean: float | None, ordered: list[float | None]) -> str:
-    """How the latencies contradict the rate (one transaction at a time) or each other; '' where they do not."""
+    """How the latencies contradict the rate (one transaction at a time) or each other; '' if they do not."""
     if mean and abs(rate * mean / 1e6 - 1) > 0.03:
         return f"its rate makes {1e6 / rate:.2f} us for each transaction, its mean is {mean:.2f}"
     known = [value for value in (*ordered[:1], mean, *ordered[-1:]) if value is not None]
