@@ -40,6 +40,7 @@ class Impaired:
     starve: str = ""  # the appliance whose CPU a quota withholds
     quota: float = 0.0  # its share of a core
     streams: int = 4
+    steps_from: int = 0  # the window in segments above which a flow grows step by step, of itself
     busy: str = ""  # the appliance whose cores others keep busy meanwhile
 
 
@@ -122,6 +123,10 @@ def draw(kind: str, rng: random.Random) -> Impaired:
             delay_ms=rng.uniform(12, 40),
             streams=1,
         )
+    if kind == "growth":  # as after losses that the kernel remembers: from a small window it grows step by step
+        sold, away = rng.choice([50e6, 60e6, 80e6]), rng.uniform(80, 120)
+        fills = 2 * away / 1000 * sold / 8 / LARGEST  # segments on the way
+        return Impaired(kind, sold, delay_ms=away, buffer=int(sold / 8), streams=1, steps_from=int(0.1 * fills))
     if kind == "black-hole":
         return Impaired(kind, sold, drop_above=rng.randrange(1280, 1480), streams=streams)
     if kind == "busy-sender":
@@ -149,6 +154,11 @@ def put(lab: Lab, p: Impaired) -> None:
         port = f"d{site}"
         # One segment a packet, as on a wire: a drop must not take sixty-four kilobytes at once.
         inside(lab, site, "ip", "link", "set", "dc0", "gso_max_segs", "1")
+        way = inside(lab, site, "ip", "route", "show", "10.98.0.0/16").split(" ssthresh ")[0].split()
+        first = ["ssthresh", "lock", str(p.steps_from)] if p.steps_from else []
+        inside(lab, site, "ip", "route", "replace", *way, *first)
+        inside(lab, site, "sysctl", "-w", f"net.ipv4.tcp_no_ssthresh_metrics_save={0 if first else 1}")
+        inside(lab, site, "ip", "tcp_metrics", "flush")
         inside(lab, "net", "ip", "link", "set", port, "gso_max_segs", "1")
         burst = str(max(5000, int(rate / 8 / 250)))
         here = p.back if p.back and site == "alpha" else rate  # what leaves by it goes to that site

@@ -38,6 +38,7 @@ RIGHT = {
     "outage": LimiterKind.OUTAGE,
     "own-card": LimiterKind.OWN_CARD,
     "window": LimiterKind.WINDOW,
+    "growth": LimiterKind.GROWTH,
     "black-hole": LimiterKind.PATH_MTU,
     "busy-sender": LimiterKind.SENDER,
     "busy-queue": LimiterKind.SHAPER,

@@ -207,7 +207,7 @@ def _growth(e: Evidence) -> Limiter | None:
     part = len(e.seconds) // 3
     if part < 1 or e.retransmits != 0 or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
         return None
-    if e.idle_ms < LONG_MS or e.rise_ms > QUEUE_MS or _busier(e)[1] >= CLOSE:
+    if e.idle_ms < LONG_MS or rising(e) or _too_busy(e):
         return None
     first, last = e.seconds[:part], e.seconds[-part:]
     if min(last) <= max(first) or statistics.fmean(last) < GROWS * statistics.fmean(first):
