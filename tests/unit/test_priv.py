@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkladder.priv import access, appliance, disks, ping, running, sysctls, verbs
+from linkladder.priv import access, appliance, checks, disks, ping, running, sysctls, verbs
 from linkladder.priv.checks import Refused
 from linkladder.tools import ping_argv
 
@@ -153,15 +153,33 @@ def test_a_congestion_control_is_kept_for_the_next_boot() -> None:
     assert now == "/sbin/sysctl net.inet.tcp.cc.algorithm=newreno" and later.endswith("linkladder_congestion=newreno")
 
 
-@given(st.lists(st.text(), max_size=6), st.sampled_from(sorted(verbs.VERBS)))
-def test_no_text_leads_to_anything_but_a_refusal_or_a_clean_command(args: list[str], verb: str) -> None:
+@pytest.mark.parametrize("verb", sorted(verbs.VERBS))
+def test_what_no_command_may_hold_is_refused_before_a_verb_looks_at_it(verb: str) -> None:
+    for bad in ("a\0b", "a\nb", "\x1b[2J", "é", "\uff11", "x" * (checks.LIMIT + 1)):
+        assert refusal("operator", verb, ["1", bad]).field == "argument 2", ascii(bad[:9])
+
+
+WORDS, SHORT = sorted({word for words in GOOD.values() for word in words}), [bad for bad in BAD if len(bad) < 99]
+
+
+@given(st.data())
+def test_no_text_leads_to_anything_but_a_refusal_or_a_clean_command(data: st.DataObject) -> None:
+    """Good words with a few characters put into one of them, or with another verb's in its place."""
+    verb = data.draw(st.sampled_from(sorted(verbs.VERBS)))
+    args = [*GOOD.get(verb, data.draw(st.lists(st.sampled_from(WORDS) | st.text(), min_size=1, max_size=6)))]
+    place = data.draw(st.integers(0, len(args) - 1))
+    at, more = data.draw(st.integers(0, len(args[place]))), data.draw(st.text(max_size=3) | st.sampled_from(SHORT))
+    put_in = args[place][:at] + more + args[place][at:]
+    args[place] = data.draw(st.sampled_from([put_in, data.draw(st.sampled_from(WORDS))]))
     try:
-        steps = verbs.build("measure", verb, args, "FreeBSD")
+        steps = verbs.build("operator", verb, args, "FreeBSD")
     except Refused:
+        assert args != GOOD.get(verb)
         return
     for step in steps:
-        assert isinstance(step, list) and step[0].startswith("/")
-        assert all(word.isascii() and word.isprintable() for word in step)
+        if isinstance(step, list):
+            assert step[0].startswith("/")
+            assert all(word.isascii() and word.isprintable() for word in step)
 
 
 def test_the_commands_are_those_of_each_system() -> None:
