@@ -16,15 +16,17 @@ from linkladder.model import Contract, Direction, Evidence, Fault, PathMtu, Rung
 # --- what must never happen
 
 rates = st.one_of(st.just(0.0), st.floats(1e3, 3e9))
+some = st.lists(rates, min_size=1, max_size=5)
+about_all = st.lists(st.floats(0.95, 1.004).map(lambda share: share * ceiling(GIGABIT).bps), min_size=1, max_size=2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
-    st.lists(rates, min_size=1, max_size=5),
-    st.lists(rates, min_size=1, max_size=5),
-    st.floats(1e9, 8e9),
+    st.tuples(some, some) | st.tuples(about_all, about_all),  # of the first alone, none in a thousand is a PASS
+    st.floats(1e9, 2e9) | st.floats(2e9, 8e9),
 )
-def test_never_pass_short_or_above_or_silent(forward: list[float], reverse: list[float], headroom: float) -> None:
+def test_never_pass_short_or_above_or_silent(rates_seen: tuple[list[float], list[float]], headroom: float) -> None:
+    forward, reverse = rates_seen
     link = rung(
         RungName.DC_LINK,
         tcp(F, tuple(trial(v, F, n) for n, v in enumerate(forward))),
