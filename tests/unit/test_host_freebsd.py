@@ -7,10 +7,11 @@ import re
 import struct
 import types
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from linkladder import phrases
@@ -256,21 +257,53 @@ def test_no_tunable_is_asked_for_that_freebsd_has_not(captures: Path) -> None:
     assert {name for name in SYSCTLS if name not in there} <= {"net.inet.rss.bits", "net.inet.rss.buckets"}
 
 
-@given(st.recursive(st.none() | st.integers() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)))
-def test_any_json_is_read_without_an_error(value: Any) -> None:
-    for document in (value, {"statistics": value}, {"statistics": {"socket": value, "tcp": value}}, {"arp": value}):
+FOLDER = Path(__file__).parents[1] / "captures/freebsd-15.1"
+SAID = [(FOLDER / f"{name}.txt").read_text() for name in ("ifconfig-a", "mtu9000", "sysctl-net", "route-get")]
+TOLD = [
+    document
+    for name in ("netstat-s-tcp-json", "netstat-T-during", "netstat-ncCW-during", "arp-json")
+    for document in documents((FOLDER / f"{name}.txt").read_text())
+]
+
+
+def spoilt(document: Any, value: Any, chance: Random) -> Any:
+    """One part of it, large or small, is another value."""
+    inner = list(document) if isinstance(document, dict) else range(len(document)) if isinstance(document, list) else ()
+    if not inner or chance.random() < 0.1:
+        return value
+    at = chance.choice(inner)
+    made = document.copy()
+    made[at] = spoilt(document[at], value, chance)
+    return made
+
+
+VALUES = st.none() | st.integers() | st.text()
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(TOLD),
+    st.recursive(VALUES, lambda c: st.lists(c) | st.dictionaries(st.text(), c)),
+    st.randoms(use_true_random=False),
+)
+@example({}, {"statistics": {"socket": [{"local": {"port": "\u00b2"}}]}}, Random(1))  # a digit that is no number
+def test_any_json_is_read_without_an_error(told: Any, value: Any, chance: Random) -> None:
+    for document in (value, spoilt(told, value, chance)):
         text.tcp_counters(document)
-        text.sockets(document, document, document, range(5001, 5002))
+        text.sockets(document, document, document, range(1, 65536))
         text.bound(document, 5001, False, "10.0.0.1")
         text.answered(document, "10.0.0.1")
 
 
-@given(st.text())
-def test_any_text_is_read_without_an_error(noise: str) -> None:
-    text.ifconfig(noise)
-    text.sysctls(noise)
-    text.route(noise)
-    text.answered6(noise, "fe80::1")
+@settings(max_examples=300)
+@given(st.sampled_from(SAID), st.text(max_size=9) | st.characters(categories=["Nd", "No"]), st.data())
+def test_any_text_is_read_without_an_error(said: str, noise: str, data: st.DataObject) -> None:
+    at, length = data.draw(st.integers(0, len(said))), data.draw(st.integers(0, 20))
+    for one in (noise, said[:at] + noise + said[at + length :]):
+        text.ifconfig(one)
+        text.with_driver(NicCounters("ix0"), text.sysctls(one))
+        text.route(one)
+        text.answered6(one, "fe80::1")
 
 
 def test_lost_links_are_counted_in_the_kernels_messages(read: Any) -> None:

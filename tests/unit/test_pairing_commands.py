@@ -126,7 +126,7 @@ async def test_no_more_than_a_share_is_looked_at_each_second() -> None:
 class Silent:
     """A service that hears a crowd and must not be asked to call all of it."""
 
-    is_open = True
+    is_open, ready = True, False
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -162,6 +162,15 @@ async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.Capture
     said = capsys.readouterr().out
     assert "  1  x0  192.0.2.1  on vmx0, heard 0 s ago, round trip 0.300 ms\n     fd00::1, SHA256:" in said
     assert "x99 " not in said
+
+
+async def test_a_digit_that_is_no_number_is_called_as_a_name_and_is_no_error() -> None:
+    silent = Silent()
+    args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
+    one = pairing.Pairing(silent, args)
+    await one._answer("\u00b2")
+    await asyncio.gather(*one._calls)
+    assert silent.calls == ["\u00b2"]
 
 
 def test_what_is_known_of_each_is_said() -> None:

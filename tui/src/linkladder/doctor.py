@@ -114,7 +114,7 @@ def _tools(system: str) -> Iterator[Finding]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 def _helper() -> Finding:

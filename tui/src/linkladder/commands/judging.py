@@ -78,13 +78,13 @@ def _rate(text: str) -> float:
 
 
 def _mtu(text: str) -> int:
-    if not text.isdigit() or not 576 <= int(text) <= 65535:
+    if not text.isdecimal() or not 576 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"expected an MTU from 576 to 65535, got {text[:20]!r}")
     return int(text)
 
 
 def _encap(text: str) -> int:
-    if not text.isdigit() or int(text) > MOST_ENCAP:
+    if not text.isdecimal() or int(text) > MOST_ENCAP:
         raise argparse.ArgumentTypeError(f"expected 0 to {MOST_ENCAP} bytes, got {text[:20]!r}")
     return int(text)
 

@@ -266,7 +266,7 @@ class Pairing:
             await self._service.refuse()
         elif ready and words:
             await self._service.answer(words)
-        elif words.isdigit() and 0 < int(words) <= len(self._heard):
+        elif words.isdecimal() and 0 < int(words) <= len(self._heard):
             one = self._heard[int(words) - 1]
             self._call(one.addresses[0], one.port)
         elif words:

@@ -45,4 +45,4 @@ def _value(text: str, name: str) -> str:
 
 def _number(text: str, name: str) -> int | None:
     value = _value(text, name)
-    return int(value) if value.isdigit() else None
+    return int(value) if value.isdecimal() else None

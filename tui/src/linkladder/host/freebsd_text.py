@@ -145,7 +145,7 @@ def carriers_lost(messages: str) -> Counter[str]:
 
 
 def _sum(values: dict[str, str], names: re.Pattern[str]) -> int | None:
-    found = [int(value) for name, value in values.items() if names.search(name) and value.isdigit()]
+    found = [int(value) for name, value in values.items() if names.search(name) and value.isdecimal()]
     return sum(found) if found else None
 
 
@@ -223,7 +223,7 @@ def _ends(entry: dict[str, Any]) -> tuple[str, int, str, int]:
 
 def _port(end: dict[str, Any]) -> int:
     text = str(end.get("port", ""))
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0
 
 
 def _dict(value: Any) -> dict[str, Any]:

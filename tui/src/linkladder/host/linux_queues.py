@@ -23,7 +23,7 @@ def _affinities(name: str) -> Iterable[Path]:
     for folder in (card / "msi_irqs", card / ".." / "msi_irqs"):
         numbers = sorted(file.name for file in folder.glob("*"))[:MANY] if folder.is_dir() else []
         if numbers:
-            return [IRQ / number / "effective_affinity_list" for number in numbers if number.isdigit()]
+            return [IRQ / number / "effective_affinity_list" for number in numbers if number.isdecimal()]
     return ()
 
 

@@ -67,7 +67,7 @@ def nic_counters(dev: str) -> dict[str, NicCounters]:
     found = {}
     for line in dev.splitlines()[2:]:
         name, _, rest = line.strip().rpartition(":")
-        n = [int(word) for word in rest.split() if word.isdigit()]
+        n = [int(word) for word in rest.split() if word.isdecimal()]
         if name and len(n) >= 12:
             found[name] = NicCounters(name, n[0], n[8], n[1], n[9], n[2], n[10], n[3], n[11])
     return found
@@ -151,11 +151,11 @@ def _algorithm(words: list[str]) -> str:
 
 def _endpoint(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    return host.strip("[]").removeprefix("::ffff:"), int(port) if port.isdigit() else 0
+    return host.strip("[]").removeprefix("::ffff:"), int(port) if port.isdecimal() else 0
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+    return int(text) if text is not None and text.isdecimal() else None
 
 
 def _milliseconds(text: str) -> float | None:

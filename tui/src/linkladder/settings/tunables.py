@@ -181,7 +181,7 @@ class _Machine:
         wanted, have = one.value.strip().strip('"'), current.strip().strip('"')
         if wanted.startswith(">="):
             least = wanted[2:].strip().replace("cores", str(min(self.cores, MOST_BUCKETS)))
-            return have.isdigit() and least.isdigit() and int(have) >= int(least)
+            return have.isdecimal() and least.isdigit() and int(have) >= int(least)
         return wanted == have
 
 

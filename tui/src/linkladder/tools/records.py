@@ -25,7 +25,7 @@ class ToolVersions:
     def of(self, tool: str) -> tuple[int, ...] | None:
         """The version as numbers; None if the tool is missing."""
         text = self.found.get(tool)
-        return tuple(int(n) for n in text.split(".") if n.isdigit()) if text else None
+        return tuple(int(n) for n in text.split(".") if n.isdecimal()) if text else None
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def end_sessions(peer: str, grace: float = 2.0) -> int:
     found = []
     for path in (state.measuring() / "run" / "agents").glob("*"):
         name, _, number = path.name.rpartition(".")
-        if name == peer and number.isdigit() and int(number) != os.getpid():
+        if name == peer and number.isdecimal() and int(number) != os.getpid():
             if _alive(path):
                 found.append((path, int(number)))
             else:

@@ -126,7 +126,7 @@ def parse_row(line: str) -> Row | None:
     if not _plausible(start, end, count, bps, 10.0 ** -len(last.partition(".")[2])):
         return None
     exact = unit == "" and rate_unit == ""
-    number = int(amount) if exact and amount.isdigit() else round(count)
+    number = int(amount) if exact and amount.isdecimal() else round(count)
     return _with_tail(flow, bool(star), start, end, number, exact, tail or "")
 
 
