@@ -267,14 +267,12 @@ TOLD = [
 
 
 def spoilt(document: Any, value: Any, chance: Random) -> Any:
-    """One part of it, large or small, is another value."""
-    inner = list(document) if isinstance(document, dict) else range(len(document)) if isinstance(document, list) else ()
-    if not inner or chance.random() < 0.1:
+    """One part of it in twenty, large or small, is another value."""
+    if chance.random() < 0.05:
         return value
-    at = chance.choice(inner)
-    made = document.copy()
-    made[at] = spoilt(document[at], value, chance)
-    return made
+    if isinstance(document, dict):
+        return {key: spoilt(part, value, chance) for key, part in document.items()}
+    return [spoilt(part, value, chance) for part in document] if isinstance(document, list) else document
 
 
 VALUES = st.none() | st.integers() | st.text()
