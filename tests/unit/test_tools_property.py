@@ -83,7 +83,6 @@ def sound(outcome: Outcome) -> None:
             assert value >= 0
 
     finite(to_json(outcome))
-    assert "null" not in str(to_json(outcome).get("goodput_bps"))
 
 
 def damage(text: str) -> st.SearchStrategy[str]:
@@ -223,6 +222,11 @@ def test_live_never_raises_and_never_goes_back(data: st.DataObject) -> None:
             assert starts == sorted(set(starts)), "each second once, in order"
 
 
+CONTRADICT = {  # flows and seconds that the good lines know nothing of: no result is the right one
+    line for line in HOSTILE if line.startswith(("[  1] 999999999", "[  1] 0.0000-3", "[  1] 0.0000-1", "[ 99] local"))
+}
+
+
 @pytest.mark.parametrize("line", HOSTILE)
 def test_hostile_lines_among_good_ones_change_nothing(line: str) -> None:
     exp = EXPERIMENTS["tcp-p2"]
@@ -234,4 +238,5 @@ def test_hostile_lines_among_good_ones_change_nothing(line: str) -> None:
     mixed = "\n".join([*lines[:half], line, *lines[half:]])
     outcome = tools.finish(exp, where, (mixed, ""), ((client, ""),), TWO_ENDS)
     sound(outcome)
+    assert outcome.ok is (line not in CONTRADICT), outcome.reason
     near_truth(outcome, good)
