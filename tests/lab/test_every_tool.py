@@ -91,18 +91,19 @@ def test_windows_duplex_and_netperf(lab: Lab, tmp_path: Path) -> None:
     )
     document = from_json(Document, json.loads(done.stdout))
     found = {e.parameters.id: t for r in document.rungs for e in r.experiments for t in e.trials}
+    duplex, rr = "tcp-2s-default-duplex", "rr-3x700-forward"
+    windows = {f"tcp-1s-800k-{way}" for way in ("forward", "reverse")}
+    assert set(found) == {*windows, duplex, rr, "netperf-tcp-1s-default-forward"}
     netperf = (TOP / ".work" / "netperf" / "usr" / "bin" / "netperf").exists()
     for name, trial in found.items():
         if "rr" in name or "netperf" in name:
             assert trial.ok == netperf, trial.reason
             continue
         assert trial.ok, f"{name}: {trial.reason}"
-    for name, trial in found.items():
-        if "800k" in name:
-            granted = trial.legs[0].outcome.window_read_back
-            assert granted.near and granted.far
-        if "duplex" in name:
-            assert set(trial.by_direction) == {"forward", "reverse"}
+    for name in windows:
+        granted = found[name].legs[0].outcome.window_read_back
+        assert granted.near and granted.far
+    assert set(found[duplex].by_direction) == {"forward", "reverse"}
     if netperf:
-        rr = found["rr-3x700-forward"].transactions
-        assert rr and rr.rate > 100 and rr.sessions == 3
+        asked = found[rr].transactions
+        assert asked and asked.rate > 100 and asked.sessions == 3
