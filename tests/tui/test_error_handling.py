@@ -14,7 +14,7 @@ from textual.widgets import Static
 from textual.worker import WorkerFailed
 
 import synth
-from helpers import present, until
+from helpers import present, until, until_true
 from linkladder.app.error_handling import MOST
 from linkladder.app.main import LadderApp
 from linkladder.app.page import Page
@@ -140,6 +140,30 @@ class Asking(Page):
         for _ in range(200):
             await asyncio.sleep(0.01)
             self.query_one("#said")
+
+
+class HalfThere(Page):
+    """A place that is looked at by the clock before all of it is there."""
+
+    NAME = "HalfThere"
+    ticks = 0
+
+    def body(self) -> ComposeResult:
+        yield Static("half of it")
+
+    def on_tick(self) -> None:
+        self.ticks += 1
+        self.query_one("#said")
+
+
+async def test_a_tick_before_a_place_is_whole_is_no_error(errors: list[Exception]) -> None:
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=(80, 25)) as pilot:
+        await until(pilot, "Next step")
+        place = HalfThere()
+        await app.push_screen(place)
+        await until_true(pilot, lambda: place.ticks > 1)
+        assert "half of it" in await until(pilot, "half of it") and not errors
 
 
 async def test_an_answer_to_a_place_that_was_left_is_no_error(errors: list[Exception]) -> None:
