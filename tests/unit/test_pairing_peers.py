@@ -263,6 +263,28 @@ def test_power_cut_while_writing_leaves_the_old_list(own_state: Path, monkeypatc
     assert (own_state / "peers.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_removed_peer_has_no_access_by_a_list_that_a_crash_left_behind(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    peers.pin(a_peer("beta"))
+    peers.pin(a_peer("gamma"))
+    really, writes = files.write, []
+
+    def write(path: Path, text: str, mode: int = 0o600) -> None:
+        writes.append(path)
+        if len(writes) == cut:
+            raise OSError("cut")
+        really(path, text, mode)
+
+    monkeypatch.setattr(files, "write", write)
+    with pytest.raises(OSError, match="cut"):
+        peers.remove("beta")
+    listed = {p.name for p in peers.load()}
+    granted = {line.split()[-1] for line in (own_state / "sshd" / "authorized_keys").read_text().splitlines()}
+    assert "gamma" in granted and granted <= listed
+
+
 def test_the_control_sshd_accepts_its_configuration(own_state: Path) -> None:
     config = sshd.ensure_config(own_state, "nobody", ("127.0.0.1", "::1"), 18622)
     try:

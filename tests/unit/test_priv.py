@@ -121,16 +121,23 @@ def words(verb: str, args: list[str], system: str) -> list[str]:
     return [" ".join(s) for s in verbs.build("operator", verb, args, system) if isinstance(s, list)]
 
 
-@pytest.mark.parametrize("verb", ["mtu", "frames"])
-def test_the_management_adapters_frames_stay_as_they_are(
-    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("verb", "change", "makes"),
+    [
+        ("mtu", "9000", f"/sbin/ifconfig {IFACE} mtu 9000"),
+        ("frames", "9000", f"/sbin/ifconfig {IFACE} mtu 9000"),
+        ("iface-flags", "-tso", f"/sbin/ifconfig {IFACE} -tso"),
+    ],
+)
+def test_the_management_adapter_stays_as_it_is(
+    verb: str, change: str, makes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = tmp_path / "rc.conf"
     kept.write_text(f'linkladder_management="em7"\nlinkladder_management="{IFACE}"\n')
     monkeypatch.setattr(appliance, "RC_CONF", str(kept))
-    assert "management adapter" in str(refusal("operator", verb, [IFACE, "9000"]))
+    assert "management adapter" in str(refusal("operator", verb, [IFACE, change]))
     kept.write_text('linkladder_management="em7"\n')
-    assert words(verb, [IFACE, "9000"], "FreeBSD")[0] == f"/sbin/ifconfig {IFACE} mtu 9000"
+    assert words(verb, [IFACE, change], "FreeBSD")[0] == makes
 
 
 def test_a_frame_size_is_kept_for_the_next_boot() -> None:

@@ -110,7 +110,7 @@ def state_after(shown: PairingState, event: say.Event) -> PairingState:
             return replace(shown, stage=PairStage.STORING, message=f"Both said yes. Storing {event.name}'s keys ...")
         case say.Paired():
             sure = "" if event.certain else " The other end has not said so; if it fails, pair again."
-            other = " Another appliance had its name already." if event.renamed else ""
+            other = f" It calls itself {event.own_name}." if event.own_name != event.peer.name else ""
             return replace(shown, stage=PairStage.PAIRED, message=f"{event.peer.name} is paired.{other}{sure}")
         case say.Refused():
             who = "here" if event.here else f"by {event.name or 'the other end'}"

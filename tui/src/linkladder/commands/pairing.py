@@ -232,8 +232,8 @@ class Pairing:
     def _paired(self, event: say.Paired) -> None:
         self._code = 0
         self._print(f"paired with {event.peer.name}, {event.peer.fingerprint}")
-        if event.renamed:
-            self._print(f"another appliance has its name already, so it is called {event.peer.name} here")
+        if event.own_name != event.peer.name:
+            self._print(f"it calls itself {event.own_name}, and is {event.peer.name} here")
         if len(event.peer.addresses) == 1:
             from linkladder import phrases  # late: a start must not wait for all words
 

@@ -319,7 +319,7 @@ class PairingService:
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-        self._tell(say.Paired(peer, session.step is Step.DONE, peer.name != card.name))
+        self._tell(say.Paired(peer, session.step is Step.DONE, card.name))
 
     async def _answer(self, link: Connection, answer: Answer) -> None:
         self._ready = None

@@ -101,7 +101,7 @@ class Paired:
 
     peer: Peer
     certain: bool  # the other end reported that it has stored this end's keys too
-    renamed: bool  # the peer got another name, as its own was taken or it was known by another one
+    own_name: str  # what the peer calls itself: another may have that name here, or the operator renamed the peer
 
 
 OTHER_CODE = (

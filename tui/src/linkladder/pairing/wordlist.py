@@ -20,8 +20,3 @@ star storm sugar sunset table teapot tiger timber tomato tulip turtle umbrella v
 window winter wizard yacht zebra
 """
 WORDS = tuple(_TEXT.split())[:256]
-
-
-def three(number: int) -> tuple[str, str, str]:
-    """The three words for a number of 24 bits."""
-    return WORDS[number >> 16 & 255], WORDS[number >> 8 & 255], WORDS[number & 255]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkladder.priv import access, appliance, firewall, modules, ping, sysctls
-from linkladder.priv.checks import LIMIT, Refused, cpus, exactly, interface, number, one_of, shown
+from linkladder.priv.checks import LIMIT, Refused, cpus, exactly, number, one_of, shown
 
 # A step is a command line whose program is an absolute path, or a function that needs no process.
 Step = list[str] | Callable[[], None]
@@ -39,7 +39,7 @@ def build(cls: str, verb: str, args: list[str], system: str) -> list[Step]:
 
 def _iface_flags(system: str, args: list[str]) -> list[Step]:
     exactly(args[:2], "interface", "flags")
-    name = interface(args[0])
+    name = appliance.measuring_adapter(args[0])
     known = FREEBSD_FLAGS if system == "FreeBSD" else tuple(LINUX_FLAGS)
     flags = [(one_of(text.removeprefix("-"), "flags", known), not text.startswith("-")) for text in args[1:]]
     if system == "FreeBSD":

@@ -162,11 +162,16 @@ def ssh_command(peer: Peer, address: str | None = None) -> list[str]:
 
 
 def _change(change: Callable[[tuple[Peer, ...]], tuple[Peer, ...]]) -> None:
-    """Change the list of peers, then sshd's list made from it, which is also written anew when an appliance boots."""
+    """Change the list of peers and sshd's list made from it, which is also written anew when an appliance boots.
+
+    Whoever loses access loses it in sshd's list first, so that a crash in between leaves nobody more than the new list.
+    """
     path = state.ensure(state.folder()) / "peers.json"
     with files.locked(path.parent):
         old = load()
         new = change(old)
+        if any(p not in new for p in old):
+            sshd.write_authorized(path.parent, {p.name for p in old if p in new})
         files.write(path, json.dumps([to_json(p) for p in new], indent=1) + "\n")
         sshd.write_authorized(path.parent)
     for gone in {p.name for p in old} - {p.name for p in new}:

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +121,8 @@ def control(base: Path) -> tuple[str, int]:
     return "linkladder", 8622
 
 
-def write_authorized(base: Path) -> None:
-    """Write authorized_keys from the list of peers."""
+def write_authorized(base: Path, granted: Collection[str] | None = None) -> None:
+    """Write authorized_keys from the list of peers; `granted`: only for the peers of these names."""
     set_in = state.ensure(base / "sshd") / "environment.json"
     environment = {"LINKLADDER_STATE": str(base), **(json.loads(set_in.read_text()) if set_in.exists() else {})}
     words = ["env", *(f"{k}={v}" for k, v in environment.items()), sys.executable, "-m", "linkladder", "agent"]
@@ -132,6 +132,8 @@ def write_authorized(base: Path) -> None:
         raise EnvironmentFault("the state folder has a line break in its name", str(base), "use another folder")
     lines = []
     for peer in _listed(base):
+        if granted is not None and peer["name"] not in granted:
+            continue
         # quoted for sh first, then for the option, in which only the double quote is special
         more = ["--introduced"] if peer.get("introduces") else []
         command = shlex.join([*words, "--peer", peer["name"], *more]).replace('"', '\\"')
