@@ -1,12 +1,12 @@
-"""What a run proves: ceilings, limiters, verdicts and comparisons, as pure functions over linkladder.model.
+"""Judges a run: ceilings, limiters, verdicts and comparisons, as pure functions over linkladder.model.
 
     ceiling(contract)                     the best possible goodput, and which of port and contract sets it
-    at_lent_mtu(contract, settings)       the contract at the MTU that both ends' adapters have on loan
+    at_lent_mtu(contract, settings)       the contract with the MTU that settings on loan give both ends' adapters
     judge_document(document, overrides)   verdict per rung and for the run, with reasons, remedies and a diagnosis
-    judge_rung(rung, document)            one rung of it, given what the rungs below showed
-    limiter(trial, experiment, ...)       what kept one trial from more
-    unsettled(rung, document)             the settings that one more repeat could settle, within their plan's bound
-    compare(a, b)                         two runs: same or different beyond the noise
+    judge_rung(rung, document)            the verdict on one rung, given what the rungs below it showed
+    limiter(trial, experiment, ...)       what kept one trial from a higher rate
+    unsettled(rung, document)             the settings that one more repeat could settle, within the plan's limit
+    compare(a, b)                         whether two runs are the same or differ beyond the noise
 
 The records are in linkladder.verdicts; `with_judgement` puts them into the document, in the same schema.
 """

@@ -1,8 +1,8 @@
-"""Which ends have shown that they can send, or receive, what was sold: who has not may itself be what is too slow.
+"""Finds the ends that have shown that they can send, or receive, the rate sold; any other end may itself be too slow.
 
-Needs TCP trials of one way that load that side of that end: its loopback loads both sides of the near end, a path the
-one end's sending and the other's receiving.  A rung inside a host must show headroom, any other, the judged one among
-them, what the verdict asks for.
+Needs TCP trials in one direction: the loopback loads the near end's sending and receiving, a path loads one end's
+sending and the other's receiving. A rung inside one host must show HEADROOM times the rate sold; any other rung, the
+judged one included, must show the rate that the verdict requires.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ORDER = tuple(RungName)
 
 @dataclass(frozen=True)
 class Able:
-    """The ends that have shown it, by name."""
+    """The names of the ends that have shown it."""
 
     senders: frozenset[str] = frozenset()
     receivers: frozenset[str] = frozenset()
@@ -31,7 +31,7 @@ class Able:
         return Able(self.senders | other.senders, self.receivers | other.receivers)
 
     def lacking(self, path: Path, way: Direction) -> tuple[str, ...]:
-        """Which of the ends of that way have not."""
+        """The sender or the receiver of `path` in direction `way`, or both, if they have not shown it."""
         sender, receiver = path.ends(way)
         known = (sender, self.senders), (receiver, self.receivers)
         return tuple(name for name, able in known if name not in able)
@@ -41,7 +41,7 @@ NOBODY = Able()
 
 
 def able_below(rung: RungResult, document: Document, deal: Contract) -> Able:
-    """By the rungs below it whose figures are borne out."""
+    """The ends that the rungs below `rung` show to be able; rungs with doubtful figures do not count."""
     found = Able()
     for below in document.rungs:
         lower = ORDER.index(below.name) < ORDER.index(rung.name)
@@ -52,7 +52,10 @@ def able_below(rung: RungResult, document: Document, deal: Contract) -> Able:
 
 
 def able_on(rung: RungResult, needed: float) -> Able:
-    """By the typical repeats of this rung's own settings, over all paths of an end at once."""
+    """The ends whose median rate on this rung, summed over all their paths, reaches `needed` bit/s.
+
+    Experiments with settings on loan do not count.
+    """
     senders: set[str] = set()
     receivers: set[str] = set()
     for e in rung.experiments:
@@ -75,7 +78,7 @@ def able_on(rung: RungResult, needed: float) -> Able:
 
 
 def _ends(rung: RungResult, number: int, way: Direction) -> tuple[str, str]:
-    """Who sends and who receives on that path; on the loopback one end does both."""
+    """The sender and the receiver on path `number`; on the loopback the near end is both."""
     if rung.name is RungName.LOCALHOST:
         return End.NEAR, End.NEAR
     path = rung.paths[number] if 0 <= number < len(rung.paths) else rung.path

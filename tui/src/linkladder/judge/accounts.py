@@ -1,7 +1,7 @@
-"""Whether figures are borne out: by their own seconds, by the clock, by the cards' counters and by each other.
+"""Checks each trial's figures against its seconds, the clock, the network cards' counters and each other.
 
-Needs of each throughput trial its seconds or its flows' bytes, and the counters of a card at either end.  Where one of
-these is missing nothing but a claim is left, and where they disagree one of them is wrong: neither is ever a PASS.
+Needs the seconds or the flows' bytes of each throughput trial, and the counters of a card at either end. If one of
+these is missing, the figure is only a claim; if they disagree, one of them is wrong. Neither can give a PASS.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ from linkladder.model import (
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
-AGREE = 0.02  # of a result: what its own seconds and flows may differ from it, beyond the error of measuring
-WHOLE = 0.9  # of the asked time that must have been counted
-SHARED = 1.5  # times a trial's bytes: more than headers and repeated segments make
-COUNTED = 0.95  # of a trial's bytes that the cards must have seen
-ONE_BY_ONE = 0.99  # the same of paced UDP, each of whose datagrams a card counts with its headers
-TWICE = 1.5  # times the packets that were sent
-TOO_MANY = 2.0  # times the packets that the cards took in: so many datagrams no sockets of theirs can have refused
+AGREE = 0.02  # share of a result by which its own seconds and flows may differ from it, besides the measuring error
+WHOLE = 0.9  # share of the asked time that must have been counted
+SHARED = 1.5  # times a trial's bytes; headers and repeated segments never make a card count so much
+COUNTED = 0.95  # share of a trial's bytes that the cards must have seen
+ONE_BY_ONE = 0.99  # the same for paced UDP, where a card counts every datagram with its headers
+TWICE = 1.5  # times the packets sent; if more come in, they were doubled or belong to other traffic
+TOO_MANY = 2.0  # times the packets that the cards received; sockets cannot have refused more datagrams than that
 CLOCK = 1.0  # seconds that tool and wall clock may differ in a trial
 ASIDE = 60.0  # seconds by which a trial may lie outside of its run
-BESIDE = 2.0  # seconds by which two trials may overlap: clocks are read on either side of the work
-SHOWN = 3  # concerns of a kind that are spelled out
+BESIDE = 2.0  # seconds by which two trials may seem to overlap, as the clock is read before and after the work
+SHOWN = 3  # how many concerns of a kind are spelled out
 SMALL = 1 << 20  # bytes below which a card's other traffic says nothing
-DATAGRAM = 1470  # bytes, where a plan names none
-COARSE = 1.6  # seconds that are told as one
+DATAGRAM = 1470  # bytes of a datagram if the plan states no size
+COARSE = 1.6  # seconds; an interval longer than this does not show single seconds
 LOADS = (Protocol.TCP, Protocol.UDP)
 
 _Said = tuple[Cause, str]
 
 
-_asked: list[tuple[ref[RungResult], ref[Document], dict[tuple[str, int], _Said]]] = []  # the last few answers
+_asked: list[tuple[ref[RungResult], ref[Document], dict[tuple[str, int], _Said]]] = []  # last answers of `doubted`
 
 
 def doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Said]:
-    """Trials, by experiment and repeat, whose figures are not borne out: they prove nothing, good or bad.
+    """The trials with doubtful figures, by experiment and repeat, with cause and reason; they prove nothing.
 
-    Every rung of a run asks this of all the others, and reading output again takes its time.
+    The last answers are kept, as judging a rung asks about all the others and reading their output again is slow.
     """
     for one, whole, answer in _asked:
         if one() is rung and whole() is document:
@@ -86,7 +86,7 @@ def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Sai
 
 
 def proven(rung: RungResult, document: Document) -> RungResult:
-    """The rung with trials whose figures contradict others as failed ones: no answer to a change rests on them."""
+    """The rung with its contradicted trials marked as failed, so that no answer about a change relies on them."""
     found = {name: said for name, said in doubted(rung, document).items() if said[0] is not Cause.UNACCOUNTED}
     if not found:
         return rung
@@ -109,14 +109,14 @@ def _failed(t: TrialResult, reason: str) -> TrialResult:
 
 
 def of_changes(rung: RungResult, document: Document) -> list[Concern]:
-    """What of the arms under settings on loan is not borne out: no verdict rests on them, and it is told."""
+    """Concerns about doubtful trials with settings on loan; they are only reported, as no verdict rests on them."""
     lent = {e.parameters.id for e in rung.experiments if e.parameters.settings}
     found = [said for (arm, _), said in doubted(rung, document).items() if arm in lent]
     return [Concern(cause, text) for cause, text in dict.fromkeys(found)][:SHOWN]
 
 
 def accounts(rung: RungResult, document: Document) -> list[Concern]:
-    """Results that are not borne out."""
+    """All concerns about the figures of this rung that are doubtful."""
     found = list(dict.fromkeys(doubted(rung, document).values()))
     concerns = [Concern(cause, text, Verdict.CANNOT_JUDGE, excuses=True) for cause, text in found[:SHOWN]]
     if len(found) > SHOWN:
@@ -132,14 +132,14 @@ def accounts(rung: RungResult, document: Document) -> list[Concern]:
 
 
 def _coarse(rung: RungResult) -> list[Concern]:
-    """Trials whose seconds are not told one by one: their rate may be right, and an outage in them is not seen."""
+    """A concern about trials that do not report each second: their rate may be right, but an outage cannot be seen."""
     loads = [(t, e.parameters) for e in rung.experiments for t in e.trials if t.ok and e.parameters.protocol in LOADS]
     coarse = sum(_longest_step(t, p) > COARSE for t, p in loads)
     return [Concern(Cause.UNACCOUNTED, say.without_seconds(coarse), provisional=True)] if coarse else []
 
 
 def _twice(rung: RungResult) -> list[Concern]:
-    """Paced UDP of which far more packets came in than went out: the path doubles them, or others use the cards."""
+    """A concern if far more packets of paced UDP came in than went out: they were doubled, or others use the cards."""
     for e in rung.experiments:
         p = e.parameters
         for t in e.trials if p.protocol is Protocol.UDP and rung.name is not RungName.LOCALHOST else ():
@@ -157,7 +157,10 @@ def _longest_step(t: TrialResult, p: Experiment) -> float:
 
 
 def _in_part(rung: RungResult) -> list[Concern]:
-    """Output of the one side without the other's cannot be read again, while none at all may never have been kept."""
+    """Concerns about trials that kept only the client's or only the server's output, so it cannot be read again.
+
+    Trials without any output are no concern, as it may never have been kept.
+    """
     found = []
     for absent, there in (("server", "client"), ("client", "server")):
         alone = sum(t.ok and _alone(t, e.parameters, absent, there) for e in rung.experiments for t in e.trials)
@@ -175,7 +178,7 @@ def _alone(t: TrialResult, p: Experiment, absent: str, there: str) -> bool:
 
 
 def _unread(rung: RungResult, document: Document) -> list[Concern]:
-    """Output that is there, and whose tool nobody told: what hides it from the rules proves nothing."""
+    """A concern about output that cannot be checked because no end states its tool's version."""
     hidden = sum(t.ok and unreadable(t, e.parameters, rung, document) for e in rung.experiments for t in e.trials)
     return [Concern(Cause.RAW_OUTPUT, say.unread(hidden), provisional=True)] if hidden else []
 
@@ -209,7 +212,7 @@ def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Doc
 
 
 def _misplaced(t: TrialResult, rung: RungResult) -> str:
-    """Whether each load ran between the records of the ends that its path names."""
+    """What is wrong if a load's end records are not those of the ends that its path names; '' if they are."""
     for leg in t.legs:
         if leg.role is not Role.LOAD or not 0 <= leg.path < len(rung.paths):
             continue
@@ -229,7 +232,7 @@ def _evidence(t: TrialResult, p: Experiment) -> _Said | None:
 
 
 def _seconds(t: TrialResult, p: Experiment) -> _Said | None:
-    """Whether the counted seconds are there and make the rate."""
+    """What is wrong if the counted seconds are missing or do not make the rate."""
     if not t.intervals:
         return None
     counted = [i for i in t.intervals if i.counted]
@@ -249,7 +252,7 @@ def _seconds(t: TrialResult, p: Experiment) -> _Said | None:
 
 
 def _flows(t: TrialResult, p: Experiment) -> _Said | None:
-    """Whether the flows are as many as were asked for, and make the rate together."""
+    """What is wrong if the flows are not as many as were asked for or do not make the rate together."""
     for way in ways(p):
         mine = [f for f in t.flows if f.direction is way]
         said = direction_bps(t, p, way)
@@ -284,7 +287,7 @@ def _lasted(one: Outcome) -> float:
 
 
 def _datagrams(t: TrialResult, p: Experiment) -> _Said | None:
-    """Whether what arrived is what was not lost."""
+    """What is wrong if the datagrams that were not lost do not make the rate."""
     if p.protocol is not Protocol.UDP or not t.datagrams or t.lost is None:
         return None
     size = p.write_size or DATAGRAM
@@ -296,7 +299,7 @@ def _datagrams(t: TrialResult, p: Experiment) -> _Said | None:
 
 
 def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
-    """Whether the cards saw the bytes go out at one end and come in at the other, and not much more than that."""
+    """What is wrong if the cards did not count the trial's bytes at both ends, or counted far more than those."""
     if not any(end.nics for end in t.ends):
         return Cause.UNACCOUNTED, say.no_counters()
     if rung.name is RungName.LOCALHOST:
@@ -308,7 +311,7 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
     visited = sum(f.total_bytes for one in visitors for f in one.flows)
     for way in ways(p):
         flows = sum(f.total_bytes for f in t.flows if f.direction is way)
-        seconds = sum(i.bytes for i in t.intervals if i.direction is way)  # the warm-up's, too
+        seconds = sum(i.bytes for i in t.intervals if i.direction is way)  # with those of the warm-up
         moved = flows or max(seconds, direction_bps(t, p, way) * counted_seconds(t, p) / 8)
         if moved < SMALL:
             continue
@@ -331,7 +334,7 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
 
 
 def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str:
-    """Counters prove something of the cards that have the rung's addresses, as the hosts told of them."""
+    """What is wrong if an end has counters only of cards without the rung's addresses; '' otherwise."""
     counted = {card.name for card in end.nics if card.name}
     known = _known_cards(end, rung, document)
     if not counted or not known or counted & known:
@@ -340,20 +343,20 @@ def _of_other_cards(end: EndRecord, rung: RungResult, document: Document) -> str
 
 
 def _of_path(end: EndRecord, rung: RungResult, document: Document) -> tuple[NicCounters, ...]:
-    """What an end's cards of the path counted: what went by another one did not go over the path."""
+    """The counters of those cards of an end that have the rung's addresses, as other cards did not carry the load."""
     known = _known_cards(end, rung, document)
     return tuple(card for card in end.nics if not known or not card.name or card.name in known)
 
 
 def _known_cards(end: EndRecord, rung: RungResult, document: Document) -> set[str]:
-    """The cards of that end which have the rung's addresses; none where settings may have made others."""
+    """The names of the end's cards with the rung's addresses; empty if settings on loan may have made other cards."""
     if any(e.parameters.settings for e in rung.experiments):
         return set()
     return {nic.name for name, nic in cards(rung, document) if end.of(name)}
 
 
 def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
-    """Whether all trials fit into the time between the run's beginning and its end, one after the other."""
+    """Concerns if the rung is not planned, or the trials do not fit between the run's start and end in sequence."""
     began, ended = moment(document.run.started), moment(document.run.ended)
     if (began is None and document.run.started) or (ended is None and document.run.ended):
         return [Concern(Cause.CONTRADICTION, say.no_time(), provisional=True)]

@@ -1,8 +1,8 @@
-"""What goes over the part that the paths are said to share: each direction of it by itself.
+"""Sums up what the paths carry over the link that they share, each direction by itself.
 
-Where the ends say at which site they stand, only paths from one site to another count, in whichever trial loads that
-direction most: in a mesh all at once some pairs send east and some west, and the ends' own cards hold most of them.
-Else all paths count, all at once, by the trial's way.
+If the ends state their sites, only paths between two sites count, in whichever trial loads that direction most: when
+a whole mesh is loaded at once, some pairs send east and some west, and the ends' own cards limit most of them.
+Otherwise all paths count, loaded all at once, by the trial's direction.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from linkladder.phrases import company as say
 
 @dataclass(frozen=True)
 class Load:
-    """Paths that one setting measured side by side, one way, and what each of them carried."""
+    """Paths that one setting measured side by side in one direction, and the rate of each in bit/s."""
 
     way: Direction
     rates: dict[int, float]
-    busy: str = ""  # which end had no CPU to spare
+    busy: str = ""  # says which end had no CPU to spare; '' if none
 
 
 @dataclass(frozen=True)
 class Across:
-    """One direction of what is shared: what its paths carried together, and what they carry alone, added up."""
+    """One direction of the shared link: the rate of its paths together, and the sum of their rates alone."""
 
     together: float
     alone: float
@@ -33,14 +33,14 @@ class Across:
 
 
 def sited(paths: Sequence[Path]) -> bool:
-    """Does every path say from which site to which it goes?"""
+    """Whether every path states the sites of both its ends."""
     return all(path.origin_site and path.peer_site for path in paths)
 
 
 def across(
     paths: Sequence[Path], loads: Iterable[Load], alone: dict[tuple[int, Direction], float]
 ) -> dict[str, Across]:
-    """By direction: "forward" and "reverse", or "east to west" between sites; the load that brought most."""
+    """The load that carried most, by direction: "forward" and "reverse", or such as "east to west" between sites."""
     found: dict[str, Across] = {}
     every = not sited(paths)
     for load in loads:

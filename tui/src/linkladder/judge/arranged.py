@@ -1,7 +1,7 @@
-"""What somebody may have arranged afterwards: trials left out, added or moved, and arms that the plan asked otherwise.
+"""Finds signs that a record was changed afterwards: trials left out, added or moved, and arms other than planned.
 
-Needs the plan, the trials' numbers and times, and the rung's paths.  What differs from the plan is a contradiction; an
-order that only an operator's repeat, or a rearranged record, explains leaves no firm verdict.
+Needs the plan, the trials' numbers and times, and the rung's paths. What differs from the plan is a contradiction. An
+order that only a repeat by the operator, or a rearranged record, can explain makes the verdict provisional.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from linkladder.phrases import arranged as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 LOADS = (Protocol.TCP, Protocol.UDP)
-ASIDE = ("id", "repeats", "label")  # of an experiment: its repeats have rules of their own, a label asks for nothing
-AGREE = 0.02  # of a sum
-SLOW = 30.0  # seconds of a trial in which nothing was measured: an adapter that is set anew is up in less
+ASIDE = ("id", "repeats", "label")  # not compared: repeats are checked elsewhere, the others do not change the load
+AGREE = 0.02  # share by which a stored median, minimum or maximum may be off
+SLOW = 30.0  # seconds that a trial may last besides its load; an adapter that was reset is up again in less
 LASTING = 2.0  # seconds that a trial must count at least for a firm verdict
-MUCH = 50 << 20  # bytes that no machine takes in by a card without any work
-FASTER = 2.0  # times what the port can carry: no buffer hands on so much in a second
+MUCH = 50 << 20  # bytes that no machine receives without using its CPU
+FASTER = 2.0  # times the port's rate; no buffer can pass on more than that in a second
 
 
 def arranged(rung: RungResult, document: Document) -> list[Concern]:
-    """Against what was planned, and in which order."""
+    """Concerns about a rung that differs from its plan, or whose trials are missing, odd or out of order."""
     loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     return [
         *_plan(rung, document),
@@ -80,13 +80,17 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
 
 
 def _differs(planned: Experiment, done: Experiment) -> str:
-    """A run keeps its plan as it was measured, whatever that left open: results never tell of another experiment."""
+    """A field in which an experiment differs from the plan, else ''. A run stores its plan with every field as it was
+    measured, so none may differ.
+    """
     asked = (field.name for field in fields(Experiment) if field.name not in ASIDE)
     return next((name for name in asked if getattr(planned, name) != getattr(done, name)), "")
 
 
 def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterable[Concern]:
-    """Each arm's trials have numbers from 0 on without a gap, no more than were asked for, and follow each other."""
+    """Concerns about an arm's trials: they must be numbered from 0 without a gap, no more than asked for, follow each
+    other in time, load the same paths, and have something measured.
+    """
     p = e.parameters
     name = phrases.arm(p)
     numbers = sorted(t.repeat for t in e.trials)
@@ -107,18 +111,19 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
     ):
         yield Concern(Cause.CONTRADICTION, say.without_time(name), provisional=True)
     if e.trials and not any(t.ok or t.fault is Fault.PATH for t in e.trials):
-        alone = any(t.fault is Fault.PEER and not t.interruptions for t in e.trials)  # else the attempts are told
+        # If there were interruptions, another concern reports them.
+        alone = any(t.fault is Fault.PEER and not t.interruptions for t in e.trials)
         said = say.none_measured(name, len(e.trials), e.trials[0].reason)
         yield Concern(Cause.TRIALS_FAILED, said, provisional=alone)
     if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
         yield Concern(Cause.CONTRADICTION, say.without_load(name), provisional=True)
     loaded = {tuple(sorted(leg.path for leg in t.legs if leg.role is Role.LOAD)) for t in e.trials}
-    if len(loaded - {()}) > 1:  # what an arm loads is the same in each repeat, whether it carried anything or not
+    if len(loaded - {()}) > 1:  # each repeat of an arm loads the same paths, even if they carry nothing
         yield Concern(Cause.CONTRADICTION, say.other_loads(name), provisional=True)
 
 
 def _slow(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
-    """Trials that took far longer than they were to: for so long no connection came about, or an end did nothing."""
+    """Concerns about trials far longer than planned: no connection came about, or an end did nothing, for that long."""
     for e in loads:
         p = e.parameters
         more = max((t.seconds - p.warmup - p.duration for t in e.trials if t.ok), default=0.0)
@@ -127,7 +132,7 @@ def _slow(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
 
 
 def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
-    """Ends without a believable record of their CPU: they may have been what limited the rate."""
+    """A concern about ends without a believable record of their CPU use, as they may have limited the rate."""
     blind = {
         end.name
         for e in loads
@@ -140,14 +145,14 @@ def _without_cpu(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
 
 
 def _short(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:
-    """Trials too short to judge by: a token bucket may hold enough for a second or two at more than the rate sold."""
+    """A concern about trials too short to judge by, as a token bucket may exceed the rate sold for a second or two."""
     shortest = min((e.parameters.duration for e in loads if any(t.ok for t in e.trials)), default=LASTING)
     if shortest < LASTING:
         yield Concern(Cause.LEVEL_FELL, say.short_trials(shortest), provisional=True)
 
 
 def _left_out(rung: RungResult, document: Document) -> Iterable[Concern]:
-    """Rungs that a run which went to its end was to climb below the link; it tells of each why it was not measured."""
+    """A concern about planned rungs that a complete run lacks, as it records even a rung that it could not measure."""
     there = {r.name for r in document.rungs}
     absent = [r.name for r in document.run.plan.rungs if r.name not in there]
     if absent and rung.name is RungName.DC_LINK and document.run.state is RunState.COMPLETE:
@@ -173,7 +178,7 @@ def _sums(e: ExperimentResult) -> Iterable[Concern]:
 
 
 def bursts(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Seconds that no port of that rate can have carried."""
+    """A concern about a second with more bytes than a port of that rate can carry."""
     for e in rung.experiments:
         if e.parameters.protocol not in LOADS:
             continue

@@ -1,7 +1,7 @@
-"""Whether the commands that were run are those of what was asked for: a class that no command set was not measured.
+"""Compares the commands that were run with what was asked for: a class that no command set was not measured.
 
-Needs a load's commands and the versions of both ends' tools, which tell how such a command is made; only options that
-say what is measured are compared.  Where there is no command nothing is said: the figures have their own rules.
+Needs a load's commands and the versions of both ends' tools, from which the expected commands are made; only options
+that determine what is measured are compared. A load without commands is skipped, as other rules check its figures.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from linkladder.phrases import as_sold as say
 from linkladder.verdicts import Cause
 
 Said = tuple[Cause, str]
-NEAR_ENOUGH = 0.01  # of a number: a rate is rounded to what each stream gets
+NEAR_ENOUGH = 0.01  # share by which numbers may differ, since a rate is split among the streams and rounded
 
 
 def as_commanded(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> Said | None:
-    """The first option of a trial's commands that is another than was asked for."""
+    """The first option in a trial's commands that differs from what was asked for; None if there is none."""
     if p.protocol not in (Protocol.TCP, Protocol.UDP):
         return None
     asked = asked_of(t, p)
@@ -57,7 +57,7 @@ def _other(command: Command, made: tuple[str, ...], telling: Mapping[str, str]) 
 
 
 def _options(argv: tuple[str, ...], telling: Mapping[str, str]) -> dict[str, str]:
-    """What each of these options is set to; '' of one that takes no value."""
+    """The value of each of these options in the command; '' for an option without a value."""
     found, prefix = {}, ""
     for word, following in zip(argv, (*argv[1:], "-"), strict=True):
         if word == "--":

@@ -1,7 +1,7 @@
-"""Whether what was measured is what was sold: address family, class, packet size, the link itself and no other way.
+"""Checks whether what was measured is what was sold: address family, class, packet size, and the link itself.
 
-Needs the rung's addresses or its flows', what the trials asked for, segment sizes and the interfaces' facts.  What is
-not known is not held against the run; what is known and differs makes the verdict one of something else.
+Needs the addresses of the rung or its flows, what the trials asked for, segment sizes and the interfaces' facts. An
+unknown fact is not held against the run; a known difference means that something else was measured.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from linkladder.model import (
 from linkladder.phrases import as_sold as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
-ALIKE = 0.0015  # of a rate: closer to another layer's ceiling than two layers' are to each other
+ALIKE = 0.0015  # share by which a rate may miss a layer's ceiling; the ceilings of two layers differ by more
 TAGGED = re.compile(r"^vlan\d+$|(\.\d+)+$")  # names of interfaces that put a VLAN tag on
 LOADS = (Protocol.TCP, Protocol.UDP)
-BESIDE = 1.5  # times a trial's bytes: more than headers and segments sent again make
-SMALL = 1 << 20  # bytes
-SMALLER = 0.98  # of the segments that the MTU allows
-BELOW = (RungName.SAME_HOST, RungName.SAME_VLAN)  # of the same two ends
+BESIDE = 1.5  # times a trial's bytes; headers and segments sent again make less
+SMALL = 1 << 20  # bytes of other traffic that are ignored
+SMALLER = 0.98  # share of the segment size that the MTU allows
+BELOW = (RungName.SAME_HOST, RungName.SAME_VLAN)  # rungs between the same two ends
 
 
 def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document) -> list[Concern]:
-    """What the verdict is not a verdict of."""
+    """Concerns about a service class, a packet size or a delay other than the contract's."""
     counting = {j.experiment for j in chosen.values()}
     loads = [e for e in rung.experiments if e.parameters.protocol in LOADS]
     trials = [t for e in loads for t in e.trials if t.ok]
@@ -62,7 +62,7 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
 
 
 def _delay(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
-    """Of several series the longest: each of them counts."""
+    """Concerns about the delay against the contract's limit; of several series of pings the slowest counts."""
     limit = deal.delay_ms
     if limit is None:
         return []
@@ -92,9 +92,9 @@ def _typical(rung: RungResult) -> list[float]:
 
 
 def _starved(rung: RungResult) -> str:
-    """The end that a quota or a hypervisor starved in most trials with load; '' where none was, or there are many ends.
+    """The end that a quota or a hypervisor starved in most trials with load; '' if none, or there are several paths.
 
-    Nothing is withheld from who pings and is idle otherwise: that it waits for its turn is seen when it works.
+    Trials with load are used because CPU is never withheld from an end that is idle except for pings.
     """
     if len(rung.paths) > 1:
         return ""
@@ -106,7 +106,7 @@ def _starved(rung: RungResult) -> str:
 
 
 def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
-    """Whether the flows ran between the rung's own addresses, and those are of two machines."""
+    """Concerns if the flows did not run between the rung's own addresses, or these are not on two machines."""
     trials = [t for e in rung.experiments if e.parameters.protocol in LOADS for t in e.trials if t.ok]
     own = {a for p in rung.paths for a in (p.local, p.remote) if a}
     flows = {a for t in trials for f in t.flows for a in (f.local, f.remote) if a}
@@ -124,7 +124,7 @@ def elsewhere(rung: RungResult, deal: Contract, document: Document) -> list[Conc
     if home is not None and home.remote and not looped and not same:
         found.append(Concern(Cause.ELSEWHERE, say.own_address(home.remote, rung.name), Verdict.CANNOT_JUDGE))
     names = dict.fromkeys(name for p in rung.paths or (rung.path,) for name in (p.origin or "near", p.peer))
-    machines = itertools.combinations([_macs(document, name) for name in names], 2)  # of several pairs no two are one
+    machines = itertools.combinations([_macs(document, name) for name in names], 2)  # no two ends may be one machine
     alike = next((one for one, other in machines if one and one == other), None)
     if alike and not looped and not same:
         found.append(Concern(Cause.ELSEWHERE, say.same_cards(sorted(alike)[0], rung.name), Verdict.CANNOT_JUDGE))
@@ -165,11 +165,11 @@ def _sockets(t: TrialResult) -> tuple[SocketStat, ...]:
 
 
 def _segments(trials: list[TrialResult], deal: Contract) -> Concern | None:
-    """Segments smaller than the MTU allows: then the ceiling was counted for packets that were never sent."""
+    """A concern if segments are smaller than the MTU allows, as the ceiling was counted for full-sized packets."""
     sizes = []
     for t in trials:
         senders = [s for end in t.ends if end.sockets for s in end.sockets.sockets]
-        # who only acknowledges never finds the path's MTU
+        # a socket that only acknowledges never learns the path's MTU
         known = [s.mss for s in senders if s.mss is not None and (s.sent_bytes or 0) > 100 * s.mss]
         sizes += [max(known)] if known else []
     room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER - (TIMESTAMPS if deal.timestamps else 0)
@@ -180,7 +180,7 @@ def _segments(trials: list[TrialResult], deal: Contract) -> Concern | None:
 
 
 def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
-    """The ends' own cards before the link is blamed: slower or smaller than the contract, or in trouble."""
+    """Concerns about the ends' own cards, before the link is blamed: too slow, with a small MTU, or in trouble."""
     found = []
     needed = rate_sold(deal)
     for end, nic in cards(rung, document):
@@ -200,10 +200,10 @@ def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Conc
 
 
 def _tags(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
-    """Whether the frames have the tags that were sold: by the cards' names, as their systems make them.
+    """A concern if the frames do not have the VLAN tags of the contract, which the names of the cards tell.
 
-    Needs both ends' cards.  A card without a tag is no fault where its host's virtual switch may put it on; on bare
-    metal the verdict is one of untagged frames, unless the port of the switch tags them.
+    Needs both ends' cards. A virtual machine's card needs no tag, as the virtual switch may add it; on bare metal
+    untagged frames were measured, unless the port of the switch adds the tag.
     """
     found = [(end, nic.name, tags(nic.name)) for end, nic in cards(rung, document) if not nic.loopback]
     if not found:
@@ -222,7 +222,7 @@ def _tags(rung: RungResult, deal: Contract, document: Document) -> list[Concern]
 
 
 def tags(card: str) -> tuple[str, ...]:
-    """The VLANs of an interface of that name, the outer first; "" where its name does not tell the number."""
+    """The VLAN numbers in an interface's name, the outer one first; "" for a tag without its number in the name."""
     tagged = TAGGED.search(card)
     if tagged is None:
         return ()
@@ -230,7 +230,7 @@ def tags(card: str) -> tuple[str, ...]:
 
 
 def layer(chosen: dict[str, ExperimentJudgement], deal: Contract) -> list[Concern]:
-    """Whether a rate stands at the ceiling of another layer than the one that was sold: then that is what is counted.
+    """A concern if a rate is just at the ceiling of another layer, which suggests that the carrier counts that layer.
 
     Needs a rate below its own ceiling by more than its spread explains.
     """
@@ -247,7 +247,9 @@ def layer(chosen: dict[str, ExperimentJudgement], deal: Contract) -> list[Concer
 
 
 def _other_traffic(rung: RungResult) -> list[Concern]:
-    """What else left by a sender's card took what the trial lacks; segments sent again are never half of all."""
+    """A concern if a sender's card sent far more than the trial did: other traffic used it, as segments sent again
+    never make half of all.
+    """
     found, measured = [], 0
     for e in rung.experiments:
         for way in ways(e.parameters) if e.parameters.protocol is Protocol.TCP else ():
@@ -264,7 +266,7 @@ def _other_traffic(rung: RungResult) -> list[Concern]:
 
 
 def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
-    """The interfaces of the rung's path, each with its end's name."""
+    """The interfaces of the rung's paths, each with its end's name."""
     found = []
     for name, interface, address in (
         side
@@ -279,7 +281,7 @@ def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
 
 
 def _card_troubles(rung: RungResult) -> list[Concern]:
-    """CRC and other errors, frames dropped at a full ring, pause frames: of the card or of its cable."""
+    """Concerns about CRC and other errors, frames dropped at a full ring, and pause frames of the ends' cards."""
     sums: dict[tuple[str, str, str], int] = {}
     packets: dict[tuple[str, str], int] = {}
     for e in rung.experiments:

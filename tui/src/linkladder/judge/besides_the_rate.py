@@ -1,7 +1,7 @@
-"""What a rate alone does not tell: repeats of segments, starved flows, queues, ways not tried; each with its figure.
+"""Finds what a rate alone does not show: repeated segments, starved flows, long queues, directions not tried.
 
-Needs what each rule names; where that is missing the rule is silent, and a limit of the contract that could not be held
-against anything is said to be unmeasured.
+A rule whose data is missing says nothing, except that a jitter limit in the contract is reported if no jitter was
+measured.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from linkladder.model import Contract, Direction, ExperimentResult, Leg, Protoco
 from linkladder.phrases import besides_the_rate as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
-AGAIN = 0.005  # of the segments sent again
-STARVED_FLOW = 0.5  # of the median flow
+AGAIN = 0.005  # share of the segments that were sent again
+STARVED_FLOW = 0.5  # share of the median flow's rate
 BLOAT_MS = 100.0
-LESS = 0.8  # of what fewer streams carry
-OUT_OF_ORDER = 0.01  # of the segments
+LESS = 0.8  # share of what fewer streams carry
+OUT_OF_ORDER = 0.01  # share of the segments
 
 
 def besides_the_rate(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Findings, and where the contract has a limit for what was found, verdicts."""
+    """Findings, with a verdict where the contract sets a limit on what was found."""
     tcp = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP]
     return [
         *_jitter(rung, deal),
@@ -38,12 +38,12 @@ def besides_the_rate(rung: RungResult, deal: Contract) -> list[Concern]:
 
 
 def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Of paced UDP each way that is measured; an end that hardly runs takes and sends its datagrams late itself."""
+    """Concerns about the jitter of paced UDP in each direction; an end that gets little CPU may itself cause it."""
     limit = deal.jitter_ms
     if limit is None:
         return []
     udp = [e for e in rung.experiments if e.parameters.protocol is Protocol.UDP]
-    within = [e for e in udp if not above_contract(e.parameters, deal)]  # beyond it queues are nobody's fault
+    within = [e for e in udp if not above_contract(e.parameters, deal)]  # above the contracted rate queues are normal
     trials = [(t, e.parameters) for e in within for t in e.trials if t.ok and t.jitter_ms is not None]
     loads = (e.parameters for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP))
     asked = dict.fromkeys(way for p in loads for way in ways(p))
@@ -55,7 +55,7 @@ def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
     above = [
         (leg.outcome.jitter_ms, saturated([of_its_ends(t, leg)]))
         for t, p in trials
-        if not contradiction(t, p)  # what its own parts do not bear out is told as that
+        if not contradiction(t, p)  # a trial that contradicts itself is reported elsewhere
         for leg in t.legs
         if leg.role is Role.LOAD and leg.outcome.jitter_ms is not None and leg.outcome.jitter_ms > limit
     ]
@@ -67,7 +67,7 @@ def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
 
 
 def of_its_ends(t: TrialResult, leg: Leg) -> TrialResult:
-    """The trial with the ends of one of its loads alone."""
+    """The trial with the records of only those ends between which `leg` ran."""
     return replace(t, ends=tuple(end for n, end in enumerate(t.ends) if n in (leg.near, leg.far)))
 
 
@@ -77,7 +77,7 @@ def _idle(rung: RungResult) -> Rtt | None:
 
 
 def _again(e: ExperimentResult) -> list[Concern]:
-    """Segments sent again, and those that arrived out of order."""
+    """Findings about segments that were sent again or arrived out of order."""
     found = []
     for way in ways(e.parameters):
         shares, mixed = [], []
@@ -98,7 +98,7 @@ def _again(e: ExperimentResult) -> list[Concern]:
 
 
 def _sent_again(t: TrialResult, way: Direction) -> int | None:
-    """As the sender's system counted it, or the tool, whoever saw more."""
+    """The segments sent again as counted by the sender's system or by the tool, whichever counted more."""
     counts = [f.retransmits for f in t.flows if f.direction is way and f.retransmits is not None]
     sent = t.sender(way).tcp
     known = [sum(counts)] if counts else []
@@ -112,7 +112,7 @@ def _flows(e: ExperimentResult) -> list[Concern]:
             rates = [f.bps for f in t.flows if f.direction is way]
             if not t.ok or len(rates) < 2:
                 continue
-            usual = statistics.median(rates) if len(rates) > 2 else max(rates)  # of two, which hardly are alike
+            usual = statistics.median(rates) if len(rates) > 2 else max(rates)  # two flows are hardly ever alike
             dead = min(rates) < 0.05 * usual
             if dead or (len(rates) > 2 and min(rates) < STARVED_FLOW * usual):
                 said = say.starved_flow(e.parameters, way, t.repeat, len(rates), min(rates), usual)
@@ -136,7 +136,7 @@ def _bloat(rung: RungResult, tcp: list[ExperimentResult]) -> list[Concern]:
 
 
 def _streams(tcp: list[ExperimentResult]) -> list[Concern]:
-    """More streams that carry clearly less than fewer."""
+    """A finding if more streams carry clearly less than fewer streams."""
     for way in (Direction.FORWARD, Direction.REVERSE):
         best: dict[int, float] = {}
         for e in tcp:

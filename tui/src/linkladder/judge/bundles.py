@@ -1,7 +1,8 @@
-"""A bundle of links that may be somebody else's: how many members it has, from what one flow gets and what many get.
+"""Estimates how many members a bundle of links has, perhaps a carrier's, from the rates of one flow and of many.
 
-Flows fall on members by a hash of their ports.  What n flows carry, counted in what one carries, is how many members
-they fell on; how likely that is for each number of members is a matter of throwing n balls into so many bins.
+A bundle assigns flows to members by a hash of their ports. The rate of n flows, divided by the rate of one flow, tells
+how many members they use. How likely that is for each number of members follows from throwing n balls into as many
+bins.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from linkladder.model import Contract, Direction, Protocol, RungResult
 from linkladder.phrases import bundles as say
 from linkladder.verdicts import BundleJudgement
 
-MOST = 8  # members that are thought of
+MOST = 8  # the largest number of members that is considered
 SLACK = 0.25  # how far a sum may lie from a whole number of members
-SHORT = 0.12  # of what the members carry, from which a sum is called short
+SHORT = 0.12  # share of what the members can carry; if more is unused, the flows are called uneven
 LOPSIDED = 0.7  # share of the flows on one member
 
 
 def judge_bundles(rung: RungResult, deal: Contract) -> tuple[BundleJudgement, ...]:
-    """Of each way in which single flows and many, from named ports, were measured."""
+    """A judgement for each direction in which single flows and many flows from stated client ports were measured."""
     limit = ceiling(deal).bps
     found = (_judge(rung, way, limit) for way in (Direction.FORWARD, Direction.REVERSE))
     return tuple(one for one in found if one is not None)
 
 
 def _judge(rung: RungResult, way: Direction, limit: float) -> BundleJudgement | None:
-    blocks: dict[int, dict[int, float]] = {}  # by first port and number of flows
+    blocks: dict[int, dict[int, float]] = {}  # median bit/s by first port and number of flows
     for e in rung.experiments:
         p = e.parameters
         good = [t.goodput_bps for t in e.trials if t.ok and t.goodput_bps > 0]
@@ -65,7 +66,7 @@ def _judge(rung: RungResult, way: Direction, limit: float) -> BundleJudgement | 
 
 
 def member_shares(rung: RungResult) -> list[str]:
-    """Of the trial with the most flows each way: what each card of a bundle sent or received, by its own counters."""
+    """Sentences on what share each card of an end's bundle carried, in each direction's trial with the most flows."""
     said = []
     for way in (Direction.FORWARD, Direction.REVERSE):
         loads = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and e.parameters.direction is way]
@@ -83,7 +84,7 @@ def member_shares(rung: RungResult) -> list[str]:
 
 
 def likely(seen: Sequence[tuple[int, float]], most: int = MOST) -> dict[int, float]:
-    """How likely each number of members is, from (flows, what they carried in units of one flow)."""
+    """How likely each number of members is, given pairs of (flows, their rate in units of one flow's rate)."""
     weights = {}
     for members in range(1, most + 1):
         weight = 1.0
@@ -99,14 +100,14 @@ def likely(seen: Sequence[tuple[int, float]], most: int = MOST) -> dict[int, flo
 
 
 def _fits(measured: float, used: int) -> float:
-    """How well a rate, counted in rates of one member, fits so many members in use."""
+    """How well a rate, in units of one member's rate, fits `used` members in use."""
     off = (measured - used) / (SLACK * max(1.0, used / 2))
     return math.exp(-0.5 * off * off) + 1e-6
 
 
 @cache
 def occupied(flows: int, members: int, used: int) -> float:
-    """The chance that so many flows fall on just so many of the members."""
+    """The chance that `flows` flows fall on exactly `used` of the members."""
     if used > min(flows, members) or used < 1:
         return 0.0
     ways = sum((-1) ** k * math.comb(used, k) * (used - k) ** flows for k in range(used + 1))
@@ -114,7 +115,7 @@ def occupied(flows: int, members: int, used: int) -> float:
 
 
 def odds(flows: int, members: int, share: float) -> float:
-    """The chance that hashing puts that share of the flows, or more, on one member."""
+    """The chance that hashing puts at least the share `share` of the flows on one member."""
     if members < 2:
         return 1.0
     least = math.ceil(share * flows - 1e-9)
@@ -123,7 +124,7 @@ def odds(flows: int, members: int, share: float) -> float:
 
 
 def _no_member_with(least: int, flows: int, members: int) -> int:
-    """The draws in which every member has fewer than `least` flows."""
+    """In how many ways the flows can fall such that every member has fewer than `least` of them."""
     ways: Mapping[int, int] = {0: 1}  # flows placed -> draws
     for _ in range(members):
         after: dict[int, int] = {}

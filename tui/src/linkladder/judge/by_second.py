@@ -1,8 +1,8 @@
-"""What an end looked at each second against what its record, and the trial, make of all seconds.
+"""Compares what an end sampled each second with its record of the whole trial and with the trial's figures.
 
-Needs the end's seconds, several of them; of a trial without them the record stands alone.  A mean lies between the
-least and the most that it was made of, what a card counted between two looks is a part of what it counted in all, and
-what the tools carried in that time went by the cards.
+Needs several samples of the end; without them the record cannot be checked. A mean must lie between the smallest and
+the largest sample, a card cannot count more between two samples than in the whole trial, and what the tools carried in
+that time must have passed the cards.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from linkladder.judge.evidence import ways
 from linkladder.model import EndRecord, Experiment, TrialResult
 from linkladder.phrases import contradictions as say
 
-FEW = 3  # looks that prove nothing
-APART = 10.0  # percent of a core by which a mean may lie outside: means of long trials' looks are rounded
-AGREE = 0.02  # of a card's bytes
-LATE = 0.9  # of the trial's time that the last look must have seen
-MORE = 1.3  # times what the cards counted meanwhile: the last tenth may have been missed, and clocks differ
+FEW = 3  # so few samples prove nothing
+APART = 10.0  # percent of a core by which a mean may lie outside, as the samples of long trials are rounded means
+AGREE = 0.02  # share of a card's bytes
+LATE = 0.9  # share of the trial's time after which the last sample must have been taken
+MORE = 1.3  # times what the cards counted meanwhile, as the last tenth may be missing and clocks differ
 SMALL = 1 << 20  # bytes below which nothing is said
 
 
 def of_seconds(t: TrialResult, p: Experiment) -> Iterable[str]:
-    """What an end's own seconds do not make."""
+    """Sentences on what contradicts an end's own samples."""
     looked = [end for end in t.ends if len(end.samples) > FEW]
     for end in looked:
         yield from _cores(end)
@@ -54,7 +54,7 @@ def _cores(end: EndRecord) -> Iterable[str]:
 
 
 def _counted(end: EndRecord) -> dict[str, tuple[int, int]]:
-    """Of each card what it received and sent from the first look to the last: its counters may be those since boot."""
+    """The bytes that each card received and sent between the first and the last sample; counters may start at boot."""
     first, last = ({nic.name: nic for nic in s.nics} for s in (end.samples[0], end.samples[-1]))
     mine = [card.name for card in end.nics if card.name in first and card.name in last]
     return {n: (last[n].rx_bytes - first[n].rx_bytes, last[n].tx_bytes - first[n].tx_bytes) for n in mine}

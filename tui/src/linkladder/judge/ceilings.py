@@ -22,12 +22,12 @@ FRAGMENT_HEADER = {4: 0, 6: 8}
 TIMESTAMPS = 12  # the option's 10 bytes, padded
 UDP_PAYLOAD = 1470  # what iperf sends unless told otherwise
 CLOCK_TOLERANCE = 200e-6  # two free-running clocks, the measuring one and the line's, 100 ppm each
-READ_BYTES = 128 * 1024  # iperf's read and write size: what one boundary of an interval may misplace per stream
+READ_BYTES = 128 * 1024  # iperf's read and write size; each stream may have as much on the wrong side of a boundary
 
 
-@lru_cache(256)  # a run has one contract or a few, and every rule asks
+@lru_cache(256)  # every rule asks for the ceilings of the run's few contracts
 def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: int | None = None) -> Ceiling:
-    """The lower of what the port's line rate and the contracted rate allow; write_size is a UDP datagram's."""
+    """The goodput that the port's line rate and the contracted rate allow; write_size: the bytes of a UDP datagram."""
     payload, packets = _packets(contract, protocol, write_size)
     packet, count = sum(packets), len(packets)
     frame = packet + count * (contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags)
@@ -52,12 +52,12 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
 
 
 def largest_datagram(contract: Contract) -> int:
-    """The most that one UDP packet carries without fragments."""
+    """The most bytes that one UDP packet carries without being fragmented."""
     return max(1, contract.mtu - IP_HEADER[contract.ip_version] - UDP_HEADER)
 
 
 def at_lent_mtu(contract: Contract, settings: Iterable[Setting], cards: int = 1) -> Contract:
-    """The contract at the MTU that the adapters of both ends have on loan; of a bundle the port is all its cards."""
+    """The contract with the MTU that settings on loan give both ends' adapters, and with all of a bundle's cards."""
     settings = tuple(settings)
     if any(s.of_bundle and s.value != "failover" for s in settings):
         contract = replace(contract, port_bps=contract.port_bps * max(1, cards))
@@ -66,7 +66,9 @@ def at_lent_mtu(contract: Contract, settings: Iterable[Setting], cards: int = 1)
 
 
 def duplex_share(contract: Contract) -> float:
-    """The share of the ceiling that is left to each way when both carry: an acknowledgement for every two segments."""
+    """The share of the ceiling that each direction can reach if both carry data, with an acknowledgement for every two
+    segments.
+    """
     payload, (packet,) = _packets(contract, Protocol.TCP, None)
     ack = packet - payload
     segment, small = _on_the_wire(contract, packet), _on_the_wire(contract, ack)
@@ -74,7 +76,7 @@ def duplex_share(contract: Contract) -> float:
 
 
 def _on_the_wire(contract: Contract, packet: int) -> int:
-    """Bytes that a packet takes, as the limit that binds counts them."""
+    """The bytes of a packet at the layer that the contract counts, which is the wire if it states no rate."""
     frame = packet + contract.encap_bytes + ETHERNET_HEADER + VLAN_TAG * contract.vlan_tags
     if contract.rate_bps is None or contract.layer is Layer.L1:
         return max(frame, SMALLEST_FRAME) + FCS + PREAMBLE_AND_GAP
@@ -82,7 +84,7 @@ def _on_the_wire(contract: Contract, packet: int) -> int:
 
 
 def rate_sold(contract: Contract) -> float:
-    """The rate that was bought: the contracted one, else the port's."""
+    """The rate that was bought in bit/s: the contracted rate if it is lower than the port's, else the port's."""
     return contract.port_bps if contract.rate_bps is None else min(contract.rate_bps, contract.port_bps)
 
 
@@ -96,7 +98,7 @@ def measurement_error(trial: TrialResult, experiment: Experiment) -> float:
 
 
 def counted_seconds(trial: TrialResult, experiment: Experiment) -> float:
-    """How long the counted part lasted: from its intervals, else what was asked for."""
+    """How many seconds the counted part lasted, by its intervals; as asked for if it has none."""
     counted = [i for i in trial.intervals if i.counted]
     if counted:
         return max(i.end for i in counted) - min(i.start for i in counted)
@@ -104,7 +106,7 @@ def counted_seconds(trial: TrialResult, experiment: Experiment) -> float:
 
 
 def _packets(contract: Contract, protocol: Protocol, write_size: int | None) -> tuple[int, tuple[int, ...]]:
-    """User bytes, and the IP bytes of the packets that carry them: a datagram larger than the MTU goes in fragments."""
+    """The user bytes, and the IP bytes of each packet that carries them; a datagram above the MTU has fragments."""
     header = IP_HEADER[contract.ip_version]
     if protocol is not Protocol.UDP:
         options = TIMESTAMPS if contract.timestamps else 0

@@ -1,8 +1,8 @@
-"""What a changed setting did: each figure of the changed arm against the arm without the change, pair by pair.
+"""Tells what a changed setting did, by comparing each figure of the changed arm with the unchanged arm in pairs.
 
-Evidence: trials of one repeat of both arms make a pair; a failed one voids its pair.  Figures that an end did not tell,
-and those of nothing, are left out.  One answer is given for each changed arm and way, and each is held to the stricter
-bar that so many answers need; a step of a staircase decides by itself, on its own.
+Both arms' trials of the same repeat make a pair; a failed trial voids its pair. A figure that is missing or zero in any
+pair is left out. There is one answer for each changed arm and direction; the more answers there are, the stricter the
+test of each. Each step of a staircase counts its own answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from linkladder.model import Affinity, Direction, Experiment, ExperimentResult, 
 from linkladder.model.same_setting import once_more
 from linkladder.verdicts import Change, ChangedFigure, Measured
 
-PRIMARY = 2  # figures that are claimed side by side: what was carried, and the cores that it took
+PRIMARY = 2  # figures that count as claims of their own: the rate, and the CPU cores that it needed
 
 Figure = Callable[[TrialResult], float | None]
 
@@ -36,7 +36,7 @@ def changes(rung: RungResult) -> tuple[Change, ...]:
 
 
 def _claims(p: Experiment) -> int:
-    """Figures that are claimed side by side: of where a tool runs its scatter, too."""
+    """How many figures count as claims; if the tool is bound to CPU cores, the scatter counts as well."""
     return PRIMARY + (p.affinity is not Affinity.FREE)
 
 
@@ -68,7 +68,7 @@ def _change(a: ExperimentResult, b: ExperimentResult, way: Direction, comparison
 
 
 def _pairs(a: ExperimentResult, b: ExperimentResult) -> tuple[list[tuple[TrialResult, TrialResult]], int]:
-    """Trials of the same repeat that both are measurements, and how many pairs were lost."""
+    """The pairs of good trials of the same repeat, and how many pairs a failed trial voided."""
     left, right = ({t.repeat: t for t in arm.trials} for arm in (a, b))
     both = [(left[n], right[n]) for n in sorted(left.keys() & right.keys())]
     good = [(x, y) for x, y in both if x.ok and y.ok]
@@ -93,14 +93,14 @@ def _figures(p: Experiment, way: Direction) -> list[tuple[Measured, Figure]]:
 
 
 def _scatter(t: TrialResult, way: Direction) -> float | None:
-    """Between its counted seconds; None where too few are told."""
+    """The scatter of the counted seconds' rates, as a share of their mean; None if there are too few."""
     seconds = [i.bps for i in t.intervals if i.counted and i.direction is way]
     mean = statistics.fmean(seconds) if len(seconds) > 2 else 0.0
     return statistics.stdev(seconds) / mean if mean else None
 
 
 def _per_core(t: TrialResult, way: Direction, carried: Figure) -> float | None:
-    """What one core of either end carries, on the mean."""
+    """The rate divided by the CPU cores that both ends used together."""
     here, there, rate = t.sender(way).cpu, t.receiver(way).cpu, carried(t)
     if here is None or there is None or rate is None or here.cores_used + there.cores_used <= 0:
         return None

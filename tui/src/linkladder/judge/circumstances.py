@@ -1,4 +1,4 @@
-"""What else was seen of a rung, as concerns: path MTU, round trip, where the machines stand, and all other rules'."""
+"""Collects the concerns about a rung: path MTU, round trip, where the traffic went, and those of all other rules."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from linkladder.phrases import rungs as say_of_rungs
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
 GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
-HEADROOM = 1.5  # times the rate that was bought: what the rungs inside one host must show
-TOO_NEAR = 0.5  # of the expected round trip: then the traffic did not cross the link
+HEADROOM = 1.5  # times the rate that was bought, which the rungs inside one host must show
+TOO_NEAR = 0.5  # times the expected round trip; if it is shorter, the traffic did not cross the link
 TOO_FAR = 1.5
-ALIKE = 0.5  # of what is missing on the link: where a shorter way lacks so much, the link need not lack any
-NO_MORE = 1.1  # times the link's rate: a shorter way that carries no more shows nothing of the link
-SLACK_MS = 0.5  # by which a round trip may be longer on any machine
+ALIKE = 0.5  # share of the link's loss; if a shorter path has as much of it, the link need not be the cause
+NO_MORE = 1.1  # times the link's rate; a shorter path that carries no more than that proves nothing about the link
+SLACK_MS = 0.5  # milliseconds by which a round trip may be longer on any machine
 
 
 def concerns(
     rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract, document: Document
 ) -> list[Concern]:
-    """All that the rules say of this rung; on those inside one host only what makes their figures doubtful."""
+    """All concerns about this rung; for a rung inside one host, only those that make its figures doubtful."""
     found = [*_whereabouts(rung), *accounts(rung, document)]
     order = [*arranged(rung, document), *_left_out(rung)]
     if rung.name in GENERATOR:
@@ -68,9 +68,9 @@ def concerns(
 
 
 def under_loans(whole: RungResult, deal: Contract) -> list[Concern]:
-    """What befell the link while settings were on loan: no verdict rests on those trials, and no firm one beside it.
+    """Concerns about interruptions while settings were on loan; they decide no verdict but make it provisional.
 
-    Not where a member was taken down, or larger packets sent than were sold.
+    Arms in which a member was taken down, or packets were larger than the contract's MTU, are left out.
     """
     lent = (e for e in whole.experiments if e.parameters.settings and e.parameters.member_down is None)
     arms = replace(
@@ -81,7 +81,10 @@ def under_loans(whole: RungResult, deal: Contract) -> list[Concern]:
 
 
 def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
-    """Black holes at or below the MTU that was sold, and paths smaller than it where the ends' own cards are not."""
+    """Concerns about black holes at or below the contract's MTU, and about paths with a smaller MTU.
+
+    `held`: an end's own card is in trouble, so that a small path MTU cannot be blamed on the link.
+    """
     holes, small = [], []
     for e in rung.experiments:
         for t in e.trials:
@@ -99,12 +102,12 @@ def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
 
 
 def _small(rung: RungResult) -> Verdict | None:
-    """Below the link a smaller path is only worth knowing."""
+    """The verdict on a path MTU that is too small: a failure on the link, and only a finding on lower rungs."""
     return Verdict.FAIL if rung.name is RungName.DC_LINK else None
 
 
 def _whereabouts(rung: RungResult) -> list[Concern]:
-    """Whether the traffic went where it was claimed to go."""
+    """A concern if the traffic went elsewhere than claimed, or nobody checked where it went."""
     if rung.evidence is None and rung.name is RungName.DC_LINK and any(e.trials for e in rung.experiments):
         return [Concern(Cause.ELSEWHERE, say.unchecked(), provisional=True)]
     if rung.evidence is None or not (rung.evidence.contradicts or rung.evidence.against):
@@ -114,9 +117,9 @@ def _whereabouts(rung: RungResult) -> list[Concern]:
 
 
 def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Against the one that was expected: another length of way is another way, on whichever path.
+    """A concern if any path's round trip is not as expected, as the traffic then took another route.
 
-    Where no series of pings was sent, what was seen before the rung was climbed stands for it.
+    If no pings were measured, the round trip seen before the rung was started is used.
     """
     series = (one.rtt for e in rung.experiments for t in e.trials if t.ok for one in t.loads)
     seen = [r.min_ms for r in series if r is not None and r.min_ms is not None]
@@ -125,7 +128,7 @@ def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
     wanted = deal.expected_rtt_ms
     if not seen or not wanted:
         return []
-    least, most = min(seen), max(seen)  # of several series each counts
+    least, most = min(seen), max(seen)  # each of several series counts
     if least < TOO_NEAR * wanted:
         figures = {"rtt_ms": least, "expected_rtt_ms": wanted}
         return [Concern(Cause.ELSEWHERE, say.too_near(least, wanted), Verdict.CANNOT_JUDGE, figures=figures)]
@@ -136,14 +139,14 @@ def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
 
 
 def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:
-    """What speaks against a ceiling counted for this MTU."""
+    """A concern if segments were too large for the contract's MTU, as the ceiling was counted for that MTU."""
     segments = [
         s.mss
         for e in rung.experiments
         for t in e.trials
         for end in t.ends
         for s in (end.sockets.sockets if end.sockets else ())
-        if s.mss is not None and (s.sent_bytes or 0) > s.mss  # who only acknowledges never finds the path's MTU
+        if s.mss is not None and (s.sent_bytes or 0) > s.mss  # sockets that only acknowledge never learn the MTU
     ]
     room = deal.mtu - IP_HEADER[deal.ip_version] - TCP_HEADER
     if not segments or max(segments) <= room:
@@ -152,7 +155,7 @@ def _larger_segments(rung: RungResult, deal: Contract) -> list[Concern]:
 
 
 def _unprobed(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Ways that no probe told of, or none as large as what was sold."""
+    """Findings about directions in which no path-MTU probe was sent or answered, or none as large as the MTU sold."""
     ways = {w for e in rung.experiments if e.parameters.protocol is Protocol.TCP for w in evidence.ways(e.parameters)}
     probes = {w: evidence.probed(rung, w) for w in ways}
     missing = [w for w, seen in probes.items() if seen is None]
@@ -167,14 +170,14 @@ def _unprobed(rung: RungResult, deal: Contract) -> list[Concern]:
 
 
 def _left_out(rung: RungResult) -> list[Concern]:
-    """Long trials of which not every line is kept that their tools printed."""
+    """A finding about long trials in which not every line that the tools printed is kept."""
     lines = [sum(c.left_out for c in t.commands) for e in rung.experiments for t in e.trials]
     long = sum(count > 0 for count in lines)
     return [Concern(Cause.SEEN, say.left_out(long, sum(lines)))] if long else []
 
 
 def once(texts: Iterable[str]) -> tuple[str, ...]:
-    """In order, without repetition."""
+    """The texts in their order, without repetition."""
     return tuple(dict.fromkeys(texts))
 
 
@@ -186,7 +189,7 @@ def _shorter_ways(rung: RungResult, document: Document) -> list[RungResult]:
 
 
 def _excused(concern: Concern, below: list[tuple[RungName, list[Concern]]]) -> Concern:
-    """Whether a shorter way shows as much of it: then who does it is not known."""
+    """The concern, but CANNOT JUDGE instead of FAIL if a shorter path shows as much of it, as the cause is unknown."""
     for name, found in below:
         if concern.best is Verdict.FAIL and any(_as_much(concern, one) for one in found):
             said = say_of_rungs.below_alike(concern.sentence, name)
@@ -207,7 +210,7 @@ def _as_much(here: Concern, there: Concern) -> bool:
 def alike_below(
     decides: ExperimentJudgement, rung: RungResult, deal: Contract, document: Document
 ) -> tuple[Cause, str] | None:
-    """Whether a shorter way falls short, or loses, as much as the setting that decides does on the link."""
+    """Cause and reason if a shorter path falls as short, or loses as much, as the deciding setting on the link."""
     way, judged = Direction(decides.direction), decides.judgement
     if judged.cause is Cause.SHORT and decides.spread and "needed_bps" in judged.figures:
         said = _carried_no_more(rung, document, way, decides.spread.median, judged.figures["needed_bps"])
@@ -219,7 +222,9 @@ def alike_below(
 
 
 def _carried_no_more(rung: RungResult, document: Document, way: Direction, bps: float, needed: float) -> str:
-    """The shorter way whose best TCP trial of that direction is as short of what was bought; '' where none is."""
+    """A sentence on a shorter path whose best TCP trial in that direction carries no more than the link and less than
+    `needed`; '' if there is none.
+    """
     for below in _shorter_ways(rung, document):
         rates = [
             direction_bps(t, e.parameters, way)
@@ -234,7 +239,7 @@ def _carried_no_more(rung: RungResult, document: Document, way: Direction, bps: 
 
 
 def _lost_as_much(rung: RungResult, document: Document, deal: Contract, way: Direction, loss: float) -> str:
-    """The shorter way on which paced UDP lost as large a share; '' where none did."""
+    """A sentence on a shorter path on which paced UDP lost as large a share; '' if there is none."""
     for below in _shorter_ways(rung, document):
         shares = [
             paced(t, e.parameters, way).loss

@@ -1,8 +1,8 @@
-"""Several paths: what each carries alone, what all carry together, and what they take from each other.
+"""Judges several paths: what each carries alone, what all carry together, and what they take from each other.
 
-The sums are over the seconds that the legs of one trial share.  What the paths are declared to share is judged by the
-sum; each pair is judged alone against the contract.  A path that is slower beside others shares something with one that
-is slower too; what ends in the same machine shares that machine, and is told apart.
+Sums cover the seconds that the legs of one trial share. The link that the paths are declared to share is judged by the
+sum; each path is judged alone against the contract. Paths that are all slower side by side than alone share something;
+paths that end in the same machine share that machine, and are reported separately.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ from linkladder.phrases.outages import carriers_lost
 from linkladder.phrases.rungs import not_shown
 from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Verdict
 
-KEPT = 0.95  # of its rate alone: a path that keeps so much lost nothing
-SAME = 0.07  # rates so close are one rate
-OVER = 1.01  # of the ceiling, beyond which nothing can be right
+KEPT = 0.95  # share of a path's rate alone; if it keeps as much beside others, it lost nothing
+SAME = 0.07  # share by which two rates may differ to count as equal
+OVER = 1.01  # times the ceiling; a higher rate cannot be right
 NEAR = "near"
 WAYS = (Direction.FORWARD, Direction.REVERSE)
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One leg of one trial, one way."""
+    """One leg of one trial in one direction."""
 
     path: int
     direction: Direction
-    bps: float | None  # None: it failed
+    bps: float | None  # None if it failed
     reason: str
-    busy: str  # which of its ends had no CPU to spare
+    busy: str  # says which of its ends had no CPU to spare; '' if none
     asked: Experiment
-    beside: tuple[int, ...]  # the paths of the trial
+    beside: tuple[int, ...]  # all paths of the trial, this one included
     trial: TrialResult
     silent: bool  # the path carried nothing
 
 
 def judge_company(rung: RungResult, deal: Contract, below: Able = NOBODY) -> CompanyJudgement | None:
-    """Of a rung with several paths that were measured; None where there is nothing of the kind to say.
+    """Judge a rung with several measured paths; None if it has no such paths.
 
-    `below`: the ends that have shown on the rungs below what they can do; the others may show it on another path.
+    `below`: the ends that lower rungs show to be able to send or receive as much; paths of this rung may show others.
     """
     if len(rung.paths) < 2:
         return None
@@ -107,7 +107,7 @@ def judge_company(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Com
 
 
 def several_pairs(paths: Sequence[Path]) -> bool:
-    """Do the paths join more than two ends?"""
+    """Whether the paths join more than one pair of ends."""
     return len({(path.origin, path.peer) for path in paths}) > 1
 
 
@@ -131,7 +131,7 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
         if e.parameters.direction is Direction.DUPLEX or e.parameters.company is Company.VISITED:
             continue
         for trial in e.trials:
-            loads = [leg for leg in _loads(trial) if 0 <= leg.path < len(rung.paths)]  # of another nothing is known
+            loads = [leg for leg in _loads(trial) if 0 <= leg.path < len(rung.paths)]  # other numbers are no paths
             beside = tuple(sorted(leg.path for leg in loads))
             for leg in loads:
                 bps = leg.outcome.goodput_bps if leg.outcome.ok else None
@@ -156,7 +156,7 @@ def _any(seen: Sequence[Seen], path: int, way: Direction) -> bool:
 
 
 def _rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
-    """The best setting's median, and whether an end was too busy in it."""
+    """The median rate in bit/s of the setting that carried most, and what is said of an end too busy in it, or ''."""
     best = [s for s in _best(seen) if s.bps is not None]
     if not best:
         return None, ""
@@ -164,7 +164,7 @@ def _rate(seen: Iterable[Seen]) -> tuple[float | None, str]:
 
 
 def _best(seen: Iterable[Seen]) -> list[Seen]:
-    """All repeats of the setting that carried most, those that failed among them."""
+    """All repeats of the setting that carried most, including failed ones."""
     settings: dict[str, list[Seen]] = {}
     for one in seen:
         settings.setdefault(one.asked.id, []).append(one)
@@ -194,9 +194,9 @@ def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], d
 def _judge_alone(
     rung: RungResult, tries: Sequence[Seen], failed: Sequence[str], deal: Contract, unknown: tuple[str, ...]
 ) -> Judgement:
-    """By the best setting's median; a repeat in which the path carried nothing is a bad result, whichever met it.
+    """Judge a path by its best setting's median; a repeat of any setting in which it carried nothing counts against it.
 
-    `unknown`: those of its ends that have shown nowhere that they can do as much.
+    `unknown`: those of its ends that have shown on no path that they can send or receive as much.
     """
     alone, busy = _rate(tries)
     limit = ceiling(deal).bps
@@ -232,7 +232,7 @@ def _judge_alone(
 
 
 def _window(rung: RungResult, best: Sequence[Seen], alone: float, deal: Contract) -> str:
-    """What tells that a window held the pair, in words; '' where none did."""
+    """A sentence on the TCP window that limited the path; '' if none did."""
     typical = min((s for s in best if s.bps is not None), key=lambda s: abs((s.bps or 0.0) - alone))
     mine = (
         replace(e, trials=tuple(part for t in e.trials if (part := of_path(t, typical.path)).legs))
@@ -244,7 +244,7 @@ def _window(rung: RungResult, best: Sequence[Seen], alone: float, deal: Contract
 
 
 def _pings(rung: RungResult, number: int) -> tuple[float | None, float | None]:
-    """Loss of pings in percent, and the median round trip, of the idle path."""
+    """The loss of pings in percent and the median round trip in ms on the idle path; None for what is not known."""
     legs = [
         leg.outcome.rtt
         for e in rung.experiments
@@ -285,11 +285,11 @@ def _whole(
     limit: float | None,
     deal: Contract,
 ) -> Judgement:
-    """What is shared, and where there are several pairs each of them: the worst of it."""
+    """Judge the shared link and, if there are several pairs of ends, each path; the worst verdict counts."""
     needed = limit * deal.pass_ratio if limit is not None else None
     each = {(c.path, Direction(c.direction)): c.alone_bps for c in cells if c.alone_bps is not None}
     loads = across(rung.paths, _side_by_side(seen), each)
-    sums = {name: load.together for name, load in loads.items()} or sums  # what is lacking in those is told
+    sums = {name: load.together for name, load in loads.items()} or sums  # `lacking` says what failed
     verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
     if lacking or not sums:
         verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
@@ -321,7 +321,7 @@ def _whole(
 
 
 def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
-    """Each setting of several paths of which none failed."""
+    """A load for each setting that measured several paths at once, unless one of them failed."""
     groups: dict[tuple[str, Direction], list[Seen]] = {}
     for one in seen:
         if len(one.beside) > 1:
@@ -333,14 +333,17 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
 
 
 def _tried(seen: Sequence[Seen], way: Direction) -> bool:
-    """Was any path measured alone and beside one that shares no end with it?"""
+    """Whether paths were measured both alone and beside others in that direction."""
     return any(s.direction is way and len(s.beside) == 1 for s in seen) and any(
         s.direction is way and len(s.beside) > 1 for s in seen
     )
 
 
 def _sharing(rung: RungResult, way: Direction, seen: Sequence[Seen]) -> list[Sharing]:
-    """Of each set of paths without a common end: those that are slower side by side than alone."""
+    """For each set of paths measured together: those that are slower than alone, if they are two or more.
+
+    If the paths join several pairs of ends, sets in which two paths have a common end are left out.
+    """
     found: dict[tuple[int, ...], Sharing] = {}
     for group in dict.fromkeys(s.beside for s in seen if s.direction is way and len(s.beside) > 1):
         ends = [end for n in group for end in (rung.paths[n].origin or NEAR, rung.paths[n].peer)]

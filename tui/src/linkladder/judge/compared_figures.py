@@ -1,9 +1,9 @@
-"""Two runs beside their throughput: loss, round trips idle and loaded, transactions, and the cores that it took.
+"""Compares two runs in more than throughput: loss, round trips idle and loaded, transactions, and CPU cores used.
 
-Needs several figures of each run: its repeats, or of one series of idle pings the medians of its parts.  As of
-throughput there are three answers, at 95 % for all of these figures together; a change within the band of its kind does
-not matter to anybody, whatever the statistics say.  What an end that was kept from its CPU lost, held up or left undone
-in the worse run is no difference of the link's, in the measure that this explains; of round trips, however long.
+Needs several figures of each run: those of its repeats, or the medians of the parts of a single series of idle pings.
+As for throughput there are three answers, at 95 % for all these figures together. A change within the band of its kind
+does not matter, whatever the statistics say. If CPU was withheld from an end in the worse run, a change that this can
+explain is no difference of the link; it can explain any rise of a round trip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from linkladder.model import Direction, Document, Experiment, ExperimentResult, 
 from linkladder.model.same_setting import Identity, identity
 from linkladder.verdicts import Answer, ComparedFigure, Measured
 
-# What does not matter: this share of the first figure, or so much of its unit where that is more.
+# Changes that do not matter: this share of the first run's figure, or this amount in its unit if that is more.
 BANDS = {
     Measured.LOSS: (0.0, 0.02),  # percent of the datagrams
     Measured.IDLE_RTT: (0.05, 0.02),  # ms
@@ -28,23 +28,23 @@ BANDS = {
     Measured.SENDER_CORES: (0.05, 0.02),
     Measured.RECEIVER_CORES: (0.05, 0.02),
 }
-PARTS = 5  # of one series of pings
-LEAST = 4  # pings in a part
+PARTS = 5  # parts into which a single series of pings is split
+LEAST = 4  # pings that a part must have
 
 _Key = tuple[str, Identity, str, Measured]
 
 
 @dataclass(frozen=True)
 class _Figures:
-    """What one run has of a figure, in words and trial by trial."""
+    """One figure of a run: the setting in words, and a value for each trial."""
 
     words: str
     values: tuple[float, ...]
-    lacked: float  # of what any trial did, an end may have lacked at most for CPU that was withheld from it
+    lacked: float  # largest share of a trial's rate that an end may have lacked because CPU was withheld from it
 
 
 def compared_figures(a: Document, b: Document) -> tuple[ComparedFigure, ...]:
-    """What both runs measured, in the order of the first."""
+    """Each figure that both runs measured, compared, in the order of the first run."""
     left, right = _of(a), _of(b)
     both = [key for key in left if key in right]
     confidence = 1 - 0.05 / max(1, len(both))
@@ -87,7 +87,7 @@ def _figures(e: ExperimentResult, good: list[TrialResult], way: Direction) -> di
 
 
 def _idle(good: list[TrialResult]) -> list[float]:
-    """A median for each series; a single one is taken in parts, since one figure has no noise to compare with."""
+    """The median in ms of each series of pings; a single series is split, since one figure alone shows no noise."""
     series = [t.rtt.samples_ms for t in good if t.rtt and t.rtt.samples_ms]
     if len(series) == 1 and len(series[0]) >= PARTS * LEAST:
         size = len(series[0]) // PARTS
@@ -112,7 +112,7 @@ def _compared(key: _Key, left: _Figures, right: _Figures, confidence: float) -> 
 
 
 def _by_withheld(measured: Measured, left: _Figures, right: _Figures, change: float) -> bool:
-    """Whether an end that stood still explains the change, of what does not tell of the ends themselves."""
+    """Whether CPU withheld from an end explains the change; it never does for the cores that an end used."""
     more, less = (right, left) if change > 0 else (left, right)
     if measured is Measured.LOSS:
         return 100 * more.lacked >= abs(change)

@@ -1,7 +1,7 @@
-"""Two runs: same or different beyond the noise, and what else is not the same.
+"""Compares two runs: whether they are the same or differ beyond the noise, and what else differs between them.
 
-A difference is told where the figures of both runs are borne out, and no CPU that was withheld from an end of the
-slower one can explain it: an end that stood still is no other link.
+A difference is reported only if neither run's figures are doubtful, and CPU withheld from an end of the slower run
+cannot explain it, since an end that stood still tells nothing about the link.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from linkladder.model.same_setting import Identity, identity
 from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
 
-BAND = 0.02  # of the rate: what is within it is the same for all purposes
+BAND = 0.02  # share of the rate; changes within it do not matter
 OF_A_CARD = ("driver", "mtu", "speed_bps", "offloads", "flow_control", "rx_queues", "tx_queues")
-SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # may be the reason
+SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # facts that may be why results differ
 SHOWN = 3
 _Key = tuple[str, Identity, str]  # rung, setting, direction
 
@@ -35,22 +35,22 @@ class _Side:
     words: str
     way: str
     values: tuple[float, ...]
-    lacked: tuple[float, ...]  # of each trial's rate, what an end may lack at most for CPU that was withheld from it
-    end: str  # the one that lacked most
-    doubt: str  # why the first of its figures that is not borne out is not
+    lacked: tuple[float, ...]  # largest share of each trial's rate that an end may lack for CPU withheld from it
+    end: str  # the end that lacked most
+    doubt: str  # why the first doubtful trial is doubtful; '' if none is
 
     @property
     def at_most(self) -> float:
-        """The mean that it may have had with all its CPU."""
+        """The highest mean rate that it may have had with all its CPU."""
         return statistics.fmean(
             v / (1 - share) if share < 1 else float("inf") for v, share in zip(self.values, self.lacked, strict=True)
         )
 
 
 def compare(a: Document, b: Document) -> Comparison:
-    """Settings that both runs measured, side by side: each differs, is the same within 2 %, or cannot be told.
+    """Compare each setting that both runs measured: it differs, is the same within 2 %, or cannot be told.
 
-    The intervals are at 95 % for all settings together: of many comparisons some would else differ by chance.
+    The intervals are at 95 % for all settings together, as otherwise some of many would seem to differ by chance.
     """
     left, right = _settings(a), _settings(b)
     both = [k for k in left if k in right]
@@ -86,7 +86,7 @@ def _sentence(differences: tuple[Difference, ...], causes: list[str]) -> str:
 
 
 def _settings(document: Document) -> dict[_Key, _Side]:
-    """By what was asked, not by name: plans may number the same setting differently."""
+    """The settings, keyed by what they asked for rather than by name, as plans may number the same one differently."""
     found: dict[_Key, _Side] = {}
     for rung in document.rungs:
         words = phrases.arms_apart([e.parameters for e in rung.experiments])
@@ -132,7 +132,7 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
 
 
 def _doubt(left: _Side, right: _Side, change: float, noise: float, answer: Answer) -> str:
-    """Why this answer cannot be given; '' where it can."""
+    """Why this answer cannot be given; '' if it can."""
     for side, run in ((left, "first"), (right, "second")):
         if side.doubt:
             return say.not_borne_out(side.doubt, run)
@@ -148,12 +148,12 @@ def _name(side: _Side) -> str:
 
 @dataclass(frozen=True)
 class _Fact:
-    """Something about two runs besides their results."""
+    """A fact about two runs besides their results, with its value in each."""
 
     what: str
     left: str
     right: str
-    suspect: bool = False  # where it differs, it may well be why the results do
+    suspect: bool = False  # whether a difference in it may be why the results differ
 
 
 def environment(a: Document, b: Document) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def _facts(a: Document, b: Document) -> list[_Fact]:
 
 
 def _kept(document: Document) -> dict[str, float]:
-    """The ends that were kept from their CPU in any trial, and of how much of its time at most."""
+    """The ends from which CPU was withheld in any trial, and the largest share of its time."""
     found: dict[str, float] = {}
     for end in (end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends):
         name = next((one.name for one in document.run.ends if end.of(one.name)), end.name)
@@ -199,7 +199,7 @@ def _kept(document: Document) -> dict[str, float]:
 
 
 def host_changes(name: str, left: HostFacts, right: HostFacts) -> tuple[str, ...]:
-    """What is not the same about a host at two times, in words."""
+    """What has changed about a host between two times, in words."""
     return tuple(_both(f) for f in _host(name, left, right) if f.left != f.right)
 
 

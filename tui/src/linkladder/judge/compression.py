@@ -1,4 +1,4 @@
-"""Whether a result above the ceiling comes of compression on the way: what incompressible payload carried tells."""
+"""Tells whether compression on the path explains a rate above the ceiling, by trials with incompressible payload."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from linkladder.judge.evidence import BUSY, direction_bps, ways
 from linkladder.model import Direction, RungResult
 from linkladder.phrases import compression as say
 
-ENOUGH = 0.9  # of the ceiling: incompressible payload that gets there shows what the link itself carries
+ENOUGH = 0.9  # share of the ceiling; incompressible payload that reaches it shows what the link itself carries
 
 
 def compression(rung: RungResult | None, direction: Direction, best: float) -> str:
-    """What is known of it, in a sentence."""
+    """A sentence on what is known about compression; `best`: the ceiling in bit/s."""
     tried = [
         (t, e.parameters)
         for e in (rung.experiments if rung else ())

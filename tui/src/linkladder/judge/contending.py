@@ -1,4 +1,4 @@
-"""Which cells of a matrix may still be its best: short looks at all of them, then repeats where it is close."""
+"""Finds the cells of a matrix that may still be its best, so that after a first round only those are repeated."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-UNKNOWN = 0.05  # scatter between repeats, as a share of the rate, while no cell has two
-LEAST = 0.01  # less is not believed of a few repeats
-SURE = 2.0  # standard errors by which a cell must stay behind to be left
+UNKNOWN = 0.05  # scatter between repeats that is assumed while no cell has two, as a share of the rate
+LEAST = 0.01  # the smallest scatter that is assumed, as a few repeats may be alike by chance
+SURE = 2.0  # standard errors that a cell's mean may be off in either direction
 
 
 def contenders(cells: Mapping[str, Sequence[float]]) -> frozenset[str]:
-    """Those that may be the best, by the scatter that all cells show together; a cell without figures is none."""
+    """The cells that may be the best, by the scatter of all cells together; cells without figures are left out."""
     means = {name: statistics.fmean(values) for name, values in cells.items() if values and min(values) > 0}
     if not means:
         return frozenset()
@@ -26,7 +26,7 @@ def contenders(cells: Mapping[str, Sequence[float]]) -> frozenset[str]:
 
 
 def _scatter(cells: Sequence[Sequence[float]]) -> float:
-    """Of single repeats, pooled over the cells, as a share of their mean."""
+    """The scatter of single repeats, pooled over the cells, as a share of their mean."""
     several = [values for values in cells if len(values) > 1]
     if not several:
         return UNKNOWN

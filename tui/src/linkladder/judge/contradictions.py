@@ -1,8 +1,7 @@
-"""Figures of one trial that cannot all be true: what one event left in several places of the document is compared.
+"""Finds figures of one trial that cannot all be true, by comparing places that record the same event.
 
-Needs only the trial and what was asked of it.  What a place does not tell is not held against it here; whether enough
-is told for a verdict is `accounts`' question.  Only what no run of linkladder writes is a contradiction, never what is
-odd.
+Needs only the trial and its experiment. A missing figure is not held against the trial here; `accounts` decides whether
+there are enough for a verdict. Only what no run of linkladder writes is a contradiction, not what is merely odd.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ from linkladder.model import (
 )
 from linkladder.phrases import contradictions as say
 
-AGREE = 0.02  # of a sum of bytes
+AGREE = 0.02  # share by which a sum may differ
 EDGE = 1.5  # seconds by which the counted part may be longer than asked
-WHOLE = 0.9  # of the asked time that each flow must have run
-LOST = 0.001  # of the datagrams
-FULL = 110.0  # percent of a core; clocks of two kinds are compared, so that a little more than all can be read
+WHOLE = 0.9  # share of the asked time that each flow must have run
+LOST = 0.001  # share of the datagrams
+FULL = 110.0  # percent of a core; a little more than 100 can be read, as two kinds of clock are compared
 ROUNDED = 2.0  # percent of a core by which two figures of the same seconds may differ
-LARGEST = 1 << 20  # bytes of a packet: more than any card takes at once
-ALIKE = 4  # different seconds that no two loads have in common by chance
+LARGEST = 1 << 20  # bytes per packet; no card handles larger ones
+ALIKE = 4  # so many different seconds are never equal in two loads by chance
 HAIR = 0.02  # milliseconds of rounding
-APART = 3.0  # times another that a jitter may be: of several flows not all have datagrams in each second
-DEAD = 0.2  # of a second's bytes: flows that make less of it hide an outage
-CARRIED = 0.4  # of a trial's bytes that its connections must have carried when its end looked at them
+APART = 3.0  # times by which two jitters may differ, as not every flow has datagrams in each second
+DEAD = 0.2  # share of a second's bytes; if its flows make less than that, the second hides an outage
+CARRIED = 0.4  # share of a trial's bytes that its connections must have carried when their end looked at them
 
 
 def contradiction(t: TrialResult, p: Experiment) -> str:
-    """The first of a throughput trial; '' where all can be true."""
+    """The first contradiction in a throughput trial; '' if there is none."""
     rules = (
         _record(t, p), _ways(t, p), _seconds(t, p), _flows(t, p), _datagrams(t, p), _negative(t), _ends(t),
     )  # fmt: skip
@@ -53,7 +52,7 @@ def contradiction(t: TrialResult, p: Experiment) -> str:
 
 
 def _record(t: TrialResult, p: Experiment) -> Iterable[str]:
-    """A good trial with a reason to fail, output or buffers cut, a part or a name that is there twice, a late leg."""
+    """A good trial that has a reason to fail, cut output, too small a buffer, a part or name twice, or a late leg."""
     if why := next((leg.outcome.reason for leg in t.legs if leg.outcome.ok and leg.outcome.reason), ""):
         yield say.good_with_a_reason(why)
     if any(c.cut > 0 for leg in t.legs if leg.role is Role.LOAD for c in leg.commands):
@@ -105,7 +104,7 @@ def _seconds(t: TrialResult, p: Experiment) -> Iterable[str]:
 
 
 def _seconds_of_flows(one: Outcome) -> Iterable[str]:
-    """A second of a load is the sum of its flows', where each of them tells it."""
+    """Each second of a load must be the sum of its flows' seconds, if all flows have that second."""
     made: dict[tuple[float, float, Direction], list[int]] = {}
     for f in one.flows:
         for i in f.intervals:
@@ -135,7 +134,7 @@ def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
 
 
 def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
-    """Loss is told of the trial, of its flows and of its seconds; who keeps the pace cannot deliver more than that."""
+    """The losses of the trial, its flows and its seconds must agree, and no more may arrive than was paced or sent."""
     counted = [i for i in t.intervals if i.counted]
     if p.protocol is not Protocol.UDP:
         if t.datagrams or any(f.datagrams for f in t.flows) or any(i.datagrams for i in counted):
@@ -169,7 +168,7 @@ def _datagrams(t: TrialResult, p: Experiment) -> Iterable[str]:
 
 
 def _jitter(one: Outcome) -> Iterable[str]:
-    """A load's jitter is the mean of its flows', and theirs of the counted seconds in which anything arrived."""
+    """A load's jitter must be the mean of its flows' jitter, and of its counted seconds in which anything arrived."""
     counted = [i.jitter_ms for i in one.intervals if i.counted and i.datagrams and i.jitter_ms is not None]
     of_flows = [f.jitter_ms for f in one.flows if f.jitter_ms is not None]
     for parts in (counted, of_flows):
@@ -178,12 +177,12 @@ def _jitter(one: Outcome) -> Iterable[str]:
 
 
 def far_apart(claimed: float, seen: float) -> bool:
-    """Of two jitters of the same seconds."""
+    """Whether two jitters of the same seconds, in ms, differ too much for both to be true."""
     return max(claimed, seen) > APART * min(claimed, seen) + HAIR
 
 
 def _negative(t: TrialResult) -> Iterable[str]:
-    """Counters only grow: one that went backwards was reset or wrapped in mid-trial, and its difference is no count."""
+    """No figure may be negative: a counter that went backwards was reset or wrapped during the trial."""
     seconds = itertools.chain(t.intervals, *(f.intervals for f in t.flows))
     seen = [v for i in seconds for v in (i.rtt_ms, i.cwnd, i.retransmits, i.jitter_ms, i.lost, i.datagrams)]
     seen += [v for f in t.flows for v in (f.retransmits, f.jitter_ms, f.datagrams)]
@@ -218,7 +217,7 @@ def _of_socket(s: SocketStat) -> tuple[float, ...]:
 
 
 def _backwards(card: NicCounters) -> str:
-    """Which kind of counter; '' where none did."""
+    """The kind of counter that went backwards; '' if none did."""
     counts = {
         "bytes": (card.rx_bytes, card.tx_bytes),
         "packets": (card.rx_packets, card.tx_packets),
@@ -235,7 +234,9 @@ def _packed(card: NicCounters) -> tuple[tuple[int, int], ...]:
 
 
 def of_connections(t: TrialResult, p: Experiment) -> Iterable[str]:
-    """What an end's system counted of the connections, shortly before they ended, where that is far less."""
+    """The bytes that an end's system counted on the connections, shortly before their end, must not be far less than
+    the trial's.
+    """
     for way in ways(p) if p.protocol is Protocol.TCP and len(t.loads) == 1 else ():
         moved = sum(f.total_bytes for f in t.flows if f.direction is way)
         sent, received = t.sender(way), t.receiver(way)
@@ -263,7 +264,7 @@ def _no_share(cpu: CpuUse) -> float | None:
 
 
 def _no_sum(cpu: CpuUse) -> bool:
-    """Whether the busiest core, the mean and the sum are not those of its cores."""
+    """Whether the busiest core, the mean and the sum do not fit the figures of the single cores."""
     if cpu.percent > cpu.busiest + ROUNDED:
         return True
     if not cpu.per_core:
@@ -273,7 +274,7 @@ def _no_sum(cpu: CpuUse) -> bool:
 
 
 def of_pings(r: Rtt) -> str:
-    """What a series of pings cannot be."""
+    """What is impossible in a series of pings; '' if nothing is."""
     if not 0 <= r.received <= r.sent:
         return say.pings_answered(r.received, r.sent)
     if any(
@@ -299,7 +300,7 @@ def of_pings(r: Rtt) -> str:
 
 
 def of_transactions(t: TrialResult) -> str:
-    """What transactions cannot be: below nothing, in another order, or at another rate than their seconds make."""
+    """What is impossible in transactions: negative, in a wrong order, or not at the rate of their seconds; else ''."""
     seen = t.transactions
     if seen is None:
         return ""
@@ -317,7 +318,7 @@ def of_transactions(t: TrialResult) -> str:
 
 
 def of_probes(found: PathMtu) -> str:
-    """What DF probes cannot be."""
+    """What is impossible in the results of DF probes; '' if nothing is."""
     if set(found.passed) & set(found.failed):
         return say.passed_and_failed()
     if found.passed and found.mtu is not None and found.mtu != max(found.passed):

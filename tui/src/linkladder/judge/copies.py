@@ -1,4 +1,4 @@
-"""One trial that was written down more than once is found by its seconds."""
+"""Finds trials that were recorded more than once, by comparing the bytes of their seconds."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from linkladder.model import CpuUse, Document, Protocol, RungResult, TrialResult
 from linkladder.phrases import accounts as say
 from linkladder.verdicts import Cause
 
-MOSTLY = 0.7  # of its odd seconds
-ALIKE = 4  # odd seconds that no two trials have in common by chance
-ODD = 3  # different values at least, for trials that are alike all through
-MANY = 400  # seconds; of a longer trial not every one is looked for in all the others
-SOME = 64  # of its odd seconds are
+MOSTLY = 0.7  # share of a trial's odd seconds that a copy has too
+ALIKE = 4  # so many odd seconds are never equal in two trials by chance
+ODD = 3  # different values that a trial must have at least to be compared
+MANY = 400  # seconds; of a longer trial only SOME odd seconds are looked up in the others
+SOME = 64  # how many odd seconds of a long trial are looked up
 
 
 def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[Cause, str]]:
-    """Trials of this rung whose seconds are those of an earlier one of the run: one trial, written down more than once.
+    """Trials of this rung with the same seconds as an earlier trial of the run, so that one is a copy of the other.
 
-    No two trials have the same odd seconds by chance.  A shaper gives many seconds the very same bytes, and paced UDP
-    does so itself: a value that a trial has more than once is no sign.  In short trials all must be the same; where few
-    odd ones are left the loads of the ends' cores as well: a bucket's first and last second may be alike in any two.
-    Of a long trial some of these, picked by what they are, tell which earlier ones it is held against second by second.
+    A second is odd if its number of bytes occurs only once in its trial; two trials never share most odd seconds by
+    chance. Other seconds are no sign, since a shaper or paced UDP gives many of them equal bytes. In short trials all
+    seconds must be equal and, if few are odd, also the ends' CPU use, since a token bucket may make the first and last
+    second of any two trials alike. Some odd seconds of a long trial, chosen by their hash, find the earlier trials with
+    which it is compared in full.
     """
     found: dict[tuple[str, int], tuple[Cause, str]] = {}
     names: list[str] = []
@@ -62,7 +63,7 @@ def copies(rung: RungResult, document: Document) -> dict[tuple[str, int], tuple[
             if first is not None and r.name is rung.name:
                 found[p.id, t.repeat] = Cause.COPIED, say.copied(name, names[first])
             if first is not None and _bytes(carried[first]) == seconds:
-                continue  # a third that is like it is like the first: else a hundred copies are held against each other
+                continue  # a further copy equals the first as well, so copies need not be compared with each other
             if long:
                 long_ones.add(len(names))
             for second in asked if long else enumerate(seconds):
@@ -78,11 +79,11 @@ def _bytes(t: TrialResult) -> list[int]:
 
 
 def _some(signs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same of any two trials that have most of their odd seconds in common, but for a few."""
+    """SOME of the signs, chosen by hash, so that mostly the same ones are chosen in two trials that are alike."""
     return nsmallest(SOME, signs, key=hash)
 
 
 def _shared(signs: list[tuple[int, int]], t: TrialResult) -> int:
-    """How many of the signs are that trial's, too."""
+    """How many of the signs the trial `t` has as well."""
     there = _bytes(t)
     return sum(at < len(there) and there[at] == size for at, size in signs)

@@ -1,4 +1,4 @@
-"""What a judgement decides, without words and figures: two of one measurement can be held against each other."""
+"""Reduces a judgement to its decisions, without words and figures, to compare two judgements of one measurement."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from linkladder.verdicts import Concern, DocumentJudgement, Latency
 
-SHOWN = ("dead_seconds", "availability_percent")  # figures that come of single seconds
+SHOWN = ("dead_seconds", "availability_percent")  # figures that are kept, since they come from single seconds
 
 
 def decided(judged: DocumentJudgement) -> Hashable:
-    """Verdicts, causes, limiters, answers and grades, each at its place, their number; and times without traffic."""
+    """The verdicts, causes, limiters, answers and grades in their places, and the time without traffic."""
     return _decided(judged)
 
 

@@ -1,4 +1,4 @@
-"""Reordering or loss?  What was only overtaken is sent again for nothing, and its receiver says so (DSACK)."""
+"""Tells reordering from loss: an overtaken segment is sent again needlessly, which its receiver reports (DSACK)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from linkladder.model import Direction, Protocol, RungResult, TrialResult
 from linkladder.phrases import bundles as say
 
-SOME = 0.001  # of the segments, out of order or sent again: below it nothing is said
-NEEDLESS, NEEDED = 0.5, 0.2  # of what was sent again, reported as received twice
+SOME = 0.001  # share of segments out of order or sent again; nothing is said below it
+NEEDLESS, NEEDED = 0.5, 0.2  # share of repeated segments received twice: reordering from the first, loss to the second
 NEARLY_ALL = 0.8
-MIXED = 0.01  # of the segments out of order: one loss puts those behind it out of order as well
+MIXED = 0.01  # share of segments out of order; so high, as a loss puts the segments behind it out of order too
 
 
 @dataclass(frozen=True)
 class Disorder:
-    """Shares of the segments sent, and of those sent again what was needless; None where nobody counts that."""
+    """Shares of the segments sent; `needless` is a share of those sent again, None if that was not counted."""
 
     kind: str  # "reordering", "loss", "both"; "" where too little came out of order
     out_of_order: float
@@ -24,18 +24,18 @@ class Disorder:
 
     @property
     def slows_tcp(self) -> bool:
-        """Whether so much was overtaken, and sent again for nothing, that it holds TCP as loss would."""
+        """Whether so much was overtaken and needlessly sent again that it slows TCP as loss would."""
         mixed = self.out_of_order >= MIXED and self.again >= SOME
         return mixed and self.needless is not None and self.needless > NEEDED
 
     @property
     def nothing_lost(self) -> bool:
-        """Whether nearly all that was sent again was there already."""
+        """Whether nearly everything that was sent again had already arrived."""
         return self.needless is not None and self.needless >= NEARLY_ALL
 
 
 def disorder(trial: TrialResult, way: Direction) -> Disorder | None:
-    """Of a TCP trial whose ends told; None where they did not."""
+    """The disorder in one direction of a TCP trial; None if its ends did not count it."""
     sent, heard = trial.sender(way).tcp, trial.receiver(way).tcp
     if not sent or not heard or not sent.segments_sent or sent.retransmits is None or heard.out_of_order is None:
         return None
@@ -48,7 +48,7 @@ def reordered_or_lost(out_of_order: int, segments: int, again: int, dsacks: int 
     if max(mixed, repeated) < SOME:
         kind = ""
     elif needless is None:
-        kind = "" if again else "reordering"  # who sent nothing again has lost nothing
+        kind = "" if again else "reordering"  # if nothing was sent again, nothing was lost
     elif needless >= NEEDLESS:
         kind = "reordering"
     else:
@@ -57,7 +57,7 @@ def reordered_or_lost(out_of_order: int, segments: int, again: int, dsacks: int 
 
 
 def findings(rung: RungResult) -> list[str]:
-    """Of each setting in which packets came out of order and both ends counted."""
+    """A sentence on each setting in which packets came out of order and both ends counted them."""
     said: list[str] = []
     for e in rung.experiments:
         way = e.parameters.direction

@@ -1,4 +1,4 @@
-"""A whole run: every rung's verdict, and in plain words where on the ladder the throughput went."""
+"""Judges a whole run: every rung's verdict, and in plain words where on the ladder throughput is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkladder.phrases import documents as say
 from linkladder.phrases import headed
 from linkladder.verdicts import Cause, DocumentJudgement, Judgement, RungJudgement, Verdict
 
-NOTICEABLE = 0.10  # a drop from rung to rung below this is not worth a person's time
+NOTICEABLE = 0.10  # share of the rate; a smaller drop from rung to rung is not worth looking into
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ AS_PLANNED = Overrides()
 
 
 def judge_document(document: Document, overrides: Overrides = AS_PLANNED) -> DocumentJudgement:
-    """Every rung judged, the run's verdict, and the ladder's diagnosis."""
+    """Judge every rung and the run, and diagnose where on the ladder throughput is lost."""
     planned = document.run.plan.contract
     deal = overrides.apply(planned)
     rungs = tuple(judge_rung(r, document, deal) for r in document.rungs)
@@ -65,7 +65,7 @@ def with_judgement(document: Document, overrides: Overrides = AS_PLANNED) -> Doc
 
 
 def _judge(document: Document, rungs: tuple[RungJudgement, ...]) -> Judgement:
-    """The run's verdict is that of the highest rung: it is what the others were climbed for."""
+    """The run's verdict: that of the highest rung, for which the others were climbed."""
     wanted = [*(r.name for r in document.run.plan.rungs), *(RungName(r.rung) for r in rungs)]
     if not wanted or not rungs:
         return _incomplete(say.no_rung(), Cause.NOTHING_MEASURED)
@@ -96,7 +96,7 @@ def _incomplete(text: str, cause: Cause) -> Judgement:
 
 
 def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Contract) -> tuple[str, ...]:
-    """Each rung against the one below, in its weaker direction: how much is lost, and could the noise explain it."""
+    """Compare each rung with the one below in its weaker direction: how much is lost, and whether noise explains it."""
     by_name = {r.name: (r, j) for r, j in zip(document.rungs, judged, strict=True) if j.by_direction}
     climbed = [n for n in ORDER if n in by_name]
     needed = deal.pass_ratio * ceiling(deal).bps
@@ -113,7 +113,7 @@ def _diagnosis(document: Document, judged: tuple[RungJudgement, ...], deal: Cont
 
 
 def _where_to_look(rung: RungResult, judged: RungJudgement) -> str:
-    """Of the lowest rung that carries too little."""
+    """A sentence on where to look, for the lowest rung that carries too little."""
     if _elsewhere(rung):
         return say.went_elsewhere()
     if judged.verdict is not Verdict.CANNOT_JUDGE:
@@ -122,7 +122,7 @@ def _where_to_look(rung: RungResult, judged: RungJudgement) -> str:
 
 
 def _elsewhere(rung: RungResult) -> bool:
-    """What was measured is another path than the claim names: nothing that the claim names can be blamed."""
+    """Whether another path was measured than the rung claims, so that what the claim names cannot be blamed."""
     return rung.evidence is not None and rung.evidence.contradicts
 
 

@@ -1,7 +1,7 @@
-"""Of several pairs of ends every repeat counts: their rates are medians, and a firm PASS is held to the worst.
+"""Checks every repeat of several pairs of ends: their rates are medians, but a firm PASS needs good repeats only.
 
-Needs the loads of each trial; one in which a load failed is told elsewhere.  What the pairs' verdict, which is one of
-TCP, does not hold is here as well: lost datagrams, and promised trials that are not there.
+Needs the loads of each trial; trials in which a load failed are reported elsewhere. Also adds what the verdict on
+pairs, which is about TCP only, leaves out: lost datagrams, and planned trials that are missing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from linkladder.phrases import company as say
 from linkladder.phrases import rungs
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
-ON_IT = 0.999  # of the bar: what one repeat may miss it by
+ON_IT = 0.999  # share of the required rate that counts as reached
 
-_Rates = dict[str, list[float]]  # by what was measured, in words: a rate for each trial
+_Rates = dict[str, list[float]]  # by what was measured, in words: a rate in bit/s for each trial
 
 
 def each_repeat(rung: RungResult, deal: Contract, shared: float | None) -> list[Concern]:
-    """Repeats below the bar of settings whose median is above it; `shared`: what all paths may carry together."""
+    """Concerns about repeats below the required rate whose median reaches it; `shared`: all paths' ceiling, bit/s."""
     tcp = [
         e
         for e in rung.experiments
@@ -40,7 +40,7 @@ def each_repeat(rung: RungResult, deal: Contract, shared: float | None) -> list[
 
 
 def besides_tcp(judged: tuple[ExperimentJudgement, ...], rung: RungResult, document: Document) -> list[Concern]:
-    """What the verdict of several pairs, which is one of TCP, does not hold: lost datagrams, and what was left out."""
+    """Concerns that the verdict on several pairs, which is about TCP, leaves out: lost datagrams and missing trials."""
     bad = (Verdict.FAIL, Verdict.CANNOT_JUDGE)
     found = [
         Concern(j.judgement.cause, f"{_setting(j, rung)}: {j.judgement.sentence}", j.judgement.verdict)
@@ -56,7 +56,7 @@ def _setting(j: ExperimentJudgement, rung: RungResult) -> str:
 
 
 def _best(rates: Iterable[_Rates]) -> _Rates:
-    """Of several settings of the same the one that carries most, as the verdict rests on it."""
+    """For each thing that was measured, the rates of the setting that carried most, as the verdict rests on it."""
     best: _Rates = {}
     for one in rates:
         for name, values in one.items():
@@ -74,7 +74,7 @@ def _below(best: _Rates, needed: float) -> list[Concern]:
 
 
 def _loads(e: ExperimentResult) -> Iterable[dict[int, float]]:
-    """Of each trial what every path carried, where none failed."""
+    """For each good trial, the rate of every path in bit/s."""
     for t in e.trials:
         if t.ok:
             yield {leg.path: leg.outcome.goodput_bps for leg in t.legs if leg.role is Role.LOAD}

@@ -1,4 +1,4 @@
-"""The figures that speak for or against each limiter, gathered from a trial and from its rung."""
+"""Gathers the figures that speak for or against each limiter, from a trial and from its rung."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from linkladder.model import (
 )
 
 BUSY = 95.0  # percent of one core
-CALM = 60.0  # percent of one core below which an end's own ping is not held up
+CALM = 60.0  # percent of one core; an end that uses less does not delay its own pings
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Paced:
     delivered_bps: float
     loss: float
     datagrams: int = 0
-    uneven: bool = False  # the sender was too busy to keep the pace even: what it put out came in bursts
+    uneven: bool = False  # whether the sender was too busy to keep an even pace, so that it sent in bursts
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of one direction of one trial; None where it was not measured."""
+    """What is known about one direction of one trial; None for what was not measured."""
 
     goodput: float
     ceiling: float | None
@@ -58,7 +58,7 @@ class Evidence:
     receiver_busy: float | None = None
     sender_starved: float = 0.0  # 0..1, as in `withheld`
     receiver_starved: float = 0.0
-    sender_lacked: float = 0.0  # 0..1 of all its cores' time, as it was measured
+    sender_lacked: float = 0.0  # 0..1 of all its cores' time, as in `lacked`
     receiver_lacked: float = 0.0
     loss: float | None = None  # retransmitted share of the segments sent
     retransmits: int | None = None
@@ -67,18 +67,18 @@ class Evidence:
     receiver_drops: int = 0
     receiver_packets: int = 0
     held: float | None = None  # share of the time that the receiver's window held the sender
-    steady: bool = False  # an autotuned window stood at the buffer that was granted
+    steady: bool = False  # whether an autotuned window stayed at the limit that the granted buffer sets
     flows: int = 0
-    without_link: tuple[CarrierLost, ...] = ()  # the ends' cards that lost theirs
+    without_link: tuple[CarrierLost, ...] = ()  # the ends' cards that lost their link
     idle: Rtt | None = None
     idle_ms: float | None = None
     loaded_ms: float | None = None
-    calm_ms: float | None = None  # under load, as pinged by an end whose cores are idle beside one whose are not
-    floor_ms: float | None = None  # under load, what a fifth of the round trips stay below
+    calm_ms: float | None = None  # under load, as pinged by the less busy end
+    floor_ms: float | None = None  # under load, the value that a fifth of the round trips stay below
     window: float | None = None  # bytes of one stream
     window_fixed: bool = False
     seconds: tuple[float, ...] = ()  # bps of each counted second
-    burst: float | None = None  # first second's rate over the plateau's
+    burst: float | None = None  # the first second's rate divided by the plateau's
     total_bytes: int = 0
     path_mtu: PathMtu | None = None
     paced: tuple[Paced, ...] = ()
@@ -102,7 +102,7 @@ class Evidence:
 
 
 def direction_bps(trial: TrialResult | Outcome, experiment: Experiment, direction: Direction) -> float:
-    """Goodput of one way; a one-way trial without the split carries its sum."""
+    """The goodput of one direction in bit/s; for a one-way trial without rates by direction, its whole goodput."""
     if str(direction) in trial.by_direction:
         return trial.by_direction[str(direction)]
     return trial.goodput_bps if experiment.direction is direction else 0.0
@@ -116,12 +116,12 @@ def ways(experiment: Experiment) -> tuple[Direction, ...]:
 
 
 def parameters(rung: RungResult, experiment: str) -> Experiment:
-    """What the experiment of that name measured."""
+    """The parameters of the rung's experiment with that id."""
     return next(e.parameters for e in rung.experiments if e.parameters.id == experiment)
 
 
 def counted(intervals: Iterable[Interval], direction: Direction) -> tuple[float, ...]:
-    """Rates of the whole counted seconds of one way, flows summed where they come apart."""
+    """The rates in bit/s of the whole counted seconds of one direction, summed over the flows if they are separate."""
     sums: dict[tuple[float, float], int] = {}
     for i in intervals:
         if i.counted and i.direction is direction and i.end > i.start:
@@ -140,8 +140,8 @@ def gather(
     rung: RungResult | None,
     bounded: bool,
 ) -> Evidence:
-    """Everything the limiter's rules look at."""
-    # Of several paths' ends whoever is the busiest may be what holds all, as they begin and end together.
+    """Gather everything that the rules on limiters use; `bounded`: whether the contract's ceiling applies."""
+    # With several paths, the busiest end may be what limits all of them, as they begin and end together.
     senders, receivers = trial.senders(direction), trial.receivers(direction)
     sender, receiver = max(senders, key=_pressed), max(receivers, key=_pressed)
     best = ceiling(contract, experiment.protocol, experiment.write_size)
@@ -194,7 +194,7 @@ def _pressed(end: EndRecord) -> tuple[float, float]:
 
 
 def _loss(trial: TrialResult, direction: Direction, sent: TcpCounters, mss: int) -> tuple[int | None, float | None]:
-    """Retransmitted segments and their share: the host's counters, else the tool's own."""
+    """The retransmitted segments and their share, by the host's counters or else by the tool's."""
     retransmits = sent.retransmits
     flows = [f for f in trial.flows if f.direction is direction]
     if retransmits is None and any(f.retransmits is not None for f in flows):
@@ -227,7 +227,10 @@ def _loaded(trial: TrialResult, direction: Direction) -> float | None:
 
 
 def _calm(trial: TrialResult, direction: Direction, sender: EndRecord, receiver: EndRecord) -> float | None:
-    """What waits in a busy machine for its processes is not seen from the other one: its kernel answers pings."""
+    """The median round trip in ms under load, as pinged by the less busy end; None if no end was calm.
+
+    A busy machine's kernel answers pings at once, so that waiting for that machine's processes is not included.
+    """
     if sender.cpu is None or receiver.cpu is None or len({leg.path for leg in trial.legs}) > 1:
         return None
     if min(sender.cpu.busiest, receiver.cpu.busiest) >= CALM:
@@ -238,7 +241,7 @@ def _calm(trial: TrialResult, direction: Direction, sender: EndRecord, receiver:
 
 
 def _floor(loaded: Rtt | None) -> float | None:
-    """A standing queue raises even the quick round trips; bursts that come and go leave those alone."""
+    """The round trip in ms that a fifth stay below: a standing queue raises even these, passing bursts do not."""
     if loaded is None or not loaded.received:
         return None
     if len(loaded.samples_ms) >= 5:
@@ -258,7 +261,7 @@ def _window(trial: TrialResult, experiment: Experiment, direction: Direction) ->
 
 
 def _windows(trial: TrialResult, direction: Direction) -> list[float]:
-    """A connection's congestion window in each counted second: by the tool, else by the sender's system."""
+    """A connection's congestion window in bytes in each counted second, by the tool or else by the sender's system."""
     streams = max(1, sum(f.direction is direction for f in trial.flows))
     counted = [i for i in trial.intervals if i.counted and i.direction is direction]
     per_stream = [i.cwnd / streams for i in counted if i.cwnd]
@@ -270,7 +273,7 @@ def _windows(trial: TrialResult, direction: Direction) -> list[float]:
 
 
 def _bounds(trial: TrialResult, direction: Direction) -> list[int]:
-    """What a system that counts payload alone in its buffers lets stand in the sender's and in the receiver's."""
+    """The sizes in bytes of the sender's and the receiver's buffer, on a system that counts only payload in them."""
     out, in_ = trial.sender(direction), trial.receiver(direction)
     if not out.windows:
         return []
@@ -288,18 +291,18 @@ def _held(sender: EndRecord) -> float | None:
 
 
 def _steady(trial: TrialResult, direction: Direction, sender: EndRecord) -> bool:
-    """Whether the congestion window stood still at the buffer's bound; anywhere else it follows what limits."""
+    """Whether the congestion window stayed at the buffer's limit, so that the buffer and not the path held it."""
     seen = _windows(trial, direction)
     if len(seen) >= 3 and (granted := _bounds(trial, direction)):
-        return min(seen) >= 0.98 * min(granted)  # a congestion window grows on where a buffer holds the sender
+        return min(seen) >= 0.98 * min(granted)  # the window may exceed the buffer that limits the sender
     bounds = [s.send_buffer for s in (sender.sockets.sockets if sender.sockets else ()) if s.send_buffer]
     if len(seen) < 3 or not bounds or max(seen) - min(seen) > 0.02 * max(seen):
         return False
-    return statistics.median(seen) >= 0.45 * max(bounds)  # Linux counts its own bookkeeping in the buffer
+    return statistics.median(seen) >= 0.45 * max(bounds)  # Linux counts its own bookkeeping in the buffer too
 
 
 def _burst(trial: TrialResult, direction: Direction, plateau: tuple[float, ...]) -> float | None:
-    """How much faster the first second was than the rest: a token bucket that was full."""
+    """How many times the rate of the rest the first second had, as with a token bucket that starts full."""
     first = [i for i in trial.intervals if i.direction is direction and i.start < 0.5 and i.end <= 1.6]
     level = statistics.median(plateau) if plateau else 0.0
     if not first or level <= 0:
@@ -309,7 +312,7 @@ def _burst(trial: TrialResult, direction: Direction, plateau: tuple[float, ...])
 
 
 def probed(rung: RungResult | None, direction: Direction) -> PathMtu | None:
-    """What DF probes found of that way."""
+    """What DF probes found about that direction; None if there were none."""
     for e in rung.experiments if rung else ():
         if e.parameters.protocol is Protocol.DF and direction in ways(e.parameters):
             for t in e.trials:
@@ -319,7 +322,7 @@ def probed(rung: RungResult | None, direction: Direction) -> PathMtu | None:
 
 
 def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, ...]:
-    """The rung's paced UDP of that way, where the receiving end could take it."""
+    """The rung's paced UDP trials in that direction, without those that a busy receiving end may have spoilt."""
     found = []
     for e in rung.experiments if rung else ():
         p = e.parameters
@@ -334,12 +337,12 @@ def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, 
 
 
 def _overwhelmed(end: CpuUse | None, loss: float) -> bool:
-    """Whether an end may itself have lost the datagrams, or sent them in bursts: then they are a poor witness."""
+    """Whether an end may itself have lost the datagrams or sent them in bursts, so that they prove little."""
     return end is not None and (end.busiest >= BUSY or 0 < explained(end) >= loss)
 
 
 def lost_by(trial: TrialResult, direction: Direction) -> str:
-    """Who lost a UDP trial's datagrams, by what the two cards counted: "path", "end", or "" where that is not clear."""
+    """Who lost a UDP trial's datagrams, by the two cards' counters: "path", "end", or "" if that is not clear."""
     out, in_ = trial.sender(direction).carried, trial.receiver(direction).carried
     if not trial.lost or not trial.datagrams or not out.tx_packets or not in_.rx_packets or in_.rx_drops:
         return ""
@@ -351,12 +354,12 @@ def lost_by(trial: TrialResult, direction: Direction) -> str:
 
 
 def counted_each(out: NicCounters, in_: NicCounters, datagrams: int) -> bool:
-    """Whether both cards counted packets one by one, so that what is missing between them can be told."""
+    """Whether both cards counted packets one by one, so that their counters tell what was lost between them."""
     return bool(out.tx_packets and in_.rx_packets) and out.tx_packets >= 0.98 * datagrams
 
 
 def of_path(trial: TrialResult, number: int) -> TrialResult:
-    """The same with one path's legs and their ends alone: what the ends of another did says nothing of this one."""
+    """The trial with only the legs of path `number` and their ends, as other paths' ends tell nothing about it."""
     legs = [leg for leg in trial.legs if leg.path == number]
     numbers = list(dict.fromkeys(n for leg in legs for n in (leg.near, leg.far) if 0 <= n < len(trial.ends)))
     place = {n: k for k, n in enumerate(numbers)}
@@ -365,7 +368,7 @@ def of_path(trial: TrialResult, number: int) -> TrialResult:
 
 
 def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> Paced:
-    """A UDP trial; the receiver's own count of lost datagrams is no fault of a sender that could not keep the pace."""
+    """The paced figures of a UDP trial; loss is as the receiver counted it, or else estimated from the two rates."""
     offered = experiment.udp_rate_bps or 0.0
     if trial.offered_bps:
         offered = min(offered, trial.offered_bps)  # a sender that did not keep the pace offered less
@@ -378,7 +381,7 @@ def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> P
 
 
 def by_streams(rung: RungResult | None, experiment: Experiment, direction: Direction) -> tuple[tuple[int, float], ...]:
-    """Other numbers of streams with the same window, and what they carried."""
+    """Other numbers of streams that were measured with the same window, and their rates in bit/s."""
     found = []
     for e in rung.experiments if rung else ():
         p = e.parameters

@@ -1,10 +1,9 @@
-"""The figures of RFC 6349, from what a rung measured.
+"""Computes the figures of RFC 6349 from what a rung measured.
 
-Transfer time ratio: the time that a trial's bytes took from the first to the last, slow start included, over the time
-that they take at the ceiling; needs flows that tell of both, and is not told without.  Efficiency: bytes sent less
-bytes sent again, over bytes sent; segments stand for bytes.  Buffer delay: the rise of the round trip over its
-baseline.  Bandwidth-delay product: the rate that was bought times the baseline round trip, for headers wait in queues
-and windows as well.
+Transfer time ratio: the time that a trial's bytes took from the first to the last, slow start included, divided by the
+time that they take at the ceiling; left out if the flows lack bytes or seconds. Efficiency: the share of segments that
+were not sent again. Buffer delay: the rise of the round trip over its baseline. Bandwidth-delay product: the rate that
+was bought times the baseline round trip, headers included, as they wait in queues and windows too.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def _one(rung: RungResult, deal: Contract, judged: ExperimentJudgement, directio
 
 
 def _transfer(trials: list[TrialResult], direction: Direction, best: float) -> tuple[float, int, float] | None:
-    """The middle trial's ratio, with its bytes and the seconds that they took from the first to the last."""
+    """The median transfer time ratio of the trials, with that trial's bytes and the seconds that they took."""
     found = []
     for t in trials:
         flows = [f for f in t.flows if f.direction is direction]
@@ -67,7 +66,7 @@ def _transfer(trials: list[TrialResult], direction: Direction, best: float) -> t
 
 
 def _mean(trial: TrialResult, direction: Direction) -> float | None:
-    """The mean round trip under load, which the RFC asks for; a median would hide a queue that comes and goes."""
+    """The mean round trip in ms under load, as the RFC asks; a median would hide a queue that comes and goes."""
     under = trial.rtt_under_load
     if under is not None and under.received and under.avg_ms is not None:
         return under.avg_ms
@@ -76,12 +75,12 @@ def _mean(trial: TrialResult, direction: Direction) -> float | None:
 
 
 def deal_bdp(bps: float, rtt_ms: float) -> float:
-    """Bytes in flight that fill the path."""
+    """The bandwidth-delay product: the bytes in flight that fill the path."""
     return bps * rtt_ms / 1000 / 8
 
 
 def _baseline(idle: Rtt | None) -> float | None:
-    """The least round trip of the idle path; its median where the series has no minimum."""
+    """The shortest round trip in ms of the idle path; the median, or else the mean, if the series has no minimum."""
     if idle is None:
         return None
     return next((v for v in (idle.min_ms, idle.p50_ms, idle.avg_ms) if v), None)

@@ -1,6 +1,6 @@
-"""What to measure next where the evidence fits two answers or rests on too little: experiments, as a plan has them.
+"""Proposes what to measure next if the evidence fits two answers or is too little: experiments as in a plan file.
 
-The run command puts them into the run that asks for them, and the same judge then decides with more to go by.
+The run command adds them to the run, and the same judge then decides with more evidence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def follow_ups(
     chosen: dict[str, ExperimentJudgement],
     deal: Contract,
 ) -> tuple[FollowUp, ...]:
-    """Empty for a firm PASS, and where all that would help was measured already."""
+    """The experiments to add; none for a firm PASS, or if everything that would help was measured already."""
     asked: list[Asked] = []
     for j in judged:
         if j.judgement.verdict is Verdict.IMPOSSIBLE and j.protocol == Protocol.TCP:
@@ -54,7 +54,7 @@ def _incompressible(rung: RungResult, j: ExperimentJudgement) -> Iterable[Asked]
 
 
 def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJudgement]) -> Iterable[Asked]:
-    """A verdict from one repeat, or from repeats too scattered, rests on too little."""
+    """Ask for more repeats if a verdict rests on a single one or on too scattered ones."""
     if verdict.verdict not in (Verdict.PASS, Verdict.FAIL, Verdict.CANNOT_JUDGE):
         return
     for j in chosen.values():
@@ -76,7 +76,7 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
 
 
 def _done(rung: RungResult, values: Keys) -> bool:
-    """Whether the rung has that setting already, as often as is asked for: then asking again would not help."""
+    """Whether the rung has that setting already, as often as asked for, so that measuring it again would not help."""
     keys = ("protocol", "direction", "streams", "udp_rate", "incompressible")
     for e in rung.experiments:
         p = e.parameters
@@ -91,7 +91,7 @@ def _done(rung: RungResult, values: Keys) -> bool:
 
 
 def _other_way(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Iterable[Asked]:
-    """A link is bought in both directions."""
+    """Ask for the other direction if only one was measured, as a link is bought in both."""
     back = {"forward": "reverse", "reverse": "forward"}
     for way, j in chosen.items() if len(chosen) == 1 else ():
         p = parameters(rung, j.experiment)

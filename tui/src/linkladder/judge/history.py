@@ -1,4 +1,4 @@
-"""What a mean hides: seconds in which the link carried nothing, and time that passed between the trials."""
+"""Reports what a mean hides: seconds with little traffic, long pauses between trials, and a contract's loose limits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from linkladder.model import Contract, Interval, Protocol, RungResult
 from linkladder.phrases import history as say
 from linkladder.verdicts import Cause, Concern
 
-DIP = 0.5  # of the trial's median second
+DIP = 0.5  # share of the rate of the trial's median second
 LONG_PAUSE = 3600.0  # seconds between two trials of a rung
 USUAL = 0.97
-LOOSE_LOSS = 1.0  # percent: a limit beyond it is said
+LOOSE_LOSS = 1.0  # percent; a higher limit in the contract is reported
 LOOSE_AVAILABILITY = 99.0
 SHOWN = 3
 
 
 def history(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Findings about a link's trials; none of them is in the figures that the verdict weighs."""
+    """Findings about a link's trials and contract that the verdict's figures do not show."""
     found = say.dips(_dips(rung), SHOWN)
     if pause := _pause(rung):
         found.append(pause)
@@ -50,7 +50,7 @@ def _dips(rung: RungResult) -> list[str]:
 
 
 def _low(counted: list[Interval]) -> list[Interval]:
-    """The seconds far below the usual one."""
+    """The seconds with far less than the median rate."""
     if len(counted) < 4:
         return []
     usual = statistics.median(i.bps for i in counted)
@@ -58,7 +58,7 @@ def _low(counted: list[Interval]) -> list[Interval]:
 
 
 def _pause(rung: RungResult) -> str:
-    """Repeats that lie far apart saw the link at different times."""
+    """A sentence on a long pause between trials, as these then saw the link at different times; '' if there is none."""
     spans = []
     for e in rung.experiments:
         for t in e.trials:
@@ -72,7 +72,7 @@ def _pause(rung: RungResult) -> str:
 
 
 def moment(text: str) -> float | None:
-    """A time of day, as documents have them, in seconds since the epoch; None for what is no time."""
+    """A document's date and time as seconds since the epoch; None if the text is no time."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):

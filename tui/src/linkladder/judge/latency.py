@@ -1,8 +1,8 @@
-"""What waiting costs on a full link: the round trips beside TCP, for each way that was filled, and a grade.
+"""Grades the latency of a full link, by the round trips beside TCP in each direction.
 
-Needs pings beside the load (`ping_under_load`) and idle ones.  The pings are the near end's; the round trip that TCP
-itself saw is told by whoever sends, which is the far end on the way back, so that both ends speak.  All repeats of the
-best setting are taken together.
+Needs pings beside the load (`ping_under_load`) and idle ones. The pings are sent by the near end; the round trip that
+TCP itself saw comes from the sending end, which is the far end in reverse direction. All repeats of the best setting
+are taken together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from linkladder.model import Direction, Protocol, RungResult
 from linkladder.verdicts import Bucket, ExperimentJudgement, Latency
 
-# The rule: what the 95th percentile under load rises over the idle median by, in ms.
+# A grade is given if the 95th percentile under load rises by less than this over the idle median, in ms.
 GRADES = ((5.0, "A+"), (30.0, "A"), (60.0, "B"), (200.0, "C"), (400.0, "D"))
 WORST = "F"
 LEAST = 10  # samples below which nothing is said
@@ -24,7 +24,7 @@ EDGES = tuple(step * 10.0**power for power in range(-2, 5) for step in (1, 2, 5)
 
 
 class Times:
-    """Round trips in order, each with how often it was seen: a soak has as many as seconds, and far fewer kinds."""
+    """Sorted round trips in ms, each value with how often it was seen, as a long run has many with few values."""
 
     def __init__(self, seen: Iterable[float]) -> None:
         self.each = sorted(Counter(seen).items())
@@ -39,7 +39,7 @@ class Times:
         return (self._at((self.total - 1) // 2) + self._at(self.total // 2)) / 2
 
     def quantile(self, share: float) -> float:
-        """Between the two neighbours in proportion."""
+        """The value below which this share of the round trips lie, interpolated between neighbours."""
         place = share * (self.total - 1)
         low = int(place)
         first = self._at(low)
@@ -47,7 +47,7 @@ class Times:
 
 
 def latency(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> tuple[Latency, ...]:
-    """One record for each way whose best setting had pings beside it."""
+    """One record for each direction whose best setting had pings beside it."""
     idle = [
         ms
         for e in rung.experiments
@@ -92,7 +92,7 @@ def grade(rise_ms: float) -> str:
 
 
 def _histogram(times: Times) -> tuple[Bucket, ...]:
-    """From the first bucket with a sample to the last; what is beyond the edges is in the outermost."""
+    """The buckets from the first with a sample to the last; values beyond the edges are in the outermost buckets."""
     counts = [0] * (len(EDGES) - 1)
     for ms, count in times.each:
         counts[max(0, min(len(counts), sum(edge <= ms for edge in EDGES)) - 1)] += count

@@ -1,4 +1,4 @@
-"""Bundles that were made on loan: what one flow and many got over the cards, and in which order it came."""
+"""Reports on bundles that were set up as settings on loan: the rates of one flow and of many, and reordering."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from linkladder.judge.disorder import disorder
 from linkladder.model import Direction, ExperimentResult, Protocol, RungResult, TrialResult
 from linkladder.phrases import bundles as say
 
-WHOLE = 0.95  # of a flow by one card's counters: the rest is acknowledgements of other traffic
+WHOLE = 0.95  # share of a flow's bytes that one card must carry; the rest are acknowledgements of other traffic
 
 
 def lent_bundles(rung: RungResult) -> list[str]:
-    """A sentence for each kind of bundle and way, and what each card had of the most flows."""
+    """Sentences on each kind of bundle in each direction, and on each card's share of the most flows."""
     said: list[str] = []
     lent = dict.fromkeys(
         e.parameters.settings for e in rung.experiments if e.parameters.bundled and not e.parameters.member_down
@@ -27,7 +27,7 @@ def lent_bundles(rung: RungResult) -> list[str]:
 
 
 def _of_kind(way: Direction, experiments: list[ExperimentResult]) -> Iterable[str]:
-    """What one kind of bundle gave to the fewest and to the most flows; of several port blocks the best counts."""
+    """Sentences on the rates of the fewest and the most flows over one kind of bundle; the best port block counts."""
     by_flows: dict[int, list[TrialResult]] = {}
     for e in experiments:
         good = [t for t in e.trials if t.ok and t.goodput_bps > 0]

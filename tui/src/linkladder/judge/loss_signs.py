@@ -1,7 +1,7 @@
-"""What tells random loss, a policer and a shallow buffer apart: signs; `phrases.loss_signs` words them from figures.
+"""Finds signs that tell random loss, a policer and a shallow buffer apart; `phrases.loss_signs` puts them into words.
 
-Needs paced UDP beside the TCP trial, other numbers of streams, or the round trips under load; a sign that needs what
-was not measured is not there.
+Needs paced UDP beside the TCP trial, other numbers of streams, or round trips under load; without the figures that it
+needs a sign is not given.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import math
 from linkladder.judge.evidence import Evidence, Paced
 from linkladder.phrases import loss_signs as say
 
-RUNS_DRY = 0.4  # of the median rise: a fifth of the round trips rising less means a queue that comes and goes
+RUNS_DRY = 0.4  # share of the median rise; if a fifth of the round trips rise less, the queue comes and goes
 REAL_LOSS = 1e-4
-ABOVE = 1.15  # times TCP's rate: UDP that gets through there shows that the rate is not what limits
-CLEAN = 1e-4  # of the datagrams
-CLOSE = 1.25  # within this factor two shares of loss are one
-MORE = 3.0  # times what UDP can be losing: so much more is lost of TCP by its bursts, and not at random
-FEW = 2.5  # lost datagrams: fewer say nothing of a share
+ABOVE = 1.15  # times TCP's rate; UDP that gets through at more shows that no rate limit holds TCP
+CLEAN = 1e-4  # share of the datagrams
+CLOSE = 1.25  # factor within which two shares of loss count as equal
+MORE = 3.0  # times the loss that UDP may have; if TCP loses more, its bursts cause that, not random loss
+FEW = 2.5  # lost datagrams; from fewer no share can be told
 
 
 def rising(e: Evidence) -> bool:
@@ -29,7 +29,7 @@ def rising(e: Evidence) -> bool:
 
 
 def bursts(e: Evidence) -> bool:
-    """Whether the round trips come and go with bursts: the queue of a shaper under TCP hardly ever runs dry."""
+    """Whether the queue comes and goes with bursts, unlike a shaper's, which hardly ever runs empty under TCP."""
     if (e.loss or 0.0) < REAL_LOSS or e.rise_ms is None or e.idle_ms is None or e.floor_ms is None:
         return False
     lasting = (e.floor_ms - e.idle_ms) / e.rise_ms
@@ -37,7 +37,7 @@ def bursts(e: Evidence) -> bool:
 
 
 def policer_signs(e: Evidence) -> tuple[str, ...]:
-    """What speaks for a rate above which packets are dropped."""
+    """Signs of a policer, which drops packets above a certain rate."""
     signs = []
     offers = sorted(e.paced, key=lambda p: p.offered_bps)
     if len(offers) > 1 and offers[-1].loss > 0.01:
@@ -61,7 +61,7 @@ def policer_signs(e: Evidence) -> tuple[str, ...]:
 
 
 def burst_signs(e: Evidence) -> tuple[str, ...]:
-    """What speaks for a path that carries more than TCP got, and drops only what comes in bursts."""
+    """Signs of a path that can carry more than TCP got, and drops only packets that come in bursts."""
     if not e.loss:
         return ()
     above = [p for p in e.paced if p.delivered_bps > ABOVE * e.goodput and p.datagrams * e.loss > 20]
@@ -72,14 +72,14 @@ def burst_signs(e: Evidence) -> tuple[str, ...]:
 
 
 def loss_signs(e: Evidence) -> tuple[str, ...]:
-    """What speaks for loss that does not ask how fast one sends."""
+    """Signs of random loss, which does not depend on the rate."""
     signs = []
     offers = sorted(e.paced, key=lambda p: p.offered_bps)
     below = [p for p in offers if p.offered_bps <= (e.ceiling or math.inf)]
     if len(below) > 1:
         low, high = below[0], below[-1]
         proportional = high.delivered_bps > 1.1 * low.delivered_bps or high.offered_bps < 1.2 * low.offered_bps
-        alike = _alike(low, high) and low.loss < 3 * (e.loss or 1.0)  # what is lost at random is lost of TCP as well
+        alike = _alike(low, high) and low.loss < 3 * (e.loss or 1.0)  # random loss hits TCP as much
         if low.loss > 1e-4 and alike and proportional:
             signs.append(say.loses_alike(low.loss, low.offered_bps, high.loss, high.offered_bps))
         elif _lost_alike(e, low, high):
@@ -91,9 +91,9 @@ def loss_signs(e: Evidence) -> tuple[str, ...]:
 
 
 def same_share(e: Evidence) -> bool:
-    """Whether different rates of paced UDP lose the same share, or more streams carry more: random loss does both.
+    """Whether different rates of paced UDP lose the same share, or more streams carry more, as with random loss.
 
-    Not where TCP loses several times as much: what comes in bursts may be dropped for them beside it.
+    Equal shares do not count if TCP loses several times as much, as its bursts may be dropped besides.
     """
     offers = [p for p in e.paced if p.offered_bps <= (e.ceiling or math.inf)]
     pairs = [(a, b) for a in offers for b in offers if b.offered_bps > 1.2 * a.offered_bps]
@@ -108,14 +108,14 @@ def loses_below(e: Evidence) -> bool:
 
 
 def _lost_alike(e: Evidence, low: Paced, high: Paced) -> bool:
-    """Whether UDP loses what TCP loses, at a rate so far above TCP's that no policer there would let it through."""
+    """Whether UDP loses as much as TCP at a rate far above TCP's, which no policer at TCP's rate lets through."""
     if not e.loss or low.loss * low.datagrams <= 10 or high.delivered_bps < 1.6 * e.goodput:
         return False
     return 0.3 < low.loss / e.loss < 2.5 and high.delivered_bps > 1.1 * low.delivered_bps
 
 
 def _of_tcp_too(e: Evidence, low: Paced, high: Paced) -> bool:
-    """Whether TCP does not lose several times what both rates of UDP can be losing together, as at random."""
+    """Whether TCP's loss is below MORE times the largest loss that both rates of UDP together allow."""
     datagrams = low.datagrams + high.datagrams
     lost = low.loss * low.datagrams + high.loss * high.datagrams
     return not datagrams or (e.loss or 0.0) < MORE * _most(lost, datagrams)
@@ -131,7 +131,7 @@ def _most(lost: float, datagrams: int) -> float:
 
 
 def _alike(low: Paced, high: Paced, factor: float = 2.0) -> bool:
-    """Whether both rates lose the same share within that factor, and what the counts leave open."""
+    """Whether both rates lose the same share, within that factor and the uncertainty of the few lost datagrams."""
     lost = [p.loss * p.datagrams for p in (low, high)]
     if min(lost) < FEW:
         return False

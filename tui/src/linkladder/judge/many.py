@@ -1,4 +1,4 @@
-"""What several paths, and many flows over a bundle, add to a rung's verdict."""
+"""Adds to a rung's verdict what several paths, and many flows over a bundle, show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linkladder.verdicts import BundleJudgement, Cause, CompanyJudgement, Concer
 
 @dataclass(frozen=True)
 class Many:
-    """What is said of a rung of several paths besides its verdict."""
+    """What is said about a rung's paths and bundles besides its verdict."""
 
     company: CompanyJudgement | None
     bundles: tuple[BundleJudgement, ...]
@@ -27,13 +27,13 @@ class Many:
     concerns: tuple[Concern, ...] = ()
 
     def deal(self, deal: Contract) -> Contract:
-        """Of all paths at once what they share is asked."""
+        """The contract for all paths at once: if they share a link, that link's rate."""
         if self.company is None or deal.shared_bps is None:
             return deal
         return dataclasses.replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
 
     def added_to(self, verdict: Judgement, rung: RungResult) -> Judgement:
-        """The verdict with all this said; of several pairs it is the whole's, since each has ends of its own."""
+        """The verdict with these findings; for several pairs of ends it is the verdict on all paths together."""
         if self.company and several_pairs(rung.paths):
             verdict = self.company.whole
         return dataclasses.replace(verdict, findings=(*self.findings, *verdict.findings))
@@ -47,21 +47,21 @@ def many(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Many:
     said += [text for one in members if one.believed for text in one.sentences]
     not_done = [*(text for one in members if not one.believed for text in one.sentences), *unclaimed(rung)]
     uneven = each_repeat(rung, deal, company.ceiling_bps) if company and several_pairs(rung.paths) else ()
-    # Their rates count for nothing, so that they may hide what a firm PASS would have to say.
+    # The rates of such trials do not count and may hide a fault, so a PASS is provisional.
     hidden = (Concern(Cause.TRIALS_MISSING, text, Verdict.PASS, provisional=True) for text in not_done)
     return Many(company, bundles, tuple(said), members, (*uneven, *hidden))
 
 
 def at_once(rung: RungResult) -> RungResult:
-    """Without what was measured on some of its paths alone, or while others came and went: the rung is all of them."""
+    """The rung with only the experiments that loaded all its paths at once, or, without any, those of `in_company`."""
     if len(rung.paths) < 2:
-        return rung  # whichever company is claimed, it is the whole
+        return rung  # with one path, every experiment loads all
     every = tuple(e for e in rung.experiments if e.parameters.company is Company.ALL) or in_company(rung).experiments
     return dataclasses.replace(rung, experiments=every) if 0 < len(every) < len(rung.experiments) else rung
 
 
 def in_company(rung: RungResult) -> RungResult:
-    """All whose figures are to be borne out, of whichever paths: not where others came and went, as they are to."""
+    """The rung without experiments in which other paths came and went, as their rates change on purpose."""
     if len(rung.paths) < 2:
         return rung
     kept = tuple(e for e in rung.experiments if e.parameters.company is not Company.VISITED)

@@ -1,7 +1,7 @@
-"""A member of a bundle that was taken down in mid-trial, as asked, and came back: what the bundle did meanwhile.
+"""Judges what a bundle did while one of its members was taken down during a trial, as the plan asked, and came back.
 
-From both ends' samples, ten a second, and the flows' own seconds.  It is believed where the member's own counters stood
-still while it is said to have been down; the seconds of what is not believed are as any others.
+Uses both ends' samples, ten per second, and the flows' seconds. That a member was down is believed only if its own
+counters stood still meanwhile; otherwise the trial's seconds count like any others.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from linkladder.model import Away, Direction, EndRecord, Experiment, Flow, Inter
 from linkladder.phrases import member_down as say
 from linkladder.verdicts import MemberDown
 
-STILL = 0.01  # of what the bundle carried before: a card that is down moves less
-SMALL = 20_000  # bytes that say nothing
-EARLY = 0.5  # seconds before its moment at which nothing can have been done yet
-LEAST = 0.5  # seconds in which a card must be seen to stand still
-RETURNED = 0.5  # of its share before: so much of it a member has again that is used as before
+STILL = 0.01  # share of the bundle's rate before; a card that is down moves less than that
+SMALL = 20_000  # bytes that are ignored
+EARLY = 0.5  # seconds by which a member may go down or come up before the planned moment
+LEAST = 0.5  # seconds for which a card must be seen to stand still
+RETURNED = 0.5  # share of its traffic before that a member must have again to count as used
 EDGE = 0.05
-Points = Sequence[tuple[float, float]]  # moments and what was counted until then
+Points = Sequence[tuple[float, float]]  # moments in seconds, each with the count until then
 
 
 @dataclass(frozen=True)
 class _Planted:
-    """What is said to have been down, at one end."""
+    """A member that one end reports to have been down."""
 
     end: EndRecord
     away: Away
-    doubt: str  # why it is not believed; '' where it is
+    doubt: str  # why it is not believed; '' if it is
 
 
 def members_down(rung: RungResult) -> tuple[MemberDown, ...]:
-    """Of each trial, way and end at which a member went down."""
+    """A judgement for each trial, direction, and end at which a member went down."""
     return tuple(
         _judge(e.parameters, t, way, one)
         for e in rung.experiments
@@ -48,7 +48,7 @@ def members_down(rung: RungResult) -> tuple[MemberDown, ...]:
 
 
 def unclaimed(rung: RungResult) -> tuple[str, ...]:
-    """Trials in which a member was to go down, and no end says that it did."""
+    """Sentences on trials in which a member should have gone down, but no end reports that it did."""
     return tuple(
         say.never_went_down(e.parameters, t.repeat)
         for e in rung.experiments
@@ -59,7 +59,7 @@ def unclaimed(rung: RungResult) -> tuple[str, ...]:
 
 
 def besides(rung: RungResult) -> RungResult:
-    """The trials in which a member was taken down, without the seconds that it accounts for: the link's are left."""
+    """The trials in which a member was taken down, without the seconds that this affects."""
     cut = [
         replace(e, trials=tuple(part for t in e.trials for part in _parts(e.parameters, t)))
         for e in rung.experiments
@@ -69,7 +69,7 @@ def besides(rung: RungResult) -> RungResult:
 
 
 def _parts(p: Experiment, t: TrialResult) -> Iterator[TrialResult]:
-    """The trial's seconds before the member went, and those from when flows must have gone on after it came back."""
+    """The trial's seconds before the member went down, and those after the flows must have recovered."""
     stretch = planted_seconds(p, t)
     if stretch is None:
         yield t
@@ -83,7 +83,7 @@ def _parts(p: Experiment, t: TrialResult) -> Iterator[TrialResult]:
 
 
 def planted_seconds(p: Experiment, t: TrialResult) -> tuple[float, float] | None:
-    """From when to when what arrives is the member's doing; None where none is believed to have been down."""
+    """From which to which second the member affects what arrives; None if it is not believed that one was down."""
     found = [one.away for one in _planted(p, t) if not one.doubt]
     if not found or p.member_down is None:
         return None
@@ -96,7 +96,7 @@ def _planted(p: Experiment, t: TrialResult) -> list[_Planted]:
 
 
 def _doubt(p: Experiment, end: EndRecord, away: Away) -> str:
-    """Why it is not believed that the member was down when that is said."""
+    """Why it is not believed that the member was down at the reported time; '' if it is believed."""
     assert p.member_down is not None
     first, last = p.member_down
     if not first - EARLY <= away.since < away.until or away.until < last - EARLY:
@@ -126,7 +126,7 @@ def _judge(p: Experiment, t: TrialResult, way: Direction, one: _Planted) -> Memb
     usual = _rate(arrived, p.warmup, first)
     flows = [f for f in t.flows if f.direction is way]
     lasts = [max((i.end for i in f.intervals), default=0.0) for f in flows]
-    gave_up = [last < min(over, max(lasts)) - 1 for last in lasts]  # "Network is down": its tool sent no more
+    gave_up = [last < min(over, max(lasts)) - 1 for last in lasts]  # its tool stopped, as on "Network is down"
     stops = [_stopped(f, p.warmup, first, min(over, max(lasts))) for f in flows]
     again = [(s.t, float(s.retransmits)) for s in sender.samples if s.retransmits is not None]
     field, names = "tx_bytes" if sends else "rx_bytes", tuple(m.name for m in end.members)
@@ -157,14 +157,14 @@ def _judge(p: Experiment, t: TrialResult, way: Direction, one: _Planted) -> Memb
 
 
 def returned(seen: MemberDown) -> bool | None:
-    """Did flows come back to it?  None where it had none before, or nobody counted."""
+    """Whether flows came back to the member; None if it had none before, or that was not counted."""
     if not seen.share_before or seen.share_after is None:
         return None
     return seen.share_after >= RETURNED * seen.share_before
 
 
 def silence(points: Points, first: float, last: float, usual: float) -> float | None:
-    """The longest time between these moments in which next to nothing was added; None where nothing can be told."""
+    """The longest time in seconds between `first` and `last` with almost no traffic; None if that is not known."""
     spans = [(a, b) for a, b in pairwise(points) if b[0] > first and a[0] < last]
     if not spans or usual <= 0:
         return None
@@ -177,7 +177,7 @@ def silence(points: Points, first: float, last: float, usual: float) -> float | 
 
 
 def _stopped(flow: Flow, warmup: float, first: float, over: float) -> tuple[float, bool]:
-    """The longest stop of a flow from that moment on, in whole seconds, and whether it lasted to the end."""
+    """The flow's longest stop after `first` in seconds, and whether one of two seconds or more lasted to the end."""
     before = [i.bps for i in flow.intervals if i.start >= warmup - EDGE and i.end <= first + EDGE]
     usual = statistics.fmean(before) if before else 0.0
     longest = run = 0.0
@@ -192,7 +192,7 @@ def _stopped(flow: Flow, warmup: float, first: float, over: float) -> tuple[floa
 
 
 def _series(end: EndRecord, names: tuple[str, ...], field: str) -> list[tuple[float, float]]:
-    """What these cards together had counted at each sample that tells of all of them."""
+    """The sum of these cards' counters at each sample that has all of them."""
     found = []
     for sample in end.samples:
         counts = [getattr(nic, field) for nic in sample.nics if nic.name in names]
@@ -206,7 +206,7 @@ def _inside(points: Points, first: float, last: float) -> Points:
 
 
 def _at(points: Points, t: float) -> float:
-    """What was counted at that moment, as if it came evenly between two looks."""
+    """The count at the moment `t`, interpolated between two samples."""
     for (start, before), (end, now) in pairwise(points):
         if start <= t <= end and end > start:
             return before + (now - before) * (t - start) / (end - start)
@@ -218,7 +218,7 @@ def _moved(points: Points, first: float, last: float) -> float:
 
 
 def _rate(points: Points, first: float, last: float) -> float:
-    """The rate between two moments: what was counted, for each second."""
+    """What was counted per second between two moments."""
     return _moved(points, first, last) / (last - first) if last > first else 0.0
 
 
@@ -228,7 +228,7 @@ def _share(mine: Points, every: Points, first: float, last: float) -> float | No
 
 
 def _goodput(intervals: Sequence[Interval], way: Direction, first: float, last: float) -> float | None:
-    """The goodput over the whole seconds between two moments; None where there are none."""
+    """The goodput in bit/s over the whole seconds between two moments; None if there are none."""
     within = [i for i in intervals if i.direction is way and i.start >= first - EDGE and i.end <= last + EDGE]
     seconds = sum(i.end - i.start for i in within)
     return 8 * sum(i.bytes for i in within) / seconds if seconds > 0 else None

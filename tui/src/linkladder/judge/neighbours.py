@@ -1,8 +1,8 @@
-"""One path measured while others come and go beside it: what it loses to each, and who causes that.
+"""Judges what one path loses to each of the other paths beside it.
 
-Needs the path alone and beside each of the others by itself, in turns; or the seconds of one trial in which the others
-came, with the moments at which they began.  A neighbour is named where the path carries less beside it in every repeat
-than alone in any, and by more than a twentieth; pings beside the loads tell the rest.
+Needs trials of the path alone and beside each of the others, in turns; or one trial in which the others came and went,
+with the moments at which they began. A neighbour is named if the path carries less in every repeat beside it than in
+any alone, and the medians differ by more than a twentieth; pings beside the loads show round trips and loss.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from linkladder.model import Company, Direction, End, Fault, Leg, Protocol, Role
 from linkladder.phrases import neighbours as say
 from linkladder.verdicts import Neighbour
 
-KEPT = 0.95  # of its rate alone: a path that keeps so much lost nothing
+KEPT = 0.95  # share of a path's rate alone; if it keeps as much, it lost nothing
 WATCHED = 0  # the rung's first path is the one that is watched
-SETTLING = 1.0  # seconds after a visitor began or ended that are neither with it nor without it
+SETTLING = 1.0  # seconds after a visitor began or ended that count neither as with it nor as without it
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Side:
 
 
 def judge_neighbours(rung: RungResult) -> tuple[Neighbour, ...]:
-    """Each other path beside the first one, each way that was measured; what they come to is in `sentences`."""
+    """A record of each other path beside the first one in each measured direction; `sentences` puts them into words."""
     found = []
     for way in (Direction.FORWARD, Direction.REVERSE):
         visited = _visited(rung, way)
@@ -56,7 +56,10 @@ def judge_neighbours(rung: RungResult) -> tuple[Neighbour, ...]:
 
 
 def absent(rung: RungResult, name: Callable[[int, Direction], str]) -> tuple[str, ...]:
-    """Who should have come while the first path was loaded, and could not, and why."""
+    """Sentences on paths that should have been loaded beside the first one and failed, with the reason.
+
+    `name` gives a path's name in a direction.
+    """
     lost: dict[tuple[int, Direction], list[str]] = {}
     for way in (Direction.FORWARD, Direction.REVERSE):
         for leg in (leg for t in _visited(rung, way) for leg in t.legs):
@@ -66,7 +69,7 @@ def absent(rung: RungResult, name: Callable[[int, Direction], str]) -> tuple[str
 
 
 def sentences(found: Sequence[Neighbour], name: Callable[[int, Direction], str]) -> tuple[str, ...]:
-    """For each way: the figures, and who takes; `name` is a path's that way."""
+    """For each direction, the figures and which neighbours take from the first path; `name` gives a path's name."""
     answers: list[str] = []
     for way in dict.fromkeys(Direction(one.direction) for one in found):
         mine = [one for one in found if one.direction == way]
@@ -100,7 +103,7 @@ def _neighbour(
 
 
 def _trials(rung: RungResult, way: Direction, paths: tuple[int, ...]) -> list[TrialResult]:
-    """Those with just these paths at work; with two paths, all of them at once are the neighbours, too."""
+    """The trials that loaded exactly these paths; if the rung has two paths, loading all at once counts as well."""
     kinds = [e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and not e.parameters.settings]
     asked = any(e.parameters.company in (Company.NEIGHBOURS, Company.VISITED) for e in kinds)
     kinds = [e for e in kinds if e.parameters.company is not Company.VISITED]
@@ -109,7 +112,7 @@ def _trials(rung: RungResult, way: Direction, paths: tuple[int, ...]) -> list[Tr
 
 
 def _visited(rung: RungResult, way: Direction) -> list[TrialResult]:
-    """The trials in which the watched path was loaded throughout, and the others came and went."""
+    """The good trials in which the watched path was loaded throughout, and the others came and went."""
     return [
         t
         for e in rung.experiments
@@ -130,13 +133,13 @@ def _span(leg: Leg) -> tuple[float, float]:
 
 
 def _with(t: TrialResult, way: Direction, other: int) -> float | None:
-    """What the watched path carried in the whole seconds in which this one was there."""
+    """The watched path's rate in bit/s over the whole seconds in which path `other` was loaded as well."""
     spans = [_span(leg) for leg in _came(t) if leg.path == other]
     return _rate(t, way, lambda a, b: any(a >= first + SETTLING and b <= last for first, last in spans))
 
 
 def _without(t: TrialResult, way: Direction) -> float | None:
-    """And in those in which nobody was."""
+    """The watched path's rate in bit/s over the seconds in which no other path was loaded."""
     spans = [_span(leg) for leg in _came(t)]
     return _rate(t, way, lambda a, b: all(b <= first or a >= last + SETTLING for first, last in spans))
 
@@ -148,7 +151,7 @@ def _rate(t: TrialResult, way: Direction, wanted: Callable[[float, float], bool]
 
 
 def _side(trials: Iterable[TrialResult], parts: Iterable[float | None] = ()) -> _Side:
-    """`parts` are its rates in parts of other trials."""
+    """The watched path in these trials; `parts` are its rates in parts of other trials."""
     legs = [leg for t in trials for leg in t.legs if leg.path == WATCHED]
     loads = (leg.outcome for leg in legs if leg.role is Role.LOAD)
     rates = tuple(one.goodput_bps if one.ok else 0.0 for one in loads if one.ok or one.fault is Fault.PATH)
@@ -157,7 +160,7 @@ def _side(trials: Iterable[TrialResult], parts: Iterable[float | None] = ()) -> 
 
 
 def _busy(trials: Iterable[TrialResult]) -> str:
-    """An end of the watched path that had no core to spare."""
+    """The name of an end of the watched path that had no CPU core to spare; '' if none."""
     for t in trials:
         for leg in t.legs:
             for n in (leg.near, leg.far) if leg.path == WATCHED else ():

@@ -1,7 +1,7 @@
-"""A setting that was measured again under another name, as a follow-up asks: its repeats are repeats like the others.
+"""Checks a setting that was measured again under another name, as a follow-up does, so that poor repeats count.
 
-Needs two settings that ask the same but for their names and how long they last.  The verdict rests on the better one,
-and a poor result beside it is not made good by that.
+Needs two settings that differ only in name, duration and pings beside the load. The verdict rests on the better one,
+but poor repeats of the other are a concern.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from linkladder.model.same_setting import identity, once_more
 from linkladder.phrases import circumstances as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
-ON_IT = 0.999  # of the bar: what one repeat may miss it by
+ON_IT = 0.999  # share of the required rate that counts as reached
 
 
 def once_again(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> list[Concern]:
-    """Repeats below the bar of what is the chosen setting once more, where that reaches it."""
+    """Concerns about repeats below the required rate of a setting equal to a chosen one that reaches it."""
     found = []
     for way, j in chosen.items():
         needed = j.judgement.figures.get("needed_bps")
@@ -36,6 +36,6 @@ def once_again(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> list
 
 
 def _same(a: Experiment, b: Experiment) -> bool:
-    """A ping beside it and its length do not change what it asks."""
+    """Whether two experiments measure the same, apart from duration and pings beside the load."""
     a = replace(a, duration=b.duration, ping_under_load=b.ping_under_load)
     return once_more(a, b) or identity(a) == identity(b)

@@ -1,7 +1,7 @@
-"""Time: seconds in which a link carried nothing, pings that nobody answered, and a rate that did not last.
+"""Finds seconds in which a link carried nothing, pings that were not answered, and a rate that did not last.
 
-Needs the seconds of the trials (all of them, the warm-up too, since an outage does not wait for it) and the idle pings.
-Where there are none nothing is said: whether a trial may count without them is `accounts`' question.
+Needs the seconds of the trials, including the warm-up's, as an outage may begin at any time, and the idle pings.
+Nothing is said without them; `accounts` decides whether a trial counts without seconds.
 """
 
 from __future__ import annotations
@@ -30,48 +30,48 @@ from linkladder.model import (
 from linkladder.phrases import outages as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
-DEAD = 0.05  # of the usual second: what is below carried nothing worth the name
+DEAD = 0.05  # share of the usual second's rate; a second with less counts as without traffic
 START = 1.0  # seconds in which a connection may still be opening
-OPENING = 8  # round trips in which one that carries ever more may be: its own, the tool's, and six doublings
-RUN = 2.0  # seconds of silence that are an outage; a single one may be the machine's
-INEXACT = 0.1  # seconds by which two of a tool's seconds may be shorter than that
-FEW_SECONDS = 3  # of which most may be dead: the best of them is the usual one
-FEW = 0.01  # so improbable must the lost pings be on a link that keeps its limit
-FELL = 0.015  # of the rate: a second level lower by more is another rate
-RECOVERS = 1.0  # seconds on either side: looks come once a second, and TCP waits before it goes on
+OPENING = 8  # round trips in which TCP may still be opening: the handshake, the tool's own, six doublings
+RUN = 2.0  # seconds of silence that make an outage; the machine itself may cause a single one
+INEXACT = 0.1  # seconds by which two of a tool's seconds may last less than two seconds
+FEW_SECONDS = 3  # with so few seconds, most may be dead, so the best of them is taken as the usual one
+FEW = 0.01  # probability of so many lost pings, on a link that keeps its limit, below which they count
+FELL = 0.015  # share of the rate; a later level that is lower by more is a different rate
+RECOVERS = 1.0  # seconds added on either side, as samples come once a second and TCP waits before it goes on
 CARRYING = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-DATAGRAM = 1470  # bytes, where a plan names none
-NEARLY = 0.8  # of the silent seconds
-FEW_LOST = 0.1  # of what the silent seconds would have carried
-PART = 3  # seconds on either side of such a step
+DATAGRAM = 1470  # bytes of a datagram if the plan states no size
+NEARLY = 0.8  # share of the silent seconds
+FEW_LOST = 0.1  # share of what the silent seconds would have carried
+PART = 3  # fewest seconds that a rate must have been at its later level
 
 
 @dataclass(frozen=True)
 class Dead:
-    """Seconds without traffic in one direction of one trial."""
+    """The time without traffic in one direction of one trial, in seconds; `at`: when the longest part began."""
 
     seconds: float
     longest: float
     at: float
-    runs: tuple[tuple[float, float], ...]  # from when to when
+    runs: tuple[tuple[float, float], ...]  # each from when to when
 
 
 def outages(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Interruptions of the path, against the availability that was sold."""
+    """Concerns about interruptions of the path, compared with the availability that was sold."""
     found: list[Concern] = []
     for way in (Direction.FORWARD, Direction.REVERSE):
         measured, lost, worst, where, excuse = 0.0, 0.0, 0.0, "", ""
-        still, longest = 0.0, 0.0  # of what was lost, while an end stood still; and how long one did at the most
+        still, longest = 0.0, 0.0  # lost seconds in which an end stood still, and the longest time that one did
         for e in rung.experiments:
             if e.parameters.protocol not in CARRYING or way not in ways(e.parameters):
                 continue
             for t in e.trials:
-                for leg in t.legs:  # of several paths one may be dead while the others go on
+                for leg in t.legs:  # one path may be dead while others go on
                     if leg.role is not Role.LOAD:
                         continue
                     mine = [
                         i for i in leg.outcome.intervals if i.direction is way and not 0 < t.seconds < i.end - 1
-                    ]  # a clock jumped
+                    ]  # a longer interval means that a clock jumped
                     measured += (span := sum(i.end - i.start for i in mine))
                     dead = dead_seconds(mine, _opens_until(t, e.parameters, rung))
                     if dead is None:
@@ -87,7 +87,7 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         share = 100 * (1 - lost / measured)
         figures = {"dead_seconds": lost, "availability_percent": share}
         if worst < RUN - INEXACT and lost < 2 * RUN - INEXACT:
-            often = lost - still >= RUN - INEXACT  # single ones again and again are no accident of a machine any more
+            often = lost - still >= RUN - INEXACT  # repeated single ones are no accident of a machine
             found.append(Concern(Cause.SEEN, say.brief(way, lost, where), provisional=often, figures=figures))
             continue
         seen = way, lost, measured, worst, where, share
@@ -105,10 +105,10 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
 def _excuse(
     t: TrialResult, load: Outcome, p: Experiment, deal: Contract, way: Direction, dead: Dead, measured: float
 ) -> str:
-    """What else than the path may have ended it: a carrier may take an end's link away, and so may a pulled cable.
+    """What other than the path may have caused the silence, in words; '' if nothing.
 
-    An end that was kept from its CPU excuses the seconds that it may have stood still, and no longer silence.  So does
-    a receiver that held the sender up, and a sender of which no datagram is missing.
+    A card may have lost its link. An end from which CPU was withheld excuses only as many seconds as it may have stood
+    still. So do a receiver that held the sender up, and a sender of whose datagrams hardly any were lost.
     """
     if t.carriers_lost:
         return say.carriers_lost(t.carriers_lost)
@@ -126,7 +126,7 @@ def _excuse(
 
 
 def _not_sent(load: Outcome, p: Experiment, way: Direction, dead: Dead) -> bool:
-    """Whether the datagrams of the dead seconds were never sent: few were lost, and as many fewer sent in all."""
+    """Whether the datagrams of the dead seconds were never sent: few were lost, and correspondingly fewer sent."""
     if not load.datagrams or load.lost is None or not p.udp_rate_bps:
         return False
     mine = [i for i in load.intervals if i.direction is way and i.counted]
@@ -140,9 +140,9 @@ def _not_sent(load: Outcome, p: Experiment, way: Direction, dead: Dead) -> bool:
 
 
 def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
-    """Of the seconds without traffic those in which an end stood still itself, and the longest time that it did.
+    """How many of the dead seconds an end itself stood still, and for how many seconds it did so at the most.
 
-    Only such times count of which that end's looks at itself do not say otherwise.
+    A time is ignored if the end took a sample of itself during it.
     """
     found = [
         (one.at, one.at + one.seconds)
@@ -163,7 +163,7 @@ def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
 
 
 def carriers(rung: RungResult) -> list[Concern]:
-    """Ends' cards that lost their link in a trial, whatever the trial carried: the ends know, and it is said."""
+    """Concerns about cards that lost their link during a trial, as the ends report, whatever the trial carried."""
     found = [(e.parameters, t) for e in rung.experiments for t in e.trials if t.carriers_lost]
     return [
         Concern(Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost), provisional=True) for p, t in found
@@ -171,7 +171,7 @@ def carriers(rung: RungResult) -> list[Concern]:
 
 
 def _opens_until(t: TrialResult, p: Experiment, rung: RungResult) -> float:
-    """The second up to which TCP may still carry little because it has just begun: over a satellite it is the third."""
+    """The second up to which TCP may carry little because its window is still opening (over a satellite, the third)."""
     if p.protocol is not Protocol.TCP:
         return START
     idle = idle_round_trip(t, rung)
@@ -181,9 +181,9 @@ def _opens_until(t: TrialResult, p: Experiment, rung: RungResult) -> float:
 
 
 def dead_seconds(intervals: list[Interval], opens_until: float = START) -> Dead | None:
-    """The seconds of one direction in which next to nothing arrived, gaps in the record among them.
+    """The seconds of one direction in which almost nothing arrived, including gaps in the record; None if none.
 
-    A second that carried something is not among them until the connection had the time to open.
+    A second that carried something counts only if it ended after `opens_until`.
     """
     late = sorted((i for i in intervals if i.end > START), key=lambda i: i.start)
     few = len(late) <= FEW_SECONDS
@@ -212,7 +212,7 @@ def dead_seconds(intervals: list[Interval], opens_until: float = START) -> Dead 
 
 
 def pings(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Pings that nobody answered: on each idle path against the limit of loss, under load as a finding."""
+    """Concerns about unanswered pings: on each idle path against the contract's loss limit, under load as a finding."""
     idle: dict[int, list[Rtt]] = {}
     series = [e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO]
     for leg in (g for e in series for t in e.trials for g in t.legs):
@@ -229,7 +229,7 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
 
 
 def _unanswered(idle: list[Rtt], deal: Contract, paths: int) -> list[Concern]:
-    """Of one of so many paths: the more there are, the sooner one has bad luck."""
+    """Concerns about one path's unanswered pings; the more `paths`, the more likely one of them has bad luck."""
     sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
     figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
     if sent and not got:
@@ -243,13 +243,13 @@ def _unanswered(idle: list[Rtt], deal: Contract, paths: int) -> list[Concern]:
 
 
 def by_chance(lost: int, sent: int, share: float) -> float:
-    """How probable so many losses, or more, are where each is lost with this probability."""
+    """The probability of at least `lost` losses if each ping or datagram is lost with the probability `share`."""
     if lost <= 0:
         return 1.0
     if share <= 0:
         return 0.0
     mean = sent * share
-    if mean > 50:  # near enough to the normal distribution, and exp(-mean) is no number any more
+    if mean > 50:  # close to the normal distribution, and exp(-mean) underflows
         return 0.5 * math.erfc((lost - 0.5 - mean) / math.sqrt(2 * mean))
     below, term = 0.0, math.exp(-mean)  # Poisson: losses are rare
     for k in range(lost):
@@ -259,12 +259,12 @@ def by_chance(lost: int, sent: int, share: float) -> float:
 
 
 def plateau(seconds: tuple[float, ...]) -> float | None:
-    """The later level of a rate that fell once and stayed lower (a token bucket ran empty); None where none did."""
+    """The later level of a rate that fell once and stayed lower, as when a token bucket is empty; None if none did."""
     best: tuple[float, float] | None = None
     sums = [0.0, *accumulate(seconds)]
     for k in range(2, len(seconds) - PART + 1):
         if (sums[-1] - sums[k]) / (len(seconds) - k) > (1 - FELL / 2) * sums[k] / k:
-            continue  # as in nearly all of a soak's seconds: adding them up exactly for each would take minutes
+            continue  # true for nearly all of a soak's seconds; exact sums for each would take minutes
         before, after = seconds[:k], seconds[k:]
         high, low = statistics.fmean(before), statistics.fmean(after)
         if high <= 0 or high - low < FELL * high:
@@ -283,7 +283,7 @@ def _variance(values: tuple[float, ...], mean: float) -> float:
 
 
 def stalled_answers(rung: RungResult) -> list[Concern]:
-    """Request and response that the path or the far end broke off: nothing of it is in any rate."""
+    """Concerns about request-and-response trials that the path or the far end broke off, as no rate shows that."""
     broken = [
         (e.parameters, t)
         for e in rung.experiments
@@ -294,10 +294,10 @@ def stalled_answers(rung: RungResult) -> list[Concern]:
 
 
 def lost_trials(rung: RungResult) -> list[Concern]:
-    """Attempts that ended because the far end was out of reach, whatever their repeats show.
+    """A concern about attempts that ended because the far end was out of reach, whatever their repeats show.
 
-    Where control goes over the card under test the path itself may have been dead; anywhere else it may have been the
-    far machine.  Neither leaves an unqualified PASS.
+    If control uses the card under test, the path itself may have been dead; otherwise it may have been the far machine.
+    Neither allows a firm PASS.
     """
     lost = [(e, t, i) for e in rung.experiments for t in e.trials for i in t.interruptions]
     if not lost:

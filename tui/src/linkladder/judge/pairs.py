@@ -1,9 +1,9 @@
-"""One change, measured with and without it in pairs: does it differ, is it the same, or can it not be told?
+"""Judges one change that was measured with and without it in pairs: differs, is the same, or cannot be told.
 
-The pairs are neighbours in time, and every other pair runs in the other order (A B, B A, A B ...), so a drift of the
-machine or the path cancels.  The logarithm of B/A of each pair is what is judged: by a paired t interval, and from
-eight pairs on by the exact signed-rank test beside it.  The number of pairs is fixed beforehand; looking after each
-pair and stopping at the first difference would claim one in six where there is none.
+The two trials of a pair run one after the other, in the other order every second time (A B, B A, A B ...), so that a
+drift of the machine or the path cancels out. What is judged is the logarithm of B/A of each pair: by a paired t
+interval, and from eight pairs on also by the exact signed-rank test. The number of pairs is fixed beforehand: to look
+after each pair and stop at the first difference would find one in a sixth of the cases in which there is none.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from linkladder.judge.student import quantile
 from linkladder.verdicts import Answer
 
 BAND = 0.02  # changes within 2 % do not matter
-MOST_LOG = 700.0  # of a ratio that a number can hold, which no machine's is
+MOST_LOG = 700.0  # the logarithm of about the largest ratio that a float can hold; no machine reaches it
 LEAST_PAIRS = 4
 RANKED_PAIRS = 8  # below this the signed-rank test can hardly reach 5 %
 
 
 @dataclass(frozen=True)
 class PairAnswer:
-    """What the pairs of one figure say of B against A; ratios are B/A, so 1.05 is 5 % more."""
+    """What the pairs of one figure show about B compared with A; ratios are B/A, so 1.05 is 5 % more."""
 
     answer: Answer
     pairs: int
@@ -33,15 +33,15 @@ class PairAnswer:
     high: float | None = None
     confidence: float = 0.95
     rank_p: float | None = None  # two-sided, exact; from eight pairs on
-    outlier: int | None = None  # the pair that alone makes t and ranks disagree, counted from 1
-    more_pairs: int | None = None  # undecided: about so many more would tell
+    outlier: int | None = None  # the most extreme pair if the two tests disagree, counted from 1
+    more_pairs: int | None = None  # if undecided: about how many more pairs would decide
 
 
 def judge_pairs(a: Sequence[float], b: Sequence[float], comparisons: int = 1, band: float = BAND) -> PairAnswer:
-    """B against A over pairs of neighbours; `comparisons` is how many answers are given from one experiment.
+    """Compare B with A pair by pair; `comparisons` is how many answers are given from one experiment.
 
-    Needs at least four pairs, every figure above zero; else it is undecided.  "Differs" needs an interval on one side
-    of no change and an estimate beyond the band; "same" an interval within the band.
+    Needs at least four pairs with every figure above zero; else it is undecided. "Differs" needs an interval that does
+    not contain 'no change' and an estimate beyond the band; "same" needs an interval within the band.
     """
     if len(a) != len(b):
         raise ValueError(f"{len(a)} figures of A and {len(b)} of B make no pairs")
@@ -83,7 +83,7 @@ def _ratio(log: float) -> float:
 
 
 def _more_pairs(have: int, deviation: float, edge: float) -> int:
-    """So many that the interval would be about as wide as the band."""
+    """How many more pairs would make the interval about as narrow as the band."""
     return max(1, math.ceil((2 * deviation / edge) ** 2) + 2 - have)
 
 

@@ -1,4 +1,4 @@
-"""What a plan asked for of a rung, and what a run has of it."""
+"""Compares what a plan asked for on a rung with what the run has."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from linkladder.phrases import rungs as say
 
 
 def planned(rung: RungResult, document: Document) -> tuple[Experiment, ...]:
-    """What the verdict was to rest on: the machines as they are, without settings on loan."""
+    """The planned experiments that the verdict rests on: those without settings on loan."""
     plan: Rung | None = next((r for r in document.run.plan.rungs if r.name is rung.name), None)
     asked = plan.experiments if plan else tuple(e.parameters for e in rung.experiments)
     return tuple(e for e in asked if not e.settings)
 
 
 def _done(rung: RungResult, document: Document) -> dict[str, int]:
-    """Of the whole rung, whichever part of it is judged: what a path did alone was run as well."""
+    """The number of trials by experiment, of the whole rung even if `rung` is only the judged part of it."""
     whole = next((r for r in document.rungs if r.name is rung.name), rung)
     return {e.parameters.id: len(e.trials) for e in whole.experiments if e.trials}
 
@@ -26,7 +26,7 @@ def every(rung: RungResult, document: Document) -> bool:
 
 
 def missing_trials(rung: RungResult, document: Document) -> str:
-    """What the plan asked for and the run has not."""
+    """A sentence on how many planned trials the run lacks; '' if none."""
     done = _done(rung, document)
     known = [p for p in planned(rung, document) if p.direction is not Direction.BOTH]
     absent = sum(max(0, p.repeats - done.get(p.id, 0)) for p in known)

@@ -1,7 +1,7 @@
-"""What the tools printed, read once more: a document's figures must be those of the output that it embeds.
+"""Reads the tools' output again and compares: a document's figures must be those of the output that it embeds.
 
-Needs the output of a trial's clients, whole, and of its server where that alone tells what arrived.  Where it is not
-there (or was shortened for a page) nothing is said: the other rules hold the figures against seconds, clock and cards.
+Needs the whole output of a trial's clients, and of its server if only that tells what arrived. Without it (or if it was
+shortened for a page) nothing is said; other rules still compare the figures with seconds, clock and cards.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from linkladder.model import (
 from linkladder.model.several_legs import counted_together, share
 from linkladder.phrases import accounts as say
 
-AGREE = 0.02  # of a rate: what reading once more may differ
-LOST = 0.001  # of the datagrams
-JOINED = 1.5  # seconds: what is longer stands for seconds whose lines are not kept
+AGREE = 0.02  # share by which a rate that is read again may differ
+LOST = 0.001  # share of the datagrams
+JOINED = 1.5  # seconds; a longer interval stands for several seconds whose lines were not kept
 EDGE = 0.05  # seconds by which a record's second may begin earlier than the output's
-LESS = 0.8  # of a second's bytes that must have been printed
+LESS = 0.8  # share of a second's bytes that must have been printed
 
 
 def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
-    """Why the output does not bear out the figures; empty where it does, or is not there."""
+    """How the output contradicts the trial's figures; '' if it agrees with them or is not there."""
     loads = [leg for leg in t.legs if leg.role == "load" and leg.outcome.fault is not Fault.PEER]
     if said := next(filter(None, (_addressed(leg, rung) for leg in loads)), ""):
         return said
@@ -51,7 +51,7 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
     read = [printed(leg, asked, t, rung, document) for leg in loads]
     if broken := next((one for one in read if one is not None and not one.ok), None):
         return say.no_measurement(broken.reason)
-    # What of a leg counts depends on when all began; one that cannot be read is taken by its word for that alone.
+    # Which seconds of a leg count depends on when all began; for that, an unreadable leg's own record is used.
     together = [(leg.began, one or leg.outcome) for leg, one in zip(loads, read, strict=True)]
     counted = counted_together(together, asked) if len(loads) > 1 else tuple(one for _, one in together)
     slack = AGREE + measurement_error(t, p)
@@ -64,7 +64,7 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
 
 
 def unreadable(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> bool:
-    """Whether a load's output is there, whole, and no end tells of the tool that printed it."""
+    """Whether a load's whole output is there, but no end states the version of the tool that printed it."""
     return p.protocol in (Protocol.TCP, Protocol.UDP) and any(
         {"server", "client"} <= {c.role for c in leg.commands if whole(c)} and layout_of(leg, p, rung, document) is None
         for leg in t.legs
@@ -73,7 +73,7 @@ def unreadable(t: TrialResult, p: Experiment, rung: RungResult, document: Docume
 
 
 def asked_of(t: TrialResult, whole_trial: Experiment) -> Experiment:
-    """Of one of a trial's loads; a long way takes a longer warm-up than was asked for."""
+    """What one of the trial's loads was asked for, with the real warm-up, which is longer on a long path."""
     p = share(whole_trial, max(1, sum(leg.role == "load" for leg in t.legs)))
     seconds = (leg.outcome.intervals for leg in t.legs if leg.role == "load")
     first = min((next((i.start for i in one if i.counted), p.warmup) for one in seconds), default=p.warmup)
@@ -81,7 +81,7 @@ def asked_of(t: TrialResult, whole_trial: Experiment) -> Experiment:
 
 
 def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, document: Document) -> Outcome | None:
-    """The leg as its tools printed it; None where their output is not there, or cannot be read here."""
+    """The leg's outcome as its tools printed it; None if their output is missing or cannot be read here."""
     servers = [c for c in leg.commands if c.role == "server"]
     clients = [c for c in leg.commands if c.role == "client"]
     tool = tools.TOOLS.get(asked.tool)
@@ -95,19 +95,19 @@ def printed(leg: Leg, asked: Experiment, t: TrialResult, rung: RungResult, docum
     known = versions_of(_path(leg, rung), document)
     if where is None or known is None or _name(t, leg, where.client) != clients[0].end:
         return None
-    read = _read if asked.duration <= LONG else _read.__wrapped__  # of a soak's trials what was read is not kept
+    read = _read if asked.duration <= LONG else _read.__wrapped__  # not cached for the long trials of a soak
     return read(
         asked,
         where,
         (known[0].os, known[1].os),
-        (servers[0].output if servers else "", ""),  # a server is ended by its end, and may well complain about it
+        (servers[0].output if servers else "", ""),  # no errors, as it may complain about being stopped
         tuple((c.output, c.errors) for c in clients),
         tuple(c.exit_code or 0 for c in clients),
     )
 
 
 def layout_of(leg: Leg, asked: Experiment, rung: RungResult, document: Document) -> tools.Layout | None:
-    """Which side ran what; None where no end tells of such a tool."""
+    """Which side ran the client and which the server; None if the ends do not state a suitable tool."""
     known = versions_of(_path(leg, rung), document)
     if known is None:
         return None
@@ -122,13 +122,13 @@ def _path(leg: Leg, rung: RungResult) -> Path:
 
 
 def _name(t: TrialResult, leg: Leg, side: End) -> str:
-    """The end at that side of the leg's path, as its commands call it."""
+    """The name of the end at that side of the leg's path, as its commands have it."""
     number = leg.near if side is End.NEAR else leg.far
     return t.ends[number].name if 0 <= number < len(t.ends) else str(side)
 
 
 def _addressed(leg: Leg, rung: RungResult) -> str:
-    """Whether the commands name the path's addresses, as those that were run here do."""
+    """What is wrong if a client's command names none of the path's addresses; '' otherwise."""
     path = _path(leg, rung)
     for c in leg.commands:
         if (
@@ -165,13 +165,13 @@ def _compared(said: Outcome, stored: Outcome, p: Experiment, slack: float) -> st
 
 
 def _seconds(said: Outcome, stored: Outcome, p: Experiment, way: Direction, slack: float) -> str:
-    """Of a long trial's output, of which only some seconds are kept: those, and the sums of what lies between."""
+    """What differs between a long trial's seconds and its output, which has only sums for some of them; else ''."""
     spans = [i for i in said.intervals if i.direction is way]
     if all(i.end - i.start <= JOINED for i in spans):
         return ""
     seconds = sorted((i.start + EDGE, i.bytes) for i in stored.intervals if i.direction is way)
     sums = [0, *accumulate(count for _, count in seconds)]
-    for i in (i for i in spans if i.end <= p.warmup + p.duration + EDGE):  # what comes after is a share of the rest
+    for i in (i for i in spans if i.end <= p.warmup + p.duration + EDGE):  # the last one is only part of a sum
         first, last = (bisect_left(seconds, (at, 0)) for at in (i.start, i.end))
         claimed = sums[last] - sums[first]
         if abs(claimed - i.bytes) > slack * max(claimed, i.bytes):
@@ -180,7 +180,7 @@ def _seconds(said: Outcome, stored: Outcome, p: Experiment, way: Direction, slac
 
 
 def _worst_second(said: Outcome, stored: Outcome) -> tuple[float, int, int] | None:
-    """When, what was claimed of that second, and what was printed: where far less was."""
+    """A second for which far fewer bytes were printed than claimed: its start, the claimed and the printed bytes."""
     printed = {(i.start, i.end, i.direction): i.bytes for i in said.intervals}
     for i in stored.intervals:
         seen = printed.get((i.start, i.end, i.direction))
@@ -190,7 +190,7 @@ def _worst_second(said: Outcome, stored: Outcome) -> tuple[float, int, int] | No
 
 
 def _flows(t: Outcome) -> set[tuple[str, int]]:
-    """Whence the flows came, where the tool told it."""
+    """The addresses and ports from which the flows came, if the tool printed them."""
     return {(f.local, f.local_port) for f in t.flows if f.local and f.local_port}
 
 
@@ -210,7 +210,7 @@ def versions_of(path: Path, document: Document) -> tuple[tools.ToolVersions, too
 def _read(
     asked: Experiment,
     where: tools.Layout,
-    systems: tuple[str, str],  # which read back a socket buffer each in its way
+    systems: tuple[str, str],  # which report a socket's buffer each in its own way
     server: tools.Texts,
     clients: tuple[tools.Texts, ...],
     codes: tuple[int, ...],

@@ -1,7 +1,7 @@
-"""Answers read once more: round trips, probes of the path MTU and transactions must be those that the tools printed.
+"""Reads answers again: round trips, path-MTU probes and transactions must be those that the tools printed.
 
-Needs the output of the clients, whole.  Round trips that are claimed longer, or lost more often, than was printed stay
-as they are: they speak against the link, and never for it.
+Needs the whole output of the clients. Round trips that are longer, or more often lost, than was printed are not
+objected to, since they only speak against the link.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from linkladder.model import (
 )
 from linkladder.phrases import accounts as say
 
-AGREE = 0.02  # of a figure: what reading once more may differ
+AGREE = 0.02  # share by which a figure that is read again may differ
 HAIR = 0.02  # milliseconds of rounding
 
 
 def recount_answers(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
-    """Why the output does not bear out a trial's answers; empty where it does, or is not there."""
+    """How the output contradicts a trial's answers; '' if it agrees with them or is not there."""
     return next((said for leg in t.legs if leg.outcome.ok for said in _leg(leg, t, p, rung, document)), "")
 
 
@@ -52,7 +52,9 @@ def _leg(leg: Leg, t: TrialResult, p: Experiment, rung: RungResult, document: Do
 
 
 def _round_trips(claimed: Rtt, seen: Rtt) -> Iterator[str]:
-    """Of pings beside a load only some count, and whichever did cannot have been quicker than the quickest of all."""
+    """Contradictions in round trips. Only some pings beside a load count, so the claimed median must not be below that
+    of as many of the quickest ones.
+    """
     if claimed.received > seen.received:
         yield say.answers_printed(claimed.received, seen.received)
     elif claimed.p50_ms is not None and seen.samples_ms and claimed.received:
@@ -73,13 +75,13 @@ def _others(claimed: Outcome, again: Outcome) -> Iterator[str]:
 
 
 def _more(claimed: PathMtu, again: PathMtu) -> bool:
-    """Whether more is claimed to pass, or less to vanish, than did."""
+    """Whether the claim is better than the output: a larger MTU passes, or a black hole is left out."""
     hidden = again.black_hole and not claimed.black_hole
     return hidden or (claimed.mtu or 0) > (again.mtu or 0) or bool(set(claimed.passed) - set(again.passed))
 
 
 def _other_figure(claimed: Transactions, again: Transactions) -> tuple[float, float] | None:
-    """A rate or a latency that is not the printed one's, and the printed."""
+    """A claimed rate or latency that differs from the printed one, and the printed one; None if all agree."""
     for name in ("rate", "mean_us", "p50_us", "p90_us", "p99_us", "min_us", "max_us"):
         one, other = getattr(claimed, name), getattr(again, name)
         if one is not None and other is not None and abs(one - other) > AGREE * max(one, other):

@@ -1,4 +1,4 @@
-"""One rung: do both directions carry what was bought, and could this generator have shown it."""
+"""Judges one rung: whether both directions carry what was bought, and whether the generator could have shown it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ORDER = tuple(RungName)
 
 
 def judge_rung(rung: RungResult, document: Document, contract: Contract | None = None) -> RungJudgement:
-    """The rung's verdict in the light of the rungs below it; `contract` replaces the plan's."""
+    """Judge the rung, taking the rungs below it into account; `contract` replaces the plan's."""
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
     below = able_below(rung, document, deal) if len(rung.paths) > 1 else NOBODY
@@ -120,20 +120,20 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
 
 
 def as_it_is(rung: RungResult) -> RungResult:
-    """Without what was measured under settings on loan: the verdict is of the machines as they are, and whole."""
+    """The rung without experiments under settings on loan or with a member down, unless there are no others."""
     rung = without_planted(rung)
     plain = tuple(e for e in rung.experiments if not e.parameters.settings)
     return dataclasses.replace(rung, experiments=plain) if 0 < len(plain) < len(rung.experiments) else rung
 
 
 def without_planted(rung: RungResult) -> RungResult:
-    """The rung without trials in which a member of a bundle was taken down: their rate tells nothing of the link."""
+    """The rung without experiments in which a bundle's member was taken down, as their rate is not the link's."""
     kept = tuple(e for e in rung.experiments if e.parameters.member_down is None)
     return dataclasses.replace(rung, experiments=kept) if len(kept) < len(rung.experiments) else rung
 
 
 def _on_loan(whole: RungResult, rung: RungResult, deal: Contract, bounded: bool) -> tuple[ExperimentJudgement, ...]:
-    """Each experiment under settings on loan, against the ceiling of its own MTU; no verdict rests on it."""
+    """Judge each experiment under settings on loan by the ceiling of its own MTU; no verdict rests on these."""
     lent = tuple(e for e in without_planted(whole).experiments if e not in rung.experiments)
     found: list[ExperimentJudgement] = []
     for e in lent:
@@ -152,7 +152,7 @@ def _experiments(rung: RungResult, deal: Contract, bounded: bool) -> tuple[Exper
 
 
 def _held_by_card(j: ExperimentJudgement, troubles: list[Concern]) -> ExperimentJudgement:
-    """An end's own card is named before the path is blamed."""
+    """The judgement, but with an end's own card as the limiter if that is in trouble, so the path is not blamed."""
     held = next((c for c in troubles if c.excuses), None)
     if held is None or j.limiter is None or j.judgement.cause is not Cause.SHORT:
         return j
@@ -162,7 +162,7 @@ def _held_by_card(j: ExperimentJudgement, troubles: list[Concern]) -> Experiment
 
 
 def _chosen(judged: tuple[ExperimentJudgement, ...]) -> dict[str, ExperimentJudgement]:
-    """The best TCP setting of each direction: what the path can do is what its best setting does."""
+    """The best TCP setting of each direction, as it shows what the path can do."""
     chosen: dict[str, ExperimentJudgement] = {}
     for j in judged:
         if j.protocol == Protocol.TCP and j.experiment not in _duplex_ids(judged):
@@ -188,22 +188,22 @@ def _duplex_ids(judged: tuple[ExperimentJudgement, ...]) -> set[str]:
 
 
 def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: dict[str, ExperimentJudgement]) -> bool:
-    """Whether the verdict rests on it: the best setting, paced UDP within the contract, and whatever is impossible."""
+    """Whether the verdict rests on it: the best setting, UDP within the contract, or a bad or impossible result."""
     if j.judgement.verdict is Verdict.IMPOSSIBLE or chosen.get(j.direction) is j:
         return True
-    if j.judgement.cause is Cause.LEVEL_FELL or _one_bad_trial(j):  # the path did it, and will under any setting
+    if j.judgement.cause is Cause.LEVEL_FELL or _one_bad_trial(j):  # caused by the path, whatever the setting
         return True
     p = parameters(rung, j.experiment)
     if j.protocol == Protocol.UDP:
         return not above_contract(p, deal) or j.judgement.cause is Cause.UDP_LOSS
-    # A trial in which the path carried nothing is a bad result, whichever setting met it; so is poor full duplex.
+    # A trial in which the path carried nothing counts against it with any setting, and so does poor full duplex.
     return j.judgement.verdict is Verdict.FAIL and (
         p.direction is Direction.DUPLEX or (j.spread is not None and j.spread.minimum <= 0)
     )
 
 
 def _one_bad_trial(j: ExperimentJudgement) -> bool:
-    """Whether a setting that usually reaches the bar had a trial that did not."""
+    """Whether a setting whose median reaches the required rate had a trial that did not."""
     needed = j.judgement.figures.get("needed_bps")
     if j.spread is None or needed is None or j.judgement.verdict is not Verdict.CANNOT_JUDGE:
         return False
@@ -213,7 +213,7 @@ def _one_bad_trial(j: ExperimentJudgement) -> bool:
 def _judge_generator(
     rung: RungResult, judged: tuple[ExperimentJudgement, ...], chosen: dict[str, ExperimentJudgement], deal: Contract
 ) -> Judgement:
-    """Localhost and same-host judge the generator: can it send and receive more than was bought, with room to spare."""
+    """Judge the generator on localhost or same-host: it must send and receive HEADROOM times the rate bought."""
     if incomplete := _nothing(rung, chosen):
         return incomplete
     bought = rate_sold(deal)
@@ -260,7 +260,7 @@ def _judge_link(
     worst = decides.judgement.verdict if decides else Verdict.INCOMPLETE
     cause = decides.judgement.cause if decides else Cause.NOTHING_MEASURED
     if not chosen and worst is Verdict.PASS:
-        worst, cause = Verdict.CANNOT_JUDGE, Cause.NO_TCP  # paced UDP alone says nothing of what TCP would get
+        worst, cause = Verdict.CANNOT_JUDGE, Cause.NO_TCP  # paced UDP alone does not tell what TCP would get
     provisional = any(j.judgement.provisional for j in counting)
     reasons = [
         f"{_name(j, rung)}: {j.judgement.sentence}"
@@ -298,7 +298,7 @@ def _judge_link(
     if missing := missing_trials(rung, document):
         findings.append(missing)
         provisional = True
-        # Of a run that went to its end somebody left them out; what is there still stands, provisionally.
+        # If the run is complete, its trials were removed afterwards; what is left still counts, provisionally.
         ended = document.run.state is RunState.COMPLETE and every(rung, document)
         if worst is Verdict.PASS and not ended:
             worst, cause = Verdict.INCOMPLETE, Cause.TRIALS_MISSING
@@ -307,7 +307,7 @@ def _judge_link(
 
 
 def _against_need(j: ExperimentJudgement, rung: RungResult, deal: Contract) -> ExperimentJudgement:
-    """Below the judged link nothing is impossible, but what was bought must get through."""
+    """The judgement of a setting below the link, but no PASS if it carries less than was bought."""
     if j.judgement.verdict is not Verdict.PASS or j.spread is None or j.protocol != Protocol.TCP:
         return j
     needed = deal.pass_ratio * ceiling(deal).bps
@@ -325,7 +325,7 @@ def _against_need(j: ExperimentJudgement, rung: RungResult, deal: Contract) -> E
 
 
 def _slowest_second(j: ExperimentJudgement, rung: RungResult) -> float:
-    """Of all its trials; the rate of a fast rung drifts more than an interval over its seconds can bound."""
+    """The rate of the slowest second of all trials, since a fast rung's rate drifts more than its interval allows."""
     way = Direction(j.direction)
     trials = [t for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials if t.ok]
     slowest = [min(counted(t.intervals, way), default=0.0) for t in trials]
@@ -333,10 +333,10 @@ def _slowest_second(j: ExperimentJudgement, rung: RungResult) -> float:
 
 
 def _headroom(rung: RungResult, document: Document, deal: Contract, way: Direction) -> tuple[str, Cause, list[str]]:
-    """Why the generator is too weak to judge this rung (empty if it is not), and what is not excluded.
+    """Why the generator is too weak to judge this rung ('' if it is not), the cause, and notes on what is not excluded.
 
-    Needs trials that load what this way needs, the one end's sending and the other's receiving, with as much as was
-    bought: without them nobody knows whether the generator could.
+    Needs trials in which the sender of this direction sent, and the receiver received, as much as was bought; without
+    them it is not known whether the generator can do that.
     """
     run = {r.name: r for r in document.rungs if not r.unavailable and r.experiments}
     shown: dict[RungName, float] = {}

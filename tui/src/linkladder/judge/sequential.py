@@ -1,4 +1,4 @@
-"""Which settings one more repeat could settle: asked after each round of repeats, within the bound of the plan."""
+"""Finds the settings that one more repeat could settle, after each round of repeats, within the plan's limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkladder.judge.experiments import judge_experiment
 from linkladder.model import Contract, Direction, Document, ExperimentResult, Fault, Protocol, RungName, RungResult
 from linkladder.verdicts import Cause, ExperimentJudgement, Verdict
 
-LEAST = 2  # repeats behind a verdict that is not provisional
+LEAST = 2  # repeats that a verdict needs not to be provisional
 HELPED = (Cause.SCATTERED, Cause.WORST_TRIAL, Cause.TRIALS_FAILED, Cause.LEVEL_FELL)
 
 
@@ -27,7 +27,7 @@ def unsettled(rung: RungResult, document: Document) -> tuple[str, ...]:
 
 
 def _contending(rung: RungResult) -> frozenset[str]:
-    """Of the cells that contend for best, each way for itself, those between which it is not decided."""
+    """The ids of the contending cells among which the best is not decided yet, for each direction by itself."""
     ways_of: dict[Direction, dict[str, list[float]]] = {}
     for e in rung.experiments:
         if e.parameters.contends:
@@ -52,7 +52,9 @@ def _open(e: ExperimentResult, rung: RungResult, deal: Contract) -> bool:
 
 
 def _may_change(j: ExperimentJudgement, rung: RungName, deal: Contract) -> bool:
-    """On the link the verdict says so; below it, whether what is needed there lies within the interval."""
+    """Whether more repeats may change the judgement: by its cause, or below the link if the needed rate lies within
+    the interval.
+    """
     if j.judgement.verdict is Verdict.CANNOT_JUDGE:
         return j.judgement.cause in HELPED
     if rung is RungName.DC_LINK or j.judgement.verdict is not Verdict.PASS or j.protocol == Protocol.UDP:

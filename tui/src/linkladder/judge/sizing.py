@@ -1,4 +1,4 @@
-"""How many cores the rate that was bought needs: trials of one load with the tool confined to more and more of them."""
+"""Tells how many cores the rate that was bought needs, by trials with the tool confined to more and more cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkladder.phrases import sizing as say
 
 
 def sizing(rung: RungResult, deal: Contract) -> tuple[str, ...]:
-    """A sentence for each load and way that was measured on several numbers of cores, and where streams cost."""
+    """A sentence for each load and direction measured with confined cores, and for where more streams carry less."""
     groups: dict[tuple[Experiment, Direction], dict[int, list[float]]] = {}
     for e in rung.experiments:
         p = e.parameters
@@ -26,7 +26,7 @@ def sizing(rung: RungResult, deal: Contract) -> tuple[str, ...]:
 
 
 def _load(p: Experiment) -> Experiment:
-    """What is the same whatever the number of cores."""
+    """The experiment without what differs between numbers of cores, to group trials of the same load."""
     return replace(p, id="", cores=None, baseline="", begins=False, label="", repeats=1)
 
 
@@ -42,7 +42,7 @@ def _needed(load: Experiment, way: Direction, by: dict[int, list[float]], deal: 
 
 
 def _worse_with_streams(groups: dict[tuple[Experiment, Direction], dict[int, list[float]]]) -> list[str]:
-    """Where the same cores carry surely less with more streams."""
+    """Sentences on where the same cores carry significantly less with more streams."""
     said = []
     for (many, way), by in groups.items():
         for (few, other), fewer in groups.items():

@@ -1,4 +1,4 @@
-"""Whether a document can be judged at all: a stranger may have typed it.  Mere doubts are `accounts`' part."""
+"""Checks whether a document can be judged at all, as a stranger may have typed it; `accounts` finds mere doubts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FASTEST = 1e15  # bits a second
 
 
 def flaws(document: Document) -> tuple[str, ...]:
-    """What no run of linkladder writes."""
+    """Sentences on everything in the document that no run of linkladder writes."""
     found = list(_contract(document.run.plan.contract))
     found += _twice(say.end_twice, (end.name for end in document.run.ends))
     found += _twice(say.rung_twice, (r.name for r in document.rungs))

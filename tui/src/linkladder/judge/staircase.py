@@ -1,4 +1,4 @@
-"""A staircase of changes: of each step what won beside the best so far, and what all that was kept came to."""
+"""Judges a staircase of changes: which arm won each step against the best so far, and what all changes achieve."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from linkladder.verdicts import Answer, Change, Landing, Measured
 
 
 def winner(rung: RungResult, arms: Sequence[Experiment]) -> Experiment:
-    """Of a step's arms, the best so far first: the one that surely carries most more than it, else that one."""
+    """The arm of a step with the largest significant gain over the best so far, which is the first of `arms`; else
+    that one.
+    """
     best, ratio = arms[0], 1.0
     by_id = {e.id: e for e in arms}
     for change in changes(rung):
@@ -24,7 +26,7 @@ def winner(rung: RungResult, arms: Sequence[Experiment]) -> Experiment:
 
 
 def landings(rung: RungResult) -> tuple[Landing, ...]:
-    """Every arm of every step as it was measured, in order, with whether it was kept."""
+    """Every measured arm of every step in order, with whether it was kept."""
     results = {e.parameters.id: e for e in rung.experiments if e.parameters.step}
     answers = {
         c.experiment: next((f for f in c.figures if f.measured is Measured.GOODPUT), None) for c in changes(rung)
@@ -52,7 +54,7 @@ def landings(rung: RungResult) -> tuple[Landing, ...]:
 
 
 def staircase(rung: RungResult) -> tuple[str, ...]:
-    """In a sentence a way: what was kept, what it came to, and what to set where."""
+    """Sentences for each direction: which changes were kept, what they achieve, and what to set where."""
     all_of_them = landings(rung)
     sentences = []
     for way in dict.fromkeys(one.direction for one in all_of_them):
@@ -64,13 +66,13 @@ def staircase(rung: RungResult) -> tuple[str, ...]:
 
 
 def won(rung: RungResult) -> tuple[Experiment, ...]:
-    """What is best after the last step, for each way that has a staircase."""
+    """The best arm after the last step, for each direction that has a staircase."""
     found = (_last_kept(rung, way) for way in (Direction.FORWARD, Direction.REVERSE, Direction.DUPLEX))
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def _last_kept(rung: RungResult, way: Direction) -> Experiment | None:
-    """What is best after the last step that was measured."""
+    """The best arm after the last measured step in that direction; None if there is no staircase."""
     mine: list[ExperimentResult] = [e for e in rung.experiments if e.parameters.step and way in ways(e.parameters)]
     if not mine:
         return None
@@ -80,6 +82,6 @@ def _last_kept(rung: RungResult, way: Direction) -> Experiment | None:
 
 
 def _gain(change: Change) -> float:
-    """How many times the baseline's rate this arm carries; 1 where that is not sure."""
+    """How many times the baseline's rate this arm carries; 1 if the difference is not significant."""
     found = next((f for f in change.figures if f.measured is Measured.GOODPUT), None)
     return found.ratio if found and found.answer is Answer.DIFFERS and found.ratio else 1.0

@@ -1,4 +1,4 @@
-"""Medians, Student's t intervals and what a number of repeats could have shown; standard library only."""
+"""Computes medians, Student's t intervals and differences of means; standard library only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from linkladder.judge.student import quantile
 from linkladder.verdicts import Spread
 
-# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom; beyond them the normal's with a correction.
+# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom; above, the normal one plus a correction.
 _T95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
@@ -36,18 +36,18 @@ def half_width(values: Sequence[float], confidence: float = 0.95) -> float | Non
 
 
 def effective(values: Sequence[float]) -> float:
-    """How many independent values so many neighbours in time are worth, by their correlation from one to the next."""
+    """How many independent values these successive values are worth, by the correlation of each with the next."""
     count, mean = len(values), statistics.fmean(values)
     total = sum((v - mean) ** 2 for v in values)
     if count < 3 or total == 0:
         return float(count)
     near = sum((a - mean) * (b - mean) for a, b in itertools.pairwise(values)) / total
-    near = min(0.95, max(0.0, near + (1 + 3 * near) / count))  # a short series shows too little of it (Kendall 1954)
+    near = min(0.95, max(0.0, near + (1 + 3 * near) / count))  # a short series understates it (Kendall 1954)
     return max(2.0, count * (1 - near) / (1 + near))
 
 
 def half_width_of_neighbours(values: Sequence[float]) -> float | None:
-    """The same for the seconds of one trial, which are no independent samples."""
+    """Half of the t interval of the mean of a trial's seconds, which are not independent; None below two values."""
     if len(values) < 2:
         return None
     worth = effective(values)
@@ -73,7 +73,7 @@ def spread(values: Sequence[float], basis: str = "repeats", confidence: float = 
 
 
 def difference(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> tuple[float, float | None]:
-    """Mean of b less mean of a, and the half width of its interval (Welch); None where neither has a spread."""
+    """The mean of b less that of a, and half its interval (Welch); None for that if either has only one value."""
     change = statistics.fmean(b) - statistics.fmean(a)
     if len(a) < 2 or len(b) < 2:
         return change, None

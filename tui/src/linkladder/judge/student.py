@@ -1,4 +1,4 @@
-"""Student's t to any confidence, from its density; standard library only."""
+"""Computes quantiles of Student's t for any confidence; standard library only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 
 def inside(t: float, freedom: int) -> float:
-    """How often Student's t lies within ±t; exact for whole degrees of freedom."""
+    """The probability that Student's t lies within ±t; exact for whole degrees of freedom."""
     angle = math.atan2(t, math.sqrt(freedom))
     cosine, sine = math.cos(angle), math.sin(angle)
     if freedom % 2:
@@ -25,7 +25,7 @@ def inside(t: float, freedom: int) -> float:
 
 @cache
 def quantile(confidence: float, freedom: int) -> float:
-    """The t of which `confidence` of all values lie within ±t."""
+    """The t such that the share `confidence` of all values lies within ±t."""
     low, high = 0.0, 1.0
     while inside(high, freedom) < confidence:
         high *= 2

@@ -1,4 +1,4 @@
-"""What to measure next about a limiter, where that would tell what limits, or who of two; and how a plan writes it."""
+"""Proposes what to measure next to find out what limits a rate, and writes it as a plan file does."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from linkladder.phrases.followups import Question
 from linkladder.verdicts import ExperimentJudgement, Limiter, LimiterKind
 
 MOST_STREAMS = 64
-PER_STREAM = 1e9  # of paced UDP: more than that one sending thread hardly keeps
+PER_STREAM = 1e9  # bit/s of paced UDP; one sending thread can hardly keep a higher rate
 
 Value = str | int | float | bool
-Keys = dict[str, Value]  # of an experiment, as a plan's file has them
-Asked = tuple[Question, Keys]  # an experiment, and what it is to answer
+Keys = dict[str, Value]  # the keys of an experiment, as in a plan file
+Asked = tuple[Question, Keys]  # the question, and the experiment that would answer it
 
 
 def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[Asked]:
-    """What to measure next where that would tell what limits, or who of two."""
+    """The experiments that would tell what limits, or which of two candidates does."""
     kinds = {limiter.kind, *limiter.candidates}
     p = parameters(rung, j.experiment)
     if {LimiterKind.LOSS, LimiterKind.POLICER} <= kinds:
         if rung.name is not RungName.LOCALHOST:
             yield from _paced(rung, j, p, deal)
-        elif p.streams * 2 <= MOST_STREAMS:  # nothing lies between the ends that could police
+        elif p.streams * 2 <= MOST_STREAMS:  # no policer can be between the ends
             yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
     elif limiter.kind is LimiterKind.LARGE_SENDS:
         yield say.LARGE_SENDS, tcp_load(p, settings=inline(kind="tso", value="off", ends="both"))
@@ -45,12 +45,12 @@ def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Co
         yield say.more_cores("" if len(kinds) > 1 else limiter.kind), tcp_load(p, streams=p.streams * 2)
     elif (
         rung.name is RungName.LOCALHOST and p.streams * 2 <= MOST_STREAMS
-    ):  # no path lies between: only cores can hold it
+    ):  # without a path, only CPU cores can limit it
         yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
 
 
 def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contract) -> Iterable[Asked]:
-    """Below TCP's rate, and above it as far as the contract goes; then more streams, which random loss cannot hold."""
+    """Paced UDP below and above TCP's rate, up to the contract's; if done, more streams, as random loss slows each."""
     way = Direction(j.direction)
     reached = j.spread.median if j.spread else 0.0
     most = min(ceiling(deal, Protocol.UDP).bps, MOST_STREAMS * PER_STREAM * 0.99)
@@ -67,9 +67,9 @@ def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contra
 
 
 def tcp_load(p: Experiment, **changes: Value) -> Keys:
-    """The same load, but for the changes."""
+    """The keys of a TCP experiment with the load of `p`, apart from the changes."""
     values: Keys = {"protocol": "tcp", "direction": p.direction.value, "streams": p.streams}
-    if p.strongest:  # else what differs would be the tool
+    if p.strongest:  # otherwise the tool might differ too
         values |= {"tool": p.tool, "zero_copy": p.zero_copy} if p.zero_copy else {"tool": p.tool}
         values |= {"write_size": p.write_size} if p.write_size else {}
     values |= {"window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "ping_under_load": True}
@@ -77,12 +77,12 @@ def tcp_load(p: Experiment, **changes: Value) -> Keys:
 
 
 def inline(**values: str) -> str:
-    """A list of one table, as a plan's file writes it."""
+    """A list of one table, as written in a plan file."""
     return "[{" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in values.items()) + "}]"
 
 
 def as_toml(values: Keys) -> str:
-    """The experiment as a table of a plan's file."""
+    """The experiment as a table of a plan file."""
     lines = ["[[experiment]]"]
     for key, value in values.items():
         if isinstance(value, bool):

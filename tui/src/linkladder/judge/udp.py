@@ -1,4 +1,4 @@
-"""Paced UDP: what arrives of an even stream, and whether the path or an end lost the rest."""
+"""Judges paced UDP: what arrives of an even stream, and whether the path or an end lost the rest."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from linkladder.phrases import udp as say
 from linkladder.phrases.remedies import UDP_QUEUES
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
 
-DATAGRAM = 1470  # bytes, where a plan names none
-CLOSE = 85.0  # percent of a core from which it may be what limits
-WANDERING = 0.93  # cores used for each stream
-UNLIKELY = 0.01  # that a link which keeps its limit loses so much
-FRAMING = 8  # bytes of a packet: one card counts the FCS or a tag that another does not
+DATAGRAM = 1470  # bytes of a datagram if the plan states no size
+CLOSE = 85.0  # percent of a core above which it may be what limits
+WANDERING = 0.93  # cores used per stream, above which one thread may use a whole core's time
+UNLIKELY = 0.01  # probability that a link within its loss limit loses so much; a lower one is no chance
+FRAMING = 8  # bytes per packet, as one card may count the FCS or a tag that another does not
 
 
 def judge_udp(
@@ -34,7 +34,7 @@ def judge_udp(
     findings: tuple[str, ...],
     figures: dict[str, float],
 ) -> Judgement:
-    """What arrived of what was sent at an even pace; loss that the end and not the path made is no verdict on it."""
+    """Judge what arrived of what was sent at an even pace; loss at an end is not held against the path."""
     p = result.parameters
     numbers = dict.fromkeys(leg.path for t in usable for leg in t.legs if leg.role is Role.LOAD)
     paths = [_of_each(usable, p, number) for number in numbers] if len(numbers) > 1 else [_Path(p, usable)]
@@ -58,9 +58,9 @@ def judge_udp(
     if verdict is Verdict.CANNOT_JUDGE:
         said = say.unknown_loser(said, who)
         return Judgement(verdict, provisional, said, (said,), (UDP_QUEUES,), findings, figures, Cause.WHO_LOST)
-    counted = any(q.datagrams for q in trials)  # what nobody did may never have been sent
-    usual = loss if len(paths) == 1 else max(paced(t, p, direction).loss for t in usable)  # of all paths together
-    kept = min(offered or best, best) * (1 - (usual if counted else 0.0))  # what the ends lost the path still carried
+    counted = any(q.datagrams for q in trials)  # datagrams not counted may never have been sent
+    usual = loss if len(paths) == 1 else max(paced(t, p, direction).loss for t in usable)  # loss of all paths together
+    kept = min(offered or best, best) * (1 - (usual if counted else 0.0))  # loss is no shortfall of pace
     least = contract.pass_ratio if counted else 1 - contract.loss_percent / 100
     if seen.median < least * kept:
         said = say.pace_not_kept(said)
@@ -73,7 +73,7 @@ def judge_udp(
 
 @dataclass(frozen=True)
 class _Path:
-    """What one path's loads were asked for, and they alone in each trial: its ends may be no other's."""
+    """What one path's load was asked for, and the trials reduced to that path and its ends."""
 
     asked: Experiment
     trials: list[TrialResult]
@@ -85,7 +85,7 @@ def _of_each(trials: list[TrialResult], p: Experiment, number: int) -> _Path:
 
 
 def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple[Verdict, str]]:
-    """Each trial's blame by itself, and where none has any that of all together."""
+    """The blame of each trial by itself; if no trial has any, that of all trials together."""
     seen = [(t, paced(t, path.asked, direction)) for t in path.trials]
     blame = [_blame(t, q, path.asked, direction, contract) for t, q in seen]
     on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in seen]
@@ -95,7 +95,7 @@ def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple
 
 
 def _lost_on_path(t: TrialResult, q: Paced, direction: Direction) -> float:
-    """The share of the datagrams that the cards saw lost between them; all of it where they did not count."""
+    """The share of the datagrams lost between the cards; if these did not count each packet, the whole loss."""
     out, in_ = t.sender(direction).carried, t.receiver(direction).carried
     if not counted_each(out, in_, q.datagrams):
         return q.loss
@@ -103,7 +103,7 @@ def _lost_on_path(t: TrialResult, q: Paced, direction: Direction) -> float:
 
 
 def _beyond_together(trials: list[tuple[float, int]], limit: float) -> bool:
-    """Whether the repeats' shares of their datagrams are too much in sum, though each alone may have had bad luck."""
+    """Whether the repeats together lost too many datagrams, though the loss of each could be chance."""
     sent = sum(datagrams for _, datagrams in trials)
     lost = round(sum(share * datagrams for share, datagrams in trials))
     return lost > limit * sent and by_chance(lost, sent, limit) <= UNLIKELY
@@ -112,12 +112,12 @@ def _beyond_together(trials: list[tuple[float, int]], limit: float) -> bool:
 def _blame(
     t: TrialResult, q: Paced, p: Experiment, direction: Direction, contract: Contract, surely: bool = False
 ) -> tuple[Verdict, str]:
-    """What one trial's loss leaves of the verdict, and who is to blame, by what the cards of both ends counted.
+    """The verdict that one trial's loss allows, and who is to blame, by the counters of both ends' cards.
 
-    An end is excused in the measure that its own counters show and no further: what its card took in and its socket
-    did not get, and what the card dropped.  Without the cards' counts a busy end leaves the question open, and so do
-    bytes that are missing where no packets are, and loss that the end, which counts its full sockets, did not count:
-    small packets of others then stand for those that were lost.  `surely`: all repeats together show that it is no
+    Loss is blamed on an end only as far as its own counters show it: datagrams that its card received and its socket
+    did not, or that the card dropped. The question stays open if an end was busy and the cards did not count; if bytes
+    are missing between the cards but no packets; or if an end that counts full sockets did not count the loss, as small
+    packets of other traffic may then stand for the lost ones. `surely`: all repeats together show that the loss is no
     chance.
     """
     limit = contract.loss_percent / 100
@@ -143,7 +143,7 @@ def _blame(
         if beyond(unexplained := _dropped_by_nobody(t, q, direction)):
             return Verdict.CANNOT_JUDGE, say.nobody_dropped(unexplained)
         return Verdict.PASS, say.end_lost()
-    if not q.datagrams:  # the sender may have put out less than it was asked for
+    if not q.datagrams:  # the sender may have sent less than it was asked to
         return Verdict.PASS, ""
     if t.receiver(direction).udp_dropped is not None and not beyond(_dropped_by_nobody(t, q, direction)):
         return Verdict.PASS, say.sockets_full()
@@ -155,10 +155,10 @@ def _blame(
 
 
 def _dropped_by_nobody(t: TrialResult, q: Paced, direction: Direction) -> float:
-    """The share of the datagrams that neither the receiving card nor its end's sockets say they dropped.
+    """The share of the datagrams that were lost, but counted as dropped neither by the receiving card nor by sockets.
 
-    They count the whole trial, so that what its warm-up lost is theirs too; none of it is left where an end counts no
-    full sockets.
+    Both count the whole trial, so losses during its warm-up are included. The share is 0 if the end does not count
+    drops at full sockets.
     """
     end = t.receiver(direction)
     if end.udp_dropped is None:
@@ -169,12 +169,12 @@ def _dropped_by_nobody(t: TrialResult, q: Paced, direction: Direction) -> float:
 
 
 def _bytes_missing(out: NicCounters, in_: NicCounters) -> float:
-    """The share of the sending card's bytes that the receiving one did not take in, whatever each counts of a frame."""
+    """The share of the sending card's bytes that the receiving card did not count, apart from framing."""
     return 1 - in_.rx_bytes / out.tx_bytes - FRAMING * out.tx_packets / out.tx_bytes if out.tx_bytes else 0.0
 
 
 def _withheld_of_sender(t: TrialResult, direction: Direction) -> float:
-    """The share of its time that the sender did not get: so much of the stream at most it sent late, and in bursts."""
+    """The share of CPU time withheld from the sender: at most so much of the stream was sent late and in bursts."""
     cpu = t.sender(direction).cpu
     return lacked(cpu) if withheld(cpu) >= STARVED else 0.0
 
@@ -185,17 +185,17 @@ def above_contract(p: Experiment, contract: Contract) -> bool:
 
 
 def _sent_above(t: TrialResult, p: Experiment, contract: Contract) -> bool:
-    """Whether so much was sent indeed: what was only asked for excuses no loss."""
+    """Whether more than the contract's ceiling was really sent; if it was only asked for, loss is not excused."""
     sent = t.offered_bps or (t.datagrams or 0) * (p.write_size or DATAGRAM) * 8 / p.duration
     return not sent or sent > 0.98 * ceiling(contract, p.protocol, p.write_size).bps
 
 
 def saturated(trials: list[TrialResult], p: Experiment | None = None, short: float = 0.0) -> str:
-    """The busiest or most starved end, in words; empty when neither end was at its limit.
+    """A sentence on the busiest or most starved end; '' if neither end was at its limit.
 
-    A core need not show 100 %: a hypervisor may hide what it takes, so that 85 % is close; and a single thread that
-    wanders over the cores keeps none of them busy, but uses one core's time in all.  What was withheld counts only
-    where it explains the share that is `short`.
+    A core need not show 100 %: a hypervisor may hide what it takes, so 85 % is close; and a single thread that moves
+    between cores keeps none of them busy, but uses one core's time in total. Withheld CPU counts only if it explains
+    `short`, the share that is lacking.
     """
     said = ""
     worst = 0.0

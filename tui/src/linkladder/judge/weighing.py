@@ -1,4 +1,4 @@
-"""A verdict weighed against what else was seen: the gravest concern decides, and what excuses a shortfall undoes it."""
+"""Weighs a verdict against concerns: the gravest one decides, and one that excuses a shortfall undoes a FAIL."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from linkladder.verdicts import Cause, Concern, Judgement, Verdict
 # The worst of several verdicts is the first of these.
 GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
 
-UNEVEN = (Cause.SCATTERED, Cause.WORST_TRIAL)  # what dead seconds explain
+UNEVEN = (Cause.SCATTERED, Cause.WORST_TRIAL)  # causes that an outage explains
 
 
 def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
-    """The verdict that all this leaves; `base.sentence` is without the verdict's own word, the result's has it."""
+    """The verdict after all concerns; `base.sentence` lacks the verdict's own word, and the result's has it."""
     found = tuple({c.sentence: c for c in concerns}.values())
     verdict, cause, text = base.verdict, base.cause, base.text or base.sentence
     grave = min((c for c in found if c.best), key=lambda c: GRAVITY.index(c.best or Verdict.PASS), default=None)
@@ -47,7 +47,7 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
 
 
 def _unsure(c: Concern, verdict: Verdict) -> bool:
-    """What only a PASS rests on leaves another verdict as firm as it is."""
+    """Whether the concern makes the verdict provisional; one that matters only for a PASS does so for no other."""
     if c.best is Verdict.PASS and verdict is not Verdict.PASS:
         return False
     return c.provisional or c.best is Verdict.CANNOT_JUDGE
