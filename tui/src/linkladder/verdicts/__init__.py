@@ -1,6 +1,7 @@
-"""What the judge says: frozen records without I/O, stored inside a run's document beside what was measured.
+"""Defines the judge's results: frozen records without I/O, stored in a run's document beside what was measured.
 
-Rung, direction and protocol are the plain words of linkladder.model's enumerations, so that the model may hold these.
+Rung, direction and protocol are strings with the values of linkladder.model's enumerations, so that these records need
+not import the model, which holds them.
 """
 
 from __future__ import annotations

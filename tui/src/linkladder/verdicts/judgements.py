@@ -1,4 +1,4 @@
-"""A judgement and all that it rests on, from a trial's to the whole run's."""
+"""Defines judgements and everything that they rest on, from a trial's to the whole run's."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Ceiling:
     sentence: str
     protocol: str = "tcp"
     mtu: int = 1500
-    payload_bytes: int = 0  # of user data in a full packet
-    wire_bytes: int = 0  # of Ethernet that such a packet takes, preamble and gap included
+    payload_bytes: int = 0  # bytes of user data in a full packet
+    wire_bytes: int = 0  # bytes that such a packet takes on Ethernet, preamble and gap included
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Several measurements of the same thing; low and high bound the mean at 95 % (t) where that can be said."""
+    """Several measurements of the same thing; low and high are the bounds of the mean's t interval, at 95 % or more."""
 
     count: int
     median: float
@@ -39,13 +39,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class Limiter:
-    """What kept a result from being higher; candidates beside `kind` are named where the evidence fits both."""
+    """What kept a result from being higher; `candidates` are other kinds that the evidence fits as well."""
 
     kind: LimiterKind
     sentence: str
     candidates: tuple[LimiterKind, ...] = ()
     evidence: tuple[str, ...] = ()
-    experiment: str = ""  # what would tell the candidates apart
+    experiment: str = ""  # an experiment that would tell the candidates apart, in words
 
     @property
     def known(self) -> bool:
@@ -54,7 +54,7 @@ class Limiter:
 
 @dataclass(frozen=True)
 class FollowUp:
-    """An experiment that the evidence asks for: what it decides, and as a plan file would ask for it."""
+    """An experiment that should be measured next: the question that it answers, and its text for a plan file."""
 
     question: str
     tells: str  # what its outcomes mean
@@ -63,13 +63,13 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class Concern:
-    """One thing that was seen, and the best verdict that it leaves; None where it is only said."""
+    """One thing that was seen; `best` is the best verdict that it allows, None if it is only reported."""
 
     cause: Cause
     sentence: str
     best: Verdict | None = None
-    provisional: bool = False  # it takes the firmness from the verdict; where it leaves a PASS, from that alone
-    excuses: bool = False  # a shortfall may come of it, so that a FAIL is none
+    provisional: bool = False  # it makes the verdict provisional; with best=PASS, only if the verdict is a PASS
+    excuses: bool = False  # it may have caused a shortfall, so that a FAIL becomes CANNOT JUDGE
     figures: dict[str, float] = field(default_factory=dict)
 
 
@@ -85,32 +85,32 @@ class Judgement:
     findings: tuple[str, ...] = ()
     figures: dict[str, float] = field(default_factory=dict)
     cause: Cause = Cause.REACHED
-    concerns: tuple[Concern, ...] = ()  # what `findings` say, with codes and figures
+    concerns: tuple[Concern, ...] = ()  # what `findings` report, with causes and figures
     text: str = ""  # the sentence without the verdict's own word
 
 
 @dataclass(frozen=True)
 class TrialJudgement:
-    """One trial beside the ceiling, per direction in percent of it."""
+    """One trial compared with the ceiling, in percent of it for each direction."""
 
     trial: str
     ok: bool
     percent_of_ceiling: dict[str, float] = field(default_factory=dict)  # "forward"/"reverse"
-    error_percent: float = 0.0  # measurement error, of the result
+    error_percent: float = 0.0  # measurement error, in percent of the result
     impossible: bool = False
     limiter: Limiter | None = None
 
 
 @dataclass(frozen=True)
 class ExperimentJudgement:
-    """One setting in one direction (duplex gives one for each way)."""
+    """The judgement of one setting in one direction (a duplex setting has one for each direction)."""
 
     experiment: str  # Experiment.id
     direction: str
     protocol: str
     judgement: Judgement
     spread: Spread | None = None
-    percent_of_ceiling: float | None = None  # of the median; None where no ceiling applies to the rung
+    percent_of_ceiling: float | None = None  # the median's; None if no ceiling applies to the rung
     ceiling_bps: float | None = None
     limiter: Limiter | None = None
     counts: bool = True  # whether the rung's verdict rests on it
@@ -119,7 +119,7 @@ class ExperimentJudgement:
 
 @dataclass(frozen=True)
 class Rfc6349:
-    """The figures of RFC 6349 for one direction; None where the measurement for it was not made."""
+    """The figures of RFC 6349 for one direction; None for a figure that was not measured."""
 
     direction: str
     path_mtu: int | None = None
@@ -130,8 +130,8 @@ class Rfc6349:
     window_per_stream_bytes: float | None = None
     streams: int = 1
     transfer_time_ratio: float | None = None  # slow start included
-    transfer_bytes: int | None = None  # of the trial that the ratio is of,
-    transfer_seconds: float | None = None  # and how long it took them
+    transfer_bytes: int | None = None  # bytes of the trial from which the ratio comes
+    transfer_seconds: float | None = None  # seconds that this trial took for them
     efficiency_percent: float | None = None
     buffer_delay_percent: float | None = None
 
@@ -147,7 +147,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Latency:
-    """Round trips while one way was filled; the grade is by how far the 95th percentile rises over the idle median."""
+    """Round trips while one direction was loaded; the grade tells how far the 95th percentile exceeds the idle one."""
 
     direction: str
     samples: int
@@ -156,15 +156,15 @@ class Latency:
     p99_ms: float
     jitter_ms: float  # mean difference between one round trip and the next
     idle_ms: float | None = None
-    tcp_ms: float | None = None  # what TCP itself saw, at the end that sends
+    tcp_ms: float | None = None  # the median round trip that TCP itself saw at the sending end
     tcp_end: str = ""
-    grade: str = ""  # "" where no idle round trip was measured
+    grade: str = ""  # "" if no idle round trip was measured
     histogram: tuple[Bucket, ...] = ()
 
 
 @dataclass(frozen=True)
 class ChangedFigure:
-    """One figure without the change and with it; ratios are after/before, their interval is at `confidence`."""
+    """One figure without a change and with it; `ratio` is after/before, with its interval at `confidence`."""
 
     measured: Measured
     answer: Answer
@@ -175,25 +175,25 @@ class ChangedFigure:
     low: float | None = None
     high: float | None = None
     confidence: float = 0.95
-    more_pairs: int | None = None  # undecided: about so many more would tell
-    outlier: int | None = None  # the pair, counted from 1, without which the answer would be another
+    more_pairs: int | None = None  # if undecided: about how many more pairs would decide
+    outlier: int | None = None  # the most extreme pair, counted from 1, if two statistical tests disagree
 
 
 @dataclass(frozen=True)
 class Change:
-    """What the settings of one experiment did against the same experiment without them."""
+    """What the settings of one experiment changed compared with the same experiment without them."""
 
     experiment: str  # Experiment.id
     baseline: str
     direction: str
     pairs: int
-    void: int = 0  # pairs of which a trial failed
+    void: int = 0  # pairs in which a trial failed
     figures: tuple[ChangedFigure, ...] = ()
 
 
 @dataclass(frozen=True)
 class Cell:
-    """From one end to another over one path: what it carries alone, and what is left of it beside others."""
+    """One path in one direction: what it carries alone, and what it carries beside other paths."""
 
     path: int
     sender: str  # "near", or a peer's name
@@ -201,15 +201,15 @@ class Cell:
     direction: str  # of the path
     judgement: Judgement
     alone_bps: float | None = None
-    beside_bps: float | None = None  # side by side with pairs that share no end with it
-    together_bps: float | None = None  # with all others
+    beside_bps: float | None = None  # beside some of the other paths, as a rule those that share no end with it
+    together_bps: float | None = None  # with all other paths
     ceiling_bps: float | None = None
-    loss_percent: float | None = None  # of datagrams, else of pings
+    loss_percent: float | None = None  # of pings on the idle path
     rtt_ms: float | None = None
 
     @property
     def lost_share(self) -> float | None:
-        """Of what it carries alone, how much all others take from it."""
+        """The share of what it carries alone that all other paths together take from it."""
         if not self.alone_bps or self.together_bps is None:
             return None
         return max(0.0, 1 - self.together_bps / self.alone_bps)
@@ -217,7 +217,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sharing:
-    """Paths that take from each other share something; what it carried for them together."""
+    """Paths that are slower side by side than alone, so that they share something, and their rate together."""
 
     paths: tuple[int, ...]
     direction: str
@@ -227,17 +227,17 @@ class Sharing:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """The rung's first path beside one of the others: what it keeps of what it has alone."""
+    """The rung's first path beside one of the others: how much it keeps of what it carries alone."""
 
-    path: int  # the other one
-    direction: str  # of both
+    path: int  # the other path
+    direction: str  # of both paths
     alone_bps: float
     beside_bps: float
-    takes: bool  # in every repeat, and more than the noise of repeats
-    once: bool = False  # measured no second time
-    common_end: str = ""  # which both paths use
-    busy: str = ""  # an end of the first path that had no core to spare
-    visits: int = 0  # times that it came and went while the first one was loaded
+    takes: bool  # whether the first path loses to it in every repeat, by more than the repeats scatter
+    once: bool = False  # whether one of the two was measured only once
+    common_end: str = ""  # an end that both paths use
+    busy: str = ""  # an end of the first path that had no CPU core to spare
+    visits: int = 0  # times that the other path came and went while the first one was loaded
     alone_rtt_ms: float | None = None  # under its own load
     beside_rtt_ms: float | None = None
     alone_lost_percent: float | None = None  # of pings
@@ -246,24 +246,24 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class CompanyJudgement:
-    """The paths of a rung each by itself and all together; rates of each way of the paths."""
+    """The paths of a rung each by itself and all together; sums are by direction of the paths."""
 
     cells: tuple[Cell, ...]
     whole: Judgement
-    sum_bps: dict[str, float] = field(default_factory=dict)  # of all at once
-    alone_bps: dict[str, float] = field(default_factory=dict)  # what each carries alone, added up
-    ceiling_bps: float | None = None  # of what is declared as shared
-    fairness: dict[str, float] = field(default_factory=dict)  # Jain's index of what each keeps: 1 is even
+    sum_bps: dict[str, float] = field(default_factory=dict)  # of all paths loaded at once
+    alone_bps: dict[str, float] = field(default_factory=dict)  # the sum of what each carries alone
+    ceiling_bps: float | None = None  # of the link that the paths are declared to share
+    fairness: dict[str, float] = field(default_factory=dict)  # Jain's index of the share that each keeps: 1 is even
     sharing: tuple[Sharing, ...] = ()
-    lacking: tuple[str, ...] = ()  # legs that are not in the sums, and why
+    lacking: tuple[str, ...] = ()  # sentences on paths that failed and are not in the sums
     findings: tuple[str, ...] = ()
-    skew_ms: float | None = None  # between the starts of the first and the last leg, the worst trial's
+    skew_ms: float | None = None  # between the starts of the first and the last leg, in the worst trial
     neighbours: tuple[Neighbour, ...] = ()  # of the first path
 
 
 @dataclass(frozen=True)
 class Landing:
-    """One arm of a step of a staircase: the best so far, or what was tried beside it."""
+    """One arm of a step of a staircase: the best so far, or a change that was tried beside it."""
 
     direction: str
     step: int
@@ -271,30 +271,30 @@ class Landing:
     bps: float
     low: float
     high: float
-    kept: bool  # the next step was built on it
-    answer: Answer | None = None  # against the best so far
+    kept: bool  # whether the next step was built on it
+    answer: Answer | None = None  # compared with the best so far
     ratio: float | None = None
 
 
 @dataclass(frozen=True)
 class BundleJudgement:
-    """One way over what may be a bundle of links: one flow against many."""
+    """One direction over what may be a bundle of links: the rates of one flow and of many."""
 
     direction: str
     one_bps: float
     most_flows: int
     most_bps: float  # of the best block of ports
     members: int  # the most likely number
-    chance: float  # of that number, 0..1
+    chance: float  # the probability of that number, 0..1
     steps: dict[str, float] = field(default_factory=dict)  # flows -> bps
-    odds: float = 0.0  # that hashing puts 70 % of the flows or more on one member
-    unused: float = 0.0  # of what so many members carry
+    odds: float = 0.0  # the probability that hashing puts 70 % of the flows or more on one member
+    unused: float = 0.0  # share of what that many members can carry that stayed unused
     sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class MemberDown:
-    """A member of a bundle that was taken down for a part of a trial, and what the bundle did meanwhile, one way."""
+    """A bundle's member that was taken down during a trial, and what the bundle did meanwhile in one direction."""
 
     experiment: str
     repeat: int
@@ -303,29 +303,29 @@ class MemberDown:
     card: str
     since: float  # seconds of the trial
     until: float
-    believed: bool  # its own counters stood still meanwhile; else nothing of what follows is known
-    sends: bool = False  # that end, this way
+    believed: bool  # whether its own counters stood still meanwhile; if not, the fields below are not set
+    sends: bool = False  # whether `end` sends in this direction
     before_bps: float | None = None
     without_bps: float | None = None
     after_bps: float | None = None
-    resolution_s: float | None = None  # between two looks
-    silent_down_s: float | None = None  # the longest time in which nothing arrived, from when it went down
-    silent_back_s: float | None = None  # and from when it came back
+    resolution_s: float | None = None  # time between two samples
+    silent_down_s: float | None = None  # the longest time in which nothing arrived after it went down
+    silent_back_s: float | None = None  # the longest time in which nothing arrived after it came back
     flows: int = 0
-    stopped: int = 0  # of them, for a second or longer
+    stopped: int = 0  # flows that stopped for a second or longer
     longest_stop_s: float = 0.0
-    not_back: int = 0  # that did not go on
-    again: int | None = None  # segments sent again from then on
+    not_back: int = 0  # flows that did not go on
+    again: int | None = None  # segments sent again after it went down
     again_before: int | None = None
     lost: int | None = None  # datagrams
-    share_before: float | None = None  # its own, of what that end's members moved
+    share_before: float | None = None  # its share of what all members at that end carried
     share_without: float | None = None
     share_after: float | None = None
     sentences: tuple[str, ...] = ()
 
 
 class Judged:
-    """What has a judgement has its verdict."""
+    """Gives a record with a judgement that judgement's verdict and sentence as properties."""
 
     judgement: Judgement
 
@@ -344,11 +344,11 @@ class Judged:
 
 @dataclass(frozen=True)
 class RungJudgement(Judged):
-    """A rung's verdict, and all that it rests on."""
+    """A rung's verdict, and everything that it rests on."""
 
     rung: str
     judgement: Judgement
-    ceiling: Ceiling | None = None  # None on the rungs that the contract does not bound
+    ceiling: Ceiling | None = None  # None on rungs to which the contract does not apply
     best_bps: float | None = None  # best median of one direction
     best_experiment: str = ""
     by_direction: dict[str, float] = field(default_factory=dict)  # best TCP median of each direction, bps
@@ -356,26 +356,26 @@ class RungJudgement(Judged):
     experiments: tuple[ExperimentJudgement, ...] = ()
     rfc6349: tuple[Rfc6349, ...] = ()
     latency: tuple[Latency, ...] = ()
-    rests_on: tuple[str, ...] = ()  # for each way: which interval, of what, of how many repeats
+    rests_on: tuple[str, ...] = ()  # for each direction: which interval of which setting, from how many repeats
     follow_up: tuple[FollowUp, ...] = ()
     changes: tuple[Change, ...] = ()  # what settings on loan did, measured in pairs
     company: CompanyJudgement | None = None  # of a rung with several paths
     staircase: tuple[Landing, ...] = ()
-    answers: tuple[str, ...] = ()  # of the experiments: what was gained and what it cost, a sentence each
-    bundles: tuple[BundleJudgement, ...] = ()  # where single flows and many were measured from named ports
-    members: tuple[MemberDown, ...] = ()  # that were taken down in mid-trial
+    answers: tuple[str, ...] = ()  # a sentence for each experiment: what a change gained and what it cost
+    bundles: tuple[BundleJudgement, ...] = ()  # if single flows and many were measured from stated client ports
+    members: tuple[MemberDown, ...] = ()  # members of a bundle that were taken down during a trial
 
 
 @dataclass(frozen=True)
 class DocumentJudgement(Judged):
-    """The whole run: its verdict is that of the highest rung measured, its diagnosis compares the rungs in words."""
+    """The whole run: its verdict is that of the highest rung, and its diagnosis compares the rungs in words."""
 
     judgement: Judgement
     rungs: tuple[RungJudgement, ...] = ()
     diagnosis: tuple[str, ...] = ()
     ceilings: dict[str, Ceiling] = field(default_factory=dict)  # "tcp", "udp"
     assumptions: dict[str, str] = field(default_factory=dict)  # the contract judged against, in words
-    overridden: tuple[str, ...] = ()  # which of them differ from the run's own plan
+    overridden: tuple[str, ...] = ()  # names of assumptions that differ from the run's own plan
 
     @property
     def follow_up(self) -> tuple[FollowUp, ...]:

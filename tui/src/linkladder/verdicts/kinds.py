@@ -1,4 +1,4 @@
-"""What logic asks about in a verdict, where people read its sentence."""
+"""Defines the codes of a verdict: program logic uses these, while people read its sentence."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ class Verdict(StrEnum):
 
 
 class Cause(StrEnum):
-    """Which rule decided a verdict, and which one speaks in a finding: what logic asks about, where people read."""
+    """The rule that decided a verdict or made a finding, as a code for program logic; people read the sentence."""
 
-    REACHED = "reached"  # what was bought gets through
-    SHORT = "short"  # it does not
+    REACHED = "reached"  # the path carries what was bought
+    SHORT = "short"  # it carries less
     ABOVE_CEILING = "above the ceiling"
-    SCATTERED = "scattered"  # the interval contains the bar
+    SCATTERED = "scattered"  # the interval contains the required rate
     WORST_TRIAL = "a trial below the bar"
     NOTHING_MEASURED = "nothing measured"
     TRIALS_MISSING = "trials missing"
     TRIALS_FAILED = "trials failed"
     ONE_DIRECTION = "one direction"
     NO_TCP = "no TCP"
-    SILENCE = "silence"  # connected, and nothing arrived or went on arriving
+    SILENCE = "silence"  # a connection came about, but nothing arrived, or nothing more
     OUTAGE = "outage"
     PEER_LOST = "peer lost"
-    LEVEL_FELL = "level fell"  # full rate at first, and then a lower one for good
+    LEVEL_FELL = "level fell"  # the rate was full at first, and then lower for good
     UDP_LOSS = "UDP loss"
-    UDP_PACE = "UDP pace"  # the sender did not keep it
-    WHO_LOST = "who lost it"  # loss that path or end may have made
+    UDP_PACE = "UDP pace"  # the sender did not keep the pace
+    WHO_LOST = "who lost it"  # the path or an end may have caused the loss
     PING_LOSS = "pings lost"
     DELAY = "delay"
     JITTER = "jitter"
     WEAK_GENERATOR = "weak generator"  # the lower rungs show too little
-    UNKNOWN_GENERATOR = "unknown generator"  # no lower rung was measured
+    UNKNOWN_GENERATOR = "unknown generator"  # nothing shows that the ends can send and receive so much
     BUSY_END = "busy end"
     WINDOW = "window"
-    OWN_CARD = "own card"  # an end's card is slower, smaller or in trouble
+    OWN_CARD = "own card"  # an end's card is too slow, has a small MTU or is in trouble
     PATH_MTU = "path MTU"
-    ELSEWHERE = "elsewhere"  # the traffic did not go where it was claimed to
+    ELSEWHERE = "elsewhere"  # the traffic did not go where the rung claims
     NOT_AS_SOLD = "not as sold"  # another IP version, class or packet size than the contract's
-    CONTRADICTION = "contradiction"  # its own figures disagree
-    UNACCOUNTED = "unaccounted"  # nothing but the tool's word, or the counters say otherwise
+    CONTRADICTION = "contradiction"  # the record's own figures disagree
+    UNACCOUNTED = "unaccounted"  # no counters confirm the tool's figures, or they disagree with them
     COPIED = "copied"
-    RAW_OUTPUT = "raw output"  # says otherwise
-    UNEVEN = "uneven"  # a starved flow, more streams that carry less
-    SEEN = "seen"  # worth knowing, and no limit covers it
+    RAW_OUTPUT = "raw output"  # the tools' output contradicts the figures, or cannot be checked
+    UNEVEN = "uneven"  # a flow gets far less than others, or more streams carry less
+    SEEN = "seen"  # worth reporting, but no limit applies to it
 
 
 class LimiterKind(StrEnum):
-    """What holds a trial; one that only a later linkladder tells is unknown here, and its sentence still says it."""
+    """What limits a trial; a kind that only a later linkladder knows is UNKNOWN, but its sentence still names it."""
 
     SENDER = "sender"
     RECEIVER = "receiver"
@@ -61,9 +61,9 @@ class LimiterKind(StrEnum):
     GROWTH = "growth"  # nothing holds TCP yet, and the trial ends
     LOSS = "loss"
     POLICER = "policer"
-    REORDERING = "reordering"  # TCP takes what was overtaken for lost
+    REORDERING = "reordering"  # TCP takes overtaken segments for lost
     SHAPER = "shaper or queue"
-    BURST = "small buffer or burst"  # carries the rate, drops what comes in bursts
+    BURST = "small buffer or burst"  # the path carries the rate, but drops packets that come in bursts
     PATH_MTU = "path MTU"
     LINK = "link"
     OUTAGE = "outage"
@@ -77,7 +77,7 @@ class LimiterKind(StrEnum):
 
 
 class Answer(StrEnum):
-    """What pairs of trials say of a change: it made a difference, none that matters, or that cannot be told."""
+    """What pairs of trials show about a change: it made a difference, none that matters, or that cannot be told."""
 
     DIFFERS = "differs"
     SAME = "same"

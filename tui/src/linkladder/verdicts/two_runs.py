@@ -1,4 +1,4 @@
-"""What two runs say of one another."""
+"""Defines the comparison of two runs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Difference:
     b_bps: float
     change_percent: float
     beyond_noise: bool
-    detectable_percent: float | None  # the smallest change these repeats would have shown; None: one repeat each
+    detectable_percent: float | None  # smallest change that these repeats would show; None if a run has only one
     sentence: str
     answer: Answer = Answer.UNDECIDED
-    doubt: str = ""  # why what is beyond the noise is not told as a difference
+    doubt: str = ""  # why an answer that the figures suggest is not given; '' if there is no doubt
 
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """One figure beside the throughput in two runs, each the mean of its repeats, in the unit of its kind."""
+    """One figure other than throughput in two runs, each the mean of its repeats, in the unit of its kind."""
 
     rung: str
     experiment: str
@@ -35,8 +35,8 @@ class ComparedFigure:
     answer: Answer
     a: float
     b: float
-    noise: float | None = None  # half the interval of the change; None: one repeat each
-    withheld: bool = False  # CPU that was withheld from an end can explain the change: it is not told as a difference
+    noise: float | None = None  # half the interval of the change; None if a run has only one repeat
+    withheld: bool = False  # whether withheld CPU can explain the change, so that it is not reported as a difference
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,6 @@ class Comparison:
     b: str
     sentence: str
     differences: tuple[Difference, ...] = ()
-    environment: tuple[str, ...] = ()  # what is not the same, in words
+    environment: tuple[str, ...] = ()  # other differences between the runs, in words
     only_in_one: tuple[str, ...] = ()
-    figures: tuple[ComparedFigure, ...] = ()  # what else was measured in both
+    figures: tuple[ComparedFigure, ...] = ()  # figures other than throughput that both runs measured
