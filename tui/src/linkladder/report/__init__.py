@@ -1,9 +1,9 @@
-"""A document for people and machines: HTML, JSON, CSV, OpenMetrics, and the check that nobody altered it.
+"""Writes a document as HTML, JSON, CSV or OpenMetrics, and checks that nobody altered an HTML report.
 
 html(document, ...) -> str            one self-contained page; the data are embedded, hashed and may be signed
 json_pieces(document)                 the run command's document with its judgement, in pieces of text
 csv_trials(document) -> str
-csv_intervals(document)               a row a second, row by row
+csv_intervals(document)               a row for each second, yielded one by one
 openmetrics(document) -> str
 verify.check(text, signers) -> Verification
 """

@@ -1,4 +1,4 @@
-"""Pictures of experiments: a staircase with what was kept of each step, and every change with its interval."""
+"""Draws experiments as SVG: a staircase with the arms kept at each step, and every change with its interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROW, TOP, NAMES, RIGHT = 22, 30, 300, 110
 
 
 def staircase(landings: Sequence[Landing], direction: str) -> str:
-    """A bar for every arm of every step, with its 95 % interval; what was kept is dark and says so."""
+    """A bar for every arm of every step, with its 95 % interval; arms that were kept are dark and labelled."""
     title = f"Staircase, {phrases.way(direction)}: each step beside the best so far"
     top = max(max(one.high, one.bps) for one in landings) or 1.0
     scale = (WIDTH - NAMES - RIGHT) / top
@@ -43,7 +43,7 @@ def staircase(landings: Sequence[Landing], direction: str) -> str:
 
 
 def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:
-    """Of each change the ratio to the machine as it is, with its interval; a line where nothing changes."""
+    """For each change the ratio to the unchanged arm with its interval; a vertical line marks 'no change'."""
     known = [(name, f) for name, f in changed if f.ratio and f.low and f.high]
     if not known:
         return ""

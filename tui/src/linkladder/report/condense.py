@@ -1,4 +1,4 @@
-"""What a page carries of a document: everything the verdicts rest on, and of the rest what some megabytes hold."""
+"""Shortens a document for a page: keeps what the verdicts rest on, and as much of the rest as a few megabytes hold."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from linkladder.report import rounding
 from linkladder.verdicts import DocumentJudgement
 
 RAW_BUDGET = 500_000  # characters of tool output in one page
-SAMPLE_BUDGET = 12_000  # seconds of hosts in one page
-LEAST = 1200  # characters that every output keeps
-FLOW_SECONDS = 5000  # of single flows; more than these are left out, as their sums stay
+SAMPLE_BUDGET = 12_000  # samples of hosts in one page
+LEAST = 1200  # characters that are kept of every output
+FLOW_SECONDS = 5000  # if a document has more seconds of single flows, all are left out; their sums stay
 
 
 @dataclass(frozen=True)
 class Amount:
-    """How much a document holds of what a page has a budget for."""
+    """How much a document holds of everything for which a page has a budget."""
 
     flow_seconds: int
-    outputs: int  # commands that printed something, or could have
-    characters: int  # of all that they printed
+    outputs: int  # the number of commands
+    characters: int  # of everything that they printed
     samples: int
     seconds: int  # of all trials
 
@@ -40,17 +40,17 @@ class Amount:
 
     @property
     def kept_of_each_output(self) -> int | None:
-        """Characters; None: all of them."""
+        """How many characters are kept of each output; None if all are."""
         return max(LEAST, RAW_BUDGET // max(1, self.outputs)) if self.characters > RAW_BUDGET else None
 
     @property
     def sample_step(self) -> int:
-        """Every which sample is kept."""
+        """N if every N-th sample is kept."""
         return -(-self.samples // SAMPLE_BUDGET)
 
 
 def condensed(document: Document, overrides: Overrides = AS_PLANNED) -> tuple[Document, DocumentJudgement]:
-    """All of a short document; of a long one the least that is judged like all of it. With that judgement."""
+    """A short document as it is, or the smallest cut of a long one that is judged like the whole; and its judgement."""
     bare = replace(document, judgement=None)
     whole = judge_document(bare, overrides)
     amount = _amount(bare)
@@ -76,7 +76,7 @@ def _amount(document: Document) -> Amount:
 
 
 def _cuts(document: Document, amount: Amount) -> Iterator[Document]:
-    """From the smallest: seconds rounded, where they are very many; then every second as it was."""
+    """Shortened documents, the smallest first: with rounded seconds if there are very many, then with all seconds."""
     keep, step = amount.kept_of_each_output, amount.sample_step
     cut = _with_trials(document, lambda _, t: _trial(t, keep, step))
     if amount.seconds > rounding.MOST:
@@ -97,7 +97,7 @@ def _with_trials(document: Document, made: Callable[[ExperimentResult, TrialResu
 
 
 def _trial(trial: TrialResult, keep: int | None, step: int) -> TrialResult:
-    """The same without its flows' own seconds (their sums stay), with shorter outputs and every `step`-th sample."""
+    """The trial without its flows' seconds (their sums stay), with shorter outputs and every `step`-th sample."""
     return replace(
         trial,
         legs=tuple(_leg(leg, keep) for leg in trial.legs),

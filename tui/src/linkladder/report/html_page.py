@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else, made by a pure function of the data it embeds."""
+"""Makes the report page: one self-contained HTML file, which depends only on the data that it embeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from linkladder.report.condense import condensed
 from linkladder.verdicts import Comparison, DocumentJudgement
 
 MADE_OF = ("linkladder.report", "linkladder.judge", "linkladder.phrases", "linkladder")
-UNCOUNTED = ("signing.py", "verify.py", "tables.py", "cli.py")  # they do not shape the page
+UNCOUNTED = ("signing.py", "verify.py", "tables.py", "cli.py")  # modules that do not affect the page
 
 
 def html(
@@ -30,7 +30,7 @@ def html(
     comparison: Comparison | None = None,
     key: Path | None = None,
 ) -> str:
-    """The sealed page, signed where a key is given."""
+    """The sealed page, signed if a key is given."""
     shown, judged = condensed(document, overrides)
     value = {
         "renderer": renderer(),
@@ -45,7 +45,7 @@ def html(
 
 
 def made_again(page: str) -> str | None:
-    """The page, but for data and seal, from the data that it embeds; None where those carry a foreign judgement."""
+    """The page without data and seal, made again from its data; None if their judgement is not the one made here."""
     read = partial(from_json, Document), lambda one, _: from_json(TrialResult, one)
     value, carried, sha256 = page_data.document(page, *read)
     document = replace(carried, judgement=None)
@@ -90,7 +90,7 @@ def _render(
 
 @cache
 def renderer() -> str:
-    """A fingerprint of everything that shapes the page: only the same code can be asked to make the same page again."""
+    """A fingerprint of all code that affects the page, as only the same code makes the same page again."""
     digest = hashlib.sha256()
     for package in MADE_OF:
         for entry in sorted(files(package).iterdir(), key=lambda e: e.name):
@@ -101,7 +101,7 @@ def renderer() -> str:
 
 @cache
 def _template() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # late: a check of a page does without
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # imported late, as checking a page does not need it
 
     environment = Environment(
         loader=PackageLoader("linkladder.report", "."),
@@ -110,7 +110,7 @@ def _template() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        optimized=False,  # each is used once: to look for constants in it takes longer than they save
+        optimized=False,  # each template is used once, so optimizing takes longer than it saves
     )
     environment.globals["style"] = Markup(environment.get_template("page.css").render())
     return environment.get_template("page.html.j2")

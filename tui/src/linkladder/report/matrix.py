@@ -1,4 +1,4 @@
-"""The matrix of several paths as a picture: from row to column, as dark as the rate is high, with a verdict each."""
+"""Draws the matrix of several paths as SVG: from row to column, darker for higher rates, with a verdict per cell."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from linkladder.report.svg import WIDTH
 from linkladder.verdicts import CompanyJudgement
 
 ROW, TOP, NAMES = 34, 44, 110
-LONGEST = 12  # letters of a name
+LONGEST = 12  # letters of a name that are shown
 
 
 def matrix(seen: CompanyJudgement, title: str) -> str:
-    """What each carries alone, and under it what is left of that with all others."""
+    """The matrix: in each cell what the path carries alone, and below it what it carries with all others."""
     grid = words.grid(seen.cells)
     wide = (WIDTH - NAMES) / max(1, len(grid.columns))
     height = TOP + ROW * len(grid.rows) + 22

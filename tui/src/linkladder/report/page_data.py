@@ -1,7 +1,8 @@
-"""The data that a page embeds: its document as JSON text, which a program reads and no script engine runs.
+"""Writes and reads the data that a page embeds: its document as JSON text, which no script engine runs.
 
-Little of it stands there as it is, more of it deflated.  Of a run with long trials it is one line for all but them and
-one for each, their seconds as columns, so that neither who writes it nor who reads it has more than one in memory.
+A small document is embedded as plain text, a larger one deflated. A run with long trials becomes compressed lines: one
+for the document without trials, and one for each trial with its seconds as columns, so that neither writer nor reader
+holds more than one of them in memory.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ from linkladder.model import LONG, Document, ExperimentResult, TrialResult
 DATA = re.compile(
     r'<script type="application/json" id="linkladder-data" data-encoding="(json|deflate|lines)">([^<]*)</script>'
 )
-PLAIN = 300_000  # larger data is deflated
-MOST = 256 << 20  # no page unpacks to more,
-LONGEST = 32 << 20  # and no line of one
+PLAIN = 300_000  # characters; larger data is deflated
+MOST = 256 << 20  # bytes to which a page's data may unpack
+LONGEST = 32 << 20  # bytes of one line
 PIECE = 1 << 16  # bytes that are unpacked at a time
-FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]  # 15 MB of memory, where 8 << 20 takes 90
+FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]  # needs 15 MB of memory; 8 << 20 needs 90
 UNREADABLE = "the page's data cannot be unpacked"
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Data:
-    """What is embedded: the element of the page, and the SHA-256 of its text."""
+    """Embedded data: the HTML element for the page, and the SHA-256 of the JSON text."""
 
     element: str
     sha256: str
 
 
 def embedded(value: Json, document: Document) -> Data:
-    """`value` with its document, for a page."""
+    """The data of a page: `value` with the document in it."""
     if any(len(leg.outcome.intervals) > LONG for t in _trials(document) for leg in t.legs):
         return _in_lines(_lines(value, document))
     text = harmless(codec.text({**value, "document": document}))
@@ -54,7 +55,7 @@ def embedded(value: Json, document: Document) -> Data:
 
 
 def harmless(value: str) -> str:
-    """JSON text that says the same without a character that means something to markup."""
+    """The same JSON text with the characters that have a meaning in HTML escaped."""
     return value.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -81,16 +82,16 @@ def _in_lines(lines: Iterator[str]) -> Data:
 
 
 def head(page: str) -> Json:
-    """What a page says of itself beside its document's trials; ValueError where it embeds nothing."""
+    """What a page embeds besides its document's trials; raises ValueError if it embeds nothing."""
     return _object(json.loads(next(_texts(page), "")))
 
 
 def document(
     page: str, whole: Callable[[Any], Document], one: Callable[[Any, Any], TrialResult], **reading: Any
 ) -> tuple[Json, Document, str]:
-    """What a page embeds, its document, and the SHA-256 of the text; ValueError where it cannot be read.
+    """What a page embeds, its document, and the SHA-256 of the text; raises ValueError if it cannot be read.
 
-    `whole` makes a document of JSON and `one` a trial of JSON and the document's schema; `reading` is how JSON is read.
+    `whole` makes a document from JSON, `one` a trial from JSON and the document's schema; `reading` goes to json.loads.
     """
     digest, texts = hashlib.sha256(), _texts(page)
     digest.update((first := next(texts, "")).encode())
@@ -113,7 +114,7 @@ def document(
 
 
 def _counts(value: Any) -> list[list[int]]:
-    """How many trials each rung's experiments have."""
+    """Check that `value` lists how many trials each rung's experiments have; raises ValueError if not."""
     rungs: list[Any] = value if isinstance(value, list) else [None]
     if not all(isinstance(rung, list) and all(type(n) is int and n >= 0 for n in rung) for rung in rungs):
         raise ValueError(UNREADABLE)
@@ -172,7 +173,7 @@ def _trials(document: Document) -> Iterator[TrialResult]:
 
 
 def _with_trials(document: Document, trials: Sequence[Sequence[tuple[TrialResult, ...]]]) -> Document:
-    """The document with those of each rung's experiments; ValueError where it has other ones."""
+    """The document with these trials for each rung's experiments; raises ValueError if their numbers do not fit."""
     return replace(
         document,
         rungs=tuple(

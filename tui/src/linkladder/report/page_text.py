@@ -1,4 +1,4 @@
-"""Figures as a reader of the page sees them."""
+"""Formats figures for readers of the page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ METHOD = (
 
 
 def when(text: str) -> str:
-    """'2026-11-21 08:01:26 UTC' of what the store writes; anything else as it is."""
+    """A stored time as '2026-11-21 08:01:26 UTC'; any other text as it is."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -49,12 +49,12 @@ def when(text: str) -> str:
 
 
 def sentence(judged: RungJudgement | DocumentJudgement) -> str:
-    """The verdict's sentence without the word that stands above it."""
+    """The verdict's sentence without the verdict's own word, which is shown above it."""
     return phrases.opening(judged.judgement.text)
 
 
 def clock(document: Document, name: str) -> str:
-    """Where a host's time of day was, seen from the near end's, when it was first asked."""
+    """How far a host's clock differed from the near end's when it was first asked, in words; '' if not known."""
     for end in (end for r in document.rungs for e in r.experiments for t in e.trials for end in t.ends):
         if end.wall_offset_s is not None and end.of(name):
             return f"{units.apart(end.wall_offset_s)} the near end's"
@@ -62,13 +62,13 @@ def clock(document: Document, name: str) -> str:
 
 
 def near_name(run: RunInfo) -> str:
-    """The near end's own name, where it has told it."""
+    """The near end's own name, or "the near end" if it is not known."""
     facts = run.facts(End.NEAR)
     return facts.name if facts else "the near end"
 
 
 def between(run: RunInfo) -> str:
-    """The near end first, and how files call the two directions."""
+    """The ends' names, the near one first, and how files name the two directions."""
     near, peers = near_name(run), [(end.name, end.facts.name) for end in run.ends if end.name != End.NEAR]
     far = [f"{own} (known as {name})" if own != name else name for name, own in peers]
     if not far:
@@ -110,7 +110,7 @@ def _transfer(r: Rfc6349) -> str:
 
 
 def rfc6349_words(r: Rfc6349) -> str:
-    """All of it in a line; what was not measured is said so."""
+    """All figures in one line; those that are missing are shown as not measured."""
 
     def or_none(value: float | None, text: str) -> str:
         return text if value is not None else "not measured"

@@ -1,11 +1,11 @@
-"""Seconds of a run of days in the room of a day's: rounded, and none of them missing.
+"""Rounds the seconds of a run of days so that they take no more room than those of one day; none is left out.
 
-Of a TCP trial of more than LONG seconds a second's bytes become a multiple of a 64th of its usual second's or less, and
-what is over goes to the next second, so that the sums stay.  A second below half of the usual one stays as it was: when
-the link was dead, and for how long, is exact.  So do the trial's first and last minute, in which rates fall and bursts
-end, and one second of each other minute, by which a copy of a trial is known.  The tool's own window and round trip of
-a second become their minute's median, but for the smallest and the largest of the trial; of the pings every so many
-stays.
+In TCP trials of more than LONG seconds, a second's bytes are rounded to a multiple of at most a 64th of the usual
+second's, and the remainder is carried to the next second, so that sums stay. A second below half of the usual one is
+not rounded, so that it stays exact when and how long the link was dead. Nor are the first and the last minute, in which
+rates fall and bursts end, and one second of every minute, by which a copy of a trial is found. The window and the round
+trip that the tool reports become their minute's median, except for the trial's smallest and largest ones. Of the pings
+only every N-th is kept.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import TypeVar
 from linkladder.laid_on_disk import Shelf, shelved
 from linkladder.model import LONG, Direction, Document, Experiment, Interval, Leg, Protocol, TrialResult
 
-MOST = 86_400  # seconds that a page carries as they are
-ANSWERS = 200_000  # round trips of pings in one page, of a run that has more seconds
-LEVELS = 64  # of the usual second's bytes
-LITTLE = 0.5  # of it: what is below stays as it was
-SPAN = 60  # seconds with one window and one round trip, and of which one stays as it was
+MOST = 86_400  # seconds that a page holds without rounding
+ANSWERS = 200_000  # round trips of pings in one page of a longer run
+LEVELS = 64  # steps into which the usual second's bytes are divided at least
+LITTLE = 0.5  # share of the usual second's bytes; a second with less is not rounded
+SPAN = 60  # seconds that share a window and a round trip, and of which one is not rounded
 Number = TypeVar("Number", int, float)
 
 
 def measured(document: Document) -> int:
-    """How many seconds the document's trials have, those of each path and way counted by themselves."""
+    """How many seconds the document's trials have, counted for each path and direction separately."""
     return sum(len(leg.outcome.intervals) for leg in _legs(document))
 
 
 def answers(document: Document) -> int:
-    """How many round trips the document has one by one."""
+    """How many single round trips the document has."""
     return sum(len(leg.outcome.rtt.samples_ms) for leg in _legs(document) if leg.outcome.rtt)
 
 
 def rounded(asked: Experiment, trial: TrialResult, step: int, shelf: Shelf) -> TrialResult:
-    """The trial, if it is a long one, with every `step`-th of its pings."""
-    if asked.duration <= LONG or asked.member_down:  # what a bundle's flows did is told by single seconds
+    """The trial, with its seconds rounded and every `step`-th of its pings if it is a long one; else as it is."""
+    if asked.duration <= LONG or asked.member_down:  # a bundle's flows are judged by single seconds
         return trial
     legs = tuple(_leg(leg, asked.protocol is Protocol.TCP, step) for leg in trial.legs)
     return shelved(replace(trial, legs=legs), shelf)
@@ -69,7 +69,7 @@ def _one_way(seconds: list[Interval]) -> list[Interval]:
 def _levels(sizes: list[int]) -> list[int]:
     alive = [size for size in sizes if size > 0]
     usual = statistics.median(alive) if alive else 0
-    level = 1 << max(0, int(usual // LEVELS).bit_length() - 1)  # digits of many numbers alike take little room
+    level = 1 << max(0, int(usual // LEVELS).bit_length() - 1)  # a power of two, as recurring numbers compress well
     made, over = [], 0
     for n, size in enumerate(sizes):
         if size < LITTLE * usual or n % SPAN == 0 or not SPAN <= n < len(sizes) - SPAN:

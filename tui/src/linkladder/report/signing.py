@@ -1,4 +1,4 @@
-"""Signatures by OpenSSH's own file signing: the appliance's key signs, its own and its peers' are known."""
+"""Signs pages with the appliance's key and checks signatures, by ssh-keygen's file signing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]+={0,2}")
 
 @dataclass(frozen=True)
 class Signature:
-    """Who signed: `valid` only if the signature fits and the key is one we know."""
+    """The result of checking a signature: `valid` only if it fits and its key is known here."""
 
     fits: bool
     fingerprint: str = ""
-    signer: str = ""  # as we know the key: "this appliance", a peer's name, a name from the given file
+    signer: str = ""  # the key's name here: "this appliance", a peer's name, or a name from a given file
     reason: str = ""
 
     @property
@@ -32,7 +32,7 @@ class Signature:
 
 
 def own_key() -> Path:
-    """The private key this appliance signs with, made on first use."""
+    """The path of the private key with which this appliance signs; the key is made on first use."""
     return keys.user_key()
 
 
@@ -42,7 +42,7 @@ def fingerprint(key: Path) -> str:
 
 
 def sign(text: str, key: Path) -> str:
-    """An armoured signature over the text."""
+    """A signature of the text, in ssh-keygen's armoured form."""
     done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], text)
     if done.returncode:
         raise EnvironmentFault(
@@ -52,7 +52,7 @@ def sign(text: str, key: Path) -> str:
 
 
 def known_signers(extra: Path | None = None) -> dict[str, str]:
-    """Names of the keys we know ("ssh-ed25519 AAAA..." -> name): our own, our peers', and those of a given file."""
+    """The names of known keys ("ssh-ed25519 AAAA..." -> name): this appliance's, its peers', and those in `extra`."""
     known: dict[str, str] = {}
     if extra is not None:
         try:
@@ -66,7 +66,7 @@ def known_signers(extra: Path | None = None) -> dict[str, str]:
     for peer in peers.load():
         if found := _KEY.search(peer.user_key):
             known[found[0]] = peer.name
-    with contextlib.suppress(LinkladderError):  # a reader without a key of its own can still know others'
+    with contextlib.suppress(LinkladderError):  # a machine without a key of its own can still check others'
         known[keys.public(keys.user_key())] = THIS
     return known
 
@@ -83,7 +83,7 @@ def check(text: str, signature: str, known: dict[str, str]) -> Signature:
             return Signature(False, print_, reason="the signature does not fit the page")
         allowed = Path(folder) / "allowed"
         for key, name in known.items():
-            # One key at a time under a fixed principal: names of strangers never reach ssh-keygen's file format.
+            # Each key is tried alone under a fixed name, so that no stranger's name gets into ssh-keygen's file.
             allowed.write_text(f'signer namespaces="{NAMESPACE}" {key}\n', encoding="utf-8")
             argv = ["-Y", "verify", "-f", str(allowed), "-I", "signer", "-n", NAMESPACE, "-s", str(sig)]
             if _run(argv, text).returncode == 0:

@@ -1,4 +1,4 @@
-"""Charts as SVG text: axis, unit, legend and title in words, colours the colour-blind can tell, and dashes."""
+"""Draws charts as SVG text with labelled axes and legends, dashes, and colours that the colour-blind can tell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkladder import phrases, units
 from linkladder.printable import escape
 
 WIDTH, LEFT, RIGHT = 720, 62, 12
-# Okabe and Ito's palette, by CSS class so that dark pages may lighten it.
+# The colours are Okabe and Ito's, set by CSS classes so that dark pages can lighten them.
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line with a name: ceiling, what is needed."""
+    """A horizontal line with a name, such as the ceiling or the rate that is needed."""
 
     name: str
     value: float
@@ -51,8 +51,7 @@ def over_time(
     seconds: float,
     spans: Sequence[tuple[float, float, str]] = (),
 ) -> str:
-    """Throughput over time, and under the same axis how busy the busiest core of each end was; `spans` are shaded parts
-    with a name each."""
+    """Throughput over time, and below it each end's busiest core in percent; `spans` are shaded parts with names."""
     seconds = max(1.0, seconds)
     highest = max([v for line in throughput for _, v in line.points] + [level.value for level in levels] + [1.0])
     unit, factor = units.rate_unit(highest)
@@ -87,7 +86,10 @@ def over_time(
 
 
 def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float | None]], needed: float) -> str:
-    """The ladder as bars, top rung first: name, verdict, its class, forward, reverse; a line where it is enough."""
+    """The ladder as bars, top rung first, with a line at the needed rate.
+
+    Each rung is its name, verdict, the verdict's CSS class, and the rates forward and reverse in bit/s.
+    """
     known = [v for r in rungs for v in r[3:5] if v]
     top = max([*known, needed, 1.0])
     low = min([*known, needed]) / 4
@@ -95,7 +97,7 @@ def ladder(title: str, rungs: Sequence[tuple[str, str, str, float | None, float 
     left, right = 170, 150
 
     def x(bps: float) -> float:
-        """Logarithmic: localhost carries ten times what a link does."""
+        """The place of a rate on a logarithmic scale, since localhost carries ten times what a link does."""
         if bps <= low:
             return left
         return left + (WIDTH - left - right) * math.log(bps / low) / math.log(top * 1.05 / low)
@@ -156,7 +158,9 @@ def _line(line: Line, x: object, y: object) -> str:
 
 
 def _drawn(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
-    """Of more points than two a pixel the lowest and the highest of each, so that a dead second stays seen."""
+    """The points, but if there are more than two per pixel, only each pixel's lowest and highest one, so that a dead
+    second stays visible.
+    """
     if len(points) <= 2 * (WIDTH - LEFT - RIGHT):
         return points
     drawn: list[tuple[float, float]] = []
@@ -180,7 +184,7 @@ def _legend(lines: Sequence[Line], levels: Sequence[Level], factor: float, unit:
     entries = [(escape(n.name), f"ln {n.style}", n.dash) for n in lines if n.name]
     entries += [(f"{escape(v.name)} {v.value / factor:.4g} {unit}", f"lv l{n}", "") for n, v in enumerate(levels)]
     for name, css, dash in entries:
-        width = 34 + 8 * len(name)  # a phone's larger letters fit as well
+        width = 34 + 8 * len(name)  # wide enough for a phone's larger letters
         if at + width > WIDTH and at > LEFT:
             at, y = float(LEFT), y + 18
         extra = f' stroke-dasharray="{dash}"' if dash else ""
@@ -198,7 +202,7 @@ def _words(
     factor: float,
     spans: Sequence[tuple[float, float, str]],
 ) -> str:
-    """The chart for those who cannot see it."""
+    """The chart in words, for people who cannot see it."""
     said = []
     for line in throughput:
         values = [v for _, v in line.points]

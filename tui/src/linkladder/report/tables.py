@@ -1,4 +1,4 @@
-"""CSV for spreadsheets and OpenMetrics for monitoring."""
+"""Writes CSV for spreadsheets and OpenMetrics for monitoring."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ INTERVAL_COLUMNS = (
 
 
 def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
-    """One row a trial."""
+    """CSV with one row for each trial."""
     judged = judge_document(document, overrides)
     rows = []
     for rung, verdict in zip(document.rungs, judged.rungs, strict=True):
@@ -111,12 +111,12 @@ def csv_trials(document: Document, overrides: Overrides = AS_PLANNED) -> str:
 
 
 def _discarded(t: TrialResult) -> float | None:
-    """What the last load before the trial carried, of adapters that had just started anew."""
+    """The rate in bit/s of the last uncounted load before the trial, for adapters that had just restarted."""
     return next((g.outcome.goodput_bps for g in reversed(t.legs) if g.role is Role.DISCARDED), None)
 
 
 def csv_intervals(document: Document) -> Iterator[str]:
-    """One row an interval, warm-up included and marked."""
+    """CSV with one row for each interval; those of the warm-up are included and marked."""
     return _csv(
         INTERVAL_COLUMNS,
         (
@@ -132,7 +132,7 @@ def csv_intervals(document: Document) -> Iterator[str]:
 
 
 def openmetrics(document: Document, overrides: Overrides = AS_PLANNED) -> str:
-    """Gauges of the run's verdicts and figures, ending in the EOF line that the format asks for."""
+    """Gauges of the run's verdicts and figures, ending in the EOF line that the format requires."""
     judged = judge_document(document, overrides)
     families: dict[str, tuple[str, list[str]]] = {
         "linkladder_goodput_bits_per_second": ("Goodput of one setting in one direction.", []),
@@ -184,7 +184,7 @@ def _label(value: object) -> str:
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Line by line: the seconds of a week are 60 MB of them."""
+    """The table line by line, as the seconds of a week make 60 MB."""
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     for row in itertools.chain((columns,), ([_cell(v) for v in row] for row in rows)):
@@ -195,7 +195,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[s
 
 
 def _cell(value: object) -> object:
-    """Cleaned, and never a formula: a spreadsheet would run what a stranger's name begins with."""
+    """The value cleaned, and with a quote before text that a spreadsheet would run as a formula."""
     if isinstance(value, str):
         text = str(clean(str(value)))
         return "'" + text if text[:1] in ("=", "+", "-", "@", "\t") else text

@@ -1,5 +1,7 @@
-"""A bundle as the bonding article shows it: what one transfer gets and what many get, in bytes a second as a copy shows
-them; what each card carried of it; and the state of the bundle, card by card.
+"""Makes tables about a bundle in the form of the bonding article.
+
+They show what one transfer and many get, in bytes per second as a file copy shows them; what each card carried; and the
+state of the bundle card by card.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ WAYS = (Direction.FORWARD, Direction.REVERSE)
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts under a heading; the first of each row names it."""
+    """Rows of texts under a caption; the first text of each row is its name."""
 
     caption: str
     heads: tuple[str, ...]
@@ -26,7 +28,7 @@ class Table:
 
 
 def tables(document: Document, rung: RungResult, judged: Sequence[BundleJudgement]) -> tuple[Table, ...]:
-    """Those of a rung on which a bundle was measured, or whose ends are bundles."""
+    """The tables of a rung on which a bundle was measured, or whose ends have bundles; none for other rungs."""
     made = [
         *(_transfers(rung, one) for one in judged),
         *(_cards(rung, direction, lent) for lent in ((), *_lent(rung)) for direction in WAYS),
@@ -36,7 +38,7 @@ def tables(document: Document, rung: RungResult, judged: Sequence[BundleJudgemen
 
 
 def _transfers(rung: RungResult, judged: BundleJudgement) -> Table:
-    """Rates by flows and block of ports, beside what the likely members would carry."""
+    """Rates by number of flows and block of ports, compared with what the likely number of members would carry."""
     rates: dict[int, dict[int, float]] = {}
     for e in rung.experiments:
         p = e.parameters
@@ -55,13 +57,13 @@ def _transfers(rung: RungResult, judged: BundleJudgement) -> Table:
 
 
 def _lent(rung: RungResult) -> list[tuple[Setting, ...]]:
-    """What made a bundle on loan, each once."""
+    """The settings that set up a bundle on loan, without repetition."""
     bundles = [e.parameters for e in rung.experiments if e.parameters.bundled and not e.parameters.member_down]
     return list(dict.fromkeys(p.settings for p in bundles))
 
 
 def _cards(rung: RungResult, direction: Direction, lent: tuple[Setting, ...]) -> Table:
-    """Of the trials with one flow and with the most: what each member sent or received, by its own counters."""
+    """What each member sent or received, by its own counters, with the fewest and with the most flows."""
     trials: dict[int, TrialResult] = {}
     for e in rung.experiments:
         p = e.parameters
@@ -85,7 +87,7 @@ def _cards(rung: RungResult, direction: Direction, lent: tuple[Setting, ...]) ->
 
 
 def _status(document: Document, rung: RungResult) -> Table:
-    """As the systems told of their bundles before the run."""
+    """The state of the bundles as their systems reported it before the run."""
     rows = []
     for end in document.run.ends:
         for nic in end.facts.nics:
@@ -99,7 +101,7 @@ def _status(document: Document, rung: RungResult) -> Table:
 
 
 def _used(rung: RungResult, host: str, addresses: Iterable[str]) -> bool:
-    """Does a path of the rung end there?"""
+    """Whether a path of the rung ends at one of these addresses of the host."""
     sides = ((path.origin or End.NEAR, path.local) for path in rung.paths)
     others = ((path.peer, path.remote) for path in rung.paths)
     return any(name == host and address in addresses for name, address in (*sides, *others))

@@ -1,9 +1,9 @@
-"""Whether a page is as it was written.
+"""Checks whether a page is as it was written.
 
-The page embeds the data it was made from, and ends in a seal: a SHA-256 over every character of the page (the seal's
-own place left empty) and a signature over that.  So a changed digit, wherever a reader may see it, breaks the hash; a
-forger who makes a new hash cannot sign it.  A page of this very version is also rendered again from its data, so that
-words and data cannot be made to differ even by who holds a key.
+The page embeds the data from which it was made, and ends in a seal: a SHA-256 over every character of the page (with
+the seal itself left empty) and a signature of that hash. So a changed digit anywhere breaks the hash, and a forger who
+makes a new hash cannot sign it. A page of this very version is also rendered again from its data, so that not even the
+owner of a key can make words and data differ.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of holding a report against its signature."""
+    """The result of checking a page against its seal."""
 
     state: State
     sentence: str
@@ -44,7 +44,7 @@ class Verification:
 
     @property
     def genuine(self) -> bool:
-        """Only what a known key signed and nobody altered."""
+        """Whether a known key signed the page and nobody altered it."""
         return self.state is State.VALID
 
 
@@ -57,7 +57,10 @@ def seal(page: str, sign: Callable[[str], str] | None) -> str:
 
 
 def check(page: str, known: dict[str, str]) -> Verification:
-    """Hash, signature and, for pages of this version, the page itself made again."""
+    """Check the hash, the signature and, for pages of this version, the page itself by making it again.
+
+    `known` has the known keys with their names.
+    """
     seals = SEAL.findall(page)
     if len(seals) != 1 or page.count('id="linkladder-seal"') != 1:
         return Verification(State.ALTERED, "ALTERED or no linkladder report: it has no seal that can be read.")
@@ -103,10 +106,10 @@ def _statement(digest: str) -> str:
 
 
 def _made_again(bare: str) -> bool | None:
-    """Whether the same data give the same page; None where another version wrote it."""
-    from linkladder.report import html_page  # late: the page seals itself with this module
+    """Whether the same data give the same page; None if another version wrote it."""
+    from linkladder.report import html_page  # imported late, as that module imports this one
 
     if page_data.head(bare).get("renderer") != html_page.renderer():
         return None
-    # Packed data may differ from one packer to the next though they hold the same, so they are left out here.
+    # Compressed data may differ between versions of a compressor though they mean the same, so they are left out.
     return html_page.made_again(bare) == page_data.DATA.sub("", bare)

@@ -1,4 +1,4 @@
-"""What the page shows, gathered from a judged document: the template only places it."""
+"""Gathers from a judged document everything that the page shows; the template only places it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDo
 
 WAYS = tuple(Direction)
 ENDS = ((End.NEAR, "c1", ""), (End.FAR, "c2", "5 3"))
-DRAWN = 6  # repeats in one chart
+DRAWN = 6  # most repeats in one chart
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One field of a matrix: a setting's rate, its CPU and memory."""
+    """One cell of a matrix: a setting's rate, CPU and memory."""
 
     text: str
     heat: int = 0  # 0..8
@@ -48,10 +48,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rates by streams and window, of one direction."""
+    """Rates in one direction by number of streams and window."""
 
     direction: str
-    special: str  # what its settings have in common besides streams and windows; mostly nothing
+    special: str  # what its settings have in common apart from streams and windows; mostly ''
     windows: tuple[str, ...]
     rows: tuple[tuple[int, tuple[Cell | None, ...]], ...]
 
@@ -79,9 +79,9 @@ class RungView:
     result: RungResult
     judged: RungJudgement
     css: str
-    company: str = ""  # the matrix of several paths, a picture
+    company: str = ""  # a picture of the matrix of several paths
     bundles: tuple[transfers.Table, ...] = ()
-    compared: tuple[Markup, ...] = ()  # a staircase a way, and every change with its interval
+    compared: tuple[Markup, ...] = ()  # a staircase for each direction, and every change with its interval
     matrices: tuple[Matrix, ...] = ()
     rows: tuple[Row, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
@@ -93,7 +93,7 @@ class RungView:
 
 
 def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tuple[RungView, ...]:
-    """Every rung, in the order it was climbed."""
+    """Every rung, in the order of the document."""
     return tuple(_rung(document, r, j, deal) for r, j in zip(document.rungs, judged.rungs, strict=True))
 
 
@@ -111,7 +111,7 @@ def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
 
 
 def ladder(judged: DocumentJudgement, deal: Contract) -> Markup:
-    """The picture on the first page: each rung with the rates of the settings that its verdict rests on."""
+    """The picture on the first page: each rung with the rate of its best TCP setting in each direction."""
     rows = []
     for r in judged.rungs:
         verdict = f"{r.verdict}{', provisional' if r.provisional else ''}"
@@ -186,7 +186,7 @@ def _row(j: ExperimentJudgement, e: ExperimentResult) -> Row:
 
 
 def _matrices(result: RungResult) -> tuple[Matrix, ...]:
-    """Streams by window, for each way, and one by itself for what differs in anything else."""
+    """A matrix of streams by window for each direction, and for each group of settings that differ in anything else."""
     families: dict[tuple[Direction, Identity], list[ExperimentResult]] = {}
     for e in result.experiments:
         if e.parameters.protocol is Protocol.TCP:
@@ -224,13 +224,13 @@ def _cell(e: ExperimentResult | None, best: float) -> Cell | None:
 
 
 def _client(e: ExperimentResult) -> End:
-    """The end that ran the client: the far one where a window is to hold in reverse; near where nothing tells."""
+    """The end that ran the client, which is the far one if a window must apply in reverse; near if not known."""
     ran = (c.end for t in e.trials for c in t.commands if c.role == "client")
     return End.NEAR if next(ran, "near") == "near" else End.FAR
 
 
 def _named(p: Experiment, way: str) -> str:
-    """The setting with its way; of both ways at once, which of the two."""
+    """The setting with its direction; if it measures both at once, with the direction `way`."""
     return phrases.arm(p) if p.direction == way else f"{phrases.arm(p)}: {phrases.way(way)}"
 
 
@@ -244,7 +244,7 @@ def _charts(e: ExperimentResult, deal: Contract, bounded: bool, downs: Sequence[
 
 
 def _telling(trials: list[TrialResult], way: Direction) -> list[TrialResult]:
-    """As many as a chart has room for: the first, and of the others those whose least second was the least."""
+    """As many trials as fit into a chart: the first one, and those of the others with the lowest single seconds."""
     if len(trials) <= DRAWN:
         return trials
 
