@@ -1,21 +1,21 @@
-"""The one phrasebook: what was asked, what came out and what it means, as people are told it.  Pure, no I/O.
+"""Puts into words what was asked, what was measured and what it means; all sentences for people are made here.
 
     way(direction)          'near to far'; files keep the words of linkladder.model ("forward", "reverse")
-    arm(experiment)         'TCP, 4 streams, 800k window, near to far': everything that sets it apart from others
-    window(bytes)           '800k', '8M', 'default': as a plan file writes it
+    arm(experiment)         'TCP, 4 streams, 800k window, near to far': everything that distinguishes a setting
+    window(bytes)           '800k', '8M', 'default': as in a plan file
     settings(experiment)    'MTU 9000, TSO off at the near end'
-    difference(arm, base)   '8 streams instead of 1': what sets an arm of a comparison apart; beside() what they share
-    change(said, beside, c) what the change did, with every figure; briefly(...) in one sentence a change
-    offloads(changes)       what large sends and receives are worth: '+140 % throughput with 20 % fewer cores; ...'
+    difference(arm, base)   '8 streams instead of 1': how two arms differ; beside(...): what they have in common
+    change(said, beside, c) what a change did, with every figure; briefly(...): one sentence for each change
+    offloads(changes)       what large sends and receives gain: '+140 % throughput with 20 % fewer cores; ...'
     bundle(bundle)          'lacp of ix0 (active) and ix1 (not active), hash l2,l3,l4'
-    compared(figure)        one figure beside the throughput in two runs
+    compared(figure)        one figure other than throughput in two runs
     card_state(nic)         'up', 'no carrier', 'down'
-    generator(setting)      'by iperf3, 2 streams, writes of 1M bytes'; found_strength(...) of a search
-    outcome(experiment, t)  one line for what a trial came to
-    under_test(peer, a)     that control goes over the card that a test loads
-    each_path(...)          what each path of it carried, where it had several
+    generator(setting)      'by iperf3, 2 streams, writes of 1M bytes'; found_strength(...): the result of a search
+    outcome(experiment, t)  the result of a trial in one line
+    under_test(peer, a)     a warning that control goes over the card that a test loads
+    each_path(...)          the result of each path of a trial that has several
 
-Numbers and their units are linkladder.units'.
+Numbers and their units are formatted by linkladder.units.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures that are not borne out, in words: clauses about one trial, and sentences about all of a rung or a run."""
+"""Puts doubtful figures into words: clauses about one trial, and sentences about a whole rung or run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkladder.phrases.ways import way
 
 
 def of_trial(p: Experiment, repeat: int, clause: str) -> str:
-    """A sentence of what is wrong with one trial."""
+    """A sentence about what is wrong with one trial, from a clause."""
     return f"{trial(p, repeat)}: {clause}."
 
 
@@ -100,7 +100,7 @@ def copied(trial_name: str, of: str) -> str:
 
 
 def of_rung(rung: str, trial_name: str) -> str:
-    """A trial's name in sentences about another rung."""
+    """A trial's name with its rung, for sentences about another rung."""
     return f"{rung}, {trial_name}"
 
 

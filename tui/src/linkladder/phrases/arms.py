@@ -1,4 +1,4 @@
-"""A setting in words: of two that are not the same, the words are not the same either (but for `arms_apart`)."""
+"""Puts the setting of an experiment into words; `arms_apart` tells apart settings whose words are alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = (("G", 1 << 30), ("M", 1 << 20), ("k", 1000), ("K", 1 << 10))
 
 
 def window(size: int | None) -> str:
-    """'800k', '8M', 'default': as a plan file writes it, lower case in thousands and upper in 1024s."""
+    """A size such as '800k', '8M', 'default', as in a plan file: k counts thousands; K, M and G powers of 1024."""
     if size is None:
         return "default"
     return next((f"{size // factor}{unit}" for unit, factor in _UNITS if size and size % factor == 0), str(size))
@@ -26,29 +26,29 @@ def streams(count: int) -> str:
 
 
 def arm(p: Experiment, direction: bool = True) -> str:
-    """'TCP, 4 streams, 800k window, near to far'; without the direction where that stands beside it."""
+    """A setting, such as 'TCP, 4 streams, 800k window, near to far'; `direction`: whether to name the direction."""
     directed = direction or p.direction is Direction.DUPLEX
     return ", ".join([*_parts(p), *_more(p), *([way(p.direction)] if directed and _directed(p) else [])])
 
 
 def trial(p: Experiment, repeat: int, direction: bool = True) -> str:
-    """'TCP, 4 streams, 800k window, near to far, repeat 2': records count repeats from 0, people from 1."""
+    """A trial, such as 'TCP, 4 streams, 800k window, near to far, repeat 2'; records count from 0, people from 1."""
     return f"{arm(p, direction)}, repeat {repeat + 1}"
 
 
 def one_way(p: Experiment, direction: str, repeat: int | None = None) -> str:
-    """One direction of a setting that may have two, or of one of its trials."""
+    """A setting with one of its directions, or one of its trials if `repeat` is given."""
     name = f"{arm(p, direction=False)}, {way(direction)}"
     return name if repeat is None else f"{name}, repeat {repeat + 1}"
 
 
 def special(p: Experiment) -> str:
-    """What a table of streams and windows does not show: 'by netperf, incompressible payload'; mostly empty."""
+    """What a table of streams and windows does not show, such as 'by netperf, incompressible payload'; mostly ''."""
     return ", ".join(_more(p))
 
 
 def arms_apart(experiments: Sequence[Experiment]) -> dict[str, str]:
-    """Words for each, by id, without the direction; of those that read alike also how long they last and their name."""
+    """Each experiment's words by id, without direction; duration and id are added to those that would read alike."""
     alike = Counter(arm(p) for p in experiments)
     return {
         p.id: arm(p, direction=False) + ("" if alike[arm(p)] == 1 else f", {p.duration:g} s ({p.id})")
@@ -97,7 +97,7 @@ def _more(p: Experiment) -> list[str]:
 
 
 def difference(p: Experiment, before: Experiment) -> str:
-    """'TSO off', '8 streams instead of 1': what sets an arm apart from the one that it is compared with."""
+    """How an arm differs from the arm that it is compared with, such as 'TSO off' or '8 streams instead of 1'."""
     found = [setting(one) for one in p.settings if one not in before.settings]
     found += [f"{setting(one)} no more" for one in before.settings if one.kind not in {s.kind for s in p.settings}]
     if p.affinity is not before.affinity:
@@ -117,7 +117,7 @@ def difference(p: Experiment, before: Experiment) -> str:
 
 
 def beside(p: Experiment, before: Experiment) -> str:
-    """What an arm has in common with the one that it is compared with: '1 stream', '50 sessions'."""
+    """What an arm has in common with the arm that it is compared with, such as '1 stream' or '50 sessions'."""
     if p.protocol is Protocol.RR:
         return units.plural(p.sessions, "session") if p.sessions == before.sessions else ""
     shared = [streams(p.streams)] if p.streams == before.streams else []
@@ -128,7 +128,7 @@ def beside(p: Experiment, before: Experiment) -> str:
 
 
 def settings(p: Experiment) -> str:
-    """'MTU 9000, TSO off at the near end'."""
+    """An experiment's settings on loan, such as 'MTU 9000, TSO off at the near end'."""
     return ", ".join(map(setting, p.settings))
 
 

@@ -1,4 +1,4 @@
-"""What somebody may have arranged afterwards, in words."""
+"""Puts into words the signs that a record was changed afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def other_paths() -> str:
     return "The addresses between which it was measured are not those of the plan."
 
 
-CALLED = {  # what is asked of an experiment whose name in a plan says too little here
+CALLED = {  # words for fields of an experiment whose own names would not be understood
     "at_most": "bound of repeats",
     "company": "company of paths",
     "paths": "choice of paths",

@@ -1,4 +1,4 @@
-"""What was measured is not what was sold, in words: another way, another class, other packets, the ends' own cards."""
+"""Says in words how a measurement differs from what was sold: other path, class or packets, or the ends' own cards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from linkladder import units
 
-TROUBLES = {  # counters of a card that should stay at nothing
+TROUBLES = {  # counters of a card that should stay at zero
     "crc_errors": "CRC errors",
     "rx_errors": "receive errors",
     "tx_errors": "transmit errors",
@@ -18,7 +18,7 @@ TROUBLES = {  # counters of a card that should stay at nothing
 
 
 def whose(end: str) -> str:
-    """An end's name in a sentence: the near one has none of its own."""
+    """An end's name in a sentence; the near end has no name of its own."""
     return "the near end" if end == "near" else end
 
 
@@ -86,7 +86,7 @@ def tagged(card: str, end: str, measured: int, entered: int) -> str:
 
 
 def untagged(entered: int, bare: bool) -> str:
-    """`bare`: both ends are machines of their own, with no virtual switch that could tag."""
+    """A contract's VLAN tags are missing; `bare`: both ends are physical, so no virtual switch can add them."""
     wanted = "a VLAN tag" if entered == 1 else f"{entered} VLAN tags"
     said = f"The contract counts {wanted} on each frame, and neither end's card puts one on"
     if bare:
@@ -117,7 +117,7 @@ def other_traffic(ends: Iterable[str], sent: float, moved: float) -> str:
 
 
 def other_option(role: str, option: str, what: str, ran: str | None, asked: str | None) -> str:
-    """None: without it; '' where it takes no value."""
+    """A command's option is not as expected; `ran`, `asked`: its value, '' if it has none, None if it is absent."""
     if ran is None:
         return f"its {role} was run without {_option(option, asked)} ({what}), which was asked for"
     if asked is None:

@@ -1,4 +1,4 @@
-"""What a rate alone does not tell, in words: a contract's limits, repeated segments, starved flows, long queues."""
+"""Puts what a rate alone does not show into words: jitter, repeated segments, starved flows, long queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a bundle in words; rates in bytes as well, as a copy of a file shows them."""
+"""Puts the tables about a bundle into words; rates are also in bytes, as a file copy shows them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def what_cards_carry(way: str, lent: Sequence[Setting] = ()) -> str:
 
 
 def transfer(bps: float) -> str:
-    """'941 Mb/s, 118 MB/s'."""
+    """A rate in bits and in bytes, such as '941 Mb/s, 118 MB/s'."""
     return f"{units.rate(bps)}, {bytes_a_second(bps)}"
 
 

@@ -1,4 +1,4 @@
-"""A bundle of links in words: one flow against many, the odds of hashing, reordering against loss."""
+"""Puts findings about a bundle of links into words: one flow and many, the odds of hashing, reordering and loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBERS = {2: "two", 3: "three", 4: "four"}
 
 
 def concluded(seen: BundleJudgement, ceiling: float | None) -> str:
-    """'Near to far: one flow gets 941 Mb/s; 16 get 1.74 Gb/s, 1.85 times as much: 2 members are likely (98 %).'"""
+    """As 'Near to far: one flow gets 941 Mb/s; 16 get 1.74 Gb/s, 1.85 times as much: 2 members are likely (98 %).'"""
     where = way(seen.direction)
     start = f"{where[:1].upper()}{where[1:]}: one flow gets {units.rate(seen.one_bps)}; {seen.most_flows} get "
     gain = seen.most_bps / seen.one_bps
@@ -33,7 +33,7 @@ def concluded(seen: BundleJudgement, ceiling: float | None) -> str:
 
 
 def uneven(seen: BundleJudgement, blocks: int) -> str:
-    """Only of what fell uneven in every block of ports."""
+    """The flows were uneven in every block of ports."""
     return (
         f"With {seen.most_flows} flows the sum is {100 * seen.unused:.0f} % short of what {seen.members} members "
         f"carry, in each of {blocks} blocks of ports; by chance the fuller member gets 70 % of them or more in "
@@ -59,8 +59,10 @@ def lent(
     out_of_order: float | None,
     for_nothing: float | None,
 ) -> str:
-    """'Loadbalance bundle of 2 cards on loan, near to far: one flow gets one member: 941 Mb/s; 8 get 1.74 Gb/s, 92 % of
-    two.', 'Roundrobin bundle ...: 1.24 Gb/s for one flow, 18 % out of order, 3 % sent again for nothing; 8 get ...'.
+    """The rates over a bundle on loan.
+
+    Such as 'Loadbalance bundle of 2 cards on loan, near to far: one flow gets one member: 941 Mb/s; 8 get 1.74 Gb/s,
+    92 % of two.' or 'Roundrobin bundle ...: 1.24 Gb/s for one flow, 18 % out of order, 3 % sent again for nothing.'
     """
     with_it = "".join(f", {setting(one)}" for one in beside)
     sentence = f"{kind.capitalize()} bundle of {units.plural(cards, 'card')} on loan{with_it}, {way(direction)}: "
@@ -76,7 +78,7 @@ def lent(
 
 
 def shares(end: str, sends: bool, flows: int, found: dict[str, float], chance: float | None) -> str:
-    """'near sent 16 flows 52 % by ix0, 48 % by ix1; ...'."""
+    """Each card's share of what an end sent or received, such as 'near sent 16 flows 52 % by ix0, 48 % by ix1; ...'."""
     sentence = ", ".join(f"{100 * share:.0f} % by {name}" for name, share in found.items())
     luck = f"; hashing puts 70 % of them or more on one member in {100 * (chance or 0):.0f} of 100 draws"
     luck = luck if flows > 1 and chance is not None else ""

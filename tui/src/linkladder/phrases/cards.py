@@ -1,4 +1,4 @@
-"""A network card in words."""
+"""Puts the state of network cards and bundles into words."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from linkladder.model import Bundle, Member, Nic
 
 
 def card_state(nic: Nic) -> str:
-    """Whether it could carry anything now."""
+    """The card's state: 'down', 'no carrier', or 'up' if it can carry traffic."""
     if not nic.up:
         return "down"
     return "no carrier" if nic.carrier is False else "up"
 
 
 def card_speed(nic: Nic) -> str:
-    """'10.0 Gb/s'; nothing where none is to be told."""
+    """The card's speed, such as '10.0 Gb/s'; '' for a loopback or a card without carrier."""
     if nic.speed_bps:
         return units.rate(nic.speed_bps)
     return "" if nic.loopback or nic.carrier is False else "speed unknown"
 
 
 def bundle(one: Bundle) -> str:
-    """'lacp of ix0 (active) and ix1 (nobody answers LACP), hash l2,l3,l4'."""
+    """A bundle, such as 'lacp of ix0 (active) and ix1 (nobody answers LACP), hash l2,l3,l4'."""
     members = [f"{m.name} ({_member(m, m in one.unanswered)})" for m in one.members]
     listed = " and ".join(filter(None, [", ".join(members[:-1]), *members[-1:]])) or "no card"
     sentence = f"{one.protocol} of {listed}" + (f", hash {one.hash}" if one.hash else "")

@@ -1,4 +1,4 @@
-"""A ceiling in words: from what rate, counted in what, it comes."""
+"""Puts a ceiling into words: from which rate it comes, and what that rate counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from linkladder.model import Contract, Layer, Protocol
 
 
 def ceiling(contract: Contract, protocol: Protocol, best: float, port: bool, payload: int, counted: int) -> str:
-    """`port`: its line rate is what limits, and not the contracted one; of `counted` bytes `payload` are payload."""
+    """`port`: whether the port's line rate limits, not the contract; of `counted` bytes `payload` are payload."""
     name = "UDP" if protocol is Protocol.UDP else "TCP"
     layer = "L1 with preamble and gap" if port or contract.layer is Layer.L1 else (
         f"L2 frames {'with' if contract.fcs else 'without'} FCS" if contract.layer is Layer.L2 else "L3 packets"
@@ -28,7 +28,7 @@ def ceiling(contract: Contract, protocol: Protocol, best: float, port: bool, pay
 
 
 def _four(bps: float) -> str:
-    """Four figures, since ceilings differ in the fourth."""
+    """A rate with four digits, since ceilings may differ only in the fourth."""
     for unit, factor in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
         if bps >= factor:
             return f"{bps / factor:.3f} {unit}" if bps / factor < 10 else f"{bps / factor:.1f} {unit}"

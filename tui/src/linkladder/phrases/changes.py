@@ -1,4 +1,4 @@
-"""What a changed setting did, in a sentence."""
+"""Says in words what a changed setting did."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADE
 
 
 AGAIN = "the same again"
-FEASIBLE = 60  # pairs; nobody waits for more
-WIDE = 10.0  # times its low end: the ends of such an interval would be read as figures, and tell nothing
+FEASIBLE = 60  # more pairs than this are not proposed, as nobody would wait for them
+WIDE = 10.0  # an interval whose high end is that many times its low end is not shown, as it tells nothing
 CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS)
 CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
 
 
 def change(said: str, beside: str, one: Change) -> str:
-    """'MTU 9000 (1 stream), near to far, 6 pairs: throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %); ...'."""
+    """As 'MTU 9000 (1 stream), near to far, 6 pairs: throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %); ...'."""
     void = f" ({one.void} more failed or not borne out)" if one.void else ""
     arms = f"{said} ({beside})" if beside else said
     if not one.figures:
@@ -42,7 +42,7 @@ def change(said: str, beside: str, one: Change) -> str:
 
 
 def briefly(changes: Iterable[tuple[str, str, Change]]) -> tuple[str, ...]:
-    """One sentence a change: 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream); ...'."""
+    """A sentence for each change, as 'TSO off: 45 % less throughput with 30 % more cores at the sender (1 stream)'."""
     by_answer: dict[str, dict[str, list[Change]]] = {}
     for said, beside, one in changes:
         if said != AGAIN and one.figures:
@@ -53,7 +53,7 @@ def briefly(changes: Iterable[tuple[str, str, Change]]) -> tuple[str, ...]:
 
 
 def _beside(beside: str, changes: list[Change]) -> str:
-    """What one load showed, each way of it named where they differ."""
+    """What the change did with one load; the directions are named only if they differ."""
     each = [_brief(one) for one in changes]
     load = f" ({beside})" if beside else ""
     if len(changes) == 1:
@@ -79,7 +79,7 @@ def _difference(f: ChangedFigure) -> str:
 
 
 def figure(f: ChangedFigure) -> str:
-    """'throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %)', or that it is the same, or cannot be told."""
+    """As 'throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %)', or that it is the same, or cannot be told."""
     name = NAMES[f.measured]
     values = f"{name} {_value(f.measured, f.before)} to {_value(f.measured, f.after)}"
     if f.answer == Answer.SAME:
@@ -95,7 +95,7 @@ def figure(f: ChangedFigure) -> str:
 
 
 def _price(figures: Iterable[ChangedFigure]) -> str:
-    """The words for a gain in one figure that another figure pays for."""
+    """A sentence on figures that are better at the cost of others; '' if there are no such two."""
     better = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and _better(f)]
     worse = [f for f in figures if f.answer == Answer.DIFFERS and f.ratio and not _better(f)]
     if not better or not worse:

@@ -1,4 +1,4 @@
-"""What else was seen of a rung, in words: path MTU, round trip, where the machines stand, doubts of other rungs."""
+"""Puts other findings about a rung into words: path MTU, round trip, where the traffic went, doubtful other rungs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several paths in words: what each carries alone, what they leave each other, what the whole comes to."""
+"""Puts the results of several paths into words: what each carries alone, beside the others, and all together."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from linkladder.model import Direction, Path
 from linkladder.phrases.ways import way
 from linkladder.verdicts import Cell, Verdict
 
-FEW = 6  # names in a sentence; of more the rest is counted
+FEW = 6  # most names in a sentence; the others are only counted
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The cells by row and column: from the end of the row to the end of the column."""
+    """The cells by row and column: from the end named by the row to the end named by the column."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -23,7 +23,7 @@ class Grid:
 
 
 def grid(cells: Sequence[Cell]) -> Grid:
-    """Ends by ends; where two ends have several paths between them, a row a path and a column a way."""
+    """A grid of ends by ends; if two ends have several paths between them, of paths by directions."""
     paths = {cell.path for cell in cells}
     if len({frozenset((cell.sender, cell.receiver)) for cell in cells}) < len(paths):
         placed = {(f"path {c.path + 1}", f"{c.sender}>{c.receiver}"): c for c in cells}
@@ -45,7 +45,7 @@ VIEWS = ("alone", "with all", "taken", "round trip", "lost")
 
 
 def figure(cell: Cell | None, view: str) -> str:
-    """'941M', '12%', '0.21': what fits into a column of the matrix."""
+    """A figure short enough for a column of the matrix, such as '941M', '12%' or '0.21'; `view` is one of VIEWS."""
     if cell is None:
         return ""
     value = {
@@ -63,7 +63,7 @@ def figure(cell: Cell | None, view: str) -> str:
 
 
 def lines(cells: Sequence[Cell], view: str, wide: int = 8) -> list[str]:
-    """The matrix as text: rates with the verdict's mark."""
+    """The matrix as lines of text; rates alone have a mark for the verdict."""
     found = grid(cells)
     wide = max(wide, *(len(name) + 1 for name in found.columns))
     first = max(len(name) for name in found.rows)
@@ -79,7 +79,7 @@ def lines(cells: Sequence[Cell], view: str, wide: int = 8) -> list[str]:
 
 
 def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
-    """'beta to gamma'; with the path's number where several join the same two ends."""
+    """A path's name, such as 'beta to gamma', with its number if several paths join the same two ends."""
     if number >= len(paths):
         return f"path {number + 1}"
     sender, receiver = paths[number].ends(way)
@@ -125,7 +125,7 @@ def not_measured(reasons: Sequence[str]) -> str:
 
 
 def cell_line(name: str, cell: Cell) -> str:
-    """A line of the matrix, explained."""
+    """All figures of one cell in a line."""
     parts = [f"{units.rate(cell.alone_bps)} alone"] if cell.alone_bps is not None else []
     if cell.beside_bps is not None:
         parts.append(f"{units.rate(cell.beside_bps)} beside pairs of other ends")
@@ -141,7 +141,7 @@ def cell_line(name: str, cell: Cell) -> str:
 
 
 def row(end: str, cells: Sequence[Cell]) -> str:
-    """All that an end sends."""
+    """A sentence on everything that an end sends."""
     alone = [cell.alone_bps for cell in cells if cell.alone_bps is not None]
     together = [cell.together_bps for cell in cells if cell.together_bps is not None]
     parts = [f"alone {units.rate(min(alone))} to {units.rate(max(alone))}"] if alone else []
@@ -152,7 +152,7 @@ def row(end: str, cells: Sequence[Cell]) -> str:
 
 
 def shared(names: Sequence[str], alone: Sequence[float], beside: Sequence[float]) -> str:
-    """'beta to gamma and delta to near share something: ...'."""
+    """As 'beta to gamma and delta to near share something that carries ...'."""
     rates = listed([units.rate(bps) for bps in alone])
     left = listed([units.rate(bps) for bps in beside])
     return (
@@ -178,7 +178,7 @@ def plateau(direction: str, bps: float, paths: int) -> str:
 
 
 def whole(verdict: Verdict, sums: dict[str, float], needed: float | None, ceiling: float | None) -> str:
-    """What all of them come to, against what they share where that is declared."""
+    """What all paths carry together, compared with the shared link's ceiling if that is declared."""
     if not sums:
         return "what all paths carry at once was not measured."
     rates = " and ".join(f"{units.rate(bps)} {way(direction)}" for direction, bps in sums.items())
@@ -191,7 +191,7 @@ def whole(verdict: Verdict, sums: dict[str, float], needed: float | None, ceilin
 
 
 def from_site(sender: str, receiver: str) -> str:
-    """One direction of what lies between two sites: 'east to west'."""
+    """One direction of the link between two sites, such as 'east to west'."""
     return f"{sender} to {receiver}"
 
 
@@ -224,11 +224,11 @@ def alone(paths: Sequence[Path], number: int, direction: Direction) -> str:
 
 
 def together(name: str) -> str:
-    """`name`: a way, or from which site to which."""
+    """`name`: a direction, or a text of `from_site`."""
     return f"All together, {way(name) if name in tuple(Direction) else name},"
 
 
 def worst_repeat(name: str, rates: Sequence[float], needed: float) -> str:
-    """`name`: of `alone` or `together`."""
+    """`name`: a text of `alone` or `together`."""
     said = f"{name[:1].upper()}{name[1:]} carried {units.rate(min(rates))} in the worst of {len(rates)} repeats"
     return f"{said}, less than the {units.rate(needed)} needed, which it usually reaches."

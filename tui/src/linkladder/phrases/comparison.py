@@ -1,4 +1,4 @@
-"""Two runs in words: how many settings differ and by how much, and what else is not the same."""
+"""Puts the comparison of two runs into words: how many settings differ and by how much, and what else differs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from linkladder.model import Contract, Path
 from linkladder.phrases.judgements import short_list
 from linkladder.phrases.ways import way
 
-PORT, RATE, MTU = "contract: port", "contract: rate", "contract: MTU"  # what a line of the environment is about
+PORT, RATE, MTU = "contract: port", "contract: rate", "contract: MTU"  # names of differences in the environment
 
 
 def setting(rung: str, words: str, direction: str) -> str:
-    """`words`: of `arms_apart`."""
+    """`words`: a text of `arms_apart`."""
     return f"{rung}, {words}, {way(direction)}"
 
 
@@ -41,7 +41,7 @@ def all_the_same(count: int, band: float) -> str:
 
 
 def no_difference(settings: int, same: int, band: float, seen_percent: float) -> str:
-    """`seen_percent`: from how large a difference on it would have been seen."""
+    """`seen_percent`: how large a difference would have been noticed in every setting, in percent of the rate."""
     alike = f"{same} the same within {band:.0%} of the first"
     return (
         f"No difference beyond the noise in {settings} settings ({alike}); {seen_percent:.1f} % of the rate would have "
@@ -50,7 +50,7 @@ def no_difference(settings: int, same: int, band: float, seen_percent: float) ->
 
 
 def besides(said: str, moved: list[str], most: int) -> str:
-    """Other figures that differ, the first few of them."""
+    """Adds the first few sentences on other figures that differ."""
     return " ".join([said, "Besides:", *short_list(moved, most, "figures differ")])
 
 
@@ -67,7 +67,7 @@ def beyond_noise(name: str, before: float, after: float, percent: float) -> str:
 
 
 def withheld(end: str, lacked: float, run: str) -> str:
-    """`lacked`: the most of a trial's rate that the end of that run may lack."""
+    """`lacked`: the largest share of a trial's rate that the end may lack in that run."""
     return (
         f"But the {end} end was kept from its CPU in the {run} run, for which up to {lacked:.0%} of a trial's rate may "
         "be missing: whether the link differs cannot be told."
@@ -75,7 +75,7 @@ def withheld(end: str, lacked: float, run: str) -> str:
 
 
 def not_borne_out(doubt: str, run: str) -> str:
-    """`doubt`: the sentence of what contradicts the figures."""
+    """`doubt`: the sentence on what contradicts the figures."""
     return f"But figures of the {run} run are not borne out, so that nothing can be told. {doubt}"
 
 
@@ -101,7 +101,7 @@ def _change(name: str, before: float, after: float, percent: float) -> str:
 
 
 def both(what: str, left: str, right: str) -> str:
-    """One fact of either run."""
+    """A fact with its value in each of the two runs."""
     return f"{what}: {left or 'none'} / {right or 'none'}"
 
 

@@ -1,4 +1,4 @@
-"""A result above the ceiling in words: what incompressible payload tells of compression on the way."""
+"""Says in words whether compression on the path explains a result above the ceiling."""
 
 from __future__ import annotations
 

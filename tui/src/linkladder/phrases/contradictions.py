@@ -1,4 +1,4 @@
-"""Figures of one trial that cannot all be true, in words: each a clause that says what is wrong with 'it'."""
+"""Puts contradictions in a trial's figures into words, each as a clause in which 'it' is the trial."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def other_loss(share: float, of_parts: float) -> str:
 
 
 def card_backwards(counters: str, card: str, end: str) -> str:
-    """`counters`: 'bytes', 'packets', 'errors', 'drops', 'pauses', 'carrier'."""
+    """`counters`: 'bytes', 'packets', 'errors', 'drops', 'pauses' or 'carrier'."""
     counted = {"pauses": "pause frames", "carrier": "losses of the link"}.get(counters, counters)
     return f"the {counted} of {card or 'the card'} of the {end} end went backwards"
 

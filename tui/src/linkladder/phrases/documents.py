@@ -1,4 +1,4 @@
-"""A whole run in words: its verdict, where on the ladder the throughput went, and what was assumed of the link."""
+"""Puts a whole run into words: its verdict, where on the ladder throughput is lost, and what was assumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def planned_only(rung: str) -> str:
 
 
 def no_link(generator: bool, text: str) -> str:
-    """`text`: the verdict of the highest rung; `generator`: of one inside a single host."""
+    """`text`: the highest rung's verdict; `generator`: whether that rung is inside a single host."""
     what = "only the generator was measured, no link" if generator else "the link itself was not measured"
     return f"{what}. {text[:1].upper()}{text[1:]}"
 
@@ -32,9 +32,10 @@ def link_not_part(rung: str) -> str:
 
 
 def suspect(rung: RungName, elsewhere: bool, known: bool) -> str:
-    """`elsewhere`: its traffic went another way than it claims, so that nothing that it names can be blamed.
+    """What to blame for the throughput that a rung loses.
 
-    `known`: whether its verdict could tell who holds it.
+    `elsewhere`: the rung's traffic took another path than it claims, so that its usual suspect cannot be blamed.
+    `known`: whether the rung's verdict excludes the ends as the cause.
     """
     if elsewhere:
         return "a way that the rung does not claim (see its evidence)"
@@ -83,13 +84,13 @@ def ceiling_reached(low: str, high: str, before: float, after: float, ceiling: f
 
 
 def lost_of_ceiling(low: str, high: str, before: float, after: float, ceiling: float, to: str) -> str:
-    """`to`: of `suspect`."""
+    """`to`: a text of `suspect`."""
     share = f"{1 - after / ceiling:.0%} of the {units.rate(ceiling)} that the link can carry"
     return f"{_step(low, high, before, after)}; {share} is lost to {to}."
 
 
 def lost(low: str, high: str, before: float, after: float, noise: float | None, to: str, enough: bool) -> str:
-    """`enough`: what is left is all that is needed."""
+    """`enough`: whether what is left is still as much as needed; `to`: a text of `suspect`."""
     still = ", which still is enough" if enough else ""
     share = f"{1 - after / before:.0%} of it is lost to {to}"
     return f"{_step(low, high, before, after)}, {share} ({_sure(noise)}){still}."
@@ -106,7 +107,7 @@ def _sure(noise: float | None) -> str:
 
 
 def assumptions(deal: Contract) -> dict[str, str]:
-    """What was assumed of the link, as a table shows it."""
+    """What was assumed about the link, for a table: names and values."""
     layer = f"{deal.layer}{' with FCS' if deal.fcs and deal.layer is Layer.L2 else ''}"
     rate = units.rate(deal.rate_bps) + f" counted in {layer}" if deal.rate_bps else "as the port"
     return {
@@ -122,7 +123,7 @@ def assumptions(deal: Contract) -> dict[str, str]:
 
 
 def abridged(seconds: int, most: int, levels: int, span: int, step: int) -> str:
-    """Of a page about a run of so many seconds; of its pings every `step`-th is kept."""
+    """How a page with rounded seconds was shortened; `step`: every `step`-th ping is kept."""
     pings = f"; of the round trips of pings one in {step} is kept" if step > 1 else ""
     return (
         f"{seconds:,} seconds were measured, more than the {most:,} that a page carries exactly. In long TCP trials "

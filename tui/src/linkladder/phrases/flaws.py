@@ -1,4 +1,4 @@
-"""Why a document cannot be judged at all, in words: each a clause."""
+"""Says in words why a document cannot be judged at all, each as a clause."""
 
 from __future__ import annotations
 

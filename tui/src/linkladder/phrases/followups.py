@@ -1,4 +1,4 @@
-"""What a further measurement is to answer, and how to read what it shows."""
+"""Says in words which question a further measurement answers, and how to read its result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 class Question(NamedTuple):
     text: str
-    tells: str  # what the answer is known by
+    tells: str  # what the possible results mean
 
 
 HOLE = Question("a path MTU black hole", "silence above a size tells one")

@@ -1,4 +1,4 @@
-"""What a mean hides, in words: slow seconds, long pauses between trials, and a contract that asks for little."""
+"""Puts what a mean hides into words: slow seconds, long pauses between trials, and a contract that asks for little."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def dip(p: Experiment, direction: str, repeat: int, seconds: int, least: float, 
 
 
 def dips(said: list[str], most: int) -> list[str]:
-    """The first few of `dip`, and how many more there are."""
+    """The first few sentences of `dip`, and how many more there are."""
     return short_list(said, most, "trials had such seconds")
 
 

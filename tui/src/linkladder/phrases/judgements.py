@@ -1,4 +1,4 @@
-"""Verdicts in words."""
+"""Puts verdicts and what they rest on into words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from linkladder.verdicts import ExperimentJudgement, Latency, Verdict
 
 
 def verdict_word(verdict: str, provisional: bool) -> str:
-    """'PASS (provisional)'."""
+    """The verdict's word, such as 'PASS (provisional)'."""
     return f"{verdict}{' (provisional)' if provisional else ''}"
 
 
@@ -19,12 +19,12 @@ def headed(verdict: Verdict, provisional: bool, text: str) -> str:
 
 
 def opening(text: str) -> str:
-    """As a sentence begins; the name of a rung stays as it is written."""
+    """The text with a capital first letter, unless it begins with the name of a rung."""
     return text if text.partition(" ")[0].rstrip(":") in list(RungName) else text[:1].upper() + text[1:]
 
 
 def rests_on(j: ExperimentJudgement) -> str:
-    """Which interval, of what, of how many repeats the verdict of one way holds against the bar."""
+    """Which interval, from how many repeats, the verdict on one direction compares with the required rate."""
     seen, needed = j.spread, j.judgement.figures.get("needed_bps")
     if seen is None:
         return ""
@@ -40,7 +40,7 @@ def rests_on(j: ExperimentJudgement) -> str:
 
 
 def latency(found: Latency) -> str:
-    """The round trips of a filled way in a line."""
+    """The round trips of a loaded direction in a line."""
     idle = f"{units.milliseconds(found.idle_ms)} idle, " if found.idle_ms is not None else ""
     tcp = f"; TCP itself saw {units.milliseconds(found.tcp_ms)} at the {found.tcp_end} end" if found.tcp_ms else ""
     graded = f": grade {found.grade}" if found.grade else ""
@@ -52,6 +52,6 @@ def latency(found: Latency) -> str:
 
 
 def short_list(texts: list[str], most: int, what: str) -> list[str]:
-    """The first few, and how many more there are."""
+    """The first `most` texts, and a sentence on how many more there are."""
     rest = len(texts) - most
     return texts if rest <= 0 else [*texts[:most], f"{rest} more {what}."]

@@ -1,4 +1,4 @@
-"""What speaks for random loss, for a policer or for a shallow buffer: each sign in words, from its figures."""
+"""Puts the signs of random loss, a policer or a shallow buffer into words, from their figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def delivers_no_more(delivered: float) -> str:
 
 
 def first_second(times: float, even: bool) -> str:
-    """How much faster the first second was; `even`: all seconds after it were alike."""
+    """How much faster the first second was; `even`: whether all later seconds were alike."""
     rest = " than the even rest" if even else ", and the queue comes and goes with bursts"
     return f"the first second ran {times:.1f} times faster{rest}"
 

@@ -1,4 +1,4 @@
-"""A member of a bundle that was taken down and came back, in words and figures."""
+"""Says in words what happened while a member of a bundle was taken down and came back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def counters_moved(count: float) -> str:
 
 
 def card_down(seen: MemberDown) -> str:
-    """Over a shaded part of a chart."""
+    """The label of the shaded part of a chart in which the member was down."""
     return f"{seen.card} at the {seen.end} end down"
 
 
@@ -34,7 +34,7 @@ def not_believed(seen: MemberDown, doubt: str) -> str:
 
 
 def sentences(seen: MemberDown, p: Experiment, returned: bool | None) -> tuple[str, ...]:
-    """What the bundle carried, how long nothing arrived, what was lost, and where its flows went."""
+    """Sentences on what the bundle carried, how long nothing arrived, what was lost, and where its flows went."""
     load = units.plural(seen.flows or p.streams, "flow")
     carried = (
         f"{_which(seen)} was down from {seen.since:.1f} s to {seen.until:.1f} s, as planned ({load}, "

@@ -1,4 +1,4 @@
-"""What a path loses to others that come and go beside it, in words."""
+"""Says in words what a path loses to other paths beside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from linkladder.verdicts import Neighbour
 
 
 def beside_each(watched: str, found: Sequence[Neighbour], names: Sequence[str]) -> str:
-    """'near to beta carries 191 Mb/s alone; beside gamma to delta 95.0 Mb/s (50% of that)'; `names` are the others'."""
+    """As 'near to beta carries 191 Mb/s alone; beside gamma to delta 95.0 Mb/s (50% of that)'; `names`: the others."""
     parts = [f"beside {name} {_left(one)}" for one, name in zip(found, names, strict=True)]
     return f"{watched} carries {units.rate(found[0].alone_bps)} alone; {'; '.join(parts)}."
 
@@ -30,7 +30,7 @@ def _left(one: Neighbour) -> str:
 
 
 def who(watched: str, found: Sequence[Neighbour], names: Sequence[str]) -> str:
-    """Who takes from it, and what else may be the reason."""
+    """Which neighbours take from the watched path, and what else may be the reason."""
     once = " Each was measured once: repeat it to be sure." if any(one.once for one in found) else ""
     if visits := sum(one.visits for one in found):
         once = f" {visits} of the repeats {'is' if visits == 1 else 'are'} visits while it was loaded.{once}"

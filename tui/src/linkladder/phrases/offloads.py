@@ -1,4 +1,4 @@
-"""What offloads are worth, for streams and small transactions in one sentence, whether they were switched on or off."""
+"""Says in words what offloads gain for streams and for small transactions, whether they were switched on or off."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
 
 SWITCHED = frozenset(SettingKind) - {SettingKind.MTU, SettingKind.LAGG, *KERNEL}
 CORES = {Measured.SENDER_CORES: "sender", Measured.RECEIVER_CORES: "receiver"}
-Arms = tuple[Experiment, Experiment, Change]  # what was changed, what it was held against, and what that did
+Arms = tuple[Experiment, Experiment, Change]  # the changed arm, the arm that it is compared with, and the result
 
 
 def offloads(changes: Iterable[Arms]) -> tuple[str, ...]:
-    """'TSO on against off: +140 % throughput with 20 % fewer cores at the sender (8 streams); no difference for small
-    transactions.'  Only of switches that both were tried with."""
+    """A sentence for each set of offloads that was tried with streams as well as with small transactions.
+
+    Such as 'TSO on against off: +140 % throughput with 20 % fewer cores at the sender (8 streams); no difference for
+    small transactions.'
+    """
     by_switch: dict[tuple[str, ...], list[Arms]] = {}
     for arms in changes:
         if (kinds := _switched(*arms[:2])) and arms[2].figures:
@@ -31,7 +34,7 @@ def offloads(changes: Iterable[Arms]) -> tuple[str, ...]:
 
 
 def _switched(changed: Experiment, before: Experiment) -> tuple[str, ...]:
-    """The offloads that were all switched the same way; () where something else was changed."""
+    """The offloads that were all switched on, or all off; () if something else was changed."""
     kinds = tuple(s.kind.value for s in changed.settings)
     alike = {s.value for s in changed.settings} in ({"on"}, {"off"})
     return kinds if alike and not before.settings and {s.kind for s in changed.settings} <= SWITCHED else ()

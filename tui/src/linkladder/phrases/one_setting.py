@@ -1,4 +1,4 @@
-"""The verdict on one setting in one direction, in words: each rule of the judge, from its figures."""
+"""Puts the verdict on one setting in one direction into words, a function for each rule of the judge."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from linkladder import units
 from linkladder.verdicts import Spread
 
-NOT_RUN = "it was not run"  # clauses: why there is no figure, where nobody else says it
+NOT_RUN = "it was not run"  # this and the next two say why there is no figure, if no other reason is known
 TOOL_FAILED = "the tool failed"
 NOTHING_ARRIVED = "nothing arrived"
 
 
 def carried(seen: Spread) -> str:
-    """'3 repeats carried 941 Mb/s (median; ...)'; how a sentence about any of them begins."""
+    """As '3 repeats carried 941 Mb/s (median; ...)', with which most sentences here begin."""
     if seen.basis == "repeats":
         text = f"{seen.count} repeats carried {units.rate(seen.median)} (median; {units.rate(seen.minimum)} to "
         sure = f", 95 % sure of at least {units.rate(seen.low)}" if seen.low > 0 else ""
@@ -53,7 +53,7 @@ def scattered(seen: Spread) -> str:
 
 
 def above_ceiling(seen: Spread, ceiling: float, error: float) -> str:
-    """`error`: of measuring, relative."""
+    """`error`: the measurement error as a share of the result."""
     which = f"with {units.rate(seen.maximum)} " if seen.count > 1 else ""
     return (
         f"{carried(seen)}, {which}above the ceiling of {units.rate(ceiling)} by more than the measurement error, "
@@ -75,7 +75,9 @@ def too_scattered(seen: Spread, rate: float, ratio: float, ceiling: float) -> st
 
 
 def interfered(seen: Spread, bar: tuple[float, float, float], kept: Sequence[tuple[int, float, str, float]]) -> str:
-    """`bar`: as of `worst_below`; `kept`: repeat, rate, end and share withheld of each that does not reach it."""
+    """`bar`: rate, ratio and ceiling as in `worst_below`; `kept`: repeat, rate in bit/s, end and share of CPU withheld
+    for each repeat that does not reach it.
+    """
     short = "; ".join(
         f"repeat {repeat + 1} carried {units.rate(bps)} while {share:.0%} of the {end} end's CPU time was withheld"
         for repeat, bps, end, share in kept
@@ -96,5 +98,5 @@ def held_back(short: str, withheld: str) -> str:
 
 
 def but(short: str, limits: str) -> str:
-    """A shortfall, and a sentence that excuses it."""
+    """A sentence on a shortfall, followed by one that excuses it."""
     return f"{short} But {limits[0].lower()}{limits[1:]}"

@@ -1,4 +1,4 @@
-"""Interruptions in words: seconds without traffic, pings that nobody answered, a far end that was out of reach."""
+"""Puts interruptions into words: seconds without traffic, unanswered pings, a far end that was out of reach."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from linkladder.phrases.ways import way
 
 
 def when(p: Experiment, repeat: int, second: float) -> str:
-    """'TCP, 4 streams, default window, repeat 2, from 7 s on'."""
+    """When something happened, as 'TCP, 4 streams, default window, repeat 2, from 7 s on'."""
     return f"{trial(p, repeat, direction=False)}, from {second:.0f} s on"
 
 
 def brief(direction: str, dead: float, where: str) -> str:
-    """`where`: of `when`."""
+    """`where`: a text of `when`."""
     return f"{dead:.1f} s carried nothing, {way(direction)} ({where})."
 
 
@@ -27,7 +27,7 @@ def outage(direction: str, dead: float, measured: float, longest: float, where: 
 def outage_excused(
     direction: str, dead: float, measured: float, longest: float, where: str, available: float, excuse: str
 ) -> str:
-    """`excuse`: of one of the functions below."""
+    """`excuse`: a clause of one of the functions below."""
     return f"{_outage(direction, dead, measured, longest, where, available)}, but {excuse}."
 
 
@@ -52,13 +52,13 @@ def broken_off(p: Experiment, repeat: int, reason: str) -> str:
 
 
 def stood_still(seconds: float, longest: float) -> str:
-    """`longest`: the longest time that it did, in this trial or another."""
+    """`longest`: the longest time in seconds that the end stood still, in any trial."""
     looked = f"once it did not even look at its own load for {longest:.1f} s"
     return f"for {seconds:.0f} s of it an end stood still itself: {looked}; look for other work there, or at its host"
 
 
 def carriers_lost(cards: Iterable[CarrierLost]) -> str:
-    """'dc0 of the far end lost its link: look at the card, its cable and the port at the other end of it'."""
+    """As 'dc0 of the far end lost its link meanwhile: look at that card, its cable and the port at the other ...'."""
     named = list(dict.fromkeys(f"{c.card} of the {c.end} end" for c in cards))
     if len(named) > 1:
         where = "look at these cards, their cables and the ports at the other ends of the cables"
@@ -95,7 +95,7 @@ def no_ping(sent: int) -> str:
 
 
 def pings_lost(lost: int, sent: int, limit: float | None = None) -> str:
-    """`limit`: percent, where it is broken."""
+    """`limit`: the contract's limit in percent, if it is exceeded."""
     beyond = "" if limit is None else f", more than the {limit:g} % of loss that the contract allows"
     return f"{lost} of {sent} pings on the idle link were not answered{beyond}."
 
@@ -105,7 +105,7 @@ def pings_beside_lost(lost: int, sent: int) -> str:
 
 
 def peer_lost(attempts: int, started: str, p: Experiment, repeat: int, reason: str, shared: bool) -> str:
-    """`shared`: control goes over the card under test."""
+    """`shared`: whether control goes over the card under test."""
     card = "; control goes over the card under test, so that the path itself may have been interrupted"
     return (
         f"The far end was lost in {units.plural(attempts, 'attempt')}, at {started} "

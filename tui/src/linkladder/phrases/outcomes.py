@@ -1,4 +1,4 @@
-"""What a trial came to, in a line."""
+"""Puts the result of a trial into words, in one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkladder.phrases.ways import way
 
 
 def outcome(p: Experiment, t: TrialResult) -> str:
-    """'9.41 Gb/s', 'failed (tool): ...', '9000 bytes pass'."""
+    """A trial's result, such as '9.41 Gb/s', 'failed (tool): ...' or '9000 bytes pass'."""
     text = reached(p, t) if t.ok else f"failed{f' ({t.fault})' if t.fault else ''}: {t.reason}"
     return f"{text} (the far end was lost in {len(t.interruptions)} earlier attempts)" if t.interruptions else text
 
@@ -41,7 +41,7 @@ def reached(p: Experiment, t: TrialResult) -> str:
 
 
 def each_path(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str, ...]:
-    """'10.0.0.1 to 10.0.0.2: 9.41 Gb/s' for every path of a trial that had several."""
+    """A line such as '10.0.0.1 to 10.0.0.2: 9.41 Gb/s' for every path of a trial that has several."""
     loads = [leg for leg in t.legs if leg.role is Role.LOAD]
     if len(loads) < 2:
         return ()
@@ -52,6 +52,6 @@ def each_path(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str
 
 
 def checked(evidence: Evidence) -> str:
-    """What was found of where the machines stand."""
+    """What a check of where the machines stand found."""
     word = "The facts contradict the claim" if evidence.contradicts else "Checked"
     return f"{word}: {'; '.join(evidence.findings)}."

@@ -1,4 +1,4 @@
-"""What to do about a verdict that is not a PASS, in words."""
+"""Says in words what to do about a verdict that is not a PASS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_TAG = "there is no VLAN tag"
 
 
 def more_vcpus(rate: float, enough: int | None, most: int, sent: float) -> str:
-    """More vCPUs: `enough` would do; None where more are needed than the `most` known of, which `sent` so much."""
+    """`enough`: how many vCPUs would do, None if more than `most`, the largest known number, which `sent` bit/s."""
     known = f"about {enough} vCPUs at each end"
     beyond = f"more than {most} vCPUs ({most} sent about {units.rate(sent)} there)"
     return (
@@ -34,7 +34,7 @@ def more_vcpus(rate: float, enough: int | None, most: int, sent: float) -> str:
 
 
 def larger_window(asked: bool) -> str:
-    """A larger window: of a size that the plan `asked` for, else of the system's own choice."""
+    """`asked`: whether the plan asked for a size of the window, rather than leaving it to the system."""
     what = "A larger socket buffer, or the system's own choice" if asked else "A higher limit of the socket buffers"
     return f"{what}, or more streams: their windows add up."
 
@@ -56,7 +56,7 @@ def faster_port(bps: float) -> str:
 
 
 def possible_if(assumptions: Sequence[str]) -> str:
-    """What would make a result above the ceiling possible."""
+    """Which wrong assumptions would explain a result above the ceiling."""
     if not assumptions:
         return "No usual entry makes it possible: check what was measured."
     return f"Possible if {', or '.join(assumptions)}."

@@ -1,4 +1,4 @@
-"""One rung's verdict in words: what it carries, what of it is not known, and whether the generator could show it."""
+"""Puts one rung's verdict into words: what it carries, what is not known, and whether the generator could show it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from linkladder import units
 from linkladder.model import Direction, Experiment, Protocol, RungName
 from linkladder.phrases.ways import way
 
-_ADDS = {  # what a rung that was not measured leaves under suspicion
+_ADDS = {  # what is not excluded as a cause if the rung was not measured
     RungName.LOCALHOST: "the guest's own stack and CPU",
     RungName.SAME_HOST: "the guests' virtual cards and the virtual switch",
     RungName.SAME_VLAN: "the hosts' physical cards and the local switches",
@@ -24,7 +24,7 @@ def no_tcp(rung: str) -> str:
 
 
 def setting(p: Experiment, protocol: str, direction: str) -> str:
-    """'TCP near to far', 'UDP far to near at 500 Mb/s': what a sentence of one way is about."""
+    """A setting's name for a sentence, such as 'TCP near to far' or 'UDP far to near at 500 Mb/s'."""
     kind = "UDP" if protocol == Protocol.UDP else "TCP"
     both = " of both at once" if p.direction is Direction.DUPLEX else ""
     offered = f" at {units.rate(p.udp_rate_bps)}" if protocol == Protocol.UDP and p.udp_rate_bps else ""
@@ -44,7 +44,7 @@ def strong_generator(shown: float, sold: float) -> str:
 
 
 def weak_generator(shown: float, sold: float, needed: float) -> str:
-    """`needed`: times what was bought."""
+    """`needed`: how many times the rate bought is needed."""
     return (
         f"the generator is too weak: it carries {_times(shown, sold)}, and {needed} times is needed to judge the rungs "
         "above."
@@ -56,7 +56,7 @@ def _times(shown: float, sold: float) -> str:
 
 
 def little_headroom(below: str, shown: float, sold: float, needed: float) -> str:
-    """`needed`: times what was bought."""
+    """`needed`: how many times the rate bought is needed."""
     return (
         f"The generator has too little headroom: {below} carried {units.rate(shown)}, {shown / sold:.2f} times the "
         f"{units.rate(sold)} that was bought, and {needed} times is needed."
@@ -80,13 +80,13 @@ def no_lower_rung() -> str:
 
 
 def not_shown(ends: Sequence[str]) -> str:
-    """`ends` that no trial has loaded in this way with as much."""
+    """`ends`: those that no trial has shown to send, or to receive, as much."""
     named = " and ".join(ends)
     return f"Nothing shows that {named} can carry as much this way: no other trial has asked it, or shown it."
 
 
 def excludes(rung: RungName) -> bool:
-    """Whether the rung takes something off the list of suspects."""
+    """Whether measuring the rung excludes something as a cause."""
     return rung in _ADDS
 
 
@@ -99,7 +99,7 @@ def one_way_only(direction: str) -> str:
 
 
 def below_need(median: float, needed: float, scattered: bool, limits: str) -> str:
-    """`limits`: the sentence of what limits, where one is known."""
+    """`limits`: the sentence on what limits the rate; '' if that is not known."""
     short = "is too scattered to be sure of" if scattered else "is less than"
     said = f"{units.rate(median)} {short} the {units.rate(needed)} that the next rung needs."
     return f"{said} {limits}" if limits else said
@@ -110,7 +110,7 @@ def missing_trials(absent: int, planned: int) -> str:
 
 
 def rates(by_direction: Mapping[str, float], ceiling: float | None) -> str:
-    """'941 Mb/s near to far (98.4 % of the ceiling) and ...'; without its share where no ceiling is given."""
+    """As '941 Mb/s near to far (98.4 % of the ceiling) and ...', without the share if no ceiling is given."""
     parts = [
         f"{units.rate(bps)} {way(direction)}" + (f" ({100 * bps / ceiling:.1f} % of the ceiling)" if ceiling else "")
         for direction, bps in by_direction.items()

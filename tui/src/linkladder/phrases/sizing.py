@@ -1,4 +1,4 @@
-"""How many cores a rate needs, in words."""
+"""Says in words how many cores a rate needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkladder.verdicts import Spread
 
 
 def needed(load: Experiment, direction: str, enough: int | None, by_cores: Mapping[int, Spread], wanted: float) -> str:
-    """`enough`: the fewest cores that surely carry what is wanted, if any did."""
+    """`enough`: the fewest cores whose interval lies above the wanted rate; None if no number reaches it."""
     table = ", ".join(
         f"{cores}: {units.rate(s.median)} ({units.rate(s.low)} to {units.rate(s.high)})"
         for cores, s in by_cores.items()

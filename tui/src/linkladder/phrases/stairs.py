@@ -1,4 +1,4 @@
-"""A staircase in words: what was kept and what it came to, and where to set it on each kind of machine."""
+"""Puts a staircase into words: which changes were kept, what they achieve, and how to set them on each system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkladder.verdicts import Landing
 
 
 def staircase(direction: str, landings: Sequence[Landing]) -> str:
-    """'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); nothing gained by 8M window.'."""
+    """As 'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); ...'."""
     parts: list[str] = []
     first, last = landings[0].bps, landings[0].bps
     for number, step in groupby(landings, key=lambda one: one.step):
@@ -32,7 +32,7 @@ def staircase(direction: str, landings: Sequence[Landing]) -> str:
 
 
 def to_set(p: Experiment, path: Path | None) -> list[str]:
-    """One line for each change to keep: what to set where, on FreeBSD, Linux and ESXi."""
+    """A line for each change to keep: what to set where, on FreeBSD, Linux and ESXi."""
     near, far = (path.local_interface, path.remote_interface) if path else ("", "")
     card = near or "IFACE"
     other = f" (and {far} at the other end)" if far and far != near else " at both ends"

@@ -1,4 +1,4 @@
-"""In which setting the generator is strongest, as people are told it."""
+"""Says in words with which setting the generator is strongest."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def looking(limit: float) -> str:
 
 
 def not_yet_looked(limit: float) -> str:
-    """Of a plan whose machines have not been looked at, or cannot be asked now."""
+    """Shown for a plan if the strongest setting of its machines is not known, or they cannot be asked now."""
     return (
         f"its generator's strongest setting is found first, by short looks of {limit:g} s at most, unless it is known"
     )
 
 
 def known_strength(found: Strength) -> str:
-    """'the generator is strongest by iperf3, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings, 2026-11-22)'."""
+    """As 'the generator is strongest by iperf3, 1 stream, writes of 1M bytes: 41 Gb/s (9 settings looked at, ...)'."""
     if not found.looked:
         return "no setting of the generator carried anything, so the plan's own is used"
     best = found.looked[0]
@@ -31,7 +31,7 @@ def known_strength(found: Strength) -> str:
 
 
 def found_strength(found: Strength) -> str:
-    """The same of a search just over, with how long it took and what the default came to."""
+    """The same after a search, with how long it took and the rate of the default setting."""
     said = known_strength(Strength(found.looked))
     default = next((one for one in found.looked if one.generator.of(_PLAIN) == _plain(one.generator.streams)), None)
     if default and default is not found.looked[0]:
@@ -47,7 +47,7 @@ def _plain(count: int) -> Experiment:
 
 
 def generator(one: Generator) -> str:
-    """'by iperf3, 2 streams, writes of 1M bytes, zero copy'."""
+    """A generator's setting, such as 'by iperf3, 2 streams, writes of 1M bytes, zero copy'."""
     parts = [f"by {one.tool}", streams(one.streams)]
     parts += [f"{window(one.window)} window"] if one.window else []
     parts += [f"writes of {window(one.write_size)} bytes"] if one.write_size else []

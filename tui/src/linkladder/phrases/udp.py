@@ -1,4 +1,4 @@
-"""Paced UDP in words: what arrived, who lost the rest, and which end was at its limit."""
+"""Puts results of paced UDP into words: what arrived, who lost the rest, and which end was at its limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from linkladder.phrases.arms import streams
 
 
 def arrived(offered: float, median: float, loss: float, worst_of: int = 1, paths: int = 1) -> str:
-    """How a sentence about it begins; the loss is the worst of so many repeats and paths that differ."""
+    """The sentence with which a verdict on UDP begins; `loss`: the worst of `worst_of` trials and `paths` paths."""
     of = f"in the worst of {worst_of} trials " if worst_of > 1 else ""
     of += f"on the worst of {paths} paths " if paths > 1 else ""
     return f"Of {units.rate(offered)} of paced UDP {units.rate(median)} arrived, {of}{loss:.2%} of it was lost."
@@ -18,13 +18,13 @@ def more_than_contract(said: str) -> str:
 
 
 def loses(loss: float, offered: float, blame: str) -> str:
-    """`blame`: who lost it, where that is known."""
+    """`blame`: who lost it, '' if that is not known."""
     though = f"; {blame}" if blame else ""
     return f"UDP loses {loss:.3%} of {units.rate(offered)}, at or below the contract{though}."
 
 
 def beyond_contract(said: str, allowed: float, blame: str) -> str:
-    """`allowed`: percent."""
+    """`allowed`: loss in percent; `blame`: who lost it, '' if that is not known."""
     return f"{said} The contract allows {allowed:g} % of it to be lost{f'; {blame}' if blame else ''}."
 
 

@@ -1,4 +1,4 @@
-"""The directions as people are told them; their names in files are the words of linkladder.model."""
+"""Puts directions into words for people; files use the values of linkladder.model's enumeration."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ WAYS = {
 
 
 def way(direction: str) -> str:
-    """'near to far' for 'forward'; what is no direction stays as it is."""
+    """A direction in words, such as 'near to far' for 'forward'; any other text as it is."""
     return WAYS[Direction(direction)] if direction in list(Direction) else direction
