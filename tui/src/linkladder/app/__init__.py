@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def run(glyphs: str | None = None, mouse: bool = True) -> int:
-    """Open the TUI on this terminal and stay until the person leaves; the exit code."""
+    """Open the TUI on this terminal, run it until the person leaves, and return the exit code."""
     from linkladder.app import hangup, terminal
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # Textual reads the one and draws on the other
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # Textual reads stdin and draws on stderr
         raise EnvironmentFault("there is no terminal here", hint="linkladder --help lists commands that need none")
     tty = os.ttyname(sys.stdin.fileno())
     surface = terminal.survey(os.environ, tty, glyphs)
     terminal.prepare(os.environ, surface)
-    # Only now: Textual reads its environment when it is imported.
+    # Imported after `prepare`, as Textual reads its environment when it is imported.
     from linkladder.app.main import LadderApp
 
     app = LadderApp(_backend, surface.glyphs)

@@ -1,4 +1,4 @@
-"""All that the screens ask of the rest of linkladder, so that a replay can stand in for it.
+"""Defines everything that the screens ask of the rest of linkladder, so that a replay can take its place.
 
 Plain methods may block (store, files, sysctl) and are called in threads only; coroutines must not block.
 """
@@ -33,7 +33,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing the doctor looked at."""
+    """The result of one of the doctor's checks."""
 
     title: str
     health: Health = Health.OK
@@ -49,17 +49,17 @@ class Setting:
     shipped: str = ""
     current: str = ""
     in_force: bool | None = None
-    why: str = ""  # it is not in force
+    why: str = ""  # why it is not in force
     purpose: str = ""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How another computer comes here for a report."""
+    """How another computer can fetch a report from here by ssh."""
 
     user: str = ""
-    address: str = ""  # '' where there is none
-    ssh: bool | None = None  # whether it is on; None where that is not linkladder's to know
+    address: str = ""  # '' if there is none
+    ssh: bool | None = None  # whether ssh is on; None if linkladder does not manage it
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,19 @@ class PeerView:
     reachable: bool | None = None
     rtt_ms: float | None = None
     fingerprint: str = ""
-    reason: str = ""  # why it is out of reach
+    reason: str = ""  # why it cannot be reached
     port: int = 8622  # of its control channel
 
 
 @dataclass(frozen=True)
 class PlanChoice:
-    """A plan that may be chosen, with what it takes."""
+    """A plan that may be chosen, with its number of trials and its time."""
 
     name: str
     title: str = ""
     seconds: float = 0.0
     trials: int = 0
-    longest: float = 0.0  # seconds, where no verdict is settled early
+    longest: float = 0.0  # seconds if no verdict is settled early
 
 
 class PairStage(StrEnum):
@@ -107,12 +107,12 @@ class Heard:
     age: float = 0.0
     rtt_ms: float | None = None
     fingerprint: str = ""
-    note: str = ""  # its other addresses, the peer that it is already, that another has its name
+    note: str = ""  # its other addresses, the name it is already paired by, or that another one has its name
 
 
 @dataclass(frozen=True)
 class PairingState:
-    """Where pairing stands."""
+    """How far a pairing has come."""
 
     stage: PairStage = PairStage.CLOSED
     left: float = 0.0  # seconds until the window closes
@@ -124,7 +124,7 @@ class PairingState:
 
     @property
     def waits(self) -> bool:
-        """A code is shown: to leave now would end a pairing that has come this far."""
+        """Whether a code is shown, so that leaving would end a pairing in progress."""
         return self.stage in (PairStage.COMPARE, PairStage.CONFIRMED, PairStage.STORING)
 
 
@@ -136,27 +136,27 @@ def _no_link() -> Link:
 
 @dataclass(frozen=True)
 class HomeView:
-    """What Home shows at once; what the doctor finds and the peers answer comes later."""
+    """What Home shows at once; the doctor's findings and the peers' answers come later."""
 
     host: HostFacts
-    troubles: tuple[Finding, ...] = ()  # with what is stored, and with the link's description
+    troubles: tuple[Finding, ...] = ()  # troubles with the stored runs and the link's description
     peers: tuple[PeerView, ...] = ()
     link: Link = field(default_factory=_no_link)
     last: RunSummary | None = None
     resumable: RunSummary | None = None
     last_plan: str = ""  # the plan of the newest run
     unread: str = ""  # why the stored runs cannot be read
-    hosts: dict[str, HostFacts] = field(default_factory=dict)  # as each told of itself in the last run that it was in
+    hosts: dict[str, HostFacts] = field(default_factory=dict)  # each host's facts from its latest run
 
 
 class Session(Protocol):
-    """A run that goes on somewhere; this TUI watches it, and steers it if it holds the controls."""
+    """A run in progress; this TUI watches it, and steers it if it holds the controls."""
 
     run_id: str
 
     @property
     def log(self) -> str:
-        """The log's name, which tells this run from the next."""
+        """The name of the log, which identifies the run."""
 
     @property
     def controlling(self) -> bool:
@@ -169,7 +169,7 @@ class Session(Protocol):
     async def poll(self) -> list[Entry]: ...
 
     async def control(self, verb: str, text: str = "") -> None:
-        """skip, repeat, pause, resume, cancel, proceed, note."""
+        """Send an order; `verb` is skip, repeat, pause, resume, cancel, proceed or note."""
 
     async def take_over(self) -> None: ...
 
@@ -183,17 +183,17 @@ class Backend(Protocol):
     def facts(self) -> HostFacts: ...
 
     def findings(self, anew: bool = False) -> tuple[Finding, ...]:
-        """The doctor's; they stand for a while, and may take a minute where the machine is small."""
+        """The doctor's findings, kept for a while unless `anew`; a small machine may take a minute to examine."""
 
     def settings(self) -> tuple[Setting, ...]: ...
 
     def log_lines(self, count: int) -> list[str]: ...
 
     async def probe(self, peer: PeerView) -> PeerView:
-        """The peer with what it answered just now."""
+        """The peer, with whether it answers now."""
 
     def way(self, address: str) -> str:
-        """The own interface that packets to this address leave by; '' where that is not known."""
+        """The interface through which packets to this address leave; '' if that is not known."""
 
     # --- link and plans
 
@@ -220,25 +220,28 @@ class Backend(Protocol):
     def delete(self, run_id: str) -> None: ...
 
     def export(self, run_id: str, kind: str) -> tuple[str, ...]:
-        """Write html, json or csv; the paths."""
+        """Write the run as html, json or csv, and return the paths of the files."""
 
     def reach(self) -> Reach: ...
 
     def sticks(self) -> tuple[Stick, ...]:
-        """USB sticks that are in and could be mounted."""
+        """USB sticks that are plugged in and could be mounted."""
 
     async def to_stick(self, paths: tuple[str, ...], stick: Stick | None) -> str:
-        """Copy files, leaving the stick fit to be pulled out; without one, to a stick that is mounted already."""
+        """Copy files to the stick and unmount it; without one, to a stick that is already mounted.
+
+        Returns what was done, in words.
+        """
 
     async def start(self, plan: Plan, resume: str = "") -> Session: ...
 
     def current(self) -> Session | None: ...
 
     def used_by(self) -> str:
-        """Who measures with this appliance now, be it from here or from the other end; '' for nobody."""
+        """Who measures with this appliance now, from here or from another end; '' if nobody does."""
 
     def on_loan(self) -> OnLoan | None:
-        """What an experiment has changed here for now; None for nothing."""
+        """The settings that an experiment has on loan here now; None if there are none."""
 
     # --- pairing
 
@@ -249,7 +252,7 @@ class Backend(Protocol):
     async def pair_with(self, address: str) -> None: ...
 
     async def answer_code(self, typed: str) -> None:
-        """What the other end's screen shows: confirms if it is that; another code refuses."""
+        """Confirm the pairing if `typed` is the code that the other end's screen shows, else refuse it."""
 
     async def refuse_code(self) -> None: ...
 
@@ -266,7 +269,7 @@ class Backend(Protocol):
     def appliance(self) -> Appliance: ...
 
     def disks(self) -> tuple[Disk, ...]:
-        """What this medium could be installed onto; () where it carries nothing to install."""
+        """The disks onto which this medium can be installed; () if it has nothing to install."""
 
     def upgrade_status(self) -> Status: ...
 
@@ -276,10 +279,13 @@ class Backend(Protocol):
         progress: Callable[[str, int, int, float], None],
         agreed: Callable[[Manifest], Awaitable[bool]],
     ) -> str:
-        """A file, an https address or "stick" into the other slot, if a person agrees to what it holds; '' if not."""
+        """Write the system from `source` (a file, an https address or "stick") into the other slot if a person agrees.
+
+        Returns what was done, in words; '' if the person did not agree.
+        """
 
     async def keep(self, found: Winners, confirmed: Confirm) -> tuple[str, ...]:
-        """What a staircase won, tried on loan and kept if a person says so in time; what is kept, () for nothing."""
+        """Try a staircase's winning settings on loan, keep them if a person confirms in time, and return those kept."""
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
-        """A verb of the privileged helper; `said` goes to its standard input. What it said."""
+        """Run a verb of the privileged helper with `said` as its standard input, and return what it printed."""

@@ -11,13 +11,15 @@ T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """Belongs to the event loop.  asyncio's own threads are few, and are waited for when the program ends."""
+    """Runs calls for the event loop. asyncio's own threads are not used: they are few, and the program's end waits for
+    them.
+    """
 
     def __init__(self) -> None:
         self._going: asyncio.Future[T] | None = None
 
     async def ask(self, call: Callable[[], T]) -> T:
-        """Its answer, or that of the look which goes on already."""
+        """The result of the call, or of the call that is already running."""
         if self._going is None or self._going.done():
             self._going = self._begin(call)
         return await asyncio.shield(self._going)
@@ -25,7 +27,7 @@ class Background(Generic[T]):
     def _begin(self, call: Callable[[], T]) -> asyncio.Future[T]:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # it may be that nobody waits still
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits any more
 
         def tell(found: T | None, error: Exception | None) -> None:
             if future.done():

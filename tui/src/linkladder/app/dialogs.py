@@ -1,4 +1,4 @@
-"""Small dialogs: a question, a line of text to type, an error, a text to read."""
+"""Defines small dialogs: a question, a line of text to type, an error, a text to read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkladder.errors import LinkladderError
 
 
 class Dialog(Guarded, ModalScreen[Any]):
-    """A box over the place; left and right choose, Enter answers, Esc declines."""
+    """A box over the screen; left and right choose, Enter answers, Esc declines."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "decline", "Back", key_display="Esc"),
@@ -30,12 +30,12 @@ class Dialog(Guarded, ModalScreen[Any]):
 
 
 class Question(Dialog):
-    """Yes or no; `safe` puts the focus on no."""
+    """A question to answer with yes or no; `safe` puts the focus on no."""
 
     def __init__(self, title: str, text: str, yes: str = "Yes", no: str = "No", safe: bool = False) -> None:
         super().__init__()
         self._title, self._text, self._yes, self._no = title, text, yes, no
-        self.AUTO_FOCUS = "#no" if safe else "#yes"  # type: ignore[misc]  # before the first key can arrive
+        self.AUTO_FOCUS = "#no" if safe else "#yes"  # type: ignore[misc]  # set before the first key arrives
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
@@ -54,7 +54,7 @@ class Question(Dialog):
 
 
 class Ask(Dialog):
-    """One line of text; None when it is declined."""
+    """Asks for one line of text; its result is None if the person declines."""
 
     def __init__(self, title: str, text: str, value: str = "") -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Ask(Dialog):
 
 
 class Trouble(Dialog):
-    """What happened, why, and what to do."""
+    """Shows an error: what happened, why, and what to do."""
 
     def __init__(self, error: LinkladderError) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Trouble(Dialog):
 
 
 class Words(Dialog):
-    """Text to read, scrolled with the arrows: a command, an address with its QR code."""
+    """A text to read, such as a command or an address with its QR code; the arrows scroll it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "decline", "Close", key_display="Enter"),

@@ -1,4 +1,4 @@
-"""One file, one download, ten minutes, behind a random address: for people who have only a console."""
+"""Serves one file for one download within ten minutes at a random address, for people who have only a console."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 SECONDS = 600.0
-LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none like another: the address may have to be typed
-GROUPS, EACH = 4, 4  # 80 bits, for ten minutes and one use
+LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 that are not mistaken for each other when typed
+GROUPS, EACH = 4, 4  # groups and letters in each: 80 bits
 KINDS = {".html": "text/html; charset=utf-8", ".json": "application/json", ".zip": "application/zip"}
 
 
@@ -26,7 +26,7 @@ class _Server6(_Server):
 
 
 class Download:
-    """Serves from a thread of its own; `close` at any time."""
+    """Serves the file from a thread of its own; `close` may be called at any time."""
 
     def __init__(self, path: Path, host: str, seconds: float = SECONDS) -> None:
         self.seconds = seconds
@@ -46,11 +46,11 @@ class Download:
 
     @property
     def left(self) -> float:
-        """Seconds until it closes by itself."""
+        """Seconds until the download closes by itself."""
         return max(0.0, self._until - time.monotonic())
 
     def claim(self, asked: str) -> bytes | None:
-        """The file for the one request that knows the address."""
+        """The file's content for the first request with the right address; None for any other."""
         with self._lock:
             right = secrets.compare_digest(asked.lower().encode(), f"/{self._token}".encode())
             if not right or self.served or not self.left:
@@ -67,7 +67,7 @@ class Download:
         return KINDS.get(self._path.suffix, "application/octet-stream")
 
     def close(self) -> None:
-        """Stop listening; harmless when repeated."""
+        """Stop listening; may be called again."""
         self._timer.cancel()
         threading.Thread(target=self._stop, daemon=True).start()
 
@@ -100,4 +100,4 @@ class _Handler(BaseHTTPRequestHandler):
         self._download.close()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """The screen belongs to the TUI."""
+        """Print nothing, as that would spoil the TUI's screen."""

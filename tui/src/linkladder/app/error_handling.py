@@ -1,8 +1,8 @@
-"""An unexpected error ends what it happened in, not the console: it is written down, said, and the rest goes on.
+"""Keeps the console running after an unexpected error, which is logged and shown.
 
-Textual hands every error of a worker, a timer, a handler or a drawing to one method of the application, which
-then ends.  Here that method is the one place where linkladder says what happened instead.  A handler's error
-would besides end the screen's own queue of messages, so those are caught a step earlier, by `Guarded`.
+Textual hands every error in a worker, a timer, a handler or a drawing to one method of the application, which then
+ends. Here that method shows the error instead. An error in a handler would also end the screen's queue of messages, so
+`Guarded` catches those earlier.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.worker import WorkerFailed
 
-MOST, SPAN = 20, 10.0  # so many errors within so many seconds: nothing can be shown any more
-QUIET = 20.0  # seconds for which the same error is not said again: some come with every tick
+MOST, SPAN = 20, 10.0  # after so many errors within so many seconds the application ends
+QUIET = 20.0  # seconds for which the same error is not shown again, as some come with every tick
 log = logging.getLogger("linkladder.app")
 
 
 class Guarded(MessagePump):
-    """A screen, a widget or the application whose handlers may go wrong without taking its messages with them."""
+    """A screen, a widget or the application that goes on receiving messages after an error in a handler."""
 
     async def _dispatch_message(self, message: Message) -> None:
         try:
@@ -36,7 +36,7 @@ class Guarded(MessagePump):
 
 
 class ErrorTolerantApp(Guarded, App[int]):
-    """Goes on after an error, unless they come in a flood."""
+    """An application that goes on after errors, unless too many come at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,20 +44,20 @@ class ErrorTolerantApp(Guarded, App[int]):
         self._shown_at: dict[str, float] = {}
 
     def complain(self, error: BaseException) -> None:
-        """Say what happened and what to do."""
+        """Show what happened and what to do."""
         raise NotImplementedError
 
     def survive(self, error: Exception) -> bool:
-        """Write it down and say it; False where going on makes no sense."""
+        """Log the error and show it; False if the application had better end."""
         error = _cause(error)
         log.error("unexpected: %s: %s", type(error).__name__, error, exc_info=error)
         now = time.monotonic()
         self._errors.append(now)
         if len(self._errors) == MOST and now - self._errors[0] < SPAN:
             return False
-        if self._leaving:  # nothing is left that could show it
+        if self._leaving:  # there is no screen to show it any more
             return True
-        if len(self.screen_stack) < 2:  # it happened before the first place was there
+        if len(self.screen_stack) < 2:  # the first screen did not come up
             return False
         text = f"{type(error).__name__}: {error}"
         if now - self._shown_at.get(text, -QUIET) >= QUIET:
@@ -70,7 +70,7 @@ class ErrorTolerantApp(Guarded, App[int]):
         return not self.is_running or bool(self._exit)
 
     def _handle_exception(self, error: Exception) -> None:
-        late = self._leaving and isinstance(_cause(error), NoMatches)  # for a place that is taken down
+        late = self._leaving and isinstance(_cause(error), NoMatches)  # of a screen that is being removed
         if not late and not self.survive(error):
             super()._handle_exception(error)
 

@@ -1,4 +1,4 @@
-"""What an experiment answers, changes and takes, before it is begun."""
+"""Describes an experiment before it is started: what it answers, what it changes and how long it takes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ LOADS = {Protocol.RR: "small transactions", Protocol.TCP: "TCP throughput", Prot
 
 
 def question(plan_title: str) -> str:
-    """'What should I set?' of a title that says more."""
+    """The question at the beginning of a plan's title, such as 'What should I set?'."""
     head, mark, _ = plan_title.partition("?")
     return head + mark
 
 
 def about(plan: Plan) -> list[str]:
-    """Paragraphs: where and how long, what is changed and undone, what is tried and measured."""
+    """Paragraphs on where and how long it measures, what it changes and undoes, and what it tries."""
     if not plan.rungs:
         return ["It has no address to measure over: Enter opens the description of the link."]
     time = units.at_best(plans.seconds(plan), plans.longest(plan))

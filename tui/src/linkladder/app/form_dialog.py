@@ -1,4 +1,4 @@
-"""A form in a dialog: fields and choices, checked before it is taken."""
+"""Defines a dialog with a form: fields and choices whose values are checked before they are accepted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Values = dict[str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a form; with options it is a choice, else a field."""
+    """One line of a form: a choice if it has options, else a field."""
 
     key: str
     label: str
@@ -31,7 +31,7 @@ class Entry:
 
 
 class Form(Dialog):
-    """The values by key, or None when it is declined; `check` says what is wrong with them, '' where nothing is."""
+    """A form whose result is the values by key, or None if declined; `check` says what is wrong with them, or ''."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "onward", "Next", key_display="Enter"),
@@ -73,7 +73,7 @@ class Form(Dialog):
 
     @on(Input.Submitted)
     def action_onward(self) -> None:
-        """From a line to the next; an Enter typed ahead, before the one before it had led to a button, presses that."""
+        """Go to the next line, or press the button if an earlier Enter has already led there."""
         if isinstance(self.focused, Action):
             self.focused.action_press()
         else:

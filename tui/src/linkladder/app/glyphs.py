@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001
-"""Characters a terminal lacks become characters it has, in the last step before the terminal."""
+"""Replaces characters that a terminal lacks by ones that it has, in the last step before the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.filter import LineFilter
 
 from linkladder.app.terminal import Glyphs
 
-# What the VGA text font and Terminus both have, beyond ASCII.
+# Characters beyond ASCII that both the VGA text font and Terminus have.
 CP437 = frozenset(
     "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀"
     "αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■•◘○◙♂♀♪♫►◄↕‼¶§▬↨↑↓→←∟↔▲▼"
@@ -40,7 +40,7 @@ _ASCII = {
 
 @lru_cache(4096)
 def plain(text: str, tier: Glyphs) -> str:
-    """The text in the characters of a tier; every character keeps its one cell."""
+    """The text with only characters of that tier; each character still takes one cell."""
     if tier is Glyphs.UNICODE or text.isascii():
         return text
     return "".join(_fit(char, tier) for char in text)
@@ -57,7 +57,7 @@ def _fit(char: str, tier: Glyphs) -> str:
 
 
 class MonoFilter(LineFilter):
-    """Without colours a coloured background, which marks what is highlighted, becomes reverse video."""
+    """Turns a coloured background, which marks what is highlighted, into reverse video on terminals without colour."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [Segment(text, _marked(style), control) for text, style, control in segments]
@@ -71,7 +71,7 @@ def _marked(style: Style | None) -> Style | None:
 
 
 class GlyphFilter(LineFilter):
-    """Textual calls it for every line that goes to the terminal."""
+    """Applies `plain` to every line that Textual sends to the terminal."""
 
     def __init__(self, tier: Glyphs) -> None:
         super().__init__(enabled=tier is not Glyphs.UNICODE)

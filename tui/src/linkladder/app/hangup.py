@@ -1,4 +1,4 @@
-"""A terminal that goes away (ssh cut, tmux ended, console hung up) ends the TUI at once; a run goes on without it.
+"""Ends the TUI at once when its terminal goes away (ssh cut, tmux ended, console hung up); a run goes on without it.
 
 Textual alone would read the end of input for ever at full speed, and could wait for ever to write.
 """
@@ -17,7 +17,7 @@ PATIENCE = 1.5  # seconds for the application to leave by itself
 
 
 def watch(terminal: int, leave: Callable[[int], None]) -> None:
-    """Call `leave` with the exit status, once, on a hangup or on TERM or HUP; then end the process, come what may."""
+    """Call `leave` once with the exit status on a hangup, TERM or HUP; then end the process in any case."""
     reading, writing = os.pipe()
 
     def heard(number: int, _: object) -> None:
@@ -30,20 +30,20 @@ def watch(terminal: int, leave: Callable[[int], None]) -> None:
 
 def _wait(terminal: int, signals: int, leave: Callable[[int], None]) -> None:
     poll = select.poll()
-    poll.register(terminal, 0)  # its hangup alone
+    poll.register(terminal, 0)  # reports only a hangup
     poll.register(signals, select.POLLIN)
     ready = dict(poll.poll())
     number = os.read(signals, 1)[0] if signals in ready else signal.SIGHUP
     if terminal in ready or number == signal.SIGHUP:
         _let_go()
-    with contextlib.suppress(RuntimeError):  # a loop that has ended already
+    with contextlib.suppress(RuntimeError):  # if the event loop has already ended
         leave(128 + number)
     time.sleep(PATIENCE)
     os._exit(128 + number)
 
 
 def _let_go() -> None:
-    """What is still written goes nowhere, rather than to a terminal that is no more."""
+    """Redirect standard input, output and error to /dev/null, as the terminal is gone."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)

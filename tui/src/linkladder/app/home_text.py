@@ -1,4 +1,4 @@
-"""What Home says of this machine, its health, its peers and the last run, line by line."""
+"""Makes Home's lines about this machine, its health, its peers and the last run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic
     from linkladder.settings import OnLoan
 
-PEERS = 4  # lines for them
-LADDER = (  # as linkladder.model has it, which the first frame does not wait for
+PEERS = 4  # most lines for peers
+LADDER = (  # as in linkladder.model, which is not imported here, so that the first frame comes sooner
     "localhost",
     "same-host",
     "same-vlan",
@@ -26,8 +26,8 @@ LADDER = (  # as linkladder.model has it, which the first frame does not wait fo
 
 
 def nic_line(nic: Nic) -> str:
-    """'vmx0  10.7.0.1  10.0 Gb/s  MTU 9000  vmxnet3, 4 queues, tso lro'."""
-    from linkladder import phrases  # late: the first frame must not wait for it
+    """An interface, such as 'vmx0  10.7.0.1  10.0 Gb/s, MTU 9000  vmxnet3, 4 queues  tso lro'."""
+    from linkladder import phrases  # imported late, so that the first frame comes sooner
 
     speed = phrases.card_speed(nic)
     queues = f", {units.plural(nic.rx_queues, 'queue')}" if nic.rx_queues else ""
@@ -39,7 +39,7 @@ def nic_line(nic: Nic) -> str:
 
 
 def host_lines(host: HostFacts, most: int = 4) -> list[str]:
-    """The machine, then its interfaces, those that are up with an address first."""
+    """A line about the machine, then its interfaces, those that are up and have an address first."""
     where = host.virtual or "bare metal"
     system = host.release if host.os in host.release else f"{host.os} {host.release}"
     cores = units.plural(host.cores, "core")
@@ -57,7 +57,7 @@ def host_lines(host: HostFacts, most: int = 4) -> list[str]:
 def health_line(
     troubles: tuple[Finding, ...], found: tuple[Finding, ...] | None, measuring: bool, width: int = 78
 ) -> Text:
-    """What is wrong, in one line of that width; `found` is None while the doctor has not spoken."""
+    """What is wrong, in one line of that width; `found` is None while the doctor has no result yet."""
     all_found = (*troubles, *(found or ()))
     bad = [f for f in all_found if f.health is Health.BAD]
     wrong = bad + [f for f in all_found if f.health is Health.WARN]
@@ -88,7 +88,7 @@ def health_line(
 
 
 def loan_line(loan: OnLoan) -> Text:
-    """'On loan  mtu vmx1: 1500 -> 9000, put back in 12 s unless renewed'; red where nobody puts it back any more."""
+    """As 'On loan  mtu vmx1: 1500 -> 9000, put back in 12 s unless renewed'; red if nothing will restore it."""
     first, more = loan.changes[0] if loan.changes else "", len(loan.changes) - 1
     changes = f"{first}{f' and {more} more' if more > 0 else ''}"
     if loan.left_behind:
@@ -98,7 +98,7 @@ def loan_line(loan: OnLoan) -> Text:
 
 
 def peer_lines(peers: Sequence[PeerView], measuring: bool) -> list[Text]:
-    """One each; where they are too many, the last line counts the rest."""
+    """A line for each peer; if there are too many, the last line counts the rest."""
     if not peers:
         return [Text("none yet: pair with the appliance at the other end")]
     shown = peers if len(peers) <= PEERS else peers[: PEERS - 1]
@@ -109,7 +109,7 @@ def peer_lines(peers: Sequence[PeerView], measuring: bool) -> list[Text]:
 
 
 def peer_line(peer: PeerView, measuring: bool = False) -> Text:
-    """'beta  10.7.0.2  reachable, round trip 0.21 ms'."""
+    """A peer, such as 'beta  10.7.0.2  reachable, round trip 0.21 ms'."""
     address = peer.addresses[0] if peer.addresses else "no address"
     out = Text(f"{peer.name:<12} {address:<16} ", no_wrap=True, overflow="ellipsis")
     if peer.reachable is None:
@@ -127,7 +127,7 @@ def peer_line(peer: PeerView, measuring: bool = False) -> Text:
 
 
 def last_lines(view: HomeView) -> Text:
-    """The last whole run with its verdicts, below a newer one that stopped early."""
+    """The last complete run with its verdicts, below a newer one that stopped early if there is one."""
     last, broken = view.last, view.resumable
     out = Text(no_wrap=True)
     if broken:
@@ -137,7 +137,7 @@ def last_lines(view: HomeView) -> Text:
         return out if broken else Text(none)
     out.append("\n" if broken else "")
     out.append(f"{last.id}  plan {last.plan}, {units.plural(last.trials, 'trial')}, {last.failed} failed")
-    if not last.verdicts and last.verdict:  # of a run from before the rungs' verdicts were kept
+    if not last.verdicts and last.verdict:  # a run from before verdicts of rungs were stored
         out.append("  ")
         out.append_text(verdict(last.verdict.word, last.verdict.provisional))
     for rung in [name for name in reversed(LADDER) if name in last.best_bps or name in last.verdicts]:

@@ -1,4 +1,4 @@
-"""What an operator may type for the appliance, checked before the privileged helper checks it again: '' is right."""
+"""Checks what an operator types for the appliance, as the privileged helper does again; '' means that it is right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wrong_name(text: str) -> str:
 
 
 def wrong_address(method: str, address: str, router: str) -> str:
-    """Of an interface; dhcp and none need neither."""
+    """What is wrong with an interface's address and router; the methods dhcp and none need neither."""
     if method != "static":
         return ""
     if "/" not in address:
@@ -46,7 +46,7 @@ def wrong_address(method: str, address: str, router: str) -> str:
 
 
 def wrong_zone(text: str) -> str:
-    """With the nearest names where there is none of that one; may block."""
+    """What is wrong with the name of a time zone, with similar names; may block."""
     known = zoneinfo.available_timezones()
     if text in known:
         return ""
@@ -58,7 +58,7 @@ def wrong_zone(text: str) -> str:
 
 
 def key_words(line: str) -> tuple[str, str, str]:
-    """Kind, key and comment of a public key's line; ValueError says what is wrong."""
+    """Kind, key and comment from a public key's line; raises ValueError with what is wrong."""
     parts = line.split()
     if "PRIVATE" in line:
         raise ValueError("That is a private key: never give it away. The file that ends in .pub is meant.")

@@ -1,4 +1,4 @@
-"""The dialogs that install a live medium onto a disk: choose one, confirm twice, wait until it is done."""
+"""Runs the dialogs that install a live medium onto a disk: choose one, confirm twice, wait until it is done."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_DISK = LinkladderError(
 
 
 async def install(app: ServicesApp) -> bool:
-    """Did it come to an installation, and a good one?"""
+    """Run the dialogs; True if the system was installed."""
     found = await app.ask(app.backend.disks) or ()
     free = [disk for disk in found if not disk.used]
     if not free:
@@ -56,12 +56,12 @@ def _listed(disks: list[Disk]) -> str:
 
 
 class Installing(Dialog):
-    """No way out before the end: leaving would end the installation half way.  None, or what went wrong."""
+    """Waits for the installation, and cannot be left before its end; its result is None or the error."""
 
     def __init__(self, disk: Disk) -> None:
         super().__init__()
         self._disk, self._began = disk, time.monotonic()
-        self._quiet_until = 0.0  # words that stand in the place of the time
+        self._quiet_until = 0.0  # until when a message is shown in place of the time
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):

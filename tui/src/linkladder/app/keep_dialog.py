@@ -1,4 +1,4 @@
-"""The dialogs that keep what a staircase won: what it is, then in force on loan with the time left to agree."""
+"""Runs the dialogs that keep a staircase's winning settings: show them, try them on loan, ask for confirmation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_FORCE = "In force now, on loan: {changes}.\n\nIt is put back by itself in {le
 
 
 async def keep(app: ServicesApp, document: Document) -> None:
-    """Errors are the app's to say."""
+    """Run the dialogs for the settings that won in this document; errors are shown by the app."""
     found = keeping.winners(document)
     there = THERE.format(lines="\n".join(f"  {line}" for line in found.elsewhere)) if found.elsewhere else ""
     if not found.settings:
@@ -43,7 +43,7 @@ async def keep(app: ServicesApp, document: Document) -> None:
 
 
 class Trying(Dialog):
-    """On loan, asked about, kept or put back; what was kept, () for nothing, or what went wrong."""
+    """Tries the settings on loan, asks, and keeps or restores them; its result is what is kept, or the error."""
 
     def __init__(self, found: keeping.Winners) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Trying(Dialog):
         self.go()
 
     def action_decline(self) -> None:
-        """It cannot be left here: the question follows, and no is an answer."""
+        """Do nothing: the dialog cannot be left, as a question follows that can be answered with no."""
 
     @work
     async def go(self) -> None:
@@ -73,7 +73,7 @@ class Trying(Dialog):
 
 
 class LastWord(Question):
-    """Yes or no, and no by itself when the time is up."""
+    """A question that answers itself with no when the time is up."""
 
     def __init__(self, changes: tuple[str, ...], seconds: float) -> None:
         self._changes, self._ends = "; ".join(changes), time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""The description of a link as fields hold it: what stands in them first, and what is read out of them."""
+"""Converts the description of a link to and from the form's fields, and proposes what is in them at first."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ LAYER_WORDS = {Layer.L1: "bits on the wire", Layer.L2: "frames", Layer.L3: "IP p
 
 
 def near_address(host: HostFacts, remote: str, way: str = "") -> str:
-    """The own address at the likely end of the same path: one on the interface `way`, else what resembles it most."""
+    """This machine's likely address for a path to `remote`: on the interface `way`, else the most similar one."""
     own = [(n.name == way, a) for n in host.nics if not n.loopback and n.up for a in n.addresses]
     alike = [(there, a) for there, a in own if (":" in a) == (":" in remote) and not a.startswith("fe80")]
     return max(alike, key=lambda one: (one[0], _common(one[1], remote)), default=(False, ""))[1]
 
 
 def far_address(addresses: Sequence[str]) -> str:
-    """The first that means something off its own link, which the address of a pairing may not."""
+    """The first address that is not link-local, as pairing's address may be; '' if there is none."""
     return next(iter(usable(addresses)), "")
 
 
 def usable(addresses: Sequence[str]) -> tuple[str, ...]:
-    """Those that mean something off their own link."""
+    """The addresses that are not link-local."""
     return tuple(a for a in addresses if not a.lower().startswith("fe80"))
 
 
 def proposed(view: HomeView, ways: dict[str, str], peer: str, used: Sequence[str]) -> Path:
-    """A further path: to an address that no path has yet, by a card that none uses; the same peer's first."""
+    """A further path, to an unused address and if possible through an unused card; those of `peer` come first."""
     taken = {nic.name for nic in view.host.nics if set(nic.addresses) & set(used)}
     order = sorted(view.peers, key=lambda one: one.name != peer)
     free = [(one.name, a) for one in order for a in usable(one.addresses) if a not in used]
@@ -52,24 +52,24 @@ def proposed(view: HomeView, ways: dict[str, str], peer: str, used: Sequence[str
 
 
 def carrier(host: HostFacts, local: str) -> Nic | None:
-    """The interface of that own address."""
+    """The interface that has this address; None if there is none."""
     return next((n for n in host.nics if local and local in n.addresses and not n.loopback), None)
 
 
 def rated_speed(nic: Nic | None) -> float | None:
-    """The speed that bounds what it carries; that of a pair of namespaces is made up."""
+    """The speed in bit/s that limits the interface; None for a veth or epair, whose speed is made up."""
     return nic.speed_bps if nic and nic.driver not in ("veth", "epair") else None
 
 
 def first_contract(nic: Nic | None) -> Contract:
-    """What stands in the fields until a person has said what was bought: as much as this interface could carry."""
+    """The contract to show until a person enters what was bought: as much as this interface could carry."""
     usual = Contract()
     mtu = nic.mtu if nic and MTUS[0] <= nic.mtu <= MTUS[1] else usual.mtu
     return replace(usual, port_bps=rated_speed(nic) or usual.port_bps, mtu=mtu)
 
 
 def first_contract_source(nic: Nic | None) -> str:
-    """Where the first contract comes from."""
+    """A sentence on where the first contract comes from."""
     if nic is None:
         return "Port rate and MTU are a guess; put in what was bought."
     if rated_speed(nic) is None:
@@ -82,7 +82,7 @@ def _common(a: str, b: str) -> int:
 
 
 def contract_of(values: dict[str, str], known: Contract) -> Contract:
-    """What was typed in place of what was known, of which not all has a field; UsageError names it and what fits."""
+    """The known contract with the typed values; raises UsageError with the field and what is expected."""
 
     def checked(key: str, label: str, check: fields.Check, value: object) -> Any:
         try:
@@ -123,7 +123,7 @@ def contract_of(values: dict[str, str], known: Contract) -> Contract:
 
 
 def short_rate(bps: float | None) -> str:
-    """'10G', '952.4M': short, and read back as exactly that rate."""
+    """A rate as '10G' or '952.4M': short, and read back as exactly the same rate."""
     if bps is None:
         return ""
     unit, factor = next(((u, f) for u, f in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)) if bps >= f), ("", 1.0))
@@ -131,7 +131,7 @@ def short_rate(bps: float | None) -> str:
 
 
 def ceiling_sentence(contract: Contract) -> str:
-    """'At most 9.41 Gb/s of TCP fits: the port's 10.0 Gb/s at MTU 1500.'"""
+    """A sentence such as 'At most 9.41 Gb/s of TCP fits into the port's 10.0 Gb/s at MTU 1500.'"""
     from linkladder.judge import ceiling, rate_sold
 
     best = ceiling(contract)
@@ -143,6 +143,6 @@ def ceiling_sentence(contract: Contract) -> str:
 
 
 def path_typed(local: str, remote: str, old: Path, peer: str) -> Path:
-    """A rung's path as it was typed; ValueError says what was expected."""
+    """A rung's path with the typed addresses; raises ValueError with what is expected."""
     here = fields.address(local) if local else ""
     return replace(old, local=here, remote=fields.address(remote), peer=peer)

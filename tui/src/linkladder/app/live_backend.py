@@ -1,4 +1,4 @@
-"""The real backend: host, doctor, store, peers, pairing and the measuring process."""
+"""Implements the backend on the real host, doctor, store, peers, pairing and measuring process."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from linkladder.trust import peers as pinned
 from linkladder.verdicts import Ceiling
 
 HEALTH = {"ok": Health.OK, "warn": Health.WARN, "bad": Health.BAD}
-FRESH = 30.0  # seconds for which the doctor's word stands at least,
-STANDS = 10.0  # and times as long as it took
+FRESH = 30.0  # seconds for which the doctor's findings are kept at least
+STANDS = 10.0  # times as long as they took, for which they are kept if that is longer
 if TYPE_CHECKING:
     from linkladder.app.pairing_adapter import PairingAdapter
     from linkladder.settings import OnLoan
 
 
 class LiveBackend(Machine, StoredRuns):
-    """Blocking methods open what they need and close it again: each may run in a thread of its own."""
+    """The backend of a real appliance; blocking methods close what they open, so each may run in its own thread."""
 
     def __init__(self, who: str = "") -> None:
         self.folder = state.ensure(state.folder())
         self._seat = Seat(self.folder, who or f"the screen on {terminal()}")
-        self._examined: tuple[float, tuple[Finding, ...]] = (-1.0, ())  # until when they stand
+        self._examined: tuple[float, tuple[Finding, ...]] = (-1.0, ())  # until when the findings are kept, and they
         self._pairing: PairingAdapter | None = None
-        diary.keep(self.folder, logging.WARNING)  # standard error is the screen
+        diary.keep(self.folder, logging.WARNING)  # not to standard error, which is the screen
 
     # --- this machine
 
@@ -49,7 +49,7 @@ class LiveBackend(Machine, StoredRuns):
         link = Link()
         try:
             link = self.link()
-        except UsageError as error:  # spoilt by hand: the Link screen makes it anew
+        except UsageError as error:  # edited by hand and damaged; the Link screen writes it anew
             troubles.append(Finding("the link's description", Health.BAD, str(error), "describe the link again"))
         return HomeView(
             self.facts(),
@@ -67,7 +67,7 @@ class LiveBackend(Machine, StoredRuns):
         return replace(host.facts(), version=__version__)
 
     def findings(self, anew: bool = False) -> tuple[Finding, ...]:
-        from linkladder import doctor  # late, as all below: the first frame must not wait for it
+        from linkladder import doctor  # imported late, so that the first frame comes sooner
 
         until, found = self._examined
         began = time.monotonic()
@@ -100,7 +100,7 @@ class LiveBackend(Machine, StoredRuns):
         plan.save_link(self.folder, link)
 
     def plans(self, link: Link) -> tuple[PlanChoice, ...]:
-        """The built-in plans, and the files in the state folder's plans/; one that cannot be read says why."""
+        """The built-in plans and the files in the state folder's plans/; the title of an unusable one says why."""
         choices = []
         for name in (*plan.BUILTIN, *sorted(p.stem for p in (self.folder / "plans").glob("*.toml"))):
             try:
@@ -156,7 +156,7 @@ class LiveBackend(Machine, StoredRuns):
         return current(self.folder, self._seat)
 
     def used_by(self) -> str:
-        return reservation.holder().split(",")[0]  # its name, without the run's
+        return reservation.holder().split(",")[0]  # the name without the run
 
     def on_loan(self) -> OnLoan | None:
         from linkladder import settings
@@ -167,9 +167,8 @@ class LiveBackend(Machine, StoredRuns):
 
     def _service(self) -> PairingAdapter:
         if self._pairing is None:
-            from linkladder.app.pairing_adapter import (
-                PairingAdapter,  # late: most starts of the console pair with nobody
-            )
+            # Imported late, as a console rarely pairs.
+            from linkladder.app.pairing_adapter import PairingAdapter
 
             self._pairing = PairingAdapter()
         return self._pairing

@@ -1,4 +1,4 @@
-"""The application on a terminal: how it starts, what it takes in at every tick, and how it is left."""
+"""Defines the application: how it starts, what it does at every tick, and how it is left."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from linkladder.app.services import ServicesApp
 from linkladder.app.terminal import Glyphs
 from linkladder.errors import LinkladderError
 
-if TYPE_CHECKING:  # the first frame waits for Textual alone; the rest of linkladder is loaded behind it
+if TYPE_CHECKING:  # the rest of linkladder is loaded after the first frame
     from linkladder.app.backend import Backend, Session
     from linkladder.run.progress import Progress
 
-TICK = 0.5  # seconds: at most two updates a second, so that a serial line keeps up
+TICK = 0.5  # seconds between updates, so that a serial line keeps up
 
 
 class LadderApp(ServicesApp):
-    """linkladder on a terminal."""
+    """The linkladder application on a terminal."""
 
     TITLE = "linkladder"
     CSS_PATH = "app.tcss"
@@ -47,7 +47,7 @@ class LadderApp(ServicesApp):
 
     def __init__(self, backend: Backend | Callable[[], Backend], glyphs: Glyphs = Glyphs.UNICODE) -> None:
         super().__init__(glyphs)
-        # The same objects every time: Textual keeps each line's filtered form by the filter that made it.
+        # The same objects every time, as Textual caches each filtered line by its filter.
         self._before, self._after = MonoFilter(), GlyphFilter(glyphs)
         self.theme = "ansi-dark"
         self.failed: LinkladderError | None = None  # why there is nothing to show
@@ -55,7 +55,7 @@ class LadderApp(ServicesApp):
         if not callable(backend):
             self.backend = backend
             self.loaded.set()
-        self._unreadable = ""  # the run whose log could not be read, which was told
+        self._unreadable = ""  # the log that could not be read and for which an error was shown
 
     def get_driver_class(self) -> type[Driver]:
         return KeyboardDriver
@@ -73,7 +73,7 @@ class LadderApp(ServicesApp):
 
     @work(group="load")
     async def _load(self) -> None:
-        """Get the backend in a thread, behind the first frame."""
+        """Load the backend in a thread after the first frame."""
         assert callable(self._make)
         try:
             self.backend = await asyncio.to_thread(self._make)
@@ -88,25 +88,25 @@ class LadderApp(ServicesApp):
         if self.failed:
             self.exit(return_code=self.failed.exit_code)
             return
-        gc.freeze()  # what the start made stays: looking for garbage in it would hold the screen up to 50 ms
+        gc.freeze()  # objects of the start are kept anyway; collecting garbage among them would block for up to 50 ms
         self.loaded.set()
 
     # --- the run ----------------------------------------------------------------------
 
     async def _tick(self) -> None:
-        """Take in what the run said since the last look, then let the screen on top redraw."""
+        """Apply the run's new events, then let the top screen redraw."""
         if not self.screen_stack:  # the console is being left
             return
         if self.session is not None and self.progress is not None and not self.progress.over:
             try:
                 await self._take(self.session, self.progress)
-            except Exception as error:  # a log that cannot be read must not end the watching
+            except Exception as error:  # go on watching even if the log cannot be read
                 if self._unreadable != self.session.log:
                     self._unreadable = self.session.log
                     self.complain(error)
         top = next(reversed(self.screen_stack), None)
         if refresh := getattr(top, "on_tick", None):
-            with contextlib.suppress(NoMatches):  # of a screen that is being put up or taken down
+            with contextlib.suppress(NoMatches):  # if the screen is just being set up or removed
                 refresh()
 
     async def _take(self, session: Session, progress: Progress) -> None:
@@ -117,7 +117,7 @@ class LadderApp(ServicesApp):
         for at, event in entries:
             progress.apply(event, at)
         progress.at = max(progress.at, await session.now())
-        if not any(getattr(shown, "SHOWS_RUN", False) for shown in self.screen_stack):  # it says so itself
+        if not any(getattr(shown, "SHOWS_RUN", False) for shown in self.screen_stack):  # that one shows notices itself
             for text in progress.notices[said:][-3:]:
                 self.notify(text, severity="warning", markup=False)
         if any(isinstance(e, events.WaitingForOperator) for _, e in entries):

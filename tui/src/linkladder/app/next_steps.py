@@ -1,4 +1,4 @@
-"""What a person can do next from Home, and which of it a newcomer should."""
+"""Tells which steps Home offers, and which one a newcomer should take next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from linkladder.app.places import PLACES, Step
 if TYPE_CHECKING:
     from linkladder.app.backend import HomeView
 
-ACTIONS = {  # what is more than going to a place
+ACTIONS = {  # steps that do more than open a screen
     "watch": Step("Watch the run", "a run is going on"),
     "confirm": Step("Go on pairing", "the code is on the screen still, for the other end"),
     "resume": Step("Go on with the last run", "it stopped early; what it measured is kept"),
@@ -19,14 +19,14 @@ ACTIONS = {  # what is more than going to a place
 
 
 def step(name: str) -> Step:
-    """What Home says of a step."""
+    """The line of Home's menu for a step."""
     found = ACTIONS.get(name) or PLACES[name].step
     assert found, name
     return found
 
 
 def next_step(view: HomeView, running: bool, code_waits: bool = False) -> str:
-    """The one thing a newcomer should do now."""
+    """The step that a newcomer should take now."""
     if running:
         return "watch"
     if code_waits:

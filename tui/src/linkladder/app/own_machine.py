@@ -1,4 +1,4 @@
-"""The part of the real backend that is this machine: its settings, its switches, how a report leaves it."""
+"""Implements the backend's part about this machine: settings, appliance, disks, upgrade, and ways to export."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from linkladder.upgrade.status import Status, status
 if TYPE_CHECKING:
     from linkladder.keeping import Confirm, Winners
 
-FAR = "198.51.100.1"  # nobody's; which interface packets to the world would leave by
+FAR = "198.51.100.1"  # an address for documentation, to find the interface of the default route
 INSTALLATION = 3600.0  # seconds for a slow stick
 
 
 class Machine:
-    """Plain methods may block; coroutines do not."""
+    """This machine's part of the backend; plain methods may block, coroutines do not."""
 
     def settings(self) -> tuple[Setting, ...]:
-        """What is shipped and whether it is in force; then the offloads that nothing was shipped for."""
+        """The shipped settings and whether they are in force; then offloads for which nothing is shipped."""
         from linkladder.settings.tunables import settings_in_force
 
         rows = [
@@ -54,7 +54,7 @@ class Machine:
         return switches.sticks()
 
     def reach(self) -> Reach:
-        """The address that the rest of the world most likely sees, and who may come in by ssh."""
+        """The address by which other computers most likely reach this one, and the user for ssh."""
         nics = [n for n in host.facts().nics if n.up and not n.loopback and n.addresses]
         way = host.route_interface(FAR)
         own = [a for n in sorted(nics, key=lambda n: n.name != way) for a in n.addresses if not a.startswith("fe80")]
@@ -63,11 +63,14 @@ class Machine:
         return Reach(user, plain[0] if plain else "", switches.appliance().ssh)
 
     def export_folder(self, own: Path) -> Path:
-        """Where the operator can fetch what linkladder writes; else a folder of linkladder's own."""
+        """The folder from which the operator can fetch files if it is writable, else the folder `own`."""
         return EXPORT if os.access(EXPORT, os.W_OK) else own
 
     async def to_stick(self, paths: tuple[str, ...], stick: Stick | None) -> str:
-        """Mount, copy, write out, unmount; what was done, in words. Without a stick: to one that is mounted already."""
+        """Mount the stick, copy the files, and unmount it; without one, copy to a stick that is already mounted.
+
+        Returns what was done, in words.
+        """
         folder = await asyncio.to_thread(switches.mounted_stick)
         if folder:
             names = await asyncio.to_thread(_copy, paths, folder)
@@ -93,7 +96,7 @@ class Machine:
     async def upgrade(
         self, source: str, progress: upgrading.Progress, agreed: Callable[[Manifest], Awaitable[bool]]
     ) -> str:
-        from linkladder import doctor  # late: it looks at everything
+        from linkladder import doctor  # imported late, as it needs much else
 
         async with upgrading.obtained(source, progress) as (file, manifest):
             await asyncio.to_thread(upgrading.admitted, manifest, downgrade=False)
@@ -104,12 +107,12 @@ class Machine:
             return await upgrading.write(file, progress)
 
     async def keep(self, found: Winners, confirmed: Confirm) -> tuple[str, ...]:
-        from linkladder import keeping  # late: it brings the agent along, and a console seldom keeps anything
+        from linkladder import keeping  # imported late, as it needs the agent and is rarely used
 
         return await keeping.keep(found, confirmed)
 
     async def system(self, verb: str, *words: str, said: str = "") -> str:
-        """One of the operator's verbs through the privileged helper; what it said."""
+        """Run one of the operator's verbs through the privileged helper, and return what it printed."""
         limit = INSTALLATION if verb == "install" else 120.0
         done = await privilege.run(privilege.NAMES.get(verb, verb), *words, timeout=limit, said=said)
         if not done.ok:
@@ -118,7 +121,7 @@ class Machine:
 
 
 def _copy(paths: tuple[str, ...], folder: str) -> list[str]:
-    """Copy a file onto the medium itself, not only into the system's memory."""
+    """Copy files to the folder and write them out to the medium; returns their names."""
     names = []
     for path in paths:
         target = Path(shutil.copyfile(path, Path(folder) / Path(path).name))

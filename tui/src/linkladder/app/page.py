@@ -1,4 +1,4 @@
-"""The base of every full screen: title line, line of keys, Esc to go back, hjkl as arrows."""
+"""Defines the base of every full screen: title line, line of keys, Esc to go back, hjkl as arrows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from linkladder.app.services import ServicesApp
 
 
-SHORT = 20  # lines: half a window, as two consoles share one
+SHORT = 20  # lines; a screen with fewer is short, as when two consoles share a window
 
 
 class TitleBar(Static):
@@ -27,7 +27,7 @@ class TitleBar(Static):
 
 
 class Page(Guarded, Screen[Any]):
-    """A place of the application."""
+    """A full screen of the application."""
 
     NAME = "linkladder"
     HELP = ""
@@ -61,25 +61,25 @@ class Page(Guarded, Screen[Any]):
     _resumed = False
 
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Spare Textual a refresh of the styles where the place was just put up: they are right already."""
+        """Skip Textual's refresh of the styles when the screen is first shown, as they are right already."""
         event.refresh_styles = event.refresh_styles and self._resumed
         self._resumed = True
 
     def remove(self) -> AwaitRemove:
-        """Cancel this place's workers first: their answers would come to a place that is half removed."""
+        """Cancel this screen's workers before it is removed, so that none updates a half-removed screen."""
         self._left = True
         self.workers.cancel_node(self)
         return super().remove()
 
     def run_worker(self, *args: Any, **options: Any) -> Worker[Any]:
-        """Cancel at once what a late message starts after the place was left."""
+        """Start a worker, and cancel it at once if a late message starts it after the screen was left."""
         worker = super().run_worker(*args, **options)
         if self._left:
             worker.cancel()
         return worker
 
     def on_resize(self) -> None:
-        """Set the class of short screens here: Textual's breakpoints would apply all styles twice."""
+        """Set the CSS class for short screens; Textual's breakpoints would apply all styles twice."""
         self.set_class(self.size.height < SHORT, "-short")
 
     def action_back(self) -> None:
@@ -87,7 +87,7 @@ class Page(Guarded, Screen[Any]):
             self.app.pop_screen()
 
     def action_step(self, step: int) -> None:
-        """j and k move the cursor where there is one, else the focus."""
+        """Move the cursor of the focused widget, scroll it, or else move the focus (keys j and k)."""
         name = "action_cursor_down" if step > 0 else "action_cursor_up"
         focused = self.focused
         if focused is not None and (move := getattr(focused, name, None)):

@@ -1,4 +1,4 @@
-"""The pairing service as the Pair screen sees it: one state, kept up from the service's events."""
+"""Adapts the pairing service to the Pair screen: keeps one state up to date from the service's events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("linkladder.app")
 
 
 class PairingAdapter:
-    """Belongs to the event loop; `state` is cheap enough for every tick."""
+    """Keeps the state of a pairing; used in the event loop only. `state` is cheap enough for every tick."""
 
     def __init__(self, service: PairingService | None = None) -> None:
         self._service = service
@@ -26,7 +26,7 @@ class PairingAdapter:
         self._shown = PairingState()
 
     async def open(self, minutes: float) -> None:
-        """Open the window, or go back to listening in one that is open still."""
+        """Open the pairing window, or go back to listening if it is still open."""
         if self._service is None or not self._service.is_open:
             self._service = self._service if self._service and self._task is None else PairingService()
             await self._service.open(minutes)
@@ -37,10 +37,10 @@ class PairingAdapter:
 
     async def _follow(self, service: PairingService) -> None:
         try:
-            async with handoff.serve(service):  # `linkladder pair --yes-code` may answer for the person here
+            async with handoff.serve(service):  # `linkladder pair --yes-code` may answer in place of the person
                 async for event in service.events():
                     self._shown = state_after(self._shown, event)
-        except Exception as error:  # nobody waits for this task: what is shown is all that can tell
+        except Exception as error:  # nothing awaits this task, so the error must be shown here
             log.exception("pairing ended")
             said = f"pairing ended: {error or type(error).__name__}. Nothing was kept."
             self._shown = replace(self._shown, stage=PairStage.FAILED, message=said)
@@ -83,7 +83,7 @@ class PairingAdapter:
 
 
 def note(one: say.Appliance) -> str:
-    """'also 10.1.2.3, fd00::2; paired as beta'."""
+    """What else is known about an appliance, such as 'paired as beta; also 10.1.2.3, fd00::2'."""
     parts = [f"not the only {one.name}: {one.fingerprint[:20]}..."] if one.same_name else []
     parts += [f"paired as {one.known_as}"] if one.known_as else []
     parts += [f"also {', '.join(one.addresses[1:])}"] if one.addresses[1:] else []
@@ -91,7 +91,7 @@ def note(one: say.Appliance) -> str:
 
 
 def state_after(shown: PairingState, event: say.Event) -> PairingState:
-    """The state once the event has happened."""
+    """The state after the event."""
     match event:
         case say.CodeReady():
             return replace(
@@ -102,7 +102,7 @@ def state_after(shown: PairingState, event: say.Event) -> PairingState:
                 words=event.words,
                 message="",
             )
-        case say.Dialling() if not shown.waits:  # two that call each other: the code stays
+        case say.Dialling() if not shown.waits:  # if both call each other, the code stays
             return replace(shown, stage=PairStage.CALLING, message=f"Calling {event.address} ...")
         case say.Confirmed():
             return replace(shown, stage=PairStage.CONFIRMED)

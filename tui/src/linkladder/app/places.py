@@ -1,7 +1,7 @@
-"""Where a person can go: one table for the command palette, Home's menu and Home's keys.
+"""Lists all screens in one table, for the command palette, Home's menu and Home's keys.
 
-Screens ask for one another by name here, and none imports another.  The table is apart from the screens because Home
-shows all of it before any of them is loaded.
+Screens open one another by name through this table, so that none imports another. The table is separate from the
+screens because Home shows it before any of them is loaded.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ class Step:
 
     label: str
     words: str
-    needs_link: bool = False  # offered once there is a peer and the link is described
+    needs_link: bool = False  # whether it is offered only once there is a peer and the link is described
 
 
 @dataclass(frozen=True)
 class Place:
-    """A screen's class, loaded when somebody goes there; in the command palette where it has words."""
+    """A screen, whose class is loaded when it is opened; it is in the command palette if it has a title."""
 
     module: str
     screen: str
     title: str = ""
     words: str = ""
     step: Step | None = None
-    key: str = ""  # on Home
-    in_footer: bool = False  # of Home, which has room for a few keys
+    key: str = ""  # the key that opens it on Home
+    in_footer: bool = False  # whether Home's footer shows the key, as it has room only for a few
 
 
-PLACES = {  # in the order in which Home offers them
+PLACES = {  # in the order of Home's menu
     "home": Place("home", "HomeScreen"),
     "experiments": Place(
         "experiments", "ExperimentsScreen", "Experiments", "What to set, what offloads cost, how many vCPUs it takes",
@@ -82,18 +82,18 @@ PLACES = {  # in the order in which Home offers them
 
 
 def screen(name: str, *about: Any) -> Screen[Any]:
-    """The screen of that name, on what it is about."""
+    """A new screen of that name; `about` are its constructor's arguments."""
     place = PLACES[name]
     made: Screen[Any] = getattr(import_module(f"{SCREENS}.{place.module}"), place.screen)(*about)
     return made
 
 
 def keys() -> list[Binding]:
-    """Home's keys that lead to places."""
+    """Home's keys that open screens."""
     found = [(name, place) for name, place in PLACES.items() if place.key]
     return [Binding(place.key, f"open({name!r})", place.title, show=place.in_footer) for name, place in found]
 
 
 def keys_in_words() -> str:
-    """The same as lines of Home's help."""
+    """Home's keys as lines for its help."""
     return "\n".join(f"  {place.key}   {place.title:<12}  {place.words}" for place in PLACES.values() if place.key)

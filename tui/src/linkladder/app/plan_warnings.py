@@ -1,4 +1,4 @@
-"""What the plan cannot prove on this machine, said before it runs."""
+"""Warns before a run about what the plan cannot prove on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def warnings(
     far: Mapping[str, HostFacts] | None = None,
     known: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:
-    """One short sentence each, the gravest first; by peers' names `far` has their facts and `known` their addresses."""
+    """Short sentences, the gravest first; `far` has the facts and `known` the addresses of peers by name."""
     contract = link.contract or Contract()
     return [
         *_paths(link, plan, host),
@@ -35,7 +35,7 @@ def warnings(
 
 
 def capacity(cores: int) -> float:
-    """What so many vCPUs may send, by the one measurement that linkladder knows of; more than 8 in proportion."""
+    """How many bit/s so many vCPUs may send, by the one known measurement; above its largest number in proportion."""
     most, bps = VCPU_SIZING[-1]
     if cores > most:
         return bps * cores / most
@@ -43,7 +43,7 @@ def capacity(cores: int) -> float:
 
 
 def _paths(link: Link, plan: Plan, host: HostFacts) -> list[str]:
-    mesh = plan.mesh and link.ends  # which say where it goes
+    mesh = plan.mesh and link.ends  # a mesh takes its addresses from the ends
     if not link.paths and not mesh:
         return ["No rung has an address there: only this machine itself will be measured."]
     found = []
@@ -89,7 +89,7 @@ def _jumbo(contract: Contract) -> Contract:
 
 
 def _cores(link: Link, contract: Contract, host: HostFacts, far: Mapping[str, HostFacts]) -> list[str]:
-    """Warn of ends with too few cores; of the far one what the last run told is taken."""
+    """Warn of ends with too few cores; the far ends' cores are known from their last run."""
     wanted = rate_sold(contract)
     peers = sorted({path.peer for _, path in link.every_path()} & set(far))
     ends = [("here", host.cores), *((f"at {name}", far[name].cores) for name in peers)]
@@ -105,7 +105,7 @@ def _cores(link: Link, contract: Contract, host: HostFacts, far: Mapping[str, Ho
 
 
 def _window(contract: Contract, plan: Plan, host: HostFacts) -> list[str]:
-    """Warn where the link needs more bytes in flight than the buffers of all flows together hold."""
+    """Warn if the link needs more bytes in flight than the socket buffers of all flows together hold."""
     link = _rung(plan, RungName.DC_LINK)
     flows = [e.streams for e in link.experiments if e.protocol is Protocol.TCP] if link else []
     if not flows or not contract.expected_rtt_ms or not host.window_limit:
@@ -134,7 +134,7 @@ def _plan(plan: Plan) -> list[str]:
 
 
 def _moves(link: Link) -> list[str]:
-    """Say which rungs need a machine moved: those that share their addresses."""
+    """Tell which rungs need a machine to be moved, as they share an address."""
     shared: dict[tuple[str, str], list[str]] = {}
     for rung, path in link.every_path():
         shared.setdefault((path.peer, path.remote), []).append(str(rung))
@@ -146,7 +146,7 @@ def _moves(link: Link) -> list[str]:
 
 
 def _control(link: Link, known: Mapping[str, Sequence[str]]) -> list[str]:
-    """Warn of peers whose every address is under test, so that control shares a card with the test."""
+    """Warn of peers all of whose addresses are under test, so that control shares a card with the test."""
     tested = {(path.peer, path.remote) for _, path in link.every_path()}
     return [
         phrases.one_address(peer, addresses[0])

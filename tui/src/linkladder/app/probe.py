@@ -1,4 +1,4 @@
-"""Whether a peer is there: it answers a ping, and linkladder's own port greets."""
+"""Checks whether a peer can be reached: by a ping, and by the greeting on its control port."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ GREETING = b"SSH-"
 
 
 async def probe(peer: PeerView) -> PeerView:
-    """One address after the other until linkladder answers at one: its sshd counts callers that do not log in."""
+    """Try one address after the other until linkladder answers; not all at once, as sshd limits callers who do not log
+    in.
+    """
     pinged = None
     for address in peer.addresses:
         rtt, greeted = await asyncio.gather(ping(address), greets(address, peer.port))
@@ -27,7 +29,7 @@ async def probe(peer: PeerView) -> PeerView:
 
 
 async def greets(address: str, port: int) -> bool:
-    """Whether an sshd greets there; a port that is only open may belong to a machine that hangs."""
+    """Whether an sshd sends its greeting; an open port alone may belong to a machine that hangs."""
     try:
         async with asyncio.timeout(WAIT):
             reader, writer = await asyncio.open_connection(address, port)
@@ -40,7 +42,7 @@ async def greets(address: str, port: int) -> bool:
 
 
 async def ping(address: str) -> float | None:
-    """Milliseconds of one ping, which any user may send; None without an answer."""
+    """The round trip of one ping in ms; None without an answer."""
     try:
         process = await asyncio.create_subprocess_exec(
             *tools.ping_argv(host.system(), "", address, 1, 1.0), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -52,7 +54,7 @@ async def ping(address: str) -> float | None:
             out, _ = await process.communicate()
     except TimeoutError:
         return None
-    finally:  # a probe that is called off leaves no process behind
+    finally:  # so that a cancelled probe leaves no process behind
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()

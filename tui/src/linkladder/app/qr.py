@@ -1,4 +1,4 @@
-"""A QR code of a short address (ISO/IEC 18004: byte mode, level L, versions 1 to 5), drawn in half blocks."""
+"""Draws a QR code of a short address (ISO/IEC 18004: byte mode, level L, versions 1 to 5) in half blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Grid = list[list[bool | None]]
 
 
 def matrix(text: str, mask: int | None = None) -> list[list[bool]]:
-    """Rows of modules, True is dark, without the quiet zone; ValueError where the text is too long."""
+    """Rows of modules without the quiet zone, True for dark; raises ValueError if the text is too long."""
     data = text.encode()
     version = next((v for v, (room, _) in SIZES.items() if len(data) + 2 <= room), None)
     if version is None:
@@ -31,7 +31,7 @@ def matrix(text: str, mask: int | None = None) -> list[list[bool]]:
 
 
 def picture(text: str, quiet: int = 2) -> list[str]:
-    """Lines of half blocks, light modules lit, so that it stands on a dark screen as on white paper."""
+    """Lines of half blocks with the light modules lit, so that it looks on a dark screen as on white paper."""
     rows = matrix(text)
     size = len(rows) + 2 * quiet
     light = [[True] * size for _ in range(size + size % 2)]
@@ -46,7 +46,7 @@ def picture(text: str, quiet: int = 2) -> list[str]:
 
 
 def wide(text: str, quiet: int = 2) -> list[str]:
-    """Rows of '1' (light) and '0', two of them a module, for terminals that have no half blocks."""
+    """Rows of '1' (light) and '0' (dark), two for each module, for terminals without half blocks."""
     rows = matrix(text)
     edge = ["11" * (len(rows) + 2 * quiet)] * quiet
     return [
@@ -123,7 +123,7 @@ def _square(grid: Grid, row: int, column: int, radius: int) -> None:
 
 
 def _format(grid: Grid, mask: int) -> None:
-    """Level L and the mask, protected by a BCH code, twice."""
+    """Draw level L and the mask, protected by a BCH code, in both places."""
     size = len(grid)
     value = 0b01 << 3 | mask
     rest = value << 10
@@ -131,7 +131,7 @@ def _format(grid: Grid, mask: int) -> None:
         if rest >> shift & 1:
             rest ^= 0b10100110111 << shift - 10
     word = (value << 10 | rest) ^ 0b101010000010010
-    bits = [bool(word >> i & 1) for i in range(15)]  # least first
+    bits = [bool(word >> i & 1) for i in range(15)]  # least significant first
     for i in range(6):
         grid[i][8] = bits[i]
     grid[7][8], grid[8][8], grid[8][7] = bits[6], bits[7], bits[8]
@@ -145,7 +145,7 @@ def _format(grid: Grid, mask: int) -> None:
 
 
 def _data(grid: Grid, bits: list[bool], mask: int) -> None:
-    """Two columns at a time from the right, up and down in turn, round the timing column."""
+    """Draw the data, two columns at a time from the right, up and down in turn, leaving out the timing column."""
     size = len(grid)
     stream = iter(bits)
     upward = True
@@ -159,7 +159,7 @@ def _data(grid: Grid, bits: list[bool], mask: int) -> None:
 
 
 def _penalty(rows: list[list[bool]]) -> int:
-    """Long runs and an uneven share of dark modules make a code hard to read."""
+    """How hard a code is to read, by its long runs and its uneven share of dark modules."""
     total = 0
     for lines in (rows, list(zip(*rows, strict=True))):
         for line in lines:

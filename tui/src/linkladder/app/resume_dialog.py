@@ -1,4 +1,4 @@
-"""The question before a run that ended early is gone on with: what is kept, and how long the rest takes."""
+"""Asks whether to resume a run that ended early, telling what is kept and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def offer_to_resume(app: ServicesApp, run: RunSummary, title: str, no: str) -> bool:
-    """Ask, and climb on after a yes; False is a no, True also where the run could not be read, which was said."""
+    """Ask, and resume the run after a yes; False after a no, True also if the run could not be read (shown)."""
     document = await app.ask(app.backend.load, run.id)
     if document is None:
         return True
@@ -24,13 +24,13 @@ async def offer_to_resume(app: ServicesApp, run: RunSummary, title: str, no: str
     text = f"{ended} {rest_sentence(document)} Go on where it stopped?"
     if not await app.push_screen_wait(Question(title, text, "Go on", no)):
         return False
-    app.back_home()  # which says that the run is being started
+    app.back_home()  # Home shows that the run is being started
     app.climb(document.run.plan, run.id)
     return True
 
 
 def rest_sentence(document: Document) -> str:
-    """'9 of its 14 trials are kept; the rest takes about 1 min 12 s.'"""
+    """A sentence such as '9 of its 14 trials are kept; the rest takes about 1 min 12 s.'"""
     plan = document.run.plan
     stored = {
         (rung.name.value, one.parameters.id, trial.repeat)

@@ -1,4 +1,4 @@
-"""What the application does for every screen: the run that is watched, calls in threads, the way to others."""
+"""Defines what the application offers every screen: the watched run, calls in threads, and opening other screens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linkladder.app.terminal import Glyphs
 from linkladder.app.terminal_diff import DifferenceApp
 from linkladder.errors import LinkladderError, disk_fault
 
-if TYPE_CHECKING:  # the first frame waits for Textual alone; the rest of linkladder is loaded behind it
+if TYPE_CHECKING:  # the rest of linkladder is loaded after the first frame
     from linkladder.app.backend import Backend, Finding, Session
     from linkladder.model import Plan
     from linkladder.run.progress import Progress
@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 
 class ServicesApp(DifferenceApp, ErrorTolerantApp):
-    """What every screen may use of the application: the backend, the run that is watched, ways to other places."""
+    """The application as screens use it: the backend, the watched run, and ways to open other screens."""
 
-    backend: Backend  # there once `loaded` is set
+    backend: Backend  # set before `loaded` is
 
     def __init__(self, glyphs: Glyphs) -> None:
         self.glyphs = glyphs
@@ -35,17 +35,17 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
         self.loaded = asyncio.Event()
         self.session: Session | None = None
         self.progress: Progress | None = None
-        self.starting = False  # a run that is not there yet
+        self.starting = False  # whether a run is being started
         self._doctor: Background[tuple[Finding, ...]] = Background()
 
-    # --- the way
+    # --- other screens
 
     def open(self, name: str, *about: Any) -> None:
-        """Go to a place, from where Esc leads back."""
+        """Open a screen, from which Esc leads back here."""
         self.push_screen(places.screen(name, *about))
 
     def open_instead(self, name: str, *about: Any) -> None:
-        """Go to a place that takes the place of this one."""
+        """Open a screen in place of this one."""
         self.switch_screen(places.screen(name, *about))
 
     def back_home(self) -> None:
@@ -56,11 +56,11 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
 
     @property
     def measuring(self) -> bool:
-        """Whether the run that is watched goes on."""
+        """Whether the watched run is still going on."""
         return self.session is not None and not (self.progress and self.progress.over)
 
     def watch_run(self, session: Session) -> Progress:
-        """Follow a run from its beginning."""
+        """Watch a run, taking in its events from the beginning."""
         from linkladder.run.progress import Progress
 
         self.session = session
@@ -68,7 +68,7 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
         return self.progress
 
     def climb(self, plan: Plan, resume: str = "") -> None:
-        """Start a run and open the Ladder on it; one more Enter while it comes up does not start another."""
+        """Start a run and open the Ladder screen; ignored while another run is being started."""
         if not self.starting:
             self.starting = True
             self._climb(plan, resume)
@@ -89,11 +89,11 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
     # --- questions
 
     async def examined(self, anew: bool = False) -> tuple[Finding, ...]:
-        """What the doctor finds."""
+        """The doctor's findings; `anew` asks for a new examination."""
         return await self._doctor.ask(partial(self.backend.findings, anew))
 
     async def ask(self, call: Callable[..., T], *args: Any) -> T | None:
-        """The answer of a blocking call, made in a thread; None after an error that was shown."""
+        """The result of a blocking call, made in a thread; None if there was an error, which is shown."""
         try:
             return await asyncio.to_thread(call, *args)
         except Exception as error:
@@ -101,7 +101,7 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
             return None
 
     async def ask_long(self, call: Callable[..., T], *args: Any) -> T | None:
-        """The same of a call that may take long and only reads: leaving the program does not wait for it."""
+        """The same for a long call that only reads; leaving the program does not wait for it."""
         try:
             return await Background[T]().ask(partial(call, *args))
         except Exception as error:
@@ -109,11 +109,11 @@ class ServicesApp(DifferenceApp, ErrorTolerantApp):
             return None
 
     async def run_blocking(self, call: Callable[..., T], *args: Any) -> T:
-        """A blocking call in a thread; its errors are the caller's."""
+        """The result of a blocking call, made in a thread; its errors are raised here."""
         return await asyncio.to_thread(call, *args)
 
     def complain(self, error: BaseException) -> None:
-        """Say what happened and what to do, and go on."""
+        """Show what happened and what to do, and go on."""
         from linkladder import codec
         from linkladder.app.dialogs import Trouble
 

@@ -1,4 +1,4 @@
-"""The part of the real backend that is the stored runs: listed, opened, judged, compared, deleted."""
+"""Implements the backend's part about stored runs: lists, opens, judges, compares and deletes them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from linkladder.store import RunSummary, Store, StoreFault
 from linkladder.verdicts import Comparison, DocumentJudgement
 
 ROOM = 512 * 1024  # bytes without which the store cannot even be opened
-NEWEST = 20  # runs among which the last whole one is looked for
+NEWEST = 20  # how many of the newest runs are searched for a complete one
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What Home wants to know of the stored runs."""
+    """What Home shows about the stored runs."""
 
     runs: tuple[RunSummary, ...] = ()  # the newest first
-    hosts: dict[str, HostFacts] = field(default_factory=dict)  # as each last told of itself
+    hosts: dict[str, HostFacts] = field(default_factory=dict)  # each host's latest facts
     trouble: StoreFault | None = None
-    unread: bool = False  # the trouble kept the runs from being read
+    unread: bool = False  # whether the trouble prevented reading the runs
 
     @property
     def last(self) -> RunSummary | None:
-        """The last whole run."""
+        """The newest complete run; None if there is none."""
         return next((r for r in self.runs if r.state is RunState.COMPLETE), None)
 
     @property
     def resumable(self) -> RunSummary | None:
-        """The newest run, where it broke after it had measured something."""
+        """The newest run, if it stopped early after measuring something and was not cancelled; else None."""
         broke = self.runs[:1] and self.runs[0].state is RunState.INCOMPLETE and not self.runs[0].cancelled
         return self.runs[0] if broke and self.runs[0].trials else None
 
@@ -46,13 +46,13 @@ class StoredRuns:
     folder: Path
 
     def overview(self) -> Overview:
-        """No run is read whole for it, however long it was."""
+        """What Home shows; reads no run as a whole, as one may be long."""
         trouble = None
         try:
             with open_store(self.folder) as store:
                 try:
                     store.settle(lock.going(self.folder))
-                except StoreFault as error:  # what is stored can be read all the same
+                except StoreFault as error:  # the stored runs can still be read
                     trouble = error
                 return Overview(tuple(store.runs(limit=NEWEST)), store.hosts(), trouble)
         except StoreFault as error:
@@ -63,7 +63,7 @@ class StoredRuns:
             return store.runs(words, limit=10000)
 
     def load(self, run_id: str) -> Document:
-        """Without what the tools printed, which no screen shows."""
+        """The run's document without the tools' output, which no screen shows."""
         with open_store(self.folder) as store:
             return store.load(run_id, output=False)
 
@@ -80,10 +80,10 @@ class StoredRuns:
 
 @contextmanager
 def open_store(folder: Path) -> Iterator[Store]:
-    """The store for the length of one call."""
+    """Open the store and close it again after the block."""
     try:
         store = Store(folder)
-    except StoreFault:  # even reading takes some room beside the database
+    except StoreFault:  # even reading needs some room on the disk
         if not _made_room(folder):
             raise
         store = Store(folder)
@@ -94,7 +94,9 @@ def open_store(folder: Path) -> Iterator[Store]:
 
 
 def _made_room(folder: Path) -> bool:
-    """On a full disk give up the event logs of runs that are over: without room nobody could delete anything."""
+    """Delete the event logs of finished runs if the disk is full, as deleting a run needs some room; True if any was
+    deleted.
+    """
     if shutil.disk_usage(folder).free > ROOM:
         return False
     said = lock.announced(folder) if lock.measuring(folder) else None
@@ -105,5 +107,5 @@ def _made_room(folder: Path) -> bool:
 
 
 def as_finding(error: StoreFault) -> Finding:
-    """Said among the doctor's findings, since Home must be there whatever the disk is like."""
+    """The error as one of the findings, since Home must come up whatever the state of the disk."""
     return Finding(error.title, Health.BAD, error.cause, error.hint)

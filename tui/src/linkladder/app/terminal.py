@@ -1,7 +1,7 @@
-"""What the terminal in front of the person can show: decided once, before Textual is imported.
+"""Finds out what the terminal can show, once and before Textual is imported.
 
-Textual reads its environment at import, so `prepare` must run first.  The FreeBSD console (vt)
-misreads 24-bit colours, has no alternate screen and no SGR mouse; serial lines are vt100.
+Textual reads its environment at import, so `prepare` must run first. The FreeBSD console (vt) misreads 24-bit colours,
+and has no alternate screen and no SGR mouse; serial lines are vt100.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Glyphs(StrEnum):
-    """What may be printed: all that Terminus has, the VGA font's characters, or 7 bits."""
+    """Which characters may be printed: those of Terminus, those of the VGA font, or only ASCII."""
 
     UNICODE = "unicode"
     CP437 = "cp437"
@@ -26,7 +26,7 @@ class Surface:
     glyphs: Glyphs = Glyphs.UNICODE
     console: bool = False  # a local console or serial line: 16 colours, no mouse, no alternate screen
     colour: str = "auto"  # Textual's colour system
-    escape_ms: int = 100  # how long the rest of a key's sequence may be under way
+    escape_ms: int = 100  # milliseconds to wait for the rest of a key's sequence after an Esc
 
 
 PLAIN_TERMS = ("vt", "dumb", "ansi", "cons25", "linux", "xterm")
@@ -34,7 +34,7 @@ ASCII_TERMS = ("vt52", "vt100", "vt102", "vt220", "dumb", "ansi")
 
 
 def survey(environ: Mapping[str, str], tty: str = "", glyphs: str | None = None) -> Surface:
-    """The abilities told by TERM, the locale and the name of the tty; `glyphs` is the person's own choice."""
+    """The abilities by TERM, the locale and the name of the tty; `glyphs` is the person's own choice."""
     term = environ.get("TERM", "")
     name = tty.rsplit("/", 1)[-1]
     console = name.startswith(("ttyv", "ttyu", "ttyS", "console")) or term in ASCII_TERMS or term == "linux"
@@ -52,7 +52,7 @@ def survey(environ: Mapping[str, str], tty: str = "", glyphs: str | None = None)
 
 
 def prepare(environ: MutableMapping[str, str], surface: Surface) -> None:
-    """Set what Textual reads at import, so that its first byte is already right."""
+    """Set the environment that Textual reads at import, so that its first output is already right."""
     environ.setdefault("TEXTUAL_THEME", "ansi-dark")
     environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     environ.setdefault("ESCDELAY", str(surface.escape_ms))
@@ -64,7 +64,7 @@ def prepare(environ: MutableMapping[str, str], surface: Surface) -> None:
 
 
 def _escape_ms(tty: str, term: str) -> int:
-    """The screen's own keyboard sends a key at once; serial over LAN cuts it into packets and waits between them."""
+    """Milliseconds to wait after an Esc: a local keyboard sends a key at once, serial over LAN splits its sequence."""
     if tty.startswith("ttyv"):
         return 50
     return 300 if tty.startswith(("ttyu", "ttyS")) or term in ASCII_TERMS else 100

@@ -1,7 +1,7 @@
-"""Only what differs goes to the terminal: on a serial line of 115200 baud a whole screen takes a third of a second.
+"""Sends only what has changed to the terminal, as a whole screen takes a third of a second at 115200 baud.
 
-Textual paints the whole screen whenever anything is laid out anew, several times while a place is opened.  Here its
-updates are drawn on a picture of what the terminal shows, and the cells that came out different are sent.
+Textual paints the whole screen whenever anything gets a new layout, several times while a screen is opened. Here its
+updates are drawn on a copy of what the terminal shows, and only the cells that differ are sent.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 Cell = tuple[str, Style]  # the right half of a wide character is ''
-NEAR = 8  # cells: to send them again takes no more bytes than to move the cursor past them
-TAIL = 4  # blanks at the end of a line from which erasing is shorter
+NEAR = 8  # cells; sending fewer again takes no more bytes than moving the cursor past them
+TAIL = 4  # blanks at the end of a line; for more, erasing takes fewer bytes
 ERASE = "\x1b[K"
 
 
 class TerminalPicture:
-    """What the terminal shows."""
+    """A copy of what the terminal shows."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, list[Cell | None]] = {}  # None: nobody knows
+        self._rows: dict[int, list[Cell | None]] = {}  # None for a cell that is not known
         self._width = 0
 
     def forget(self) -> None:
-        """The terminal may show anything: the next update is sent whole."""
+        """Forget the copy, so that the next update is sent as a whole."""
         self._rows.clear()
 
     def update(self, update: CompositorUpdate) -> CompositorUpdate:
-        """An update reduced to what differs from what the terminal shows."""
+        """An update that will send only what differs from the copy."""
         if isinstance(update, LayoutUpdate):
             self._width = update.region.width
         return _Difference(self, update)
 
     def take(self, update: CompositorUpdate, console: Console) -> str:
-        """Take an update in, and return what to send to the terminal for it."""
+        """Apply an update to the copy, and return what to send to the terminal."""
         before = {y: list(row) for y, row in self._rows.items()}
         touched = self._draw(update, console)
         return "".join(self._line(y, before.get(y, []), self._rows[y], console) for y in sorted(touched))
 
     def _draw(self, update: CompositorUpdate, console: Console) -> set[int]:
-        """Draw on the picture; returns the lines that were drawn on."""
+        """Draw an update on the copy, and return the numbers of the lines that it touches."""
         x = y = 0
         touched = set()
         for text, style, control in update.__rich_console__(console, console.options):  # type: ignore[attr-defined]
@@ -75,9 +75,8 @@ class TerminalPicture:
         for first, last in _ranges(before, now):
             cells = [cell for cell in now[first:last] if cell]
             erased = last == self._width and _blank(cells) > TAIL
-            if (
-                erased
-            ):  # from the second cell on: a blank that is written takes the other half of a wide character along
+            if erased:
+                # The first cell is always written, as a written blank also clears the other half of a wide character.
                 del cells[max(1, len(cells) - _blank(cells)) :]
             same = groupby(cells, key=lambda cell: cell[1])
             segments = [Segment("".join(char for char, _ in run), style) for style, run in same]
@@ -87,7 +86,7 @@ class TerminalPicture:
 
 
 class DifferenceApp(App[int]):
-    """Writes to its terminal what differs from what that shows."""
+    """An application that sends only changes to its terminal."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +101,7 @@ class DifferenceApp(App[int]):
         self._terminal.forget()
 
     def action_redraw(self) -> None:
-        """Somebody else has written on the terminal."""
+        """Draw the whole screen again, as after another program has written on the terminal."""
         self._terminal.forget()
         self.screen.refresh(layout=True)
 
@@ -135,13 +134,13 @@ def _cells(text: str, style: Style) -> list[Cell | None]:
 
 
 def _break(row: list[Cell | None], x: int) -> None:
-    """A wide character of which a half is written over is gone."""
+    """Mark both halves of a wide character as unknown if one of them is about to be overwritten at `x`."""
     if 0 < x < len(row) and (half := row[x]) and half[0] == "":
         row[x - 1] = row[x] = None
 
 
 def _ranges(before: list[Cell | None], now: list[Cell | None]) -> list[tuple[int, int]]:
-    """From where to where something is to be sent; never half of a wide character."""
+    """The ranges of cells to send; none ends within a wide character."""
     found: list[tuple[int, int]] = []
     for x, (old, new) in enumerate(zip(before, now, strict=True)):
         if new is None or old == new:
@@ -159,7 +158,7 @@ def _ranges(before: list[Cell | None], now: list[Cell | None]) -> list[tuple[int
 
 
 def _blank(cells: list[Cell]) -> int:
-    """How many cells at the end of a line show nothing."""
+    """How many cells at the end of a line are blank."""
     count = 0
     for char, style in reversed(cells):
         ground = style.bgcolor is not None and not style.bgcolor.is_default

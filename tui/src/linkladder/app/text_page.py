@@ -1,4 +1,4 @@
-"""A page of text that a thread gathers, to be scrolled and read."""
+"""Defines the base of screens with a text to scroll and read, which is gathered in a thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linkladder.app.page import Page
 
 
 class TextPage(Page):
-    """The base of such a page: `gather` makes the text, away from the screen's own thread."""
+    """A screen with a text; subclasses make it in `gather`, which runs in another thread."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "app.help", "Help", key_display="?")]
 

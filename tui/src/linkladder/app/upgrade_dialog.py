@@ -1,4 +1,4 @@
-"""The dialogs of an upgrade: where the file is, what it holds, how far the writing is, and the reboot."""
+"""Runs the dialogs of an upgrade: where the file is, what it contains, and how far the writing is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ up healthy, this one comes back by itself. State, keys, peers and runs are kept.
 
 
 async def upgrade(app: ServicesApp) -> bool:
-    """Did it come to a new system that is written?"""
+    """Run the dialogs; True if a new system was written."""
     now = await app.ask(app.backend.upgrade_status)
     if now is None:
         return False
@@ -44,7 +44,7 @@ async def upgrade(app: ServicesApp) -> bool:
 
 
 class Upgrading(Dialog):
-    """Verified, asked about, written; True when it is, None when it was not wanted, or what went wrong."""
+    """Verifies the file, asks, and writes it; its result is True if written, None if not wanted, or the error."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Upgrading(Dialog):
             self.dismiss(None)
 
     def show_progress(self, what: str, done: int, total: int, seconds: float) -> None:
-        """Of the fetching this comes from its own thread."""
+        """Show the progress; while a file is fetched this is called in another thread."""
         if time.monotonic() > self._quiet_until:
             self.app.call_later(self._show, line(what, done, total, seconds))
 

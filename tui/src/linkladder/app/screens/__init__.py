@@ -1,1 +1,1 @@
-"""Screens are places: Home, Pair, Link, Ladder, Results, Runs, System, Log; linkladder.app.places leads to them."""
+"""Holds the screens: Home, Pair, Link, Ladder, Results, Runs, System and others; linkladder.app.places opens them."""

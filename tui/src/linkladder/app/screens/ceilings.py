@@ -1,4 +1,4 @@
-"""Ceilings: what the described link can carry at most, and the window that a long way takes to fill it."""
+"""The Ceilings screen: what the described link can carry at most, and the window that fills it at long round trips."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkladder.app.text_page import TextPage
 from linkladder.judge import ceiling, largest_datagram, rate_sold
 from linkladder.model import Contract, Layer, Protocol
 
-SIZES = (1500, 9000)  # MTU
+SIZES = (1500, 9000)  # MTUs
 ROUND_TRIPS = (1.0, 5.0, 20.0, 80.0)  # milliseconds: a city, a country, a continent, an ocean
 COUNTED = (  # the layer, whether with FCS, and what a carrier calls it
     (Layer.L1, False, "on the wire, preamble and gap too (L1)"),
@@ -24,7 +24,7 @@ HEAD = "bold underline"
 
 
 def ceilings_page(contract: Contract | None) -> Text:
-    """Of the contract, or where none is described of a port of 10 Gb/s."""
+    """The page for this contract, or for a port of 10 Gb/s if no link is described."""
     deal = contract or Contract()
     sold = units.rate(rate_sold(deal))
     out = Text("" if contract else "No link is described yet, so take a port of 10 Gb/s. ")
@@ -51,7 +51,7 @@ def _row(out: Text, name: str, figures: list[str], style: str = "") -> None:
 
 
 def _counted_so(deal: Contract, layer: Layer, fcs: bool, mtu: int) -> float:
-    """What TCP gets of the rate that was bought if it is counted so, through a port that is wide enough."""
+    """The rate of TCP in bit/s if the bought rate counts this layer, through a port that does not limit it."""
     rate = rate_sold(deal)
     return ceiling(replace(deal, rate_bps=rate, port_bps=10 * rate, layer=layer, fcs=fcs, mtu=mtu)).bps
 

@@ -1,4 +1,4 @@
-"""Compare: two runs side by side, and for each setting whether it differs beyond the noise of its repeats."""
+"""The Compare screen: two runs side by side, and for each setting whether it differs beyond its repeats' noise."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from linkladder import phrases, units
 from linkladder.app.page import Page
 from linkladder.verdicts import Answer, Comparison, Difference
 
-FIGURES = 45  # columns of what stands beside a setting's name
+FIGURES = 45  # columns for the figures beside a setting's name
 
 
 def word(difference: Difference) -> tuple[str, str]:
-    """Beyond the noise or not, and the style that repeats it."""
+    """Words on whether a setting differs, and their style."""
     if difference.answer is Answer.DIFFERS:
         return "differs", "bold yellow"
     if difference.answer is Answer.SAME:
@@ -24,7 +24,7 @@ def word(difference: Difference) -> tuple[str, str]:
 
 
 def comparison_page(found: Comparison, width: int) -> Text:
-    """The sentence, a row a setting, then what else is not the same."""
+    """The page: the sentence, a row for each setting, then what else differs."""
     out = Text(f"first   {found.a}\nsecond  {found.b}\n\n")
     out.append(f"{found.sentence}\n", "bold")
     names = min(44, max(20, width - FIGURES))

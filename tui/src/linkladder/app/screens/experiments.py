@@ -1,4 +1,4 @@
-"""Experiments: chosen by what they answer; what each changes and takes is told before Enter begins it."""
+"""The Experiments screen: chooses one by its question, and tells what it changes and takes before Enter starts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export: to disk, to a USB stick, over ssh, or by an address that works once."""
+"""The Export screen: writes a run to disk, to a USB stick, over ssh, or to an address that works once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ network, or point a phone at the code.
         super().__init__()
         self.run_id = run_id
         self.download: Download | None = None
-        self._offer: Text | None = None  # what stands below the line that counts down
+        self._offer: Text | None = None  # the address and its QR code, shown below the countdown
 
     def title_line(self) -> str:
         return f"linkladder   Export   {self.run_id}"
@@ -84,7 +84,7 @@ network, or point a phone at the code.
             self.download.close()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """What goes out is chosen before, and not while an address for it stands open."""
+        """Disable the choice of what to export while a download is open."""
         return action != "turn" or self.download is None
 
     def action_turn(self, step: int) -> None:
@@ -153,13 +153,13 @@ network, or point a phone at the code.
         url = self.download.url
         picture = code(url, app.glyphs, self.size.height - 7, not app.no_color)
         self._offer = Text.assemble(f"{url}\n", picture)
-        for name in ("#ways", "#what"):  # the code first: who needs it has a phone in hand
+        for name in ("#ways", "#what"):  # leaves room for the code
             self.query_one(name).display = False
         self.refresh_bindings()
         self.on_tick()
 
     def on_tick(self) -> None:
-        """Count down, and tell when it was fetched."""
+        """Show the time that is left, and tell when the file was downloaded."""
         if self.download is None or self._offer is None:
             return
         if self.download.served:
@@ -190,7 +190,7 @@ network, or point a phone at the code.
 
 
 def scp_words(paths: tuple[str, ...], reach: Reach) -> str:
-    """The line to type on the other computer, and what it needs."""
+    """The command to type on the other computer, and what it needs."""
     if not reach.address:
         return "This machine has no address that another computer could use."
     at = f"[{reach.address}]" if ":" in reach.address else reach.address
@@ -200,7 +200,7 @@ def scp_words(paths: tuple[str, ...], reach: Reach) -> str:
 
 
 def zipped(paths: tuple[str, ...]) -> Path:
-    """One file, since an address works once."""
+    """The files in one zip file if there are several, since an address works once."""
     first = Path(paths[0])
     if len(paths) == 1:
         return first
@@ -212,9 +212,9 @@ def zipped(paths: tuple[str, ...]) -> Path:
 
 
 def code(url: str, glyphs: Glyphs, room: int, colour: bool = True) -> Text:
-    """The QR code in half blocks, or reverse video where the terminal has none; words if it is too tall.
+    """The QR code in half blocks, or in reverse video if the terminal has none; words if it is too tall.
 
-    Its light parts must be the lighter ones: on a terminal of unknown colours the usual dark one is taken for granted.
+    Its light parts must be lighter than the others; without colours a dark terminal is assumed.
     """
     ground = "bright_white on black" if colour else ""
     if glyphs is Glyphs.ASCII:

@@ -1,4 +1,4 @@
-"""The keys and the words of a place."""
+"""The Help screen: the keys and words of another screen, and those of all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Verdicts
 
 
 def flowing(text: str) -> str:
-    """Lines of prose become paragraphs, which the screen breaks as it is wide; indented lines stay."""
+    """Join lines of prose into paragraphs, which the screen breaks by its width; indented lines stay."""
     out: list[str] = []
     for line in text.splitlines():
         if line and line[0] != " " and out and out[-1] and out[-1][0] != " ":

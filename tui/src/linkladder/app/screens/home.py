@@ -1,4 +1,4 @@
-"""Home: this machine and its health, its peers, the last run, and what to do next."""
+"""The Home screen: this machine and its health, its peers, the last run, and what to do next."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from linkladder.app.backend import PairingState, Session
     from linkladder.settings import OnLoan
 
-LOAN = 2  # ticks between two looks at what is on loan
-PEEK = 4  # ticks between two looks for a run that was started elsewhere
-ASK = 5 * PEEK  # ticks between two questions to the peers
-SPARE = 4.0  # seconds in which nobody is asked twice, however often a person comes back to Home
+LOAN = 2  # ticks between two checks for settings on loan
+PEEK = 4  # ticks between two checks for a run that was started elsewhere
+ASK = 5 * PEEK  # ticks between two probes of the peers
+SPARE = 4.0  # seconds within which no peer is probed twice, however often a person comes back to Home
 
 
 class HomeScreen(Page):
@@ -50,17 +50,17 @@ the link, climb the ladder, read the report.
     def __init__(self) -> None:
         super().__init__()
         self.view: HomeView | None = None
-        self.found: tuple[Finding, ...] | None = None  # by the doctor, who may still be at it
+        self.found: tuple[Finding, ...] | None = None  # by the doctor; None until it has a result
         self._steps: list[str] = []
         self._ticks = 0
         self._answered: dict[str, PeerView] = {}  # by name, what each peer answered last
-        self._asked = 0.0  # when, on the monotonic clock
+        self._asked = 0.0  # when the peers were last probed, on the monotonic clock
         self._asking = False
         self._code_waits = False
-        self._said = ""  # the last complaint
+        self._said = ""  # the last error that was shown
         self._user = ""  # who measures with this machine
         self._loan: OnLoan | None = None  # what an experiment has changed here
-        self._starting = False  # a run is on its way, which takes a minute on a busy small machine
+        self._starting = False  # whether a run is being started, which may take a minute on a busy small machine
 
     def title_line(self) -> str:
         return f"linkladder {__version__}"
@@ -92,7 +92,7 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="home")
     async def look(self) -> None:
-        """Gather what is known in a thread and show it; the doctor and the peers take their time behind it."""
+        """Gather what is known in a thread and show it, then ask the doctor and the peers."""
         app = self.ladder_app
         await app.loaded.wait()
         if not self._measuring() and (found := await app.ask(app.backend.current)) and not self._known(found):
@@ -101,7 +101,7 @@ the link, climb the ladder, read the report.
         try:
             view = await app.run_blocking(app.backend.home)
         except Exception as error:
-            if str(error) != self._said:  # once: this is looked at again whenever Home is on top
+            if str(error) != self._said:  # shown once, as this runs whenever Home comes back
                 self._said = str(error)
                 app.complain(error)
             return
@@ -112,7 +112,7 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="examine")
     async def examine(self) -> None:
-        """The doctor takes its time on a small machine, and while a run goes on that time is the run's."""
+        """Get the doctor's findings, but not during a run, as the doctor needs CPU time."""
         if self._in_use():
             return
         try:
@@ -123,7 +123,7 @@ the link, climb the ladder, read the report.
 
     @work(group="peers")
     async def ask_peers(self) -> None:
-        """All at once, and never while a run goes on, which it could disturb."""
+        """Probe all peers at once, but not during a run, which that could disturb."""
         peers = self.view.peers if self.view else ()
         now = time.monotonic()
         fresh = now - self._asked < SPARE and all(p.name in self._answered for p in peers)
@@ -145,7 +145,7 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="peek")
     async def peek(self, ask: bool) -> None:
-        """A run that another screen, a command or the far end has started is seen; without one peers may be asked."""
+        """Check whether another screen, a command or the far end started a run; else probe the peers if `ask`."""
         app = self.ladder_app
         found, user = await app.ask(app.backend.current), self._user
         self._user = await app.ask(app.backend.used_by) or ""
@@ -156,7 +156,7 @@ the link, climb the ladder, read the report.
 
     @work(exclusive=True, group="loan")
     async def look_for_loan(self) -> None:
-        """Ask for settings on loan, also while a run goes on: that is when there are some."""
+        """Check for settings on loan, also during a run, as that is when there are some."""
         app = self.ladder_app
         before, self._loan = self._loan, await app.ask(app.backend.on_loan)
         if self._loan or before:
@@ -166,7 +166,7 @@ the link, climb the ladder, read the report.
         return self.ladder_app.measuring
 
     def _in_use(self) -> bool:
-        """A run goes on, begun here or at the far end: nothing may disturb it."""
+        """Whether a run is going on, started here or at the far end, which nothing may disturb."""
         return self._measuring() or bool(self._user)
 
     def _show(self) -> None:
@@ -183,10 +183,10 @@ the link, climb the ladder, read the report.
         steps = self._offered(view)
         self._show_health()
         peers, last = self._show_peers(), self._show_last()
-        # What is always there: title, three headings, machine, health, the line of the rest, border, heading, footer.
+        # The 10 are lines always there: title, three headings, machine, health, rest of cards, border, heading, footer.
         taken = 10 + peers + last + len(steps) + self._show_loan()
         most = max(1, self.size.height - taken)
-        most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # in place of the line that counts it
+        most += len([n for n in view.host.nics if not n.loopback]) == most + 1  # shows it instead of counting it
         lines = Text("\n".join(host_lines(view.host, most)), no_wrap=True, overflow="ellipsis")
         self.query_one("#host", Static).update(lines)
         if steps != self._steps:
@@ -206,7 +206,7 @@ the link, climb the ladder, read the report.
         self._mark()
 
     def _mark(self) -> None:
-        """Mark the highlighted step with a character too, so that it is told by more than colour."""
+        """Mark the highlighted step with a character too, so that it can be told without colour."""
         box = self.query_one("#steps", OptionList)
         wide = max(len(step(s).label) for s in self._steps)
         for index, name in enumerate(self._steps):
@@ -226,7 +226,7 @@ the link, climb the ladder, read the report.
             self.query_one("#health", Static).update(text)
 
     def _show_loan(self) -> int:
-        """Show what is on loan, if anything; the number of lines that this takes."""
+        """Show what is on loan, if anything, and return the number of lines that this takes."""
         line = self.query_one("#loan", Static)
         line.display = self._loan is not None
         if self._loan:
@@ -234,7 +234,7 @@ the link, climb the ladder, read the report.
         return int(line.display)
 
     def _show_peers(self) -> int:
-        """Show the peers with what they answered last, unless a run goes on; the number of lines that this takes."""
+        """Show the peers, with their last answers unless a run is going on, and return the number of lines."""
         assert self.view
         measuring = self._in_use()
         peers = [p if measuring else self._answered.get(p.name, p) for p in self.view.peers]
@@ -265,7 +265,7 @@ the link, climb the ladder, read the report.
             self.peek(self._ticks % ASK == 0)
 
     def _follow(self, pairing: PairingState) -> None:
-        """Notice when a pairing that was left in the background has ended."""
+        """Show the result of a pairing that went on in the background."""
         if self._code_waits and pairing.stage in (PairStage.PAIRED, PairStage.FAILED):
             paired = pairing.stage is PairStage.PAIRED
             said = pairing.message if paired else f"Not paired: {pairing.message}"
@@ -287,7 +287,7 @@ the link, climb the ladder, read the report.
         self.open(str(event.option_id))
 
     async def action_open(self, name: str) -> None:
-        await self.ladder_app.loaded.wait()  # a key pressed before then counts when it can
+        await self.ladder_app.loaded.wait()  # a key pressed before that takes effect then
         self.open(name)
 
     def open(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Ladder: the run as it goes on."""
+"""The Ladder screen: shows the run in progress and steers it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from linkladder.run import arms_so_far
 from linkladder.run.progress import Progress, TrialView, named
 from linkladder.verdicts import RungJudgement
 
-READ_FIRST = 1.0  # seconds: an Enter meant for what was asked before must not answer what was not read
+READ_FIRST = 1.0  # seconds after which Enter answers an instruction, so that an earlier Enter does not
 PINGS = (Protocol.ECHO, Protocol.DF)
 SHORT = 20  # lines below which chart and progress need all the room
 ROOMY = 34  # lines from which there is room for the trials so far
 
 
 def judged(progress: Progress) -> dict[str, RungJudgement]:
-    """The verdicts of the rungs that are over."""
+    """The verdicts on the rungs that are finished."""
     if progress.plan is None:
         return {}
     known = {view.judgement.rung: view.judgement for view in progress.rungs if view.judgement}
@@ -97,13 +97,13 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
     def __init__(self) -> None:
         super().__init__()
         self._shown: dict[str, str] = {}
-        self._whole = False  # are all parts of the screen there?
+        self._whole = False  # whether all parts of the screen are there
         self._judged: dict[str, RungJudgement] = {}
-        self._keys = (False, False, False)  # what the footer's keys depend on
+        self._keys = (False, False, False)  # the states on which the footer's keys depend
         self._over = 0  # rungs whose verdicts are known
-        self._instructed: tuple[str, float] = ("", 0.0)  # what is asked of the person, and since when
-        self._answered = ""  # the instruction that was answered
-        self._asked: tuple[TrialView | None, str] = (None, "")  # what is to happen after this trial
+        self._instructed: tuple[str, float] = ("", 0.0)  # what the person is asked to do, and since when
+        self._answered = ""  # the instruction that the person has answered
+        self._asked: tuple[TrialView | None, str] = (None, "")  # what the person wants to happen after this trial
 
     def body(self) -> ComposeResult:
         with Vertical(classes="body"):
@@ -122,7 +122,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self.call_after_refresh(self.on_tick)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """The footer has only what would do something now."""
+        """Show only keys in the footer that have an effect now."""
         progress = self.ladder_app.progress
         if action == "read":
             return progress is not None and progress.over
@@ -177,11 +177,11 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self.on_tick()
 
     def _put(self, name: str, text: Text) -> None:
-        """Only what differs goes to the terminal."""
+        """Update a part of the screen if its text has changed."""
         before, now = self._shown.get(name), text.markup
         if before != now:
             self._shown[name] = now
-            # Laid out anew only where lines are added or taken away: that is half of what an update costs.
+            # The layout is computed anew only if the number of lines changes, as that is half of an update's cost.
             same = bool(before and now) and name != "say" and str(before).count("\n") == now.count("\n")
             self.query_one(f"#{name}", Static).update(text, layout=not same)
 
@@ -219,14 +219,14 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             lines = [] if facts in said else textwrap.wrap(facts, width)
             chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *lines]))
         taken = sum(len(textwrap.wrap(line, width)) for line in said.splitlines())
-        rows = max(2, (self.size.height - 17) // 2 - taken)  # 4 of 25 lines, fewer where something is said
+        rows = max(2, (self.size.height - 17) // 2 - taken)  # 4 of 25 lines, fewer if there is a message
         each = ladder_text.each_path(progress.path_rates(), width, rows)
         arms = self._arms(progress, width, rows + 1)
         self._put("figures", Text("\n").join([*arms, ladder_text.figures(trial, width), *map(Text, each)]))
         self._ends(progress, trial, width)
 
     def _arms(self, progress: Progress, width: int, rows: int) -> list[Text]:
-        """Where settings are compared, each beside the others so far; of a staircase what its steps have kept."""
+        """Lines on settings that are compared, with their results so far and what a staircase has kept."""
         found = arms_so_far.compared(progress)
         if found is None or self.size.height < SHORT:
             return []
@@ -235,7 +235,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         return [*head, *bars.arms(found, width, rows)]
 
     def _so_far(self, progress: Progress) -> None:
-        """The latest trials, where the screen is so high that the chart needs not all of it."""
+        """Show the latest trials if the screen is high enough."""
         room = min(12, self.size.height - ROOMY)
         lines = progress.history[-room:] if room > 0 else []
         self.query_one("#so-far").display = bool(lines)
@@ -243,7 +243,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self._put("so-far", Text.assemble(("Trials so far\n", "bold"), "\n".join(reversed(lines)), no_wrap=True))
 
     def _ends(self, progress: Progress, trial: TrialView, width: int) -> None:
-        """CPU and memory of both ends side by side; a ping costs neither any."""
+        """Show CPU and memory of both ends side by side, except for pings, which need neither."""
         shown = trial.experiment.protocol not in PINGS and self.size.height >= SHORT
         self.query_one("#ends").display = shown
         if not shown:
@@ -258,7 +258,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self._put("far", bars.cores(name, trial.samples.get(End.FAR), width // 2 - 1, rows))
 
     def _quiet(self, progress: Progress, width: int) -> None:
-        """No trial runs: what is to be done, or how the last one went."""
+        """Show, while no trial runs, what the person is to do or how the last trials went."""
         for name in ("trial", "figures", "near", "far"):
             self._put(name, Text(""))
         self.query_one("#ends").display = False
@@ -295,7 +295,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             session = self.ladder_app.session
             read = time.monotonic() - self._instructed[1] > READ_FIRST
             if session and not session.controlling:
-                self.send("proceed")  # which says who may
+                self.send("proceed")  # shows who has the controls
             elif read and self._answered != progress.instruction:
                 self._answered = progress.instruction
                 self.send("proceed")
@@ -316,7 +316,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self._after_this("This trial will be done once more; the note of it stays with the run")
 
     def _after_this(self, words: str) -> None:
-        """Say what will happen, for as long as it has not."""
+        """Show what will happen after this trial, until it does."""
         progress, session = self.ladder_app.progress, self.ladder_app.session
         if progress and session and session.controlling and not progress.over:
             self._asked = (progress.trial, words)
@@ -352,7 +352,7 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             await session.take_over()
 
     def action_commands(self) -> None:
-        """Those of this trial; and of the one before where that has failed, or where none runs."""
+        """Show the commands of this trial, and those of the last one if it has failed or no trial runs."""
         progress = self.ladder_app.progress
         parts = []
         if progress and progress.trial and progress.trial.commands:
@@ -379,4 +379,4 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         self.action_results()
 
     def action_noop(self) -> None:
-        """Keep l from moving to another place, as it would elsewhere."""
+        """Do nothing, so that the key l does not move the focus as on other screens."""

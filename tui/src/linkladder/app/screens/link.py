@@ -1,4 +1,4 @@
-"""Link: the form for the contract, the addresses of each rung, and the plan."""
+"""The Link screen: the form for the contract, the addresses of each rung, and the plan."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from linkladder.errors import UsageError
 from linkladder.model import Contract, Nic, Path, RungName
 from linkladder.plan import Link
 
-ROOM = 12  # characters of a peer's name beside two addresses on a console, and the words for both
-MOST_PATHS = 8  # of the link, on this page
+ROOM = 12  # characters of a peer's name that fit beside two labelled addresses on a console
+MOST_PATHS = 8  # paths of the link that this page takes
 RUNGS = (RungName.SAME_HOST, RungName.SAME_VLAN, RungName.DC_LINK)
 
 
 def further(number: int) -> str:
-    """The name of the fields of the link's second path, third path ..."""
+    """The key of the fields for the link's path with that number, from the second on."""
     return f"{RungName.DC_LINK}-{number}"
 
 
@@ -93,9 +93,9 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.choices: dict[str, PlanChoice] = {}
         self.ways: dict[str, str] = {}  # address -> own interface
         self._keeping = False
-        self.whole = False  # every field is there: they come one after the other, and the first already says it changed
-        self.more = 0  # paths of the link beside the first
-        self.carrier: Nic | None = None  # of the link's traffic; what it could carry is the first contract
+        self.whole = False  # whether all fields are there, as the first reports a change before the others exist
+        self.more = 0  # paths of the link besides the first
+        self.carrier: Nic | None = None  # the card for the link's traffic, from which the first contract comes
 
     def body(self) -> ComposeResult:
         yield Form(Static("looking ..."), classes="body", id="form")
@@ -104,7 +104,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.load()
 
     def on_screen_resume(self) -> None:
-        """A run that could not be started was told of; what is proven is said again."""
+        """Show the warnings again, as after a run that could not be started."""
         self.changed()
 
     @work(exclusive=True, group="link")
@@ -123,7 +123,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.look()
 
     def _ways(self, view: HomeView) -> dict[str, str]:
-        """The own interface on the way to each address that a peer may be measured at."""
+        """This machine's interface on the route to each address at which a peer may be measured."""
         there = {address for peer in view.peers for address in usable(peer.addresses)}
         return {address: self.ladder_app.backend.way(address) for address in there}
 
@@ -178,7 +178,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         return rows
 
     def _row(self, view: HomeView, key: str, path: Path) -> Horizontal:
-        """A path in a line: the far end's name, the addresses here and there."""
+        """The fields of a path: the far end's name, the addresses here and there."""
         narrow = self.size.width < 110
         wide, most = (15, DEFAULT) if narrow else (26, 40)
         tight = narrow and max((len(p.name) for p in view.peers), default=0) > ROOM
@@ -196,7 +196,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         )
 
     async def action_another(self) -> None:
-        """One more path, proposed from what discovery saw: an address over a card that no path uses yet."""
+        """Add a path, if possible to an address that is reached through a card that no path uses yet."""
         view = self.view
         if view is None or not self.whole or self.more >= MOST_PATHS - 1:
             return
@@ -215,11 +215,11 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.look()
 
     def _guess(self, view: HomeView, rung: RungName) -> Path:
-        """The first peer at the address it was paired by: true for at least one rung, where no mesh is described."""
+        """A guess for a rung's path: the first peer at its first usable address, if no mesh is described."""
         if not view.peers or view.link.ends or (view.link.paths and rung not in view.link.paths):
             return Path()
         peer = view.peers[0]
-        # A link-local address serves for pairing; nothing is measured over it.
+        # A link-local address is good for pairing, but nothing is measured over it.
         remote = far_address(peer.addresses)
         return Path(self._near(view, remote) if remote else "", remote, peer.name)
 
@@ -228,16 +228,14 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         return found | {choice.id or "": choice.value for choice in self.query(Choice)}
 
     def link_typed(self) -> Link:
-        """The link as the form has it, and what it has no field for as it was; raises UsageError."""
+        """The link as typed, with what has no field as it was; raises UsageError if a value is wrong."""
         values = self.values()
         known = self.view.link if self.view else Link()
-        paths = {
-            rung: path for rung, path in known.paths.items() if rung not in RUNGS
-        }  # the form has the first of each
+        paths = {rung: path for rung, path in known.paths.items() if rung not in RUNGS}
         for rung in RUNGS:
             remote = values[f"remote-{rung}"].strip()
             if remote:
-                old, more = known.path(rung) or Path(), known.paths.get(rung, ())[1:]  # the form has the first
+                old, more = known.path(rung) or Path(), known.paths.get(rung, ())[1:]  # the form shows the first
                 try:
                     first = path_typed(values[f"local-{rung}"].strip(), remote, old, values[f"peer-{rung}"])
                 except ValueError as error:
@@ -246,7 +244,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         return Link(contract_of(values, known.contract or Contract()), paths, values["plan"], known.ends)
 
     def _further(self, values: dict[str, str], known: Link) -> tuple[Path, ...]:
-        """The link's other paths; one whose far address is emptied is gone."""
+        """The link's other paths, without those whose far address is empty."""
         before = known.paths.get(RungName.DC_LINK, ())[1:]
         found = []
         for number in range(2, self.more + 2):
@@ -261,7 +259,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
 
     @work(exclusive=True, group="look")
     async def look(self) -> None:
-        """What the plans would take with what is typed now, and what the chosen one cannot prove."""
+        """Show how long the plans take with the typed link, and what the chosen plan cannot prove."""
         app, view = self.ladder_app, self.view
         if not self.whole:
             return
@@ -289,7 +287,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
             except UsageError as error:
                 lines.append(f"! {error.title}")
         note.update("\n".join(line for line in lines if line))
-        if self.focused:  # the note grew above the button that Enter would press
+        if self.focused:  # the note above may have pushed the button out of view
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     @on(Input.Changed)
@@ -304,7 +302,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.changed()
 
     def _fill(self, rung: str, name: str) -> None:
-        """Another peer has other addresses: what was pre-filled for the one before goes, what was typed stays."""
+        """Fill in the addresses of another peer, but keep an address that a person has typed."""
         assert self.view
         there = self.query_one(f"#remote-{rung}", Input)
         known = {address for peer in self.view.peers for address in peer.addresses}
@@ -320,7 +318,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
                 self.query_one("#mtu", Input).value = f"{first.mtu}"
 
     def _untouched(self) -> bool:
-        """Whether the contract is still the proposed one, which nobody has changed."""
+        """Whether the contract is still the proposed one."""
         if self.view is None or self.view.link.contract:
             return False
         first = first_contract(self.carrier)
@@ -345,7 +343,7 @@ stand for several rungs when you move it between hosts: linkladder asks before e
         self.keep(True)
 
     def keep(self, climb: bool) -> None:
-        """Another Enter meanwhile changes nothing: on a slow machine it would begin it all anew, each time."""
+        """Save the link and, with `climb`, start the run; ignored while an earlier call is in progress."""
         if self.whole and not self._keeping and not self.ladder_app.starting:
             self._keeping = True
             self._keep(climb)

@@ -1,4 +1,4 @@
-"""Mesh: every path of a run from row to column, live while it goes on, with the cell under the cursor explained."""
+"""The Mesh screen: every path of a run from row to column, live during the run; explains the cell under the cursor."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from linkladder.model import Document, RungResult
 from linkladder.phrases import company as words
 from linkladder.verdicts import RungJudgement
 
-EVERY = 6  # ticks between two looks at what is stored, while a run goes on
-LOOKED = 20  # runs, the newest first, that are looked through for one with several paths
+EVERY = 6  # ticks between two reads of the stored run while it is going on
+LOOKED = 20  # how many of the newest runs are searched for one with several paths
 NOTHING = """No run with several paths is here yet.
 
 Name several on the Link page, or pair more appliances with this one; the plan
@@ -91,7 +91,7 @@ judge, - incomplete, * measured now.
         return self.run_id or (going.run_id if going and self.ladder_app.measuring else "")
 
     def _read(self, run_id: str) -> tuple[Document | None, RungResult | None, RungJudgement | None]:
-        """The run that was asked for, else the newest with several paths; its highest such rung."""
+        """The run with that id, or else the newest one with several paths, and its highest rung that has several."""
         backend = self.ladder_app.backend
         for wanted in [run_id] if run_id else [run.id for run in backend.runs()[:LOOKED]]:
             document = backend.load(wanted)
@@ -125,7 +125,7 @@ judge, - incomplete, * measured now.
         explained_in.update("\n".join([*explained(seen, grid, board.cursor), *seen.lacking]))
 
     def _now(self, rung: RungResult) -> frozenset[int]:
-        """The paths that are measured at this moment."""
+        """The numbers of the paths that are being measured now."""
         going = self.ladder_app.progress
         trial = going.trial if going and self.ladder_app.measuring and going.run_id == self._wanted() else None
         if trial is None or trial.rung is not rung.name:

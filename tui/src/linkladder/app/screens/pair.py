@@ -1,4 +1,4 @@
-"""Pair: appliances that are heard, an address to type, the code to compare, the outcome."""
+"""The Pair screen: appliances that are heard, an address to type, the code to compare, the outcome."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from linkladder.app.widgets.menu import Menu
 
 
 def heard_line(found: Heard) -> str:
-    """'beta  10.7.0.2  on vmx0, heard 2 s ago, round trip 0.210 ms'."""
+    """An appliance, such as 'beta  10.7.0.2  on vmx0, heard 2 s ago, round trip 0.210 ms'."""
     trip = f", round trip {units.milliseconds(found.rtt_ms)}" if found.rtt_ms is not None else ""
     where = f"on {found.interface}, " if found.interface else ""
     return f"{found.name:<12} {found.address:<16} {where}heard {units.duration(found.age)} ago{trip}"
 
 
 def heard_text(found: Heard) -> Text:
-    """The line, and below it what else is known of it."""
+    """An appliance's line, and below it what else is known about it."""
     out = Text(heard_line(found), no_wrap=True, overflow="ellipsis")
     if found.note:
         out.append(f"\n  {found.note}", "dim")
@@ -71,8 +71,8 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         self._stage: PairStage | None = None
         self._names: list[str] = []
         self._listed: tuple[Heard, ...] = ()
-        self._calling = ""  # the address of a call that goes on
-        self._answered = False  # what the other screen shows was typed, and is on its way
+        self._calling = ""  # the address of a call in progress
+        self._answered = False  # whether the other screen's code was typed and is being sent
 
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="body", can_focus=False):
@@ -101,8 +101,8 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     def on_mount(self) -> None:
         for part in ("#compare", "#onward"):
-            self.query_one(part).display = False  # until it is their turn
-        self.action_open()  # or back to the code that waits
+            self.query_one(part).display = False  # shown later
+        self.action_open()  # or show the code that is still due
 
     @work(exclusive=True, group="pair")
     async def action_open(self) -> None:
@@ -129,7 +129,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             return
         self._stage = state.stage
         comparing = state.stage is PairStage.COMPARE
-        # Confirmed here, it is still read by the other end.
+        # After it was confirmed here, the other end still needs it.
         shows_code = comparing or (state.stage is PairStage.CONFIRMED and bool(state.code))
         ended = state.stage in (PairStage.PAIRED, PairStage.FAILED)
         self.query_one("#search").display = state.stage in (PairStage.LISTENING, PairStage.CALLING, PairStage.CLOSED)
@@ -147,7 +147,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             self._answered = False
             theirs = self.query_one("#theirs", Input)
             theirs.value = ""
-            self.set_focus(theirs)  # at once: what is typed as soon as the code is seen must not be lost
+            self.set_focus(theirs)  # at once, so that nothing typed quickly is lost
         elif state.stage is PairStage.CALLING:
             outcome = Text(state.message or "Calling ...")
         elif state.stage is PairStage.CONFIRMED:
@@ -180,7 +180,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         chosen = self._names[kept] if kept < len(self._names) else ""
         self._names, self._listed = names, state.heard
         box.clear_options()
-        box.add_options([Option(heard_text(h)) for h in state.heard])  # no ids: two may claim one address
+        box.add_options([Option(heard_text(h)) for h in state.heard])  # without ids, as two may claim one address
         at = names.index(chosen) if chosen in names else min(kept, len(names) - 1)
         box.highlighted = at if names else None
         typing = self.query_one("#address", Input).value
@@ -199,7 +199,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
             self.call(event.value.strip())
 
     def call(self, address: str) -> None:
-        """Another Enter does not begin a call anew that goes on: it would end it, each time a little before its end."""
+        """Call this address, unless such a call is already in progress, which a new one would end."""
         if address != self._calling:
             self._calling = address
             self.call_up(address)
@@ -228,7 +228,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     @work(exclusive=True, group="answer")
     async def answer(self, typed: str) -> None:
-        """Nothing typed refuses.  A slow machine takes seconds to sign a yes: another Enter meanwhile is no answer."""
+        """Send the typed code, or refuse if it is ''; on a slow machine signing a yes takes seconds."""
         backend = self.ladder_app.backend
         self._answered = True
         try:
@@ -241,7 +241,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
         self.on_tick()
 
     def go_on(self) -> None:
-        """After pairing comes the description of the link."""
+        """Open the Link screen, as describing the link comes after pairing."""
 
         self.ladder_app.open_instead("link")
 
@@ -260,7 +260,7 @@ F4 lists whom this appliance trusts already, to rename or remove them.
 
     @work(exclusive=True, group="close")
     async def leave(self) -> None:
-        """A code that the other end reads still waits, as Home's next step; else the window is closed."""
+        """Leave the screen; closes the pairing window unless a code still waits for the other end."""
         backend = self.ladder_app.backend
         try:
             if not backend.pairing().waits:

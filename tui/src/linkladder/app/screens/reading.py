@@ -1,4 +1,4 @@
-"""Pages to read: what the doctor found, what was written down, what is in force on this machine."""
+"""The screens to read: Doctor, Machine, Log and Tunables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = {True: ("yes", ""), False: ("NO", "bold red"), None: ("-", "")}
 
 
 def settings_page(rows: tuple[Setting, ...]) -> Text:
-    """Shipped, in force, and why they differ; what is not in force has a line of its own for the reason."""
+    """A table of settings: shipped and current value, whether in force, and a line with the reason if not."""
     if not rows:
         return Text("Nothing could be read on this machine.")
     shipped = [s for s in rows if s.shipped]
@@ -49,7 +49,7 @@ def settings_page(rows: tuple[Setting, ...]) -> Text:
 
 
 def findings_page(found: tuple[Finding, ...]) -> Table | Text:
-    """What is wrong first, each with what to do; the second column wraps within itself."""
+    """A table of the doctor's findings, the worst first, each with what to do about it."""
     if not found:
         return Text("nothing was looked at")
     order = [Health.BAD, Health.WARN, Health.UNKNOWN, Health.OK]
@@ -67,7 +67,7 @@ def findings_page(found: tuple[Finding, ...]) -> Table | Text:
 
 
 def machine_page(host: HostFacts) -> Table:
-    """All that is known of the machine, then of each interface, those that are up with an address first."""
+    """What is known about the machine, then about each interface, those that are up and have an address first."""
     out = Table.grid(padding=(0, 1))
     out.add_column(no_wrap=True)
     out.add_column()
@@ -97,9 +97,9 @@ def machine_page(host: HostFacts) -> Table:
 
 
 def nic_words(nic: Nic) -> str:
-    """'up, vmxnet3, 10.0 Gb/s, MTU 1500, 4 receive and 4 send queues, 00:50:56:...'."""
+    """An interface, such as 'up, vmxnet3, 10.0 Gb/s, MTU 1500, 4 receive and 4 send queues, 00:50:56:...'."""
     queues = [f"{n} {way}" for n, way in ((nic.rx_queues, "receive"), (nic.tx_queues, "send")) if n]
-    plural = "" if (nic.tx_queues or nic.rx_queues) == 1 else "s"  # as the last number has it
+    plural = "" if (nic.tx_queues or nic.rx_queues) == 1 else "s"  # agrees with the last number
     parts = [
         phrases.card_state(nic),
         nic.driver,

@@ -1,4 +1,4 @@
-"""Results: a run's verdicts, and of a rung the matrix of streams and window with what limits."""
+"""The Results screen: a run's verdicts, and for each rung the matrix of streams and window and what limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from linkladder.model import Document, Evidence, Protocol, RungName, RungResult,
 from linkladder.store import RunSummary
 from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 
-MANY = 200  # trials from which reading them takes long enough to say first what is known at once
+MANY = 200  # trials; reading more takes so long that a summary is shown first
 
 
 def other_figures(rung: RungResult) -> list[str]:
@@ -57,18 +57,18 @@ def other_figures(rung: RungResult) -> list[str]:
 
 
 def limiter_line(judged: RungJudgement) -> str:
-    """'What limits (far to near): ...', of the direction that carries less; empty where nothing was carried."""
+    """As 'What limits (far to near): ...', for the direction that carries less; '' if nothing was carried."""
     if judged.limiter is None:
         return ""
     if not judged.limiter.known:
-        return judged.limiter.sentence  # which says what is not known, and at which rate
+        return judged.limiter.sentence  # the sentence says what is not known
     slow = min(judged.by_direction, key=lambda way: judged.by_direction[way], default="")
     where = f" ({phrases.way(slow)})" if len(judged.by_direction) > 1 and slow else ""
     return f"What limits{where}: {judged.limiter.sentence}"
 
 
 def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
-    """All of a rung: verdict, what limits, the matrix, then what else was seen and what to do."""
+    """The page of a rung: verdict, what limits, the matrix, then what else was seen and what to do."""
     out = Text()
     if rung.unavailable:
         out.append(f"Not measured: {rung.unavailable}\n")
@@ -91,7 +91,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append("\n\n")
         out.append_text(evidence_text(rung.evidence))
     if judged and not rung.unavailable:
-        evidence = {c.sentence for c in judged.judgement.concerns if c.cause is Cause.ELSEWHERE}  # it stands above
+        evidence = {c.sentence for c in judged.judgement.concerns if c.cause is Cause.ELSEWHERE}  # already shown above
         seen = [f for f in judged.judgement.findings if f not in evidence and f not in judged.sentence]
         lines = [*(f"Seen: {text}" for text in seen), *(f"To do: {text}" for text in judged.judgement.remedies)]
         out.append("\n\n" + "\n".join(lines) if lines else "")
@@ -99,7 +99,7 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
 
 
 def evidence_text(found: Evidence) -> Text:
-    """What was claimed of where the machines stand, who said so, and what the facts say."""
+    """What was claimed about where the machines stand, what the operator said, and what the facts say."""
     out = Text(f"Claimed: {found.claim}.")
     if found.asked:
         out.append(f" Asked: {found.asked}. The operator: {found.word}.")
@@ -111,7 +111,7 @@ def evidence_text(found: Evidence) -> Text:
 
 
 def sentence(judged: RungJudgement | DocumentJudgement) -> Text:
-    """The verdict's word marked, then the rest of what the judge says; what limits has a line of its own."""
+    """The verdict's word, then the rest of the sentence without what limits, which has a line of its own."""
     word = verdict(str(judged.verdict), judged.provisional)
     said = judged.judgement.text
     if isinstance(judged, RungJudgement) and judged.limiter:
@@ -120,12 +120,12 @@ def sentence(judged: RungJudgement | DocumentJudgement) -> Text:
 
 
 def started_at(started: str) -> str:
-    """'2026-11-21 07:42:05 UTC'."""
+    """The time at which a run started, such as '2026-11-21 07:42:05 UTC'."""
     return started.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
 
 
 def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
-    """The verdict per rung, and the ladder's diagnosis."""
+    """The page of the run: answers, the verdict, each rung's verdict, and the diagnosis."""
     run = document.run
     contract = run.plan.contract
     out = Text()
@@ -133,7 +133,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
         out.append(f"Circuit {contract.circuit}\n")
     out.append(f"Plan {run.plan.name}, begun {started_at(run.started)}, {run.state}\n\n")
     if judged:
-        asked = [answer for rung in judged.rungs for answer in rung.answers]  # what the run was for stands first
+        asked = [answer for rung in judged.rungs for answer in rung.answers]  # what the run was for comes first
         out.append("".join(f"{answer}\n" for answer in asked), "bold")
         if any(arm.settings for rung in document.rungs for arm in won(rung)):
             out.append("w keeps what won on this appliance, once you have seen that it works.\n")
@@ -157,7 +157,7 @@ def summary_page(document: Document, judged: DocumentJudgement | None) -> Text:
 
 
 def figures_known_at_once(run: RunSummary) -> Text:
-    """What the list of runs knows of it."""
+    """What the list of runs knows about a run."""
     out = Text(
         f"Plan {run.plan}, begun {run.started.replace('T', ' ')}, {run.state}\n\n{run.verdict or 'not judged'}\n\n"
     )
@@ -259,7 +259,7 @@ much of the ceiling that is.
 
     @work(exclusive=True, group="follow-up")
     async def action_follow_up(self) -> None:
-        """Go on with this very run, by what its verdict asks for."""
+        """Measure, within this run, what its verdict asks for."""
         from linkladder import plan as plans
         from linkladder.app.dialogs import Question
 

@@ -1,4 +1,4 @@
-"""Runs: what was measured before; filter, open, compare, go on with, export, delete."""
+"""The Runs screen: earlier runs, to filter, open, compare, resume, export and delete."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from linkladder.errors import LinkladderError, in_a_line
 from linkladder.model import RungName, RunState
 from linkladder.store import RunSummary
 
-WIDE = 110  # columns from which there is room for more
+WIDE = 110  # columns of a screen with room for trials and failures
 LADDER = [name.value for name in RungName]
 
 
 def outcome(run: RunSummary) -> str:
-    """The verdict where there is one, else how the run stands."""
+    """The run's verdict if it is complete, else its state."""
     if run.state is RunState.COMPLETE:
         return verdict(run.verdict.word, run.verdict.provisional).plain if run.verdict else "not judged"
     if run.state is RunState.RUNNING:
@@ -36,7 +36,7 @@ def outcome(run: RunSummary) -> str:
 
 
 class Columns:
-    """How wide each is: a peer's name is told whole, and the verdict has what is left."""
+    """The widths of the columns: a peer's name fits whole if possible, and the verdict has what is left."""
 
     def __init__(self, runs: list[RunSummary], width: int) -> None:
         longest = max((len(run.peer) for run in runs), default=0)
@@ -52,7 +52,7 @@ class Columns:
         return f"  {'run':<21}{plan} {peer} {'top rung':<{self.best}} {more}verdict"
 
     def row(self, run: RunSummary, marked: bool) -> str:
-        """One run as a row; the mark shows that it is chosen for comparing."""
+        """The row of a run, with a mark if it is chosen for comparison."""
         top = [run.best_bps[name] for name in LADDER if name in run.best_bps]
         best = units.rate(top[-1]) if top else "-"
         more = f"{run.trials:>7} {run.failed:>7}  " if self.more else ""
@@ -110,7 +110,7 @@ The rate is the best of the highest rung that was measured.
         self.query_one("#runs").focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """In the filter's field / is a letter."""
+        """Disable the key / while the filter's field has the focus, as it is a letter there."""
         return action != "filter" or not isinstance(self.focused, Input)
 
     def on_screen_resume(self) -> None:
@@ -125,7 +125,7 @@ The rate is the best of the highest rung that was measured.
         words = self.query_one("#words", Input).value
         try:
             self.found = await app.run_blocking(app.backend.runs, words)
-        except LinkladderError as error:  # on the page: a question before it would come back with each look at it
+        except LinkladderError as error:  # shown on the page, as a dialog would come up again and again
             self.found = []
             self._show()
             self.query_one("#count", Static).update(in_a_line(error))
@@ -165,7 +165,7 @@ The rate is the best of the highest rung that was measured.
 
     def action_filter(self) -> None:
         self.query_one("#filter").display = True
-        self.set_focus(self.query_one("#words", Input))  # at once: what is typed next are words, not keys of the list
+        self.set_focus(self.query_one("#words", Input))  # at once, so that the next keys go to the field
 
     @on(Input.Submitted)
     def filtered(self, event: Input.Submitted) -> None:
@@ -174,7 +174,7 @@ The rate is the best of the highest rung that was measured.
         self.load()
 
     def action_back(self) -> None:
-        """Out of the filter first, which shows every run again."""
+        """Close the filter if it is open, which shows every run again; else leave the screen."""
         line = self.query_one("#filter")
         if not line.display:
             super().action_back()

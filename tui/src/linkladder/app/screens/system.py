@@ -1,4 +1,4 @@
-"""System: this machine, and the forms that change something about an appliance."""
+"""The System screen: shows this machine, and has forms to change an appliance."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def ssh_words(state: Appliance) -> str:
 
 
 def switch_lines(state: Appliance) -> list[str]:
-    """The clock, ssh and kernel as they stand."""
+    """Lines on the clock, ssh and the kernel."""
     clock = f"{time.strftime('%d %b %H:%M')}, time zone {state.zone or 'unknown'}; records are in UTC"
     lines = [f"{'clock':<9}{clock}", f"{'ssh':<9}{ssh_words(state)}"]
     if state.kernel:
@@ -119,7 +119,7 @@ brings the old one back. So does an update that does not come up healthy.
             lines = [*host_lines(self.host, 3), *switch_lines(self.state), *([f"{'tools':<9}{tools}"] if tools else [])]
             self.query_one("#host", Static).update("\n".join(lines))
             why = self.state.why_not
-            # Only a live medium carries something to install.
+            # Only a live medium has something to install.
             menu = self.query_one("#actions", Menu)
             disks = () if why else await app.ask(app.backend.disks)
             if disks and menu.option_count == len(ACTIONS):
@@ -159,7 +159,7 @@ brings the old one back. So does an update that does not come up healthy.
                 await self._do(verb)
 
     async def _do(self, verb: str, *words: str, said: str = "", done: str = "") -> None:
-        """Through the helper; what came of it stands below the menu."""
+        """Run a verb of the helper, and show the result below the menu."""
         line = self.query_one("#said", Static)
         line.update("working ...")
         try:

@@ -1,4 +1,4 @@
-"""Trusted: the appliances this one is paired with, to be renamed or removed."""
+"""The Trusted screen: the appliances with which this one is paired, to rename or remove them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from linkladder.app.widgets.menu import Menu
 
 
 def trusted_line(peer: PeerView) -> str:
-    """'beta              10.7.0.2          SHA256:...': as much of the key as fits."""
+    """A peer, such as 'beta              10.7.0.2          SHA256:...', with as much of the fingerprint as fits."""
     return f"{peer.name:<17} {peer.addresses[0] if peer.addresses else 'no address':<17} {peer.fingerprint}"
 
 
 def trusted_text(peer: PeerView) -> str:
-    """All of its addresses, and the key's whole fingerprint, which tells two of one name apart."""
+    """A peer's name, all its addresses, and its key's whole fingerprint."""
     return f"{peer.name}: {', '.join(peer.addresses) or 'no address'}\n{peer.fingerprint or 'no key'}"
 
 
@@ -41,7 +41,7 @@ The appliances that this one trusts, each by its own key.
         Binding("x,delete", "remove", "Remove", key_display="x"),
         Binding("question_mark", "app.help", "Help", key_display="?"),
     ]
-    CSS = "TrustedScreen #peers { height: 1fr; } TrustedScreen #one { height: 2; }"  # thirty-two do not fit
+    CSS = "TrustedScreen #peers { height: 1fr; } TrustedScreen #one { height: 2; }"  # scrolls, as 32 peers do not fit
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Widgets: each draws from plain values, none knows the engine."""
+"""Holds the widgets; each draws plain values, and none imports the engine."""

@@ -1,4 +1,4 @@
-"""Bars of a part of a whole: progress, the load of each core, a rate beside the best one."""
+"""Draws bars for shares: progress, the load of each core, a rate compared with the best one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from linkladder.run.progress import Progress
 
 
 def bar(share: float, width: int) -> str:
-    """A filled bar; the figures stand beside it."""
+    """A bar of `width` cells, filled to `share` (0..1)."""
     full = round(max(0.0, min(1.0, share)) * width)
     return "█" * full + "░" * (width - full)
 
 
 def bar_of(word: str, done: float, whole: float, left: float, width: int, count: str = "") -> Text:
-    """'trial  ████░░░░  7 s of 14 s, 7 s left'."""
+    """A labelled bar, such as 'trial  ████░░░░ 7 s left, trial 3 of 14'; times are in seconds."""
     tail = f" {units.duration(left)} left" + (f", {count}" if count else "")
-    room = max(6, min(30, width - 7 - len(tail)))  # longer says no more, and costs a slow line
+    room = max(6, min(30, width - 7 - len(tail)))  # a longer bar tells no more and is slow on a serial line
     share = done / whole if whole > 0 else 0.0
     return Text.assemble((f"{word:<6} ", "dim"), (bar(share, room), "cyan"), tail, no_wrap=True)
 
 
 def of_run(progress: Progress, width: int) -> list[Text]:
-    """How far the trial, or the search for the strongest generator, the rung and the whole run are."""
+    """Bars for the trial and its rung, or for the search for the strongest generator, and for the whole run."""
     lines = []
     if trial := progress.trial:
         lines.append(bar_of("trial", progress.at - trial.began, trial.seconds, progress.trial_left(), width))
@@ -45,7 +45,7 @@ def of_run(progress: Progress, width: int) -> list[Text]:
 
 
 def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
-    """Per-core CPU of one end, as many cores as fit, the busiest named when not all do."""
+    """The CPU of each core of one end; if not all cores fit, the busiest ones."""
     out = Text(no_wrap=True)
     if sample is None:
         out.append(f"{name}", "bold")
@@ -74,7 +74,7 @@ def cores(name: str, sample: HostSample | None, width: int, rows: int) -> Text:
 
 
 def arms(found: Compared, width: int, rows: int) -> list[Text]:
-    """Each arm of a comparison beside the others: its bar, its median so far, how often, and by how much it differs."""
+    """A line for each arm of a comparison: bar, median so far, number of trials, and gain over the first arm."""
     shown = found.arms if len(found.arms) <= rows else (found.arms[0], *found.arms[1:][-(rows - 1) :])
     names = max(len(one.words) for one in shown)
     best = max((one.figure or 0.0 for one in found.arms), default=0.0)
@@ -83,7 +83,7 @@ def arms(found: Compared, width: int, rows: int) -> list[Text]:
 
 
 def _arm(one: ArmSoFar, names: int, room: int, best: float) -> Text:
-    """'> MTU 9000   ████████░░░░  6.64 Gb/s  2 of 4  +92 %'."""
+    """An arm, such as '> MTU 9000   ████████░░░░  6.64 Gb/s  2 of 4  +92 %'; > marks the one that runs now."""
     if one.figure is None:
         rate = "-"
     else:

@@ -1,4 +1,4 @@
-"""The pairing code in figures that can be read across a room."""
+"""Draws the pairing code in figures that can be read across a room."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ROWS = {
 
 
 def big(code: str) -> str:
-    """Five lines; each pixel is two cells wide, so that figures keep their shape."""
+    """The code in five lines; each pixel is two cells wide, so that figures keep their shape."""
     lines = []
     for row in range(5):
         parts = []

@@ -1,4 +1,4 @@
-"""Throughput per second as a strip of bars, with the ceiling and the contract as lines across it."""
+"""Draws throughput per second as a strip of bars, with the ceiling and the contract as lines across it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from linkladder.app.terminal import Glyphs
 
 Point = tuple[float, float, bool]  # second, b/s, counted
 EIGHTHS = " ▁▂▃▄▅▆▇█"
-GUTTER = 10  # "9.41 Gb/s "
+GUTTER = 10  # columns for labels such as "9.41 Gb/s "
 
 
 def nice_top(highest: float) -> float:
-    """The first of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten above the highest value."""
+    """The smallest of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below the highest value."""
     if highest <= 0:
         return 1e6
     power = 10.0 ** math.floor(math.log10(highest))
@@ -53,8 +53,10 @@ def draw(
     seconds: float = 0.0,
     caption: str = "",
 ) -> list[list[Cell]]:
-    """The chart's rows with axis and marks; `lines` are (word, b/s), `seconds` the time the whole width stands for,
-    and the caption stands on the axis."""
+    """The chart's rows with axis and marks.
+
+    `lines` are (word, bit/s), `seconds` is the time that the whole width shows, and the caption is put on the axis.
+    """
     plot = max(10, width - GUTTER - 1)
     rows = max(4, height - 1)
     rows -= rows % 2  # so that the label in the middle is half of the top
@@ -63,7 +65,7 @@ def draw(
     span = max(seconds, max((t + 1 for t, _, _ in points), default=0.0), 1.0)
     columns = _columns(points, plot, span)
     marks: dict[int, tuple[str, float]] = {}
-    for word, bps in sorted(lines, key=lambda line: -line[1]):  # of two in one row the lower moves down
+    for word, bps in sorted(lines, key=lambda line: -line[1]):  # if two are in one row, the lower one moves down
         row = rows - 1 - min(rows - 1, int(bps / top * rows))
         while row in marks and row + 1 < rows:
             row += 1
@@ -78,7 +80,7 @@ def draw(
 
 
 def _columns(points: list[Point], plot: int, span: float) -> list[Point | None]:
-    """Which second each column shows: several columns a second, or several seconds a column."""
+    """The second that each column shows: a second may take several columns, or a column several seconds."""
     step = max(1, math.floor(plot / span))
     per_column = max(1.0, span / plot)
     columns: list[Point | None] = [None] * plot
@@ -116,7 +118,7 @@ def _row(
 
 
 class StripChart(Guarded, Widget):
-    """Draws only the columns that have changed, for the sake of slow lines; shown at most twice a second."""
+    """The chart as a widget, which redraws only the columns that have changed, as serial lines are slow."""
 
     DEFAULT_CSS = "StripChart { height: 1fr; min-height: 5; }"
 
@@ -134,7 +136,7 @@ class StripChart(Guarded, Widget):
         again()
 
     def say(self, words: str) -> None:
-        """Words in place of a chart: nothing runs that has a throughput."""
+        """Show words in place of the chart, while nothing with a throughput runs."""
         self._again = lambda: self._take([[(char, "") for char in line] for line in words.splitlines()])
         self._again()
 
@@ -150,7 +152,7 @@ class StripChart(Guarded, Widget):
         blank = (" ", "")
         rows = [[*row[:width], *([blank] * (width - len(row)))] for row in rows[: self.size.height]]
         old, self._rows = self._rows, rows
-        # A new size is in force before its event arrives, so what is shown may be of the old one.
+        # A new size takes effect before its event arrives, so the rows shown may have the old one.
         if list(map(len, old)) != list(map(len, rows)):
             self.refresh()
             return

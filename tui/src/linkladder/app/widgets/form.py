@@ -1,4 +1,4 @@
-"""A form that works with Enter, arrows and hjkl alone, one row a line, no boxes."""
+"""Defines a form that works with Enter, arrows and hjkl alone, with rows of one line and no boxes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 
 class Form(VerticalScroll, inherit_bindings=False):
-    """Rows that scroll with the focus: where not all fit, arrows step from field to field all the same."""
+    """Rows that scroll with the focus; arrows step from field to field even if not all rows fit."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "page_up", "Up", show=False),
@@ -28,14 +28,14 @@ class Form(VerticalScroll, inherit_bindings=False):
 
 
 class Line(Input):
-    """A line to type in, whose cursor stands still: its blinking would be traffic on a serial line."""
+    """A line to type in; its cursor does not blink, as that would be traffic on a serial line."""
 
     def __init__(self, value: str = "", *, key: str, **more: Any) -> None:
         super().__init__(value, id=key, **more)
         self.cursor_blink = False
 
     async def _on_key(self, event: Key) -> None:
-        """Enter and the keys that edit act in their place among the letters: letters behind would overtake them."""
+        """Run Enter and editing keys here at once, so that letters typed after them do not take effect first."""
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
             if await self.app.run_action(binding.action, self):
                 event.stop()
@@ -44,7 +44,7 @@ class Line(Input):
 
 
 class Field(Line):
-    """A line to type in between brackets, behind its label: one widget draws all, as each part costs time to put up."""
+    """A line to type in, with its label and brackets; all one widget, as each widget takes time to set up."""
 
     DEFAULT_CSS = """
     Field { border: none; height: 1; background: transparent; }
@@ -59,7 +59,7 @@ class Field(Line):
         self.styles.width = self._room + width + 1
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Label and brackets stand where Input has its padding."""
+        """Draw label and brackets where Input has its padding."""
         line = self.outer_size.width
         whole = super().render_lines(Region(0, crop.y, line, crop.height))
         style = self.parent.rich_style if isinstance(self.parent, Widget) else None
@@ -69,7 +69,7 @@ class Field(Line):
 
 
 class Choice(Static):
-    """One of several words; left, right, h, l or space change it."""
+    """Shows one of several words; left, right, h, l or space change it."""
 
     class Changed(Message):
         def __init__(self, choice: Choice) -> None:
@@ -104,7 +104,7 @@ class Choice(Static):
         self._draw()
 
     def set_options(self, options: list[tuple[str, str]], value: str) -> None:
-        """Other choices or other words for them; `value` is taken if it is among them, else the first."""
+        """Set other choices, or other words for them; `value` is chosen if it is among them, else the first."""
         self.options = options
         self._at = next((i for i, (key, _) in enumerate(options) if key == value), 0)
         self._draw()
@@ -121,7 +121,7 @@ class Choice(Static):
 
 
 class Action(Static):
-    """A thing to do, on Enter."""
+    """A button, pressed by Enter, space or a click."""
 
     class Pressed(Message):
         def __init__(self, action: Action) -> None:

@@ -1,4 +1,4 @@
-"""The keys of a place, on its last line: one widget that draws them all, since each place is put up with it."""
+"""Draws a screen's keys on its last line, all in one widget, since every screen has to set it up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkladder.app.error_handling import Guarded
 
 
 class KeyLine(Guarded, Widget, can_focus=False):
-    """What Textual's Footer shows; that one makes a widget of every key, anew whenever the keys change."""
+    """Shows what Textual's Footer shows, which makes a new widget for every key whenever the keys change."""
 
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-line--key", "key-line--words"}

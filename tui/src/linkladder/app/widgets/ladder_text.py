@@ -1,4 +1,4 @@
-"""The ladder in words: a line a rung, the figures of the trial, and what to do before a rung."""
+"""Makes the Ladder screen's text: a line for each rung, the figures of the trial, and what happens before a rung."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WORDS = {
 
 GAP = 4  # columns between paths side by side
 RATE = 9  # columns of a rate
-ROOMY = 110  # columns that all figures of a trial fit into
+ROOMY = 110  # columns in which all figures of a trial fit into a line
 
 
 def ladder(progress: Progress, judged: dict[str, RungJudgement], width: int) -> Text:
-    """The rungs, the highest on top."""
+    """A line for each rung, the highest on top."""
     held = "paused" if progress.paused else "waiting" if progress.lost else ""
     states = [_state(view, held, judged.get(view.name)) for view in progress.rungs]
     wide = max((len(state.plain) for state in states), default=0) + 2
@@ -48,7 +48,7 @@ def _state(view: RungView, held: str, judged: RungJudgement | None) -> Text:
 
 
 def _line(view: RungView, state: Text, judged: RungJudgement | None, number: int, wide: int, width: int) -> Text:
-    """'|-2-| same-host   PASS (provisional)   best 9.41 Gb/s  5 trials'."""
+    """A rung, such as '|-2-| same-host   PASS (provisional)   best 9.41 Gb/s  5 trials'."""
     out = Text(f"|-{number}-| {view.name:<11}", no_wrap=True, overflow="ellipsis")
     out.append_text(state)
     out.append(" " * (wide - len(state.plain)))
@@ -71,8 +71,7 @@ def _line(view: RungView, state: Text, judged: RungJudgement | None, number: int
 
 
 def figures(trial: TrialView, width: int) -> Text:
-    """Now and since the trial began: rate and flows, then (on a line of its own where that is too much for one)
-    retransmits and round trip under load."""
+    """Rate and flows, then retransmits and round trip since the trial began, on a second line on narrow screens."""
     out = Text(no_wrap=True, overflow="ellipsis")
     more = Text(no_wrap=True)
     if trial.experiment.protocol in (Protocol.ECHO, Protocol.DF):
@@ -99,8 +98,11 @@ def figures(trial: TrialView, width: int) -> Text:
 
 
 def each_path(rates: Sequence[tuple[str, float | None]], width: int, rows: int) -> list[str]:
-    """'near to beta by path 2   470 Mb/s': a path a cell, side by side where they fit and need it; of too many the rest
-    in a line."""
+    """The rates of the paths, such as 'near to beta by path 2   470 Mb/s'.
+
+    Several are put side by side if they do not fit below each other; if there are still too many, a line sums up the
+    rest.
+    """
     names = max((len(name) for name, _ in rates), default=0)
     cells = [f"{name:<{names}}  {'silent' if bps is None else units.rate(bps):>{RATE}}" for name, bps in rates]
     columns = max(1, min((width + GAP) // (names + 2 + RATE + GAP), -(-len(cells) // rows)))
@@ -113,7 +115,7 @@ def each_path(rates: Sequence[tuple[str, float | None]], width: int, rows: int) 
 
 
 def to_do(progress: Progress, width: int) -> list[str]:
-    """What linkladder looks at once the person has moved the machine."""
+    """Tells what linkladder checks after the person has moved the machine."""
     plan = progress.plan
     rung = next((r for r in plan.rungs if r.name == progress.waiting), None) if plan else None
     if rung is None:

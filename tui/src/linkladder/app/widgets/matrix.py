@@ -1,4 +1,4 @@
-"""The matrix of streams and window: a row a setting, both directions side by side."""
+"""Draws the matrix of streams and window: a row for each setting, with both directions side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkladder.phrases import WAYS
 from linkladder.verdicts import RungJudgement
 
 HEADS = {**WAYS, Direction.DUPLEX: "both ways, added"}
-ROOMY = 112  # columns from which the share of the ceiling fits beside the rest
+ROOMY = 112  # columns of a screen on which the share of the ceiling fits too
 HEAT, ROOMY_HEAT = 3, 8  # cells of the heat bar
 
 
@@ -23,12 +23,12 @@ class Cell:
     """One setting in one direction."""
 
     result: ExperimentResult
-    percent: float | None = None  # of the ceiling
+    percent: float | None = None  # percent of the ceiling
 
 
 @dataclass
 class Row:
-    """One setting, whichever way."""
+    """One setting in all its directions."""
 
     asked: Experiment
     ways: dict[Direction, Cell] = field(default_factory=dict)
@@ -46,14 +46,14 @@ class Row:
 
 
 def spread(result: ExperimentResult) -> str:
-    """'8.91-9.41 Gb/s', or one figure where there is one."""
+    """The range over the repeats, such as '8.91-9.41 Gb/s', or a single rate."""
     if result.min_bps is None or result.max_bps is None:
         return "failed" if any(not t.ok for t in result.trials) else "not run"
     return units.rates(result.min_bps, result.max_bps, "-")
 
 
 def cpu(result: ExperimentResult) -> str:
-    """Mean CPU of near and far, each of all its cores; on localhost the one machine's."""
+    """Mean CPU of the near and the far end in percent of all cores, such as '23/31%'."""
     found = []
     for end in End:
         used = [use.percent for t in result.trials if t.ok and (use := t.end(end).cpu)]
@@ -63,7 +63,7 @@ def cpu(result: ExperimentResult) -> str:
 
 
 def cells(rung: RungResult, judged: RungJudgement | None) -> list[Row]:
-    """In the order of the plan; what differs in more than streams and window comes last."""
+    """The rows in the order of the plan; settings that differ in more than streams and window come last."""
     shares = {(j.experiment, j.direction): j.percent_of_ceiling for j in (judged.experiments if judged else ())}
     rows: dict[Identity, Row] = {}
     for e in rung.experiments:
@@ -75,13 +75,13 @@ def cells(rung: RungResult, judged: RungJudgement | None) -> list[Row]:
 
 
 def most(rows: list[Row], ways: list[Direction]) -> float:
-    """The best median of TCP; UDP is paced, so it is what was offered and no setting's merit."""
+    """The best median of TCP in bit/s; UDP does not count, as its rate is only what was offered."""
     tcp = [row.ways for row in rows if row.tcp]
     return max((row[way].result.median_bps or 0.0 for row in tcp for way in ways if way in row), default=0.0)
 
 
 def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
-    """Range over the repeats, heat bar and CPU at both ends, for each direction; the best of each is marked."""
+    """The matrix, with range over the repeats, bar and CPU for each direction; the best of each is marked."""
     rows = cells(rung, judged)
     out = Text(no_wrap=True, overflow="ellipsis")
     ways = [way for way in WAYS if any(way in row.ways for row in rows)]
@@ -89,7 +89,7 @@ def matrix(rung: RungResult, judged: RungJudgement | None, width: int) -> Text:
         return out
     best = {way: most(rows, [way]) for way in ways}
     both = Direction.DUPLEX
-    # What is the sum of two directions is no measure of one.
+    # The sum of two directions is not compared with single ones.
     tops = {way: most(rows, [both] if way is both else [w for w in ways if w is not both]) for way in ways}
     pages = [ways] if len(ways) < 3 else [ways[:2], ways[2:]]
     for page in pages:

@@ -1,4 +1,4 @@
-"""A list to choose from by arrows and Enter."""
+"""Defines a list to choose from with arrows and Enter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.widgets import OptionList
 
 
 class Menu(OptionList):
-    """Textual's list, with Enter among the keys that the footer shows."""
+    """Textual's OptionList, with Enter among the keys in the footer."""
 
     DEFAULT_CSS = "Menu { text-wrap: nowrap; text-overflow: ellipsis; }"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Do it", key_display="Enter")]

@@ -1,4 +1,4 @@
-"""The matrix of several paths with a cursor in it: a cell, or a row by its name."""
+"""Draws the matrix of several paths with a cursor, which is on a cell or on a row's name."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from linkladder.app.widgets.verdict import STYLES
 from linkladder.phrases import company as words
 from linkladder.verdicts import CompanyJudgement
 
-COLUMN, NAME = 8, 9  # columns of the screen: eight by eight fit into eighty
+COLUMN, NAME = 8, 9  # columns of the screen for a cell and for a name, so that eight by eight fit into eighty
 RUNNING = "*"
 
 
 def grid_text(grid: words.Grid, view: str, cursor: tuple[int, int], running: frozenset[int], width: int) -> Text:
-    """Rows and columns of figures; the cursor is in brackets, what runs now has a star."""
+    """Rows and columns of figures; the cell at the cursor is in brackets, and paths measured now have a star."""
     wide = max(COLUMN, min(14, (width - NAME) // max(1, len(grid.columns))))
     out = Text(no_wrap=True, overflow="ellipsis")
     out.append(f"{'from / to':<{NAME}}" + "".join(f"{name[: wide - 1]:>{wide}}" for name in grid.columns), "bold")
@@ -38,7 +38,7 @@ def grid_text(grid: words.Grid, view: str, cursor: tuple[int, int], running: fro
 
 
 def explained(seen: CompanyJudgement, grid: words.Grid, cursor: tuple[int, int]) -> list[str]:
-    """The cell, or all that the row's end sends, in words."""
+    """Sentences on the cell at the cursor, or on everything that the row's end sends."""
     r, c = cursor
     row = grid.rows[r]
     if c >= 0:
@@ -94,5 +94,5 @@ class MeshGrid(Static, can_focus=True):
 
 
 def running(paths: tuple[int, ...], all_of: int) -> frozenset[int]:
-    """The paths that a trial loads."""
+    """The numbers of the paths that a trial loads; all if it names none."""
     return frozenset(paths or range(all_of))

@@ -1,4 +1,4 @@
-"""A list of any length: only the lines on the screen are drawn, so that 10,000 rows open at once."""
+"""Draws a list of any length; only the visible lines are drawn, so that even 10,000 rows open at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linkladder.app.error_handling import Guarded
 
 
 class Rows(Guarded, ScrollView, can_focus=True):
-    """Plain lines with a cursor."""
+    """A list of plain lines with a cursor."""
 
     class Chosen(Message):
         def __init__(self, index: int) -> None:
@@ -46,7 +46,7 @@ class Rows(Guarded, ScrollView, can_focus=True):
         self.lines: list[str] = []
 
     def show(self, lines: list[str]) -> None:
-        """Show other lines; the cursor stays where it can."""
+        """Show other lines; the cursor stays on its line number if there is such a line."""
         self.lines = lines
         self.virtual_size = Size(max((len(line) for line in lines[:200]), default=1), len(lines))
         self.cursor = max(0, min(self.cursor, len(lines) - 1))

@@ -1,4 +1,4 @@
-"""The line of the Ladder screen that speaks to the person: what is asked, what happened, what was kept, what to do."""
+"""Makes the Ladder screen's message to the person: what is asked, what happened, what was kept, what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from linkladder.app.backend import Session
 from linkladder.model import RunState
 from linkladder.run.progress import Progress
 
-NOTICED = 15.0  # seconds that a notice stays
+NOTICED = 15.0  # seconds for which a notice is shown
 FAILED = "The run goes on; this and all else is kept. c shows the commands, v the results so far, x cancels."
 LOST = (
     "What was measured is kept. Check its power, its cable and its address; "
@@ -18,14 +18,14 @@ LOST = (
 
 
 def message(progress: Progress, session: Session | None, answered: bool, asked: str) -> Text:
-    """The most pressing thing there is; `answered`: the instruction was, `asked`: what is to come after this trial."""
+    """The most urgent message; `answered`: whether the instruction is answered, `asked`: what follows this trial."""
     watching = f"{session.holder} has the controls" if session and not session.controlling else ""
     if progress.over:
         return _over(progress)
     if progress.waiting and answered:
         return Text(f"Looking where things stand for {progress.waiting} ...", "bold")
     if progress.waiting:
-        text = progress.instruction  # which ends with the key that answers it
+        text = progress.instruction  # it ends with the key that answers it
         if watching:
             text += f" You are watching; {watching}, t takes them."
         return Text(text, "bold yellow")

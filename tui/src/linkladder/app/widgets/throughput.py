@@ -1,4 +1,4 @@
-"""What the strip chart shows of a trial: its seconds, the lines across, and what must be said to read them rightly."""
+"""Gathers what the strip chart shows of a trial: its seconds, the lines across it, and the caption."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from linkladder.judge.circumstances import HEADROOM
 from linkladder.model import Direction, RungName
 from linkladder.run.progress import Progress, TrialView, series
 
-TALL = 5.0  # times the highest bar: a line further up would leave the chart all but empty
-FLAT = 2.0  # times the contract: a ceiling further up would flatten all that is below it
+TALL = 5.0  # times the highest bar; a line above that would leave the chart almost empty
+FLAT = 2.0  # times the contract; a ceiling above that would flatten everything below it
 
 
 def points_of(trial: TrialView) -> list[Point]:
-    """The trial's seconds; of both ways at once the slower one, since every line across is for one way."""
+    """The trial's seconds; in full duplex the slower direction of each, since the lines are for one direction."""
     there, back = (series(trial.intervals, way) for way in (Direction.FORWARD, Direction.REVERSE))
     if trial.experiment.direction is not Direction.DUPLEX:
         return there or back
@@ -23,22 +23,22 @@ def points_of(trial: TrialView) -> list[Point]:
 
 
 def lines_of(progress: Progress, trial: TrialView) -> list[tuple[str, float]]:
-    """The lines across the chart: what is needed inside one host, contract and ceiling further up.
+    """The lines across the chart: the needed rate on rungs inside one host, contract and ceiling on higher rungs.
 
-    One so far above all that was carried that the bars would lie flat below it is left to the caption.
+    A line so far above all bars that these would be flat is left out; the caption mentions it.
     """
     return [line for line in _lines(progress, trial) if not _beyond(trial, line[1])]
 
 
 def caption(progress: Progress, trial: TrialView) -> str:
-    """Which way is drawn, where two are measured; and what has no line, as it is further up."""
+    """Tells that the slower direction is drawn in full duplex, and which line is left out as it is too high."""
     words = ["the slower way"] if trial.experiment.direction is Direction.DUPLEX else []
     if trial.by_cards:
         words.append("by the card, with headers")
     lines = _lines(progress, trial)
     if [word for word, _ in lines] == ["contract"]:
         lines.append(("ceiling", _ceiling(progress, trial).port_bps))
-    for word, bps in lines:  # the lowest first: that is the one to be told
+    for word, bps in lines:  # the lowest one that is left out is mentioned
         if (word, bps) not in lines_of(progress, trial):
             name = "what is needed" if word == "needed" else f"the {word.partition(' =')[0]}"
             words.append(f"{name}, {units.rate(bps)}, is above this")

@@ -1,10 +1,10 @@
-"""A verdict as every screen shows it."""
+"""Formats a verdict for all screens."""
 
 from __future__ import annotations
 
 from rich.text import Text
 
-STYLES = {  # the words of linkladder.verdicts, which the first frame does not wait for
+STYLES = {  # by the values of linkladder.verdicts, which is not imported, so that the first frame comes sooner
     "PASS": "green",
     "FAIL": "bold red",
     "IMPOSSIBLE": "bold magenta",
@@ -14,5 +14,5 @@ STYLES = {  # the words of linkladder.verdicts, which the first frame does not w
 
 
 def verdict(word: str, provisional: bool = False) -> Text:
-    """The verdict as a word; colour only repeats it."""
+    """The verdict as a word in its colour."""
     return Text(f"{word}{' (provisional)' if provisional else ''}", STYLES.get(word, ""))
