@@ -1,4 +1,4 @@
-"""`linkladder system`: the appliance itself - its name, addresses, ssh, kernel, disk, upgrade and power."""
+"""`linkladder system`: changes the appliance itself - its name, addresses, ssh, kernel, disk, upgrade and power."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkladder.commands import upgrading
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import disks
 
-# verb of the helper, words after it on the command line, help, and what is asked before it (None: nothing)
+# The helper's verb, the words after it on the command line, its help, and the question before it (None for none).
 VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("hostname", "NAME", "give the appliance another name", None),
     ("address", "INTERFACE dhcp|none|static [ADDRESS/PREFIX [ROUTER]]", "set an interface's address", None),
@@ -75,7 +75,7 @@ def _list_disks() -> int:
 
 
 def _ask_for_disk(name: str, yes: bool) -> None:
-    """Twice, by name, size and content; a disk that cannot be is refused before anything is asked."""
+    """Ask twice, showing the disk's name, size and content; an unknown or used disk is refused before."""
     found = disks.disks()
     if not found:
         raise EnvironmentFault(*NOTHING_TO_INSTALL)
@@ -90,7 +90,7 @@ def _ask_for_disk(name: str, yes: bool) -> None:
 
 
 def _password() -> str:
-    """The helper's line of input: typed twice by a person, else what a script sends."""
+    """The helper's line of input: a password that a person types twice, or a line that a script sends."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n") + "\n"
     first = getpass.getpass("New password for admin: ")

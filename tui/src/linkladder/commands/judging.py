@@ -1,4 +1,4 @@
-"""`linkladder judge`, `ceiling`, `report`, `verify`: what was measured, in words and on paper, and is it genuine."""
+"""`linkladder judge`, `ceiling`, `report`, `verify`: judges and reports runs, and verifies reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from linkladder.printable import one_line
 from linkladder.report import signing, verify
 from linkladder.verdicts import CompanyJudgement, Comparison, DocumentJudgement
 
-MOST_ENCAP = 200  # as in a plan's contract
+MOST_ENCAP = 200  # bytes, the same limit as in a plan's contract
 
 
 def add_parsers(commands: Any) -> None:
@@ -103,7 +103,7 @@ def _overrides(args: argparse.Namespace) -> Overrides:
     layer = Layer(args.layer) if args.layer else None
     port, sold = args.rate, args.contract
     if port is not None and sold is None:
-        # One rate alone describes the whole link: as a port, or as what is sold where it counts another layer.
+        # A single rate describes the whole link: the port's, or the contracted one if it counts another layer than L1.
         layer, sold = layer or Layer.L1, args.rate
         port = args.rate if layer is Layer.L1 else None
     return Overrides(
@@ -176,7 +176,7 @@ def _print(judged: DocumentJudgement, name: str, run: str) -> None:
 
 
 def _print_company(seen: CompanyJudgement) -> None:
-    """The matrices, from row to column."""
+    """Print the matrices from row to column, the fairness, and how far apart the legs began."""
     for view, title in (("alone", f"alone ({words.LEGEND})"), ("with all", "all at once")):
         if any(words.figure(cell, view) != "." for cell in seen.cells):
             _say(f"  from row to column, {title}:")
@@ -246,7 +246,7 @@ def _write(name: str, text: Iterable[str]) -> None:
     try:
         drafts.deliver(Path(name), text)
     except OSError as error:
-        why = error.strerror or str(error)  # and not its draft's name
+        why = error.strerror or str(error)  # the error's text would name the draft
         raise EnvironmentFault(f"{name} cannot be written", why, "choose another place") from None
     print(f"wrote {name}", file=sys.stderr)
 

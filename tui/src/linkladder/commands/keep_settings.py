@@ -1,4 +1,4 @@
-"""`linkladder keep`: what a staircase won, for good on this appliance, once a person has seen that it works."""
+"""`linkladder keep`: makes a staircase's winning settings permanent here, once a person has seen that they work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def keep(document: Document) -> int:
-    """0: kept; 1: put back, as nobody said that it is to be kept."""
+    """Try the winning settings, and return 0 if they are kept or there are none, 1 if nobody confirmed them."""
     found = keeping.winners(document)
     done: tuple[str, ...] = ()
     if found.settings:

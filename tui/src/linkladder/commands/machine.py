@@ -1,4 +1,4 @@
-"""`linkladder facts`, `doctor` and `parse`: this machine and its tools."""
+"""`linkladder facts`, `doctor` and `parse`: shows and checks this machine, and reads its tools' output."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _checked(check: fields.Check) -> Callable[[str], Any]:
-    """A plan's check of a field for an option, with its words for what was expected."""
+    """A converter for argparse from a check of a plan's field, with the same error text."""
 
     def convert(text: str) -> Any:
         for value in (lambda: int(text), lambda: float(text), lambda: text):
@@ -107,7 +107,7 @@ def _print(facts: HostFacts) -> None:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from linkladder import doctor  # late: it looks at everything
+    from linkladder import doctor  # imported late, as it needs much else
 
     findings = doctor.examine()
     if args.json:

@@ -1,4 +1,4 @@
-"""`linkladder run` and `watch`: climb the ladder without the console, or follow who does."""
+"""`linkladder run` and `watch`: measures without the console, or follows a run in progress."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from linkladder.store import Store
 from linkladder.trust import peers
 
 LONG = ("ladder", "ladder-long")
-LOOK = 0.25  # seconds between two looks at the log
+LOOK = 0.25  # seconds between two reads of the log
 
 
 def add_parsers(commands: Any) -> None:
@@ -48,7 +48,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _how(run: argparse.ArgumentParser) -> None:
-    """Options that every run takes, whatever it measures."""
+    """Add the options that every run takes, whatever it measures."""
     run.add_argument("--rung", action="append", choices=list(RungName), help="only this rung; may be repeated")
     run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
@@ -87,7 +87,7 @@ def _run(args: argparse.Namespace) -> int:
         if not plan.rungs:
             raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")
     plan = _with_peer(plan)
-    if args.json and args.json != "-":  # now, and not when hours have been measured
+    if args.json and args.json != "-":  # checked now rather than after hours of measuring
         folder = FilePath(args.json).absolute().parent
         if not folder.is_dir() or not os.access(args.json if FilePath(args.json).exists() else folder, os.W_OK):
             raise UsageError(f"{args.json} cannot be written", hint="name a file in a folder that is there and yours")
@@ -99,7 +99,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _with_peer(plan: Plan) -> Plan:
-    """The peer to measure with: the only paired one where none is named."""
+    """The plan with the only paired appliance as the peer of every path that names none."""
     known = peers.load()
     if len(known) != 1:
         return plan
@@ -158,9 +158,9 @@ def _result(ended: ev.RunFinished, quiet: bool, file: str | None = None) -> int:
 
 
 def _answer(seat: Seat, controls: Controls, loop: asyncio.AbstractEventLoop) -> None:
-    """What the person typed, unless another screen has taken the controls."""
+    """Carry out what the person typed, unless another screen has taken the controls."""
     line = sys.stdin.readline()
-    if not line:  # nobody is there any more
+    if not line:  # end of input: nobody is there any more
         loop.remove_reader(sys.stdin)
     elif not seat.steers:
         print(f"  {seat.holder} has the controls", file=sys.stderr)

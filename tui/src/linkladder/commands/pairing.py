@@ -1,4 +1,4 @@
-"""`linkladder pair` and `linkladder peers`: the same service as the console's Pair screen."""
+"""`linkladder pair` and `linkladder peers`: pairs appliances with the service of the Pair screen, and lists them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from linkladder.pairing import window_events as say
 from linkladder.pairing.service import PORT, PairingService
 from linkladder.trust import peers
 
-MOST = 99  # appliances listed in one window
-AT_ONCE = 4  # calls of this end under way
+MOST = 99  # most appliances that are listed while a window is open
+AT_ONCE = 4  # most calls in progress at the same time
 
 
 def add_parsers(commands: Any) -> None:
@@ -124,12 +124,12 @@ def _pair(args: argparse.Namespace) -> int:
 
 
 class Pairing:
-    """One `linkladder pair`: events as lines, a person's lines as answers."""
+    """Runs one `linkladder pair`: prints events as lines, and takes lines that a person types as answers."""
 
     def __init__(self, service: PairingService, args: argparse.Namespace) -> None:
         self._service, self._args = service, args
         self._tty = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
-        self._heard: list[say.Appliance] = []  # by number; a number once given is never another's
+        self._heard: list[say.Appliance] = []  # in order of their numbers, which never change
         self._introduced: set[str] = set()
         self._dialling = asyncio.Semaphore(AT_ONCE)
         self._calls: set[asyncio.Task[None]] = set()
@@ -194,7 +194,7 @@ class Pairing:
     def _hear(self, one: say.Appliance) -> None:
         """Show an appliance once its round trip is known, or after a second without one."""
         if all(h.id != one.id for h in self._heard):
-            if len(self._heard) >= MOST:  # somebody floods the segment; an address can still be typed
+            if len(self._heard) >= MOST:  # the segment is flooded; an address can still be typed
                 return
             self._heard.append(one)
             if self._args.secret_file and not self._args.address and not self._args.open and not one.known_as:
@@ -212,7 +212,7 @@ class Pairing:
             self._print("type its number, or an address, to pair with it; Enter lists who is heard")
 
     def _list(self, only: str = "") -> None:
-        """Who is heard now: number, name, address, interface, age, round trip; the other addresses, the key."""
+        """Print each appliance heard now: number, name, address, interface, age, round trip, other addresses, key."""
         now = {one.id: one for one in self._service.heard()}
         for number, seen in enumerate(self._heard, 1):
             if seen.id in now and only in ("", seen.id):
@@ -235,20 +235,20 @@ class Pairing:
         if event.own_name != event.peer.name:
             self._print(f"it calls itself {event.own_name}, and is {event.peer.name} here")
         if len(event.peer.addresses) == 1:
-            from linkladder import phrases  # late: a start must not wait for all words
+            from linkladder import phrases  # imported late, so that the program starts faster
 
             self._print(phrases.one_address(event.peer.name, event.peer.addresses[0]))
         if not event.certain:
             self._print("the other end did not say that it has stored this; if it cannot be reached, pair again")
 
     def _delete_secret(self, path: Path) -> None:
-        """Delete the file of the site secret once it was used, so that nobody gets hold of it later."""
+        """Delete the file with the site secret after its use, so that nobody gets hold of it later."""
         path.unlink(missing_ok=True)
         self._print("the site secret is deleted here; where it was given as a property of the virtual machine, delete")
         self._print("it there too: the hypervisor keeps it, and its backups do")
 
     async def _stop_if_asked(self) -> None:
-        """End after a failed attempt where a script asked; a person may try again while the window is open."""
+        """Close the window after a failed attempt of a script; a person may try again while it is open."""
         if not self._tty and (self._args.address or self._args.yes_code):
             await self._service.close("the attempt failed")
 
@@ -286,11 +286,11 @@ class Pairing:
             await self._service.dial(address, port)
 
     def _listen(self) -> None:
-        """Lines of stdin, whatever it is; a thread, since files and terminals cannot be polled alike."""
+        """Read the lines of standard input in a thread, since files and terminals cannot be polled alike."""
         loop = asyncio.get_running_loop()
 
         def read() -> None:
-            with contextlib.suppress(RuntimeError, ValueError, OSError):  # the loop is gone: we are done
+            with contextlib.suppress(RuntimeError, ValueError, OSError):  # the loop has ended, and so does this thread
                 for line in sys.stdin:
                     loop.call_soon_threadsafe(self._lines.put_nowait, line)
 

@@ -1,4 +1,4 @@
-"""`linkladder plan`: check a plan file, show a plan and all it would do."""
+"""`linkladder plan`: checks a plan file, or shows a plan and everything that it would do."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def load(name: str, peer: str = "") -> Plan:
 
 
 def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:
-    """What the document's verdict asks for next, over the paths it was measured on."""
+    """A plan with what the document's verdict asks for next, over the paths that were measured."""
     return plans.follow_up(document.run.plan, judge_document(document), rungs, len(host.core_times()))
 
 
 def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
-    """The expansion, every exact command at both ends and the time it takes.
+    """Print a plan's experiments, every exact command at both ends, and the time that they take.
 
-    `told_of` has what each peer tells of its machine; one that was not asked counts as having this machine's tools.
+    `hosts` has the facts of each peer; a peer that is not in it counts as having this machine's tools.
     """
     near = local_versions()
     facts = {"": replace(host.facts(), tools=dict(near.found)), **(hosts or {})}
@@ -71,7 +71,7 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     print(f"takes {_takes(plan)}, {plans.trials(plan)} trials{_and_more(plan)}")
     for rung in plan.rungs:
         print(f"\n{rung.name}  ({_takes(rung)})")
-        colon = "::" if plan.contract.ip_version == 6 else ""  # so that the commands are those of IPv6
+        colon = "::" if plan.contract.ip_version == 6 else ""  # makes the tools' commands those for IPv6
         paths = [replace(p, local=p.local or f"NEAR{colon}", remote=p.remote or f"FAR{colon}") for p in rung.paths]
         known = [{End.NEAR: versions.get(p.origin, near), End.FAR: versions.get(p.peer, near)} for p in paths]
         for path in paths:
@@ -94,7 +94,7 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
 
 
 def _steps(rung: Rung) -> list[str]:
-    """What a staircase tries once the results of the step before are in."""
+    """Lines on what each later step of a staircase tries."""
     return [
         f"then {phrases.way(stair.first.direction)}, each beside the best so far and undone after every trial: "
         + "; ".join(phrases.difference(e, stair.first) for e in step)
@@ -105,7 +105,9 @@ def _steps(rung: Rung) -> list[str]:
 
 
 def _way(path: Path) -> str:
-    """By which card this machine's packets leave, where that is known and may be another one than is meant."""
+    """By which card packets of this path leave this machine, with a warning if that is not the path's own; '' if not
+    known.
+    """
     if path.origin or not path.peer or path.local.startswith("NEAR") or path.remote.startswith("FAR"):
         return ""
     leaves, gateway = host.route(path.remote, path.local)
@@ -125,7 +127,7 @@ def _takes(of: Plan | Rung) -> str:
 
 
 def _and_more(plan: Plan) -> str:
-    """Words beside the number of trials, for a plan that leaves its repeats open."""
+    """Words after the number of trials for a plan that leaves the number of repeats open; else ''."""
     left_open = any(e.at_most > e.repeats for r in plan.rungs for e in r.experiments)
     return ", and more where the verdict is not settled" if left_open else ""
 
@@ -136,7 +138,7 @@ def local_versions() -> ToolVersions:
 
 
 async def asked(plan: Plan) -> tuple[Plan, dict[str, HostFacts]]:
-    """The plan over the addresses that the peers announce now, and what machines they are; who is away is said."""
+    """The plan with the addresses that the peers announce now, and their facts; prints which peers cannot be asked."""
     near = await near_end()
     found: dict[str, HelloReply] = {}
     facts: dict[str, HostFacts] = {}

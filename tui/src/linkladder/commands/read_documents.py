@@ -1,4 +1,4 @@
-"""A document by name: from a JSON file, from a report, or from the store; what cannot be judged is refused here."""
+"""Reads a document by name, from a JSON file, a report or the store, and refuses one that cannot be judged."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from linkladder.model import SCHEMA, Document, TrialResult
 from linkladder.printable import one_line
 from linkladder.store import Store
 
-LARGE = 32 << 20  # characters; below, a day's seconds are at hand and take 150 MB
-OF_A_TRIAL = {"id", "repeat", "legs", "ends"}  # keys that no other record has together
+LARGE = 32 << 20  # characters; the trials of a larger file are put on disk, as a day's seconds take 150 MB
+OF_A_TRIAL = {"id", "repeat", "legs", "ends"}  # keys that only a trial's record has together
 
 
 def read_document(name: str) -> Document:
-    """A file's where there is such a file or the name looks like one, else a stored run's."""
+    """The document in the file of that name if there is one or the name looks like a file, else of a stored run."""
     path = Path(name)
     if not is_file(name):
         return Store(state.folder()).load(name)
@@ -44,13 +44,13 @@ def read_document(name: str) -> Document:
 
 
 def _embedded(page: str) -> Document:
-    from linkladder.report import page_data  # late: only a page has anything embedded
+    from linkladder.report import page_data  # imported late, as only a page needs it
 
     return page_data.document(page, formats.document, partial(formats.record, TrialResult), **STRICT)[1]
 
 
 def _of_json(text: str) -> Document:
-    """A document whose trials become records one by one: their JSON values all at once would take a week's memory."""
+    """A document whose trials are converted one by one, as the JSON of a long run would take too much memory."""
     shelf = Shelf() if len(text) > LARGE else None
 
     def as_record(pairs: list[tuple[str, Any]]) -> Any:
@@ -60,23 +60,23 @@ def _of_json(text: str) -> Document:
         try:
             trial = formats.record(TrialResult, made, SCHEMA)
         except CodecError:
-            return made  # what holds it says where it stands
+            return made  # the error comes later, with the record's place
         return shelved(trial, shelf) if shelf else trial
 
     value = json.loads(text, **STRICT | {"object_pairs_hook": as_record})
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:  # a trial of another form is another record
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:  # trials of another schema differ
         value = json.loads(text, **STRICT)
     return formats.document(value)
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is a file's rather than a stored run's."""
-    # isfile is False where the folder may not be looked into; is_file would raise.
+    """Whether the name is that of a file rather than of a stored run."""
+    # os.path.isfile returns False if the folder may not be read; Path.is_file would raise an error.
     return Path(name).suffix in (".json", ".html") or "/" in name or os.path.isfile(name)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of a key that is there twice another reader takes the other value."""
+    """The pairs as a dict; raises ValueError if a key is there twice, as other readers may take the other value."""
     made = dict(pairs)
     if len(made) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)

@@ -1,4 +1,4 @@
-"""A run as plain lines, for a shell: what happens, and on a terminal what is going on now."""
+"""Prints a run's events as lines for a shell, and on a terminal also what is going on now."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from linkladder import units
 from linkladder.commands.stored import outcome
 from linkladder.run.progress import Progress
 
-MOST = 12  # paths that are shown
+MOST = 12  # most paths that are shown
 
 
 class Lines:
-    """Events as lines on standard error, with a live one below where that is a terminal."""
+    """Prints events as lines on standard error, with a live line below them if that is a terminal."""
 
     def __init__(self, quiet: bool, terminal: bool) -> None:
         self.quiet, self.terminal = quiet, terminal
         self.progress = Progress()
-        self._below = 0  # lines under the live one: of a trial's paths, where it has several
+        self._below = 0  # lines below the live one, for the paths of a trial that has several
 
     def show(self, event: ev.Event, at: float) -> None:
         self.progress.apply(event, at)
@@ -33,7 +33,7 @@ class Lines:
             self._live(units.rate(event.interval.bps))
 
     def passed(self, at: float) -> None:
-        """Move the clock on, where no event came."""
+        """Advance the clock if no event came."""
         self.progress.at = max(self.progress.at, at)
 
     def _words(self, event: ev.Event) -> str:
@@ -84,7 +84,7 @@ class Lines:
             sys.stderr.flush()
 
     def _paths(self) -> list[str]:
-        """A line a path, where the trial has several."""
+        """A line for each path of a trial that has several."""
         rates = self.progress.path_rates()
         shown = rates if len(rates) <= MOST else rates[: MOST - 1]
         lines = [f"    {name}: {'silent' if bps is None else units.rate(bps)}" for name, bps in shown]
@@ -92,14 +92,14 @@ class Lines:
         return [*lines, *more]
 
     def _line(self, text: str) -> None:
-        rest = "\x1b[J" if self._below else ""  # what the live lines below leave
+        rest = "\x1b[J" if self._below else ""  # clears the live lines below
         start = "\r" + " " * 78 + "\r" + rest if self.terminal else ""
         self._below = 0
         print(start + text, file=sys.stderr, flush=True)
 
 
 def _asked(event: ev.RunStarted | ev.RungStarted) -> str:
-    """'14 trials, about 2 min 48 s', and of a run that is taken up again what is left of them."""
+    """The number of trials and their time, such as '14 trials, about 2 min 48 s', and what is left of a resumed run."""
     trials = units.plural(event.trials, "trial")
     if event.done >= event.trials:
         return f"{trials}, measured already"

@@ -1,4 +1,4 @@
-"""`linkladder agent`: this machine's half of a measurement; a peer waits for its start."""
+"""`linkladder agent`: runs this machine's half of a measurement; it must start fast, as a peer waits for it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def _agent(args: argparse.Namespace) -> int:
 
         sshd.end_sessions(args.end)
         return 0
-    from linkladder.agent import stdio  # late: `linkladder --help` does without
+    from linkladder.agent import stdio  # imported late, as `linkladder --help` does not need it
 
     return stdio.main(args.peer, args.introduced)

@@ -1,4 +1,4 @@
-"""`linkladder runs` and `show`: what was measured before."""
+"""`linkladder runs` and `show`: lists, deletes and shows earlier runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _runs(args: argparse.Namespace) -> int:
     store = Store(state.folder())
     try:
         store.settle(lock.going(store.folder))
-    except StoreFault as error:  # what is stored can be read all the same
+    except StoreFault as error:  # the stored runs can still be read
         print(f"linkladder: {error}", file=sys.stderr)
     if args.delete:
         return _delete(store, args)
@@ -58,7 +58,7 @@ def _runs(args: argparse.Namespace) -> int:
 
 
 def _for_scripts(run: RunSummary) -> dict[str, Any]:
-    """A run of the list as JSON, with its verdicts as words."""
+    """A run's summary for JSON, with its verdicts as words."""
     words = {rung: str(kept) for rung, kept in run.verdicts.items()}
     return {**to_json(run), "verdict": str(run.verdict), "verdicts": words}
 
@@ -113,12 +113,12 @@ def _raw(trial: TrialResult) -> None:
 
 
 def _say(text: str) -> None:
-    """A line on the terminal, which a stranger's document must not steer."""
+    """Print a line without control characters, as a stranger's document must not steer the terminal."""
     print(clean(text))
 
 
 def outcome(p: Experiment, trial: TrialResult) -> str:
-    """What came out of a trial, and what it took."""
+    """A trial's result, with the CPU cores that each end used and the round trip under load."""
     text = phrases.outcome(p, trial)
     for end, use in ((one.name, one.cpu) for one in trial.ends if one.cpu and trial.ok):
         text += f"  {end} {use.cores_used:.2f} cores (busiest {use.busiest:.0f} %)"
@@ -128,7 +128,7 @@ def outcome(p: Experiment, trial: TrialResult) -> str:
 
 
 def write_json(document: Document, file: str) -> None:
-    """The judged document to a file, or to stdout for '-'."""
+    """Write the judged document to a file, or to standard output for '-'."""
     text = pieces(with_judgement(document))
     if file == "-":
         sys.stdout.writelines(text)

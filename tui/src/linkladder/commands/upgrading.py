@@ -1,4 +1,4 @@
-"""`linkladder system upgrade`: a new system by one signed file, kept only if it proves healthy."""
+"""`linkladder system upgrade`: installs a new system from a signed file, which is kept only if it proves healthy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkladder import __version__, host, privilege, state, upgrading
 from linkladder.errors import LinkladderError, UsageError, in_a_line
 from linkladder.upgrade.status import key_words, status
 
-HEALTHY = "healthy"  # the word that /usr/local/libexec/linkladder-slot waits for
+HEALTHY = "healthy"  # the word for which /usr/local/libexec/linkladder-slot looks in the output
 USAGE = (
     "linkladder system upgrade FILE|https://...|stick [--downgrade] [--yes]\n       linkladder system upgrade --status"
 )
@@ -47,7 +47,7 @@ def _handler(args: argparse.Namespace, ask: Callable[[str], None]) -> int:
 
 
 async def _upgrade(args: argparse.Namespace, ask: Callable[[str], None]) -> None:
-    from linkladder import doctor  # late: it looks at everything
+    from linkladder import doctor  # imported late, as it needs much else
 
     progress = _Line()
     async with upgrading.obtained(args.source, progress) as (file, manifest):
@@ -67,7 +67,7 @@ async def _upgrade(args: argparse.Namespace, ask: Callable[[str], None]) -> None
 
 
 class _Line:
-    """Progress: one line over and over on a terminal, one every ten seconds elsewhere."""
+    """Prints progress: on a terminal in one line that is rewritten, elsewhere a line every ten seconds."""
 
     def __init__(self) -> None:
         self._next, self._open = 0.0, False
@@ -89,7 +89,7 @@ class _Line:
 
 
 async def _faults() -> list[str]:
-    """What does not work on this system that worked before it: reasons not to keep it."""
+    """What does not work on this new system but worked on the one before: reasons not to keep it."""
     from linkladder import doctor
     from linkladder.peer import near_end
     from linkladder.store import Store
