@@ -110,6 +110,17 @@ set_up_netperf() {
 	}
 }
 
+# The attacks on netserver are tried on a program that is built with the appliance's patch.
+set_up_netperf_source() {
+	[ ! -f "$work/netperf-source/configure.ac" ] || return 0
+	have apt-get || return 0
+	say "fetching the source of netperf into .work/netperf-source"
+	sh "$top/tests/lab/netperf.sh" "$work" source >"$log" 2>&1 || {
+		say "  it could not be had; tests of the patched netserver will be skipped"
+		rm -rf "$work/netperf-source"
+	}
+}
+
 lab_packages() {
 	case $(uname -s) in
 	Linux) install_missing ip:iproute2 iperf:iperf sshd:openssh-server ping:iputils-ping ss:iproute2 tc:iproute2 \
@@ -151,9 +162,10 @@ lab() {
 check() {
 	install_missing ip:iproute2 iperf:iperf iperf3:iperf3 sshd:openssh-server ping:iputils-ping tc:iproute2 nft:nftables \
 		tmux:tmux ethtool:ethtool doas:opendoas qemu-img:qemu-utils chromium:chromium pdftotext:poppler-utils xorriso:xorriso \
-		mkfs.ext4:e2fsprogs losetup:mount
+		mkfs.ext4:e2fsprogs losetup:mount autoconf:autoconf automake:automake cc:gcc make:make
 	set_up_python
 	set_up_netperf
+	set_up_netperf_source
 	exec sh "$top/tests/run.sh" "$top" "$@"
 }
 

@@ -1,11 +1,10 @@
 """netserver does what its client asks: on the image it is patched to read no file, and to send to nobody else.
 
-LINKLADDER_NETPERF_SOURCE names a source tree of netperf 2.7.1, as the port unpacks it, for trying the patch itself.
+The patch is tried on the source of netperf 2.7.1 that `./build.sh test` fetches from Debian.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import socket
@@ -19,7 +18,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 PATCH = TOP / "ports/patches/netserver-closed.patch"
 CLIENT = TOP / ".work/netperf/usr/bin/netperf"
-SOURCE = os.environ.get("LINKLADDER_NETPERF_SOURCE", "")
+SOURCE = TOP / ".work/netperf-source"
 SECRET = "ll1-0123-4567-89ab-cdef-ghjk-mnpq-rstv-wxyz-0000\n"
 
 
@@ -35,8 +34,8 @@ def test_the_port_is_built_with_the_patch() -> None:
 @pytest.fixture(scope="module")
 def patched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The patched program, built."""
-    if not SOURCE:
-        pytest.skip("LINKLADDER_NETPERF_SOURCE names no source of netperf")
+    if not SOURCE.is_dir():
+        pytest.skip("the source of netperf could not be had from Debian (.work/set-up.log says why)")
     folder = tmp_path_factory.mktemp("netperf") / "netperf"
     shutil.copytree(SOURCE, folder, symlinks=True)
     script = f"""
@@ -59,10 +58,21 @@ def port(patched: Path) -> Iterator[int]:
     server = subprocess.Popen(
         [patched, "-D", "-N", "-L", "127.0.0.1,inet", "-p", str(number)], stdout=subprocess.DEVNULL
     )
-    time.sleep(0.5)
+    deadline = time.monotonic() + 10
+    while not answers(number):
+        assert time.monotonic() < deadline, "netserver does not listen"
+        time.sleep(0.02)
     yield number
     server.kill()
     server.wait()
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 def ask(port: int, *words: str) -> str:
