@@ -70,6 +70,18 @@ def in_force(shell: Shell) -> list[tuple[str, str, str]]:
     return [tuple(line) for line in json.loads(said[said.index("JSON") + 4 :].replace("\n", ""))]
 
 
+def test_the_network_of_a_first_boot(booted: Machine) -> None:
+    """Link-local addresses everywhere; the first adapter asks for an address, the second waits for the operator."""
+    shell = booted.root()
+    _, said = shell.run("ifconfig -a inet6")
+    found = re.findall(r"^(\w+): |inet6 (fe80:\S+)%(\w+)", said, re.M)
+    assert {nic for _, address, nic in found if address} >= {"vmx0", "vmx1"}, said
+    conf = shell.run("cat /state/system/rc.conf")[1]
+    assert 'linkladder_management="vmx0"' in conf and 'ifconfig_vmx0="DHCP"' in conf and "vmx1" not in conf
+    assert shell.run("pgrep -lf 'dhclient: vmx0'")[0] == 0
+    assert shell.run("pgrep -lf 'dhclient: vmx1'")[0] == 1
+
+
 @pytest.mark.parametrize(
     "verbs",
     [
@@ -127,18 +139,6 @@ def test_first_boot_made_what_is_unique(booted: Machine) -> None:
     for key in ("/state/linkladder/keys/host_ed25519", "/state/system/ssh/ssh_host_ed25519_key"):
         assert shell.run(f"stat -f %Lp {key}")[1].strip() == "600"
     assert shell.run("date +%Z")[1].strip() == "UTC"
-
-
-def test_the_network_of_a_first_boot(booted: Machine) -> None:
-    """Link-local addresses everywhere; the first adapter asks for an address, the second waits for the operator."""
-    shell = booted.root()
-    _, said = shell.run("ifconfig -a inet6")
-    found = re.findall(r"^(\w+): |inet6 (fe80:\S+)%(\w+)", said, re.M)
-    assert {nic for _, address, nic in found if address} >= {"vmx0", "vmx1"}, said
-    conf = shell.run("cat /state/system/rc.conf")[1]
-    assert 'linkladder_management="vmx0"' in conf and 'ifconfig_vmx0="DHCP"' in conf and "vmx1" not in conf
-    assert shell.run("pgrep -lf 'dhclient: vmx0'")[0] == 0
-    assert shell.run("pgrep -lf 'dhclient: vmx1'")[0] == 1
 
 
 def test_both_file_systems_have_a_journal(booted: Machine) -> None:
