@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import trials
-from linkladder import wire
+from linkladder import cli, state, wire
 from linkladder.agent.targets import Targets
 from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
@@ -194,3 +194,10 @@ def test_two_peers_in_turn_are_both_targets_for_the_whole_run() -> None:
     targets.forget()
     with pytest.raises(Refused, match="has not shown in this run"):
         targets.check("198.51.100.2")
+
+
+def test_a_misspelt_peer_is_told_before_anything_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "--peer", "betaa", "--quiet"]) == 3
+    said = capsys.readouterr().err
+    assert "no peer is called" in said and "linkladder pair adds one" in said
+    assert Store(state.folder()).runs() == []

@@ -65,6 +65,8 @@ def _how(run: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     if getattr(args, "keep", False) and not sys.stdin.isatty():
         raise UsageError(ALONE, hint="linkladder tune without --keep, then linkladder keep")
+    if args.peer:
+        peers.find(args.peer)  # a misspelt name is told now, rather than by a run that has no far end
     store = Store(state.folder())
     store.settle(lock.going(store.folder))
     named = args.resume or args.follow_up
