@@ -110,7 +110,8 @@ def test_each_pair_alone_carries_its_own_and_three_what_they_share(
         assert seen.sum_bps["forward"] == pytest.approx(SHARED * CARRIES, rel=0.03 + withheld(rung))
         judged = judge_document(document).rungs[0]
         assert judged.verdict == "PASS", "\n".join([judged.judgement.sentence, *judged.judgement.findings])
-        assert [one.paths for one in seen.sharing] == [(0, 1, 2)] or len(seen.sharing) == 1
+        (shared,) = seen.sharing
+        assert len(shared.paths) > 1 and set(shared.paths) <= {0, 1, 2}
 
 
 @pytest.mark.calm
