@@ -129,6 +129,10 @@ def test_tcp_counters(read: Any) -> None:
     found = text.tcp_counters(documents(read("netstat-s-tcp-json"))[0])
     assert (found.segments_sent, found.retransmits, found.out_of_order, found.zero_window_probes) == (0, 0, 0, 0)
     assert found.zero_window_sent is None
+    counted = documents(read("netstat-s-tcp-json"))[0]
+    counted["statistics"]["tcp"] |= {"sent-retransmitted-bytes": 86_880, "received-with-dsack-bytes": 72_400}
+    found = text.tcp_counters(counted)
+    assert (found.retransmitted_bytes, found.needless_bytes) == (86_880, 72_400)
     assert text.tcp_counters({}).retransmits is None
 
 

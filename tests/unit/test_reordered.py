@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from linkladder.judge.disorder import reordered_or_lost
+import trials
+from linkladder.judge.disorder import disorder, reordered_or_lost
 from linkladder.judge.evidence import Evidence
 from linkladder.judge.limiters import limiter_of
+from linkladder.model import Direction, TcpCounters
 from linkladder.verdicts import LimiterKind
 
 SEGMENTS = 40_000
@@ -49,6 +51,17 @@ def test_a_busy_core_fits_as_well() -> None:
 )
 def test_it_takes_both_ends_word(mixed: int, again: int, needless: int | None) -> None:
     assert LimiterKind.REORDERING not in limits(mixed, again, needless)
+
+
+@pytest.mark.parametrize(("needless", "lost"), [(0.95, set()), (0.5, {LimiterKind.LOSS})])
+def test_where_reports_are_counted_their_bytes_tell(needless: float, lost: set[LimiterKind]) -> None:
+    """FreeBSD counts the reports of what came twice, and one tells of many segments."""
+    sent = TcpCounters(
+        SEGMENTS, 6000, 0, dsacks=700, retransmitted_bytes=6000 * 1448, needless_bytes=int(needless * 6000 * 1448)
+    )
+    made = trials.trial("t", 0, tcp={"near": sent, "far": TcpCounters(9000, 0, 16_000)})
+    found = limiter_of(replace(SLOW, disorder=disorder(made, Direction.FORWARD)), bounded=True)
+    assert {found.kind, *found.candidates} == {LimiterKind.REORDERING} | lost
 
 
 def test_a_path_that_is_full_is_not_held_by_it() -> None:

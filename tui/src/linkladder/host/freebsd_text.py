@@ -160,6 +160,8 @@ def tcp_counters(found: Any) -> TcpCounters:
         zero_window_sent=None,  # counted per socket only
         zero_window_probes=_whole(values.get("sent-window-probe-packets")),
         dsacks=_whole(values.get("received-with-dsack-packets")),
+        retransmitted_bytes=_whole(values.get("sent-retransmitted-bytes")),
+        needless_bytes=_whole(values.get("received-with-dsack-bytes")),
     )
 
 

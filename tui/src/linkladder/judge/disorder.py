@@ -39,7 +39,10 @@ def disorder(trial: TrialResult, way: Direction) -> Disorder | None:
     sent, heard = trial.sender(way).tcp, trial.receiver(way).tcp
     if not sent or not heard or not sent.segments_sent or sent.retransmits is None or heard.out_of_order is None:
         return None
-    return reordered_or_lost(heard.out_of_order, sent.segments_sent, sent.retransmits, sent.dsacks)
+    needless = sent.dsacks
+    if sent.needless_bytes is not None and sent.retransmitted_bytes:
+        needless = round(sent.retransmits * sent.needless_bytes / sent.retransmitted_bytes)
+    return reordered_or_lost(heard.out_of_order, sent.segments_sent, sent.retransmits, needless)
 
 
 def reordered_or_lost(out_of_order: int, segments: int, again: int, dsacks: int | None) -> Disorder:

@@ -147,6 +147,8 @@ class TcpCounters:
     zero_window_sent: int | None = None  # this end, as receiver, closed its window
     zero_window_probes: int | None = None  # this end, as sender, met a closed window
     dsacks: int | None = None  # this end, as sender, was told that a segment had come twice
+    retransmitted_bytes: int | None = None
+    needless_bytes: int | None = None  # of those, as FreeBSD counts the reports (dsacks) and their bytes, no segments
 
 
 @dataclass(frozen=True)
