@@ -110,7 +110,26 @@ def test_what_they_share_carries_too_little() -> None:
 def test_pairs_that_alone_add_up_to_less_cannot_show_it() -> None:
     seen = judged(PAIRS[:2], *alone(143e6, 143e6), together(143e6, 143e6), deal=replace(DEAL, rate_bps=150e6))
     assert (seen.whole.verdict, seen.whole.cause) == (Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR)
-    assert not seen.sharing and any("takes anything from another" in text for text in seen.findings)
+    assert not seen.sharing and _nothing_taken(seen)
+
+
+def _nothing_taken(seen: CompanyJudgement) -> bool:
+    return any("share no end" in text.replace("shares", "share") for text in seen.findings)
+
+
+def test_that_paths_take_nothing_is_said_only_of_paths_without_a_common_end_measured_together() -> None:
+    three = (Path(peer="beta"), Path(peer="gamma"), Path(peer="gamma", origin="beta"))
+    assert not _nothing_taken(judged(three, *alone(ALONE, ALONE, ALONE), together(95e6, 96e6, 96e6)))
+    four = (*three, Path(peer="delta"), Path(peer="delta", origin="beta"), Path(peer="delta", origin="gamma"))
+    six, all_at_once = alone(*[ALONE] * 6), together(*[60e6] * 6)
+    assert not _nothing_taken(judged(four, *six, all_at_once)), "every path had others at its own ends"
+    rounds = [measured((n, 5 - n), [ALONE, ALONE], Company.ROUNDS) for n in range(3)]
+    assert not judged(four, *six, *rounds, all_at_once).sharing
+    slow = measured((1, 4), [ALONE, 90e6], Company.ROUNDS)
+    assert _nothing_taken(judged(four, *six, rounds[0], rounds[2], all_at_once))
+    assert not _nothing_taken(judged(four, *six, rounds[0], slow, all_at_once)), "a path lost half"
+    assert not _nothing_taken(judged(CARDS, *alone(ALONE, ALONE), together(ALONE, ALONE))), "they share both ends"
+    assert not _nothing_taken(judged(PAIRS, *alone(ALONE, ALONE, ALONE), together(ALONE, "it closed", ALONE)))
 
 
 def test_a_busy_end_side_by_side_could_not_show_what_they_share() -> None:

@@ -96,7 +96,7 @@ def judge_company(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Com
     sharing = tuple(one for way in WAYS for one in _sharing(rung, way, seen))
     limit = _shared_ceiling(deal)
     findings = [*_own_limits(rung, cells), *_plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
-    findings += [say.nothing_shared(w) for w in WAYS if _tried(seen, w) and not any(s.direction == w for s in sharing)]
+    findings += [say.nothing_shared(way) for way in WAYS if _nothing_shared(rung, way, seen)]
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
     findings += absent(rung, lambda number, way: _name(rung, number, way))
     whole = _whole(rung, cells, seen, sums, lacking, limit, deal)
@@ -332,29 +332,36 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
             yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, next((s.busy for s in group if s.busy), ""))
 
 
-def _tried(seen: Sequence[Seen], way: Direction) -> bool:
-    """Whether paths were measured both alone and beside others in that direction."""
-    return any(s.direction is way and len(s.beside) == 1 for s in seen) and any(
-        s.direction is way and len(s.beside) > 1 for s in seen
-    )
-
-
-def _sharing(rung: RungResult, way: Direction, seen: Sequence[Seen]) -> list[Sharing]:
-    """For each set of paths measured together: those that are slower than alone, if they are two or more.
+def _apart(
+    rung: RungResult, way: Direction, seen: Sequence[Seen]
+) -> list[dict[int, tuple[float | None, float | None]]]:
+    """For each set of paths measured together: what each carries alone, and beside the others.
 
     If the paths join several pairs of ends, sets in which two paths have a common end are left out.
     """
-    found: dict[tuple[int, ...], Sharing] = {}
-    for group in dict.fromkeys(s.beside for s in seen if s.direction is way and len(s.beside) > 1):
+    found, mine = [], [s for s in seen if s.direction is way]
+    for group in dict.fromkeys(s.beside for s in mine if len(s.beside) > 1):
         ends = [end for n in group for end in (rung.paths[n].origin or NEAR, rung.paths[n].peer)]
         if several_pairs(rung.paths) and len(ends) != len(set(ends)):
             continue
-        rates = {}
-        for n in group:
-            alone, _ = _rate(s for s in seen if s.path == n and s.direction is way and s.beside == (n,))
-            beside, _ = _rate(s for s in seen if s.path == n and s.direction is way and s.beside == group)
-            if alone and beside is not None and beside < KEPT * alone:
-                rates[n] = (alone, beside)
+        own = {n: [s for s in mine if s.path == n] for n in group}
+        alone = {n: _rate(s for s in own[n] if s.beside == (n,))[0] for n in group}
+        found.append({n: (alone[n], _rate(s for s in own[n] if s.beside == group)[0]) for n in group})
+    return found
+
+
+def _nothing_shared(rung: RungResult, way: Direction, seen: Sequence[Seen]) -> bool:
+    """Whether paths that share no end were measured together, and each kept what it carries alone."""
+    rates = [pair for group in _apart(rung, way, seen) for pair in group.values()]
+    kept = all(alone and beside is not None and beside >= KEPT * alone for alone, beside in rates)
+    return several_pairs(rung.paths) and bool(rates) and kept
+
+
+def _sharing(rung: RungResult, way: Direction, seen: Sequence[Seen]) -> list[Sharing]:
+    """For each such set: those that are slower than alone, if they are two or more."""
+    found: dict[tuple[int, ...], Sharing] = {}
+    for group in _apart(rung, way, seen):
+        rates = {n: (a, b) for n, (a, b) in group.items() if a and b is not None and b < KEPT * a}
         if len(rates) > 1:
             paths = tuple(rates)
             names = [_name(rung, n, way) for n in paths]

@@ -162,7 +162,8 @@ def shared(names: Sequence[str], alone: Sequence[float], beside: Sequence[float]
 
 
 def nothing_shared(direction: str) -> str:
-    return f"{way(direction).capitalize()}, no path takes anything from another that shares no end with it."
+    apart = "paths that share no end took nothing from each other where only such paths ran at once"
+    return f"{way(direction).capitalize()}, {apart}."
 
 
 def own_limit(end: str, sends: bool, count: int, bps: float) -> str:
