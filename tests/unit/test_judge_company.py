@@ -160,6 +160,10 @@ def test_one_bad_pair_is_told_and_a_busy_end_is_no_bad_pair() -> None:
     )
     assert bad.whole.verdict is Verdict.FAIL and "gamma to delta carries too little alone" in bad.whole.sentence
     assert bad.ceiling_bps is None
+    able = Able(frozenset({"gamma", "epsilon"}), frozenset({"delta", "zeta"}))
+    two = (*alone(ALONE, 80e6, 80e6), together(128e6, 80e6, 80e6))
+    both = judged(PAIRS, *two, deal=replace(DEAL, shared_bps=None), below=able)
+    assert "gamma to delta and epsilon to zeta carry too little alone" in both.whole.sentence
     unknown = judged(PAIRS, *one, deal=replace(DEAL, shared_bps=None))
     assert (unknown.whole.verdict, unknown.whole.cause) == (Verdict.CANNOT_JUDGE, Cause.UNKNOWN_GENERATOR)
     slow = measured((1,), [80e6], Company.ALONE, cpu=BUSY)

@@ -211,13 +211,13 @@ def lacking(names: Sequence[str], reason: str) -> str:
 
 
 def cells_short(names: Sequence[str], verdict: Verdict) -> str:
-    does = {
-        Verdict.FAIL: "carries too little alone",
-        Verdict.IMPOSSIBLE: "carries more than was sold",
-        Verdict.CANNOT_JUDGE: "could not be judged alone",
-        Verdict.INCOMPLETE: "was not measured",
+    one, several = {
+        Verdict.FAIL: ("carries too little alone", "carry too little alone"),
+        Verdict.IMPOSSIBLE: ("carries more than was sold", "carry more than was sold"),
+        Verdict.CANNOT_JUDGE: ("could not be judged alone", "could not be judged alone"),
+        Verdict.INCOMPLETE: ("was not measured", "were not measured"),
     }[verdict]
-    return f"{listed(names)} {does}."
+    return f"{listed(names)} {one if len(names) == 1 else several}."
 
 
 def alone(paths: Sequence[Path], number: int, direction: Direction) -> str:
