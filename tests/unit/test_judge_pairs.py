@@ -15,6 +15,8 @@ from linkladder import plan
 from linkladder.judge.pairs import Answer, PairAnswer, judge_pairs, signed_rank
 from linkladder.judge.student import inside, quantile
 from linkladder.model import Experiment, Rung, RungName
+from linkladder.phrases import changes
+from linkladder.verdicts import ChangedFigure, Measured
 
 RUNS = 1500
 
@@ -97,6 +99,20 @@ def test_one_stray_pair_that_decides_is_named() -> None:
     answer = judge_pairs([100.0] * 12, [103, 104, 103, 102, 104, 103, 102, 40, 103, 105, 104, 103])
     assert answer.outlier == 8  # the ranks are sure of a gain, which the mean cannot see
     assert answer.answer == Answer.UNDECIDED
+    gain = [105.03, 101.42, 97.42, 102.89, 101.57, 100.73, 107.74, 105.79]
+    answer = judge_pairs([100.0] * 8, gain)
+    assert (answer.answer, answer.outlier) == (Answer.DIFFERS, 7)
+    assert judge_pairs([100.0] * 7, gain[:6] + gain[7:]).answer == Answer.UNDECIDED
+    figure = ChangedFigure(Measured.GOODPUT, answer.answer, 1e8, 1.03e8, 8, 1.03, 1.001, 1.06, outlier=answer.outlier)
+    assert changes.figure(figure).endswith("; not sure without pair 7")
+
+
+def test_the_farthest_pair_is_not_named_where_the_answer_is_the_same_without_it() -> None:
+    """Seven gains of 5 % and a pair without any: the ranks of so few are not sure enough for four answers."""
+    gain = [105.0, 104.0, 106.0, 105.0, 104.0, 106.0, 105.0, 99.9]
+    answer = judge_pairs([100.0] * 8, gain, comparisons=4)
+    assert answer.rank_p is not None and answer.rank_p > 1 - answer.confidence
+    assert (answer.answer, answer.outlier) == (Answer.DIFFERS, None)
 
 
 def test_figures_of_nothing_are_no_figures() -> None:

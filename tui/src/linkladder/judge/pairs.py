@@ -33,7 +33,7 @@ class PairAnswer:
     high: float | None = None
     confidence: float = 0.95
     rank_p: float | None = None  # two-sided, exact; from eight pairs on
-    outlier: int | None = None  # the most extreme pair if the two tests disagree, counted from 1
+    outlier: int | None = None  # if the tests disagree: the most extreme pair, counted from 1, if it decides the answer
     more_pairs: int | None = None  # if undecided: about how many more pairs would decide
 
 
@@ -51,31 +51,27 @@ def judge_pairs(a: Sequence[float], b: Sequence[float], comparisons: int = 1, ba
     if min(*a, *b) <= 0:
         return PairAnswer(Answer.UNDECIDED, len(a), confidence=confidence)
     logs = [math.log(y / x) for x, y in zip(a, b, strict=True)]
-    mean, deviation = statistics.fmean(logs), statistics.stdev(logs)
-    half = quantile(confidence, len(logs) - 1) * deviation / math.sqrt(len(logs))
-    low, high = mean - half, mean + half
-    p = signed_rank(logs) if len(logs) >= RANKED_PAIRS else None
-    by_t = low > 0 or high < 0
     edge = math.log1p(band)
-    if by_t and abs(mean) > edge:
-        answer = Answer.DIFFERS
-    elif -edge <= low and high <= edge:
-        answer = Answer.SAME
-    else:
-        answer = Answer.UNDECIDED
-    more = _more_pairs(len(logs), deviation, edge) if answer == Answer.UNDECIDED else None
-    disagree = p is not None and by_t != (p < 1 - confidence)
-    return PairAnswer(
-        answer,
-        len(logs),
-        _ratio(mean),
-        _ratio(low),
-        _ratio(high),
-        confidence,
-        p,
-        _farthest(logs) if disagree else None,
-        more,
-    )
+    answer, low, high = _answer(logs, confidence, edge)
+    p = signed_rank(logs) if len(logs) >= RANKED_PAIRS else None
+    more = _more_pairs(len(logs), statistics.stdev(logs), edge) if answer == Answer.UNDECIDED else None
+    outlier = None
+    if p is not None and (low > 0 or high < 0) != (p < 1 - confidence):
+        stray = _farthest(logs)
+        if _answer([*logs[:stray], *logs[stray + 1 :]], confidence, edge)[0] != answer:
+            outlier = stray + 1
+    ratio, least, most = (_ratio(log) for log in (statistics.fmean(logs), low, high))
+    return PairAnswer(answer, len(logs), ratio, least, most, confidence, p, outlier, more)
+
+
+def _answer(logs: Sequence[float], confidence: float, edge: float) -> tuple[Answer, float, float]:
+    """What these logarithms show by the t interval, and the interval."""
+    mean = statistics.fmean(logs)
+    half = quantile(confidence, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    low, high = mean - half, mean + half
+    if (low > 0 or high < 0) and abs(mean) > edge:
+        return Answer.DIFFERS, low, high
+    return Answer.SAME if -edge <= low and high <= edge else Answer.UNDECIDED, low, high
 
 
 def _ratio(log: float) -> float:
@@ -89,7 +85,7 @@ def _more_pairs(have: int, deviation: float, edge: float) -> int:
 
 def _farthest(logs: Sequence[float]) -> int:
     middle = statistics.median(logs)
-    return max(range(len(logs)), key=lambda i: abs(logs[i] - middle)) + 1
+    return max(range(len(logs)), key=lambda i: abs(logs[i] - middle))
 
 
 def signed_rank(values: Sequence[float]) -> float:

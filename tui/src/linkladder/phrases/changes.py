@@ -90,7 +90,7 @@ def figure(f: ChangedFigure) -> str:
         narrow = f.low and f.high and f.high < WIDE * f.low
         between = f", between {_percent(f.low)} and {_percent(f.high)}" if narrow else ""
         return f"{values}: undecided{between}{more}"
-    stray = f"; pair {f.outlier} alone decides" if f.outlier else ""
+    stray = f"; not sure without pair {f.outlier}" if f.outlier else ""
     return f"{values}, {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)}){stray}"
 
 

@@ -176,7 +176,7 @@ class ChangedFigure:
     high: float | None = None
     confidence: float = 0.95
     more_pairs: int | None = None  # if undecided: about how many more pairs would decide
-    outlier: int | None = None  # the most extreme pair, counted from 1, if two statistical tests disagree
+    outlier: int | None = None  # if two tests disagree: the most extreme pair, from 1, if it decides the answer
 
 
 @dataclass(frozen=True)
