@@ -8,8 +8,9 @@ import random
 import pytest
 
 from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial, udp, with_facts
+from linkladder import phrases
 from linkladder.judge import compare, judge_document
-from linkladder.model import Document, Evidence, HostFacts, Nic, RungName
+from linkladder.model import Contract, Document, Evidence, HostFacts, Nic, RungName
 from linkladder.verdicts import Answer, Verdict
 
 
@@ -27,6 +28,34 @@ def test_comparison_says_what_would_have_been_seen() -> None:
     single = compare(document(both(RungName.SAME_VLAN, 9e8, 1)), document(both(RungName.SAME_VLAN, 5e8, 1)))
     assert "cannot be told" in single.sentence and not any(d.beyond_noise for d in single.differences)
     assert compare(a, a).environment == ()
+
+
+@pytest.mark.parametrize(
+    ("repeats", "said"), [((1, 1), "one repeat each"), ((1, 3), "one repeat in the first"), ((3, 1), "in the second")]
+)
+def test_the_side_with_a_single_repeat_is_named(repeats: tuple[int, int], said: str) -> None:
+    a, b = (document(both(RungName.SAME_VLAN, 9e8, n)) for n in repeats)
+    found = compare(a, b)
+    assert said in found.sentence.lower() and all(said in d.sentence for d in found.differences)
+    assert all(said in phrases.compared(f) for f in found.figures) and found.figures
+
+
+def test_where_the_single_repeats_are_in_either_run_no_side_is_named() -> None:
+    once, thrice = (both(RungName.SAME_VLAN, 9e8, n).experiments for n in (1, 3))
+    a, b = (document(rung(RungName.SAME_VLAN, x[0], y[1])) for x, y in ((once, thrice), (thrice, once)))
+    assert compare(a, b).sentence.startswith("One repeat of every setting in one of the runs: ")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(1, 1, "one repeat each"), (3, 1, "one repeat at dc-link"), (1, 3, "at same-vlan")]
+)
+def test_the_rung_with_a_single_repeat_is_named(low: int, high: int, said: str) -> None:
+    for bps in (4e9, 3.8e9, 3e8):
+        rungs = both(RungName.SAME_VLAN, 3.9e9, low), both(RungName.DC_LINK, bps, high)
+        assert (
+            f"{said}, so the noise is not known"
+            in judge_document(document(*rungs, contract=Contract(port_bps=10e9))).diagnosis[0]
+        )
 
 
 def test_comparison_lists_what_else_changed() -> None:

@@ -108,7 +108,8 @@ def _compared(key: _Key, left: _Figures, right: _Figures, confidence: float) -> 
         answer = Answer.SAME
     kept = answer is Answer.DIFFERS and _by_withheld(measured, left, right, change)
     answer = Answer.UNDECIDED if kept else answer
-    return ComparedFigure(rung, left.words, way, measured, answer, before, before + change, noise, kept)
+    repeats = len(left.values), len(right.values)
+    return ComparedFigure(rung, left.words, way, measured, answer, before, before + change, noise, kept, repeats)
 
 
 def _by_withheld(measured: Measured, left: _Figures, right: _Figures, change: float) -> bool:

@@ -60,13 +60,14 @@ def compare(a: Document, b: Document) -> Comparison:
     alone = [say.only_in(_name(left[k]), "first") for k in left if k not in right]
     alone += [say.only_in(_name(right[k]), "second") for k in right if k not in left]
     figures = compared_figures(a, b)
-    said = _sentence(differences, causes)
+    repeats = [(len(left[k].values), len(right[k].values)) for k in both]
+    said = _sentence(differences, repeats, causes)
     if moved := [phrases.compared(f) for f in figures if f.answer is Answer.DIFFERS]:
         said = say.besides(said, moved, SHOWN)
     return Comparison(a.run.id, b.run.id, said, differences, environment(a, b), tuple(alone), figures)
 
 
-def _sentence(differences: tuple[Difference, ...], causes: list[str]) -> str:
+def _sentence(differences: tuple[Difference, ...], repeats: list[tuple[int, int]], causes: list[str]) -> str:
     changed = [d for d in differences if d.answer is Answer.DIFFERS]
     same = sum(d.answer is Answer.SAME for d in differences)
     if not differences:
@@ -78,7 +79,7 @@ def _sentence(differences: tuple[Difference, ...], causes: list[str]) -> str:
         worst = max(doubtful, key=lambda d: abs(d.change_percent))
         return say.doubtful(len(doubtful), len(differences), worst.sentence)
     if all(d.detectable_percent is None for d in differences):
-        return say.one_repeat_each()
+        return say.single_repeats(repeats)
     if same == len(differences):
         return say.all_the_same(same, BAND)
     seen = max(d.detectable_percent or 0.0 for d in differences)
@@ -116,7 +117,7 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
     seen = _name(left), base, base + change, percent
     answer = Answer.DIFFERS if beyond else Answer.UNDECIDED
     if detectable is None:
-        text = say.noise_unknown(*seen)
+        text = say.noise_unknown(*seen, (len(a), len(b)))
     elif abs(percent) + detectable <= 100 * BAND:
         answer = Answer.SAME
         text = say.same(*seen, BAND)

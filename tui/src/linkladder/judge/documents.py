@@ -128,21 +128,24 @@ def _elsewhere(rung: RungResult) -> bool:
 
 def _step(low: tuple[RungResult, RungJudgement], high: tuple[RungResult, RungJudgement], needed: float) -> str:
     a, b = min(low[1].by_direction.values()), min(high[1].by_direction.values())
-    change, noise = difference(_values(*low), _values(*high))
+    below, above = _values(*low), _values(*high)
+    change, noise = difference(below, above)
     seen = low[1].rung, high[1].rung, a, b
     if noise is not None and abs(change) <= noise:
         return say.no_difference(*seen, noise)
+    single = [name for name, values in ((seen[0], below), (seen[1], above)) if len(values) < 2]
+    sure = say.sure(noise, single)
     if b >= a:
-        return say.nothing_lost(*seen, noise)
+        return say.nothing_lost(*seen, sure)
     if 1 - b / a < NOTICEABLE:
-        return say.little_lost(*seen, noise)
+        return say.little_lost(*seen, sure)
     best = high[1].ceiling.bps if high[1].ceiling is not None else math.inf
     if b >= 0.97 * best:
         return say.ceiling_reached(*seen, best)
     suspect = say.suspect(high[0].name, _elsewhere(high[0]), known=high[1].verdict is not Verdict.CANNOT_JUDGE)
     if a > best:
         return say.lost_of_ceiling(*seen, best, suspect)
-    return say.lost(*seen, noise, suspect, enough=b >= needed)
+    return say.lost(*seen, sure, suspect, enough=b >= needed)
 
 
 def _values(rung: RungResult, judged: RungJudgement) -> list[float]:

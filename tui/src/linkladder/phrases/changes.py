@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linkladder import units
+from linkladder.phrases.judgements import single
 from linkladder.phrases.ways import way
 from linkladder.verdicts import Answer, Change, ChangedFigure, ComparedFigure, Measured
 
@@ -114,7 +115,7 @@ ANSWERS = {Answer.DIFFERS: "differs", Answer.SAME: "the same for all purposes", 
 
 def compared(f: ComparedFigure) -> str:
     """One figure of two runs: 'dc-link, TCP, near to far: round trip under load 2.1 ms to 9.4 ms, differs.'"""
-    noise = "one repeat each" if f.noise is None else f"noise ±{_value(f.measured, f.noise)}"
+    noise = single(*f.repeats) if f.noise is None else f"noise ±{_value(f.measured, f.noise)}"
     figures = f"{NAMES[f.measured]} {_value(f.measured, f.a)} to {_value(f.measured, f.b)}"
     answer = f"{ANSWERS[f.answer]}{', as an end was kept from its CPU' if f.withheld else ''}"
     return f"{f.rung}, {f.experiment}, {way(f.direction)}: {figures}, {answer} ({noise})."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from linkladder import units
 from linkladder.model import Contract, Path
-from linkladder.phrases.judgements import short_list
+from linkladder.phrases.judgements import short_list, single
 from linkladder.phrases.ways import way
 
 PORT, RATE, MTU = "contract: port", "contract: rate", "contract: MTU"  # names of differences in the environment
@@ -32,8 +32,11 @@ def differ(count: int, settings: int, most: str, causes: Sequence[str]) -> str:
     return f"{said} Not the same either: {'; '.join(causes)}." if causes else said
 
 
-def one_repeat_each() -> str:
-    return "One repeat each: whether the runs differ beyond the noise cannot be told."
+def single_repeats(repeats: Sequence[tuple[int, int]]) -> str:
+    """`repeats`: how many each run has of each setting; of every setting at least one of them has a single one."""
+    said = {single(*pair) for pair in repeats}
+    which = said.pop() if len(said) == 1 else "one repeat of every setting in one of the runs"
+    return f"{which[:1].upper()}{which[1:]}: whether the runs differ beyond the noise cannot be told."
 
 
 def all_the_same(count: int, band: float) -> str:
@@ -54,8 +57,8 @@ def besides(said: str, moved: list[str], most: int) -> str:
     return " ".join([said, "Besides:", *short_list(moved, most, "figures differ")])
 
 
-def noise_unknown(name: str, before: float, after: float, percent: float) -> str:
-    return f"{_change(name, before, after, percent)}, one repeat each: the noise is not known."
+def noise_unknown(name: str, before: float, after: float, percent: float, repeats: tuple[int, int]) -> str:
+    return f"{_change(name, before, after, percent)}, {single(*repeats)}: the noise is not known."
 
 
 def same(name: str, before: float, after: float, percent: float, band: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkladder import units
 from linkladder.model import Contract, Layer, RungName
 
@@ -71,12 +73,20 @@ def no_difference(low: str, high: str, before: float, after: float, noise: float
     return f"{_step(low, high, before, after)}, no difference beyond the noise of ±{units.rate(noise)}."
 
 
-def nothing_lost(low: str, high: str, before: float, after: float, noise: float | None) -> str:
-    return f"{_step(low, high, before, after)}, nothing is lost ({_sure(noise)})."
+def sure(noise: float | None, single: Sequence[str]) -> str:
+    """`single`: which of the two rungs have a single repeat, if the noise is not known."""
+    if noise is None:
+        return f"one repeat {'each' if len(single) > 1 else f'at {single[0]}'}, so the noise is not known"
+    return f"beyond the noise of ±{units.rate(noise)}"
 
 
-def little_lost(low: str, high: str, before: float, after: float, noise: float | None) -> str:
-    return f"{_step(low, high, before, after)}, less by {1 - after / before:.0%} of it ({_sure(noise)})."
+def nothing_lost(low: str, high: str, before: float, after: float, sure: str) -> str:
+    """`sure`: a text of `sure`, as in the sentences below."""
+    return f"{_step(low, high, before, after)}, nothing is lost ({sure})."
+
+
+def little_lost(low: str, high: str, before: float, after: float, sure: str) -> str:
+    return f"{_step(low, high, before, after)}, less by {1 - after / before:.0%} of it ({sure})."
 
 
 def ceiling_reached(low: str, high: str, before: float, after: float, ceiling: float) -> str:
@@ -89,21 +99,15 @@ def lost_of_ceiling(low: str, high: str, before: float, after: float, ceiling: f
     return f"{_step(low, high, before, after)}; {share} is lost to {to}."
 
 
-def lost(low: str, high: str, before: float, after: float, noise: float | None, to: str, enough: bool) -> str:
+def lost(low: str, high: str, before: float, after: float, sure: str, to: str, enough: bool) -> str:
     """`enough`: whether what is left is still as much as needed; `to`: a text of `suspect`."""
     still = ", which still is enough" if enough else ""
     share = f"{1 - after / before:.0%} of it is lost to {to}"
-    return f"{_step(low, high, before, after)}, {share} ({_sure(noise)}){still}."
+    return f"{_step(low, high, before, after)}, {share} ({sure}){still}."
 
 
 def _step(low: str, high: str, before: float, after: float) -> str:
     return f"From {low} to {high}: {units.rate(before)} to {units.rate(after)}"
-
-
-def _sure(noise: float | None) -> str:
-    if noise is None:
-        return "one repeat each, so the noise is not known"
-    return f"beyond the noise of ±{units.rate(noise)}"
 
 
 def assumptions(deal: Contract) -> dict[str, str]:

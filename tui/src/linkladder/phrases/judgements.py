@@ -55,3 +55,10 @@ def short_list(texts: list[str], most: int, what: str) -> list[str]:
     """The first `most` texts, and a sentence on how many more there are."""
     rest = len(texts) - most
     return texts if rest <= 0 else [*texts[:most], f"{rest} more {what}."]
+
+
+def single(first: int, second: int) -> str:
+    """Which of two runs has a single repeat of a setting, by how many each has; at least one of them has."""
+    if first == second:
+        return "one repeat each"
+    return f"one repeat in the {'first' if first < second else 'second'} run"

@@ -37,6 +37,7 @@ class ComparedFigure:
     b: float
     noise: float | None = None  # half the interval of the change; None if a run has only one repeat
     withheld: bool = False  # whether withheld CPU can explain the change, so that it is not reported as a difference
+    repeats: tuple[int, int] = (0, 0)  # in each run
 
 
 @dataclass(frozen=True)
