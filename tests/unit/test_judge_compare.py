@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
+from pathlib import Path
 
 import pytest
 
 from judge_documents import GOOD, F, R, both, document, ladder, rung, tcp, trial, udp, with_facts
-from linkladder import phrases
+from linkladder import cli, phrases
+from linkladder.codec import to_json
 from linkladder.judge import compare, judge_document
 from linkladder.model import Contract, Document, Evidence, HostFacts, Nic, RungName
 from linkladder.verdicts import Answer, Verdict
@@ -56,6 +59,20 @@ def test_the_rung_with_a_single_repeat_is_named(low: int, high: int, said: str) 
             f"{said}, so the noise is not known"
             in judge_document(document(*rungs, contract=Contract(port_bps=10e9))).diagnosis[0]
         )
+
+
+def test_every_command_takes_the_named_run_for_the_earlier_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, bps in (("before", 9e8), ("after", 4.5e8)):
+        made = document(both(RungName.DC_LINK, bps))
+        made = dataclasses.replace(made, run=dataclasses.replace(made.run, id=name))
+        (tmp_path / name).write_text(json.dumps(to_json(made)))
+    asked = [str(tmp_path / "after"), "--compare", str(tmp_path / "before")]
+    cli.main(["judge", *asked])
+    assert "\nbefore / after: " in (judged := capsys.readouterr().out) and "(-50.0 % of the first)" in judged
+    cli.main(["report", *asked, "--unsigned", "--html", "-"])
+    assert "before (earlier) and after (this run): " in (page := capsys.readouterr().out) and "-50.0 %" in page
 
 
 def test_comparison_lists_what_else_changed() -> None:

@@ -15,7 +15,7 @@ from linkladder.commands.read_documents import is_file, read_document
 from linkladder.errors import EnvironmentFault
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, largest_datagram
 from linkladder.judge.remedies import PORTS
-from linkladder.model import Contract, Layer, Protocol
+from linkladder.model import Contract, Document, Layer, Protocol
 from linkladder.phrases import company as words
 from linkladder.printable import one_line
 from linkladder.report import signing, verify
@@ -28,7 +28,7 @@ def add_parsers(commands: Any) -> None:
     judge = commands.add_parser("judge", help="judge a stored or foreign document, if need be under other assumptions")
     judge.add_argument("document", help="a document's file, a run's id, the beginning of one, or 'last'")
     _assumptions(judge)
-    judge.add_argument("--compare", metavar="RUN2", help="another document or run to compare it with")
+    judge.add_argument("--compare", metavar="RUN2", help="an earlier document or run to compare it with")
     judge.add_argument("--json", action="store_true")
     judge.add_argument("--exit-code", action="store_true", help="exit with 1 unless the verdict is PASS")
     judge.set_defaults(handler=_judge)
@@ -42,7 +42,7 @@ def add_parsers(commands: Any) -> None:
     write.add_argument("--json", metavar="F", help="the document with its judgement")
     write.add_argument("--csv", metavar="F", help="one row a trial; the intervals go to F with -intervals in its name")
     write.add_argument("--openmetrics", metavar="F", help="figures for a monitoring system")
-    write.add_argument("--compare", metavar="RUN2", help="put a comparison with another run into the page")
+    write.add_argument("--compare", metavar="RUN2", help="put a comparison with an earlier run into the page")
     write.add_argument("--unsigned", action="store_true", help="do not sign the page with this appliance's key")
     _assumptions(write)
     write.set_defaults(handler=_report)
@@ -123,7 +123,7 @@ def _overrides(args: argparse.Namespace) -> Overrides:
 def _judge(args: argparse.Namespace) -> int:
     document = read_document(args.document)
     judged = judge_document(document, _overrides(args))
-    compared = compare(document, read_document(args.compare)) if args.compare else None
+    compared = _compared(document, args)
     if args.json:
         value = to_json(judged)
         print(json.dumps(value | {"comparison": to_json(compared)} if compared else value, indent=1))
@@ -134,6 +134,11 @@ def _judge(args: argparse.Namespace) -> int:
         if compared:
             _print_comparison(compared)
     return 1 if args.exit_code and judged.verdict is not Verdict.PASS else 0
+
+
+def _compared(document: Document, args: argparse.Namespace) -> Comparison | None:
+    """The run beside the earlier one of `--compare`, which is the first of the two."""
+    return compare(read_document(args.compare), document) if args.compare else None
 
 
 def _print(judged: DocumentJudgement, name: str, run: str) -> None:
@@ -220,7 +225,7 @@ def _ceiling(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     document = read_document(args.run)
     overrides = _overrides(args)
-    compared = compare(read_document(args.compare), document) if args.compare else None
+    compared = _compared(document, args)
     targets = [t for t in (args.html, args.json, args.csv, args.openmetrics) if t]
     html = args.html or (None if targets else f"{document.run.id}.html")
     if html:
