@@ -72,7 +72,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         said = say.not_measured(rung.name, rung.unavailable)
         verdict = Judgement(Verdict.INCOMPLETE, False, said, cause=Cause.NOTHING_MEASURED)
     elif rung.name in GENERATOR:
-        verdict = _judge_generator(rung, judged, chosen, deal)
+        verdict = _judge_generator(rung, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
     verdict = weigh(
@@ -210,9 +210,7 @@ def _one_bad_trial(j: ExperimentJudgement) -> bool:
     return j.spread.median >= needed > j.spread.minimum * 1.01
 
 
-def _judge_generator(
-    rung: RungResult, judged: tuple[ExperimentJudgement, ...], chosen: dict[str, ExperimentJudgement], deal: Contract
-) -> Judgement:
+def _judge_generator(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract) -> Judgement:
     """Judge the generator on localhost or same-host: it must send and receive HEADROOM times the rate bought."""
     if incomplete := _nothing(rung, chosen):
         return incomplete

@@ -87,10 +87,10 @@ def _of_each(trials: list[TrialResult], p: Experiment, number: int) -> _Path:
 def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple[Verdict, str]]:
     """The blame of each trial by itself; if no trial has any, that of all trials together."""
     seen = [(t, paced(t, path.asked, direction)) for t in path.trials]
-    blame = [_blame(t, q, path.asked, direction, contract) for t, q in seen]
+    blame = [_blame(t, q, direction, contract) for t, q in seen]
     on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in seen]
     if all(verdict is Verdict.PASS for verdict, _ in blame) and _beyond_together(on_path, contract.loss_percent / 100):
-        return [_blame(t, q, path.asked, direction, contract, surely=True) for t, q in seen]
+        return [_blame(t, q, direction, contract, surely=True) for t, q in seen]
     return blame
 
 
@@ -110,7 +110,7 @@ def _beyond_together(trials: list[tuple[float, int]], limit: float) -> bool:
 
 
 def _blame(
-    t: TrialResult, q: Paced, p: Experiment, direction: Direction, contract: Contract, surely: bool = False
+    t: TrialResult, q: Paced, direction: Direction, contract: Contract, surely: bool = False
 ) -> tuple[Verdict, str]:
     """The verdict that one trial's loss allows, and who is to blame, by the counters of both ends' cards.
 
