@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +11,11 @@ from hypothesis import strategies as st
 import aix_large_send
 import freebsd_dci
 from judge_documents import GIGABIT, F, document, rung, tcp, trial
+from linkladder import tools
 from linkladder.judge import Overrides, Verdict, ceiling, compare, judge_document, judge_rung
+from linkladder.judge.ceilings import datagram
 from linkladder.judge.stats import spread, t95
-from linkladder.model import Contract, CpuUse, Layer, Protocol, RungName
+from linkladder.model import Contract, CpuUse, Experiment, Layer, Protocol, RungName
 from linkladder.verdicts import Cause
 
 # --- the ceiling
@@ -44,6 +48,14 @@ def test_ceiling(contract: Contract, gbps: float) -> None:
 def test_udp_ceiling_depends_on_the_datagram() -> None:
     assert ceiling(Contract(), Protocol.UDP).bps / 1e9 == pytest.approx(10 * 1470 / 1536, abs=1e-3)
     assert ceiling(Contract(), Protocol.UDP, 64).bps < ceiling(Contract(), Protocol.UDP).bps / 1.5
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_datagram_of_no_stated_size_is_as_large_as_the_tools_send_it(version: int) -> None:
+    deal = Contract(ip_version=version)
+    assert ceiling(deal, Protocol.UDP).payload_bytes == tools.default_datagram(version)
+    assert datagram(Experiment("u", protocol=Protocol.UDP), deal) == tools.default_datagram(version)
+    assert ceiling(replace(deal, mtu=1400), Protocol.UDP).payload_bytes == 1400 - 8 - (20 if version == 4 else 40)
 
 
 def test_ceiling_names_what_sets_it() -> None:

@@ -229,6 +229,6 @@ def _most(exp: Experiment, data: int, opposite: int, fed: int) -> float:
     `fed` is what the cards at the other sides put out, which is the most that can arrive.
     """
     if exp.protocol == Protocol.UDP:  # packets lost at the socket have still come in through the interface
-        size = exp.write_size or 1470
+        size = exp.write_size or tools.default_datagram(4)
         return max(fed, data * (size + 62) / size)
     return data * 1514 / 1448 + opposite * 0.06

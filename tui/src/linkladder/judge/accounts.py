@@ -14,7 +14,7 @@ from linkladder import phrases, tools
 from linkladder.judge.as_commanded import as_commanded
 from linkladder.judge.as_sold import cards
 from linkladder.judge.by_second import of_seconds
-from linkladder.judge.ceilings import counted_seconds, measurement_error
+from linkladder.judge.ceilings import counted_seconds, datagram, measurement_error
 from linkladder.judge.contradictions import contradiction, of_connections, of_pings, of_probes, of_transactions
 from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
@@ -23,6 +23,7 @@ from linkladder.judge.recount import recount, unreadable
 from linkladder.judge.recount_answers import recount_answers
 from linkladder.model import (
     Company,
+    Contract,
     Document,
     End,
     EndRecord,
@@ -51,7 +52,6 @@ ASIDE = 60.0  # seconds by which a trial may lie outside of its run
 BESIDE = 2.0  # seconds by which two trials may seem to overlap, as the clock is read before and after the work
 SHOWN = 3  # how many concerns of a kind are spelled out
 SMALL = 1 << 20  # bytes below which a card's other traffic says nothing
-DATAGRAM = 1470  # bytes of a datagram if the plan states no size
 COARSE = 1.6  # seconds; an interval longer than this does not show single seconds
 LOADS = (Protocol.TCP, Protocol.UDP)
 
@@ -196,9 +196,11 @@ def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Doc
     known = {End.FAR, *(end.name for end in document.run.ends), *(n for q in rung.paths for n in (q.origin, q.peer))}
     if document.run.ends and (stranger := next((end.name for end in t.ends if end.name not in known), "")):
         return Cause.CONTRADICTION, say.unknown_end(stranger)
-    for rule in (_evidence, _seconds, _flows, _clock, _datagrams):
+    for rule in (_evidence, _seconds, _flows, _clock):
         if said := rule(t, p):
             return said
+    if said := _datagrams(t, p, document.run.plan.contract):
+        return said
     if words := contradiction(t, p) or next(iter(of_seconds(t, p)), ""):
         return Cause.CONTRADICTION, words
     if other := as_commanded(t, p, rung, document):
@@ -286,12 +288,11 @@ def _lasted(one: Outcome) -> float:
     return max((*(i.end for i in one.intervals), *(f.seconds for f in one.flows)), default=0.0)
 
 
-def _datagrams(t: TrialResult, p: Experiment) -> _Said | None:
+def _datagrams(t: TrialResult, p: Experiment, deal: Contract) -> _Said | None:
     """What is wrong if the datagrams that were not lost do not make the rate."""
     if p.protocol is not Protocol.UDP or not t.datagrams or t.lost is None:
         return None
-    size = p.write_size or DATAGRAM
-    arrived = (t.datagrams - t.lost) * size * 8 / max(0.1, counted_seconds(t, p))
+    arrived = (t.datagrams - t.lost) * datagram(p, deal) * 8 / max(0.1, counted_seconds(t, p))
     said = max(t.by_direction.values(), default=t.goodput_bps)
     if said > arrived * (1 + 0.05) or arrived > said * (1 + 0.25):
         return Cause.CONTRADICTION, say.datagrams_make(said, arrived)

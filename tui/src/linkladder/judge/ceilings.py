@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from linkladder.model import Contract, Experiment, Layer, Protocol, Setting, SettingKind, TrialResult
 from linkladder.phrases import ceilings as say
+from linkladder.tools import default_datagram
 from linkladder.verdicts import Ceiling
 
 ETHERNET_HEADER = 14
@@ -20,7 +21,6 @@ TCP_HEADER = 20
 UDP_HEADER = 8
 FRAGMENT_HEADER = {4: 0, 6: 8}
 TIMESTAMPS = 12  # the option's 10 bytes, padded
-UDP_PAYLOAD = 1470  # what iperf sends unless told otherwise
 CLOCK_TOLERANCE = 200e-6  # two free-running clocks, the measuring one and the line's, 100 ppm each
 READ_BYTES = 128 * 1024  # iperf's read and write size; each stream may have as much on the wrong side of a boundary
 
@@ -54,6 +54,11 @@ def ceiling(contract: Contract, protocol: Protocol = Protocol.TCP, write_size: i
 def largest_datagram(contract: Contract) -> int:
     """The most bytes that one UDP packet carries without being fragmented."""
     return max(1, contract.mtu - IP_HEADER[contract.ip_version] - UDP_HEADER)
+
+
+def datagram(experiment: Experiment, contract: Contract) -> int:
+    """The bytes of the UDP datagrams that an experiment sent: as many as it asked for, or else the tools' default."""
+    return experiment.write_size or default_datagram(contract.ip_version)
 
 
 def at_lent_mtu(contract: Contract, settings: Iterable[Setting], cards: int = 1) -> Contract:
@@ -111,7 +116,7 @@ def _packets(contract: Contract, protocol: Protocol, write_size: int | None) -> 
     if protocol is not Protocol.UDP:
         options = TIMESTAMPS if contract.timestamps else 0
         return max(1, contract.mtu - header - TCP_HEADER - options), (contract.mtu,)
-    payload = write_size or min(UDP_PAYLOAD, largest_datagram(contract))
+    payload = write_size or min(default_datagram(contract.ip_version), largest_datagram(contract))
     left = payload + UDP_HEADER
     if left + header <= contract.mtu:
         return payload, (left + header,)

@@ -11,7 +11,7 @@ import statistics
 from dataclasses import dataclass
 from itertools import accumulate
 
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge.ceilings import ceiling, datagram
 from linkladder.judge.evidence import idle_round_trip, ways
 from linkladder.judge.withheld import explained
 from linkladder.model import (
@@ -40,7 +40,6 @@ FEW = 0.01  # probability of so many lost pings, on a link that keeps its limit,
 FELL = 0.015  # share of the rate; a later level that is lower by more is a different rate
 RECOVERS = 1.0  # seconds added on either side, as samples come once a second and TCP waits before it goes on
 CARRYING = (Protocol.TCP, Protocol.UDP, Protocol.RR)
-DATAGRAM = 1470  # bytes of a datagram if the plan states no size
 NEARLY = 0.8  # share of the silent seconds
 FEW_LOST = 0.1  # share of what the silent seconds would have carried
 PART = 3  # fewest seconds that a rate must have been at its later level
@@ -122,10 +121,10 @@ def _excuse(
     tcp = t.receiver(way).tcp
     if p.protocol is Protocol.TCP and held >= NEARLY * dead.longest and tcp and tcp.zero_window_sent:
         return say.receiver_closed(held, tcp.zero_window_sent)
-    return say.sender_stopped() if p.protocol is Protocol.UDP and _not_sent(load, p, way, dead) else ""
+    return say.sender_stopped() if p.protocol is Protocol.UDP and _not_sent(load, p, deal, way, dead) else ""
 
 
-def _not_sent(load: Outcome, p: Experiment, way: Direction, dead: Dead) -> bool:
+def _not_sent(load: Outcome, p: Experiment, deal: Contract, way: Direction, dead: Dead) -> bool:
     """Whether the datagrams of the dead seconds were never sent: few were lost, and correspondingly fewer sent."""
     if not load.datagrams or load.lost is None or not p.udp_rate_bps:
         return False
@@ -135,7 +134,7 @@ def _not_sent(load: Outcome, p: Experiment, way: Direction, dead: Dead) -> bool:
     if not 0 < silent < span:
         return False
     usual = load.datagrams / (span - silent)  # in a second that was not silent
-    asked = p.udp_rate_bps / 8 / (p.write_size or DATAGRAM)
+    asked = p.udp_rate_bps / 8 / datagram(p, deal)
     return load.lost < FEW_LOST * usual * silent and load.datagrams < asked * (span - NEARLY * silent)
 
 

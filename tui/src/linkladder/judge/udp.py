@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkladder.judge import remedies
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge.ceilings import ceiling, datagram
 from linkladder.judge.evidence import Paced, counted_each, of_path, paced
 from linkladder.judge.outages import by_chance
 from linkladder.judge.weighing import GRAVITY
@@ -16,7 +16,6 @@ from linkladder.phrases import udp as say
 from linkladder.phrases.remedies import UDP_QUEUES
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
 
-DATAGRAM = 1470  # bytes of a datagram if the plan states no size
 CLOSE = 85.0  # percent of a core above which it may be what limits
 WANDERING = 0.93  # cores used per stream, above which one thread may use a whole core's time
 UNLIKELY = 0.01  # probability that a link within its loss limit loses so much; a lower one is no chance
@@ -186,7 +185,7 @@ def above_contract(p: Experiment, contract: Contract) -> bool:
 
 def _sent_above(t: TrialResult, p: Experiment, contract: Contract) -> bool:
     """Whether more than the contract's ceiling was really sent; if it was only asked for, loss is not excused."""
-    sent = t.offered_bps or (t.datagrams or 0) * (p.write_size or DATAGRAM) * 8 / p.duration
+    sent = t.offered_bps or (t.datagrams or 0) * datagram(p, contract) * 8 / p.duration
     return not sent or sent > 0.98 * ceiling(contract, p.protocol, p.write_size).bps
 
 

@@ -258,7 +258,7 @@ def _judge(exp: Experiment, way: Direction, pairs: list[Pair], outcome: Outcome,
     if not any(p.rx.seen and flow_sums.total_bytes(p.rx) for p in pairs):
         flows = units.plural(len(pairs), f"{exp.protocol} flow")
         raise Broken(Fault.PATH, f"the connection was made and then nothing arrived ({flows}, {phrases.way(way)})")
-    sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or 1470) < 20
+    sparse = exp.protocol == Protocol.UDP and (exp.udp_rate_bps or 0) / 8 / (exp.write_size or UDP_PAYLOAD[4]) < 20
     seen = _unplanted(summed, exp)
     if (stall := _stall(seen, asked, expect.watchdog)) and not sparse:
         if expect.still and not _stall(seen, asked, expect.watchdog, expect.still):
