@@ -63,7 +63,6 @@ SET_ON_A_PAGE = {  # what stands on a page already is not printed there twice
     ("app/screens/results.py", "f not in judged.sentence"),
     ("app/screens/results.py", "said.replace(judged.limiter.sentence, '')"),
     ("app/screens/home.py", "str(error) != self._said"),
-    ("judge/rungs.py", "j.judgement.sentence.replace(j.limiter.sentence, held.sentence)"),
 }
 ENUMS = {("pairing/endings.py", "error.reason is Reason.REFUSED")}  # a reason that is a code
 OTHERS = {  # what others say by their words alone: tomllib; asyncio, of several addresses; sshd; /proc/cpuinfo

@@ -277,7 +277,5 @@ def _judge_tcp(
             Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), remedies.stronger(contract), findings,
             figures, Cause.BUSY_END,
         )  # fmt: skip
-    why = f" {limits.sentence}" if limits else ""
-    return Judgement(
-        Verdict.FAIL, provisional, short + why, (short,), findings=findings, figures=figures, cause=Cause.SHORT
-    )
+    said = say.limited(short, limits.sentence if limits else "")
+    return Judgement(Verdict.FAIL, provisional, said, (short,), findings=findings, figures=figures, cause=Cause.SHORT)

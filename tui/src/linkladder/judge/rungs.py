@@ -39,6 +39,7 @@ from linkladder.model import (
 )
 from linkladder.phrases import remedies as advise
 from linkladder.phrases import rungs as say
+from linkladder.phrases.one_setting import limited
 from linkladder.verdicts import (
     Cause,
     Concern,
@@ -157,7 +158,7 @@ def _held_by_card(j: ExperimentJudgement, troubles: list[Concern]) -> Experiment
     if held is None or j.limiter is None or j.judgement.cause is not Cause.SHORT:
         return j
     found = own_card(held.sentence, j.limiter.evidence)
-    sentence = j.judgement.sentence.replace(j.limiter.sentence, held.sentence)
+    sentence = limited(j.judgement.reasons[0], held.sentence)
     return dataclasses.replace(j, limiter=found, judgement=dataclasses.replace(j.judgement, sentence=sentence))
 
 

@@ -97,6 +97,11 @@ def held_back(short: str, withheld: str) -> str:
     return f"{short} But {withheld}, so the link may carry more than this generator showed."
 
 
+def limited(short: str, limits: str) -> str:
+    """A sentence on a shortfall, followed by one on what limits the rate; '' if that is not known."""
+    return f"{short} {limits}" if limits else short
+
+
 def but(short: str, limits: str) -> str:
     """A sentence on a shortfall, followed by one that excuses it."""
     return f"{short} But {limits[0].lower()}{limits[1:]}"
