@@ -223,7 +223,7 @@ def _judge_generator(rung: RungResult, chosen: dict[str, ExperimentJudgement], d
     figures = {"best_bps": shown, "headroom": shown / bought, "needed_bps": wanted}
     dead = [j for j in chosen.values() if j.spread is None or j.spread.minimum <= 0]
     if dead:
-        said = say.dead_way(dead[0].direction, dead[0].judgement.sentence)
+        said = say.of_way(dead[0].direction, dead[0].judgement.sentence)
         return Judgement(
             Verdict.FAIL, False, said, (said,), findings=findings, figures=figures, cause=dead[0].judgement.cause
         )

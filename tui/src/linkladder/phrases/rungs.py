@@ -35,10 +35,6 @@ def of_way(direction: str, sentence: str) -> str:
     return f"{way(direction)}: {sentence}"
 
 
-def dead_way(direction: str, sentence: str) -> str:
-    return f"{way(direction).capitalize()}: {sentence}"
-
-
 def strong_generator(shown: float, sold: float) -> str:
     return f"the generator is strong enough: it carries {_times(shown, sold)}."
 
