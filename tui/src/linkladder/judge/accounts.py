@@ -48,7 +48,7 @@ ONE_BY_ONE = 0.99  # the same for paced UDP, where a card counts every datagram 
 TWICE = 1.5  # times the packets sent; if more come in, they were doubled or belong to other traffic
 TOO_MANY = 2.0  # times the packets that the cards received; sockets cannot have refused more datagrams than that
 CLOCK = 1.0  # seconds that tool and wall clock may differ in a trial
-ASIDE = 60.0  # seconds by which a trial may lie outside of its run
+OUTSIDE = 60.0  # seconds by which a trial may lie outside of its run
 BESIDE = 2.0  # seconds by which two trials may seem to overlap, as the clock is read before and after the work
 SHOWN = 3  # how many concerns of a kind are spelled out
 SMALL = 1 << 20  # bytes below which a card's other traffic says nothing
@@ -367,7 +367,7 @@ def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
     said = ""
     if began is not None and ended is not None:
         took = sum(t.seconds for _, t in trials)
-        if ended < began - ASIDE:
+        if ended < began - OUTSIDE:
             said = say.run_ended_before()
         elif took > 1.1 * (ended - began) + 10:
             said = say.trials_last_longer(took, max(0.0, ended - began))
@@ -380,7 +380,7 @@ def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
     if said:
         return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
     if any(
-        (began is not None and first < began - ASIDE) or (ended is not None and last > ended + ASIDE)
+        (began is not None and first < began - OUTSIDE) or (ended is not None and last > ended + OUTSIDE)
         for first, last, mine in spans
         if mine
     ):

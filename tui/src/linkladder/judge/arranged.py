@@ -29,7 +29,7 @@ from linkladder.phrases import arranged as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
 LOADS = (Protocol.TCP, Protocol.UDP)
-ASIDE = ("id", "repeats", "label")  # not compared: repeats are checked elsewhere, the others do not change the load
+NOT_COMPARED = ("id", "repeats", "label")  # repeats are checked elsewhere, the others do not change the load
 AGREE = 0.02  # share by which a stored median, minimum or maximum may be off
 SLOW = 30.0  # seconds that a trial may last besides its load; an adapter that was reset is up again in less
 LASTING = 2.0  # seconds that a trial must count at least for a firm verdict
@@ -83,7 +83,7 @@ def _differs(planned: Experiment, done: Experiment) -> str:
     """A field in which an experiment differs from the plan, else ''. A run stores its plan with every field as it was
     measured, so none may differ.
     """
-    asked = (field.name for field in fields(Experiment) if field.name not in ASIDE)
+    asked = (field.name for field in fields(Experiment) if field.name not in NOT_COMPARED)
     return next((name for name in asked if getattr(planned, name) != getattr(done, name)), "")
 
 
