@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import trials
 from linkladder import events, plan
@@ -40,6 +42,7 @@ from linkladder.store import KeptVerdict, RunSummary
 from replay_backend import ReplayBackend
 
 RUN = "20261121-101500-ab12"
+BEGAN = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 CONTRACT = Contract(port_bps=10e9, mtu=1500, circuit="PRG-BRQ 10G", expected_rtt_ms=1.2)
 NICS = (
     Nic("lo0", mtu=16384, up=True, addresses=("127.0.0.1",), loopback=True),
@@ -92,8 +95,16 @@ def sample(second: int, busy: float, used: int) -> HostSample:
     return HostSample(float(second), tuple(loads), used, retransmits=second // 3)
 
 
+@cache
+def _turns() -> dict[tuple[RungName, str, int], int]:
+    """Which trial comes when."""
+    asked = [(r.name, exp.id, repeat) for r in the_plan().rungs for exp, repeat in plan.order(r)]
+    return {one: turn for turn, one in enumerate(asked)}
+
+
 def trial_result(exp: Experiment, rung: RungName, repeat: int, number: int) -> TrialResult:
-    base = trials.trial(f"t{number}", repeat, started="2026-11-21T10:15:00Z", seconds=14.0)
+    began = BEGAN + timedelta(seconds=14 * _turns().get((rung, exp.id, repeat), 0))
+    base = trials.trial(f"t{number}", repeat, started=began.isoformat(), seconds=14.0)
     if exp.protocol == Protocol.ECHO:
         least = ROUND_TRIPS[rung]
         return trials.changed(base, rtt=Rtt(20, 20, least, round(least * 1.12, 3), round(least * 1.6, 3)))

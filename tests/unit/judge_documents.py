@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime, timedelta
 
 import trials
 from linkladder.model import (
@@ -40,6 +41,7 @@ from trials import changed
 
 GIGABIT = Contract(port_bps=10e9, rate_bps=1e9)
 F, R = Direction.FORWARD, Direction.REVERSE
+AT_FIRST = "2026-11-21T00:00:00Z"
 GOOD = 950e6  # 99.3 % of what 1 Gb/s of L2 frames carries at MTU 1500
 
 
@@ -72,7 +74,7 @@ def trial(
         "id": f"t{n}",
         "repeat": n,
         "ok": True,
-        "started": "2026-11-21T00:00:00Z",
+        "started": AT_FIRST,
         "seconds": 14.0,
         "goodput_bps": bps,
         "by_direction": {str(direction): bps},
@@ -193,8 +195,31 @@ def document(
         RunEnd("near", HostFacts("alpha", "FreeBSD", "15.1", cores=4)),
         RunEnd("beta", HostFacts("beta", "FreeBSD", "15.1", cores=4)),
     )
-    run = RunInfo("run1", "2026-11-21T00:00:00Z", plan, state, "2026-11-21T08:00:00Z", ends=ends)
-    return Document(run, rungs)
+    run = RunInfo("run1", AT_FIRST, plan, state, "2026-11-21T08:00:00Z", ends=ends)
+    return one_after_another(Document(run, rungs))
+
+
+def one_after_another(made: Document) -> Document:
+    """The same, where no time was given to the trials: each begins when the one before it has ended."""
+    at = datetime.fromisoformat(AT_FIRST)
+
+    def in_turn(t: TrialResult) -> TrialResult:
+        nonlocal at
+        if t.started != AT_FIRST:
+            return t
+        began, at = at, at + timedelta(seconds=max(0.0, t.seconds))
+        return dataclasses.replace(t, started=began.isoformat())
+
+    rungs = (
+        dataclasses.replace(
+            r,
+            experiments=tuple(
+                dataclasses.replace(e, trials=tuple(in_turn(t) for t in e.trials)) for e in r.experiments
+            ),
+        )
+        for r in made.rungs
+    )
+    return dataclasses.replace(made, rungs=tuple(rungs))
 
 
 def with_facts(made: Document, name: str, facts: HostFacts) -> Document:

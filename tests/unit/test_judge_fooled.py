@@ -12,7 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trials
-from judge_documents import GIGABIT, GOOD, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp, with_facts
+from judge_documents import (
+    GIGABIT,
+    GOOD,
+    F,
+    R,
+    both,
+    df,
+    document,
+    ladder,
+    one_after_another,
+    ping,
+    rung,
+    tcp,
+    trial,
+    udp,
+    with_facts,
+)
 from linkladder import cli, codec
 from linkladder.judge import Verdict, flaws, judge_document
 from linkladder.model import (
@@ -72,7 +88,8 @@ def test_a_failing_rung_cannot_hide_behind_a_plan_without_it() -> None:
     made = ladder(300e6)
     near = both(RungName.SAME_VLAN, GOOD)
     plan = dataclasses.replace(document(HOST, near).run.plan)
-    hidden = Document(dataclasses.replace(made.run, plan=plan), (HOST, near, made.rungs[-1]))
+    rungs = (HOST, near, both(RungName.DC_LINK, 300e6))
+    hidden = one_after_another(Document(dataclasses.replace(made.run, plan=plan), rungs))
     assert judge_document(hidden).verdict is Verdict.FAIL
 
 
@@ -323,8 +340,7 @@ def drifting(slowest: float) -> RungResult:
 def test_a_lower_rung_whose_every_second_carries_the_need_is_not_too_scattered(
     slowest: float, verdict: Verdict
 ) -> None:
-    whole = ladder(GOOD)
-    judged = judge_document(document(HOST, drifting(slowest), whole.rungs[-1]))
+    judged = judge_document(document(HOST, drifting(slowest), both(RungName.DC_LINK, GOOD)))
     below = next(r for r in judged.rungs if r.rung == RungName.SAME_VLAN)
     assert below.judgement.verdict is verdict, below.judgement.sentence
     assert "0 b/s" not in below.judgement.sentence

@@ -94,6 +94,16 @@ def wrong_times() -> Rows:
         C.CONTRADICTION
     )  # fmt: skip
     yield "trials at the same time as others", overlapping, CANNOT, C.CONTRADICTION
+    moment = values(started="2026-11-22T10:20:30.000+00:00")
+    yield "all repeats of the best arms began at one moment", each(BEST, moment), CANNOT, C.CONTRADICTION
+    yield "a repeat of either way began at one moment", each(BEST, moment, (1,)), CANNOT, C.CONTRADICTION
+    yield "all of a run began at one moment", lambda d: [moment(t) for t in trials(d)] and None, CANNOT, C.CONTRADICTION
+    yield "a trial of the rung below lasts into the link's", in_a_long_one, CANNOT, C.CONTRADICTION
+    yield "a ping and a load inside one host began at one moment", in_one_below, UNSURE, C.CONTRADICTION
+    yield "no trial tells of its seconds, and all began at one moment", together(
+        lambda d: [moment(t) for t in trials(d)] and None, lambda d: [t.update(seconds=0.0) for t in trials(d)] and None
+    ), UNSURE, C.CONTRADICTION  # fmt: skip
+    yield "a repeat began when the one before it ended, to the second", by_the_second, PASS, C.REACHED
     yield "the far end was lost, on the path under test", interrupted(True), CANNOT, C.OUTAGE
     yield "the far end was lost, by the management card", interrupted(False), UNSURE, C.PEER_LOST
 
@@ -292,6 +302,24 @@ def copy_of_another_rung(d: Json) -> None:
 def overlapping(d: Json) -> None:
     for t in trials(d, BEST[:1]):
         t["started"] = f"2026-11-22T10:20:3{t['repeat']}+00:00"
+
+
+def in_a_long_one(d: Json) -> None:
+    """The first of the rung below lasts into the link's; all others of that rung lie between."""
+    rung(d, "same-vlan")["experiments"][0]["trials"][0].update(seconds=45.0)
+
+
+def in_one_below(d: Json) -> None:
+    """Two of a rung inside one host."""
+    pings, load = (next(e for e in rung(d, "same-host")["experiments"] if e["parameters"]["id"] == one)
+                   for one in ("round-trip", BEST[0]))  # fmt: skip
+    pings["trials"][0]["started"] = load["trials"][0]["started"]
+
+
+def by_the_second(d: Json) -> None:
+    """Times that tell no parts of a second."""
+    for t in trials(d):
+        t["started"] = t["started"][:19] + "+00:00"
 
 
 def interrupted(shared: bool) -> Edit:

@@ -6,11 +6,11 @@ these is missing, the figure is only a claim; if they disagree, one of them is w
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from weakref import ref
 
 from linkladder import phrases, tools
+from linkladder.judge.arranged import whole_run
 from linkladder.judge.as_commanded import as_commanded
 from linkladder.judge.as_sold import cards
 from linkladder.judge.by_second import of_seconds
@@ -18,7 +18,6 @@ from linkladder.judge.ceilings import counted_seconds, datagram, measurement_err
 from linkladder.judge.contradictions import contradiction, of_connections, of_pings, of_probes, of_transactions
 from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.history import moment
 from linkladder.judge.recount import recount, unreadable
 from linkladder.judge.recount_answers import recount_answers
 from linkladder.model import (
@@ -48,8 +47,6 @@ ONE_BY_ONE = 0.99  # the same for paced UDP, where a card counts every datagram 
 TWICE = 1.5  # times the packets sent; if more come in, they were doubled or belong to other traffic
 TOO_MANY = 2.0  # times the packets that the cards received; sockets cannot have refused more datagrams than that
 CLOCK = 1.0  # seconds that tool and wall clock may differ in a trial
-OUTSIDE = 60.0  # seconds by which a trial may lie outside of its run
-BESIDE = 2.0  # seconds by which two trials may seem to overlap, as the clock is read before and after the work
 SHOWN = 3  # how many concerns of a kind are spelled out
 SMALL = 1 << 20  # bytes below which a card's other traffic says nothing
 COARSE = 1.6  # seconds; an interval longer than this does not show single seconds
@@ -127,7 +124,7 @@ def accounts(rung: RungResult, document: Document) -> list[Concern]:
         *_twice(rung),
         *_in_part(rung),
         *_unread(rung, document),
-        *_whole_run(rung, document),
+        *whole_run(rung, document),
     ]
 
 
@@ -354,35 +351,3 @@ def _known_cards(end: EndRecord, rung: RungResult, document: Document) -> set[st
     if any(e.parameters.settings for e in rung.experiments):
         return set()
     return {nic.name for name, nic in cards(rung, document) if end.of(name)}
-
-
-def _whole_run(rung: RungResult, document: Document) -> list[Concern]:
-    """Concerns if the rung is not planned, or the trials do not fit between the run's start and end in sequence."""
-    began, ended = moment(document.run.started), moment(document.run.ended)
-    if (began is None and document.run.started) or (ended is None and document.run.ended):
-        return [Concern(Cause.CONTRADICTION, say.no_time(), provisional=True)]
-    if all(r.name is not rung.name for r in document.run.plan.rungs):
-        return [Concern(Cause.CONTRADICTION, say.not_planned(rung.name), provisional=True)]
-    trials = [(r, t) for r in document.rungs for e in r.experiments for t in e.trials]
-    said = ""
-    if began is not None and ended is not None:
-        took = sum(t.seconds for _, t in trials)
-        if ended < began - OUTSIDE:
-            said = say.run_ended_before()
-        elif took > 1.1 * (ended - began) + 10:
-            said = say.trials_last_longer(took, max(0.0, ended - began))
-    spans = sorted(
-        (at, at + t.seconds, r.name is rung.name) for r, t in trials if (at := moment(t.started)) is not None
-    )
-    both = itertools.pairwise(spans)
-    if not said and any((a[2] or b[2]) and a[0] < b[0] < a[1] - BESIDE for a, b in both):
-        said = say.trials_overlap()
-    if said:
-        return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
-    if any(
-        (began is not None and first < began - OUTSIDE) or (ended is not None and last > ended + OUTSIDE)
-        for first, last, mine in spans
-        if mine
-    ):
-        return [Concern(Cause.CONTRADICTION, say.trials_outside(), provisional=True)]
-    return []

@@ -7,6 +7,7 @@ order that only a repeat by the operator, or a rearranged record, can explain ma
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import fields
 
@@ -31,6 +32,8 @@ from linkladder.verdicts import Cause, Concern, Verdict
 LOADS = (Protocol.TCP, Protocol.UDP)
 NOT_COMPARED = ("id", "repeats", "label")  # repeats are checked elsewhere, the others do not change the load
 AGREE = 0.02  # share by which a stored median, minimum or maximum may be off
+OUTSIDE = 60.0  # seconds by which a trial may lie outside of its run
+BESIDE = 2.0  # seconds by which two trials may seem to overlap, as the clock is read before and after the work
 SLOW = 30.0  # seconds that a trial may last besides its load; an adapter that was reset is up again in less
 LASTING = 2.0  # seconds that a trial must count at least for a firm verdict
 MUCH = 50 << 20  # bytes that no machine receives without using its CPU
@@ -189,3 +192,49 @@ def bursts(rung: RungResult, deal: Contract) -> list[Concern]:
                 said = say.faster_than_the_port(phrases.trial(e.parameters, t.repeat), fast, deal.port_bps)
                 return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
     return []
+
+
+def whole_run(rung: RungResult, document: Document) -> list[Concern]:
+    """Concerns if the rung is not planned, or the trials do not fit between the run's start and end in sequence."""
+    began, ended = moment(document.run.started), moment(document.run.ended)
+    if (began is None and document.run.started) or (ended is None and document.run.ended):
+        return [Concern(Cause.CONTRADICTION, say.no_time(), provisional=True)]
+    if all(r.name is not rung.name for r in document.run.plan.rungs):
+        return [Concern(Cause.CONTRADICTION, say.not_planned(rung.name), provisional=True)]
+    trials = [(r, t) for r in document.rungs for e in r.experiments for t in e.trials]
+    said = ""
+    if began is not None and ended is not None:
+        took = sum(t.seconds for _, t in trials)
+        if ended < began - OUTSIDE:
+            said = say.run_ended_before()
+        elif took > 1.1 * (ended - began) + 10:
+            said = say.trials_last_longer(took, max(0.0, ended - began))
+    spans = sorted(
+        ((at, at + t.seconds, r.name is rung.name) for r, t in trials if (at := moment(t.started)) is not None),
+        key=lambda span: (span[0], -span[1]),
+    )
+    if not said and _overlap(spans):
+        said = say.trials_overlap()
+    if said:
+        return [Concern(Cause.CONTRADICTION, said, Verdict.CANNOT_JUDGE)]
+    if any(
+        (began is not None and first < began - OUTSIDE) or (ended is not None and last > ended + OUTSIDE)
+        for first, last, mine in spans
+        if mine
+    ):
+        return [Concern(Cause.CONTRADICTION, say.trials_outside(), provisional=True)]
+    return []
+
+
+def _overlap(spans: list[tuple[float, float, bool]]) -> bool:
+    """Whether a trial began before an earlier or longer one had ended, if one of the two belongs to the rung.
+
+    `spans`: when each trial began and ended, and whether it belongs to the rung, in order of their beginning.
+    """
+    ended, ours = -math.inf, -math.inf  # when the last of all trials so far, and of the rung's own, had ended
+    for first, last, mine in spans:
+        if first < (ended if mine else ours) - BESIDE:
+            return True
+        ended = max(ended, last)
+        ours = max(ours, last) if mine else ours
+    return False

@@ -104,29 +104,6 @@ def of_rung(rung: str, trial_name: str) -> str:
     return f"{rung}, {trial_name}"
 
 
-def not_planned(rung: str) -> str:
-    return f"The plan does not name {rung}."
-
-
-def run_ended_before() -> str:
-    return "The run ended before it began."
-
-
-def trials_last_longer(together: float, run: float) -> str:
-    return f"The trials last {units.duration(together)} together, the whole run {units.duration(run)}."
-
-
-_CLOCK = "a clock was set meanwhile, or they are not its"
-
-
-def trials_overlap() -> str:
-    return f"Trials overlap in time, and an end runs one at a time: {_CLOCK}."
-
-
-def trials_outside() -> str:
-    return f"Trials of this rung lie outside of the run's own time: {_CLOCK}."
-
-
 def no_measurement(reason: str) -> str:
     return f"the tools' own output is that of no measurement: {reason}"
 
@@ -175,10 +152,6 @@ def transactions_printed(claimed: float, seen: float) -> str:
 
 def unknown_end(name: str) -> str:
     return f"the record of an end named {name} is in it, and the run has none"
-
-
-def no_time() -> str:
-    return "When the run began or ended is told by a time that is none."
 
 
 def without_seconds(trials: int) -> str:

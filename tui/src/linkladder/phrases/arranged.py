@@ -106,3 +106,30 @@ def short_trials(seconds: float) -> str:
 
 def left_out(rungs: Iterable[str]) -> str:
     return f"The plan has {' and '.join(rungs)} as well, and nothing of it is there."
+
+
+_CLOCK = "a clock was set meanwhile, or they are not its"
+
+
+def not_planned(rung: str) -> str:
+    return f"The plan does not name {rung}."
+
+
+def run_ended_before() -> str:
+    return "The run ended before it began."
+
+
+def trials_last_longer(together: float, run: float) -> str:
+    return f"The trials last {units.duration(together)} together, the whole run {units.duration(run)}."
+
+
+def trials_overlap() -> str:
+    return f"Trials overlap in time, and an end runs one at a time: {_CLOCK}."
+
+
+def trials_outside() -> str:
+    return f"Trials of this rung lie outside of the run's own time: {_CLOCK}."
+
+
+def no_time() -> str:
+    return "When the run began or ended is told by a time that is none."
