@@ -88,7 +88,20 @@ def rearranged() -> Rows:
 def carriers() -> Rows:
     """Cards that lost their link, as their ends know."""
     far = of_trials(lost_carrier(1), BEST, (1,))
-    yield "a card lost its link, and no second was dead", far, UNSURE, C.OWN_CARD
+    yield "a card lost its link, and every second was at full rate", far, UNSURE, C.CONTRADICTION
+    yield "a card lost its link, and a second was at half of the rate", together(
+        each(BEST, level(1, 1, 1, 1, 0.5, 1.08), (1,)), far
+    ), UNSURE, C.OWN_CARD  # fmt: skip
+    yield "a card lost its link, and both ways at once were at full rate", of_trials(lost_carrier(1), DUPLEX), UNSURE, (
+        C.CONTRADICTION
+    )  # fmt: skip
+    yield "a card lost its link in UDP that lost nothing", of_trials(lost_carrier(0), HALF), UNSURE, C.CONTRADICTION
+    yield "a card lost its link in a trial without seconds", together(
+        each(BEST, values(intervals=[], commands=[]), (1,)), far
+    ), UNSURE, C.OWN_CARD  # fmt: skip
+    yield "a card lost its link in a trial that the tool broke", together(
+        far, of_trials(outcomes(ok=False, fault="tool", reason="bind failed"), BEST, (1,))
+    ), UNSURE, C.OWN_CARD  # fmt: skip
     yield "three dead seconds, and the far card lost its link", together(each(BEST, silent(4, 7), (1,)), far), (
         CANNOT
     ), C.OUTAGE  # fmt: skip

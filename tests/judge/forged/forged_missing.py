@@ -65,7 +65,9 @@ def laid_out() -> Rows:
     yield "three dead seconds under a loan of larger packets than were sold", together(
         each(SINGLE[:1], silent(2, 5), (1,)), lent(*SINGLE, mtu="9000")
     ), PASS, C.REACHED  # fmt: skip
-    yield "a card lost its link under a loan", together(lent(*SINGLE), in_todays_form(unplugged)), UNSURE, C.OWN_CARD
+    yield "a card lost its link under a loan, and every second was at full rate", together(
+        lent(*SINGLE), in_todays_form(unplugged)
+    ), UNSURE, C.CONTRADICTION  # fmt: skip
     yield "the last repeat ten hours after the others", later(10), PASS, C.REACHED
 
 

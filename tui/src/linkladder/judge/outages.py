@@ -41,6 +41,7 @@ FELL = 0.015  # share of the rate; a later level that is lower by more is a diff
 RECOVERS = 1.0  # seconds added on either side, as samples come once a second and TCP waits before it goes on
 CARRYING = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 NEARLY = 0.8  # share of the silent seconds
+FULL = 0.9  # share of the median second's rate; a link that was lost for a tenth of a second costs more
 FEW_LOST = 0.1  # share of what the silent seconds would have carried
 PART = 3  # fewest seconds that a rate must have been at its later level
 
@@ -162,11 +163,34 @@ def _held_up(t: TrialResult, dead: Dead) -> tuple[float, float]:
 
 
 def carriers(rung: RungResult) -> list[Concern]:
-    """Concerns about cards that lost their link during a trial, as the ends report, whatever the trial carried."""
-    found = [(e.parameters, t) for e in rung.experiments for t in e.trials if t.carriers_lost]
-    return [
-        Concern(Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost), provisional=True) for p, t in found
-    ]
+    """Concerns about cards that lost their link during a trial, as the ends report, whatever the trial carried.
+
+    If every second of the trial was at its usual rate, the card's report and the seconds contradict each other, unless
+    the link came back at once.
+    """
+    found = []
+    for p, t in ((e.parameters, t) for e in rung.experiments for t in e.trials if t.carriers_lost):
+        figures = {"times": float(sum(c.times for c in t.carriers_lost))}
+        cause, said = Cause.OWN_CARD, say.carrier_in_trial(p, t.repeat, t.carriers_lost)
+        if t.ok and (rates := _slowest_second(t, p)) and rates[0] >= FULL * rates[1]:
+            cause, said = Cause.CONTRADICTION, say.carried_without_link(p, t.repeat, t.carriers_lost, *rates)
+            figures |= {"least_bps": rates[0], "usual_bps": rates[1]}
+        found.append(Concern(cause, said, provisional=True, figures=figures))
+    return found
+
+
+def _slowest_second(t: TrialResult, p: Experiment) -> tuple[float, float] | None:
+    """The slowest second and the median one, in bit/s, of that load and direction in which they differ most.
+
+    None if there are no seconds, or some are missing, as a rate of several seconds hides a short interruption.
+    """
+    found = []
+    for load, way in ((load, way) for load in t.loads for way in ways(p)):
+        late = [i for i in load.intervals if i.direction is way and i.end > START and i.end - i.start > 0.5]
+        if not late or max(i.end - i.start for i in late) > RUN - 0.5 or dead_seconds(late):
+            return None
+        found.append((min(i.bps for i in late), statistics.median(i.bps for i in late)))
+    return min(found, key=lambda one: one[0] / max(1.0, one[1]), default=None)
 
 
 def _opens_until(t: TrialResult, p: Experiment, rung: RungResult) -> float:

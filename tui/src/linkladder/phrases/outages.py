@@ -72,6 +72,14 @@ def carrier_in_trial(p: Experiment, repeat: int, cards: Iterable[CarrierLost]) -
     return units.sentence(f"{carriers_lost(cards)} ({trial(p, repeat)}).")
 
 
+def carried_without_link(p: Experiment, repeat: int, cards: Iterable[CarrierLost], least: float, usual: float) -> str:
+    """`least` and `usual`: the rates in bit/s of the trial's slowest second and of its median one."""
+    return units.sentence(
+        f"{carriers_lost(cards)}. But no second of that trial ({trial(p, repeat)}) carried less than "
+        f"{units.rate(least)}, the usual one {units.rate(usual)}: the link was back at once, or was not lost at all."
+    )
+
+
 def with_carriers(sentence: str, cards: Iterable[CarrierLost]) -> str:
     return f"{sentence} {units.sentence(carriers_lost(cards))}."
 
