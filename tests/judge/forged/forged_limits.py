@@ -20,9 +20,11 @@ from forge import (
     contract,
     each,
     idle_rtt,
+    in_todays_form,
     interface,
     level,
     loss,
+    rtt,
     rung,
     scaled,
     together,
@@ -68,6 +70,53 @@ def healthy_all_the_same() -> Rows:
     yield "without localhost", without_rungs("localhost"), PASS, C.REACHED
 
 
+ECHO = ("round-trip",)
+
+
+def pings_in_vain() -> Rows:
+    """Idle pings of which none was answered: filtered, or all lost."""
+    none = {**rtt(0.07, 40, 0), **dict.fromkeys(("min_ms", "avg_ms", "max_ms", "p50_ms", "p95_ms", "stddev_ms"))}
+    lost = each(ECHO, together_of(failed("path", "none of 40 pings was answered"), values(rtt=none, commands=[])))
+    unreachable = each(ECHO, together_of(failed("path", "no ping was answered in time"), values(rtt=None, commands=[])))
+    filtered = each((*TCP, *DUPLEX), values(rtt_under_load=None))
+    no_udp = without_arms(*UDP)
+    yield "no idle ping answered, those beside TCP were", idle_rtt(0.07, 40, 0), FAIL, C.PING_LOSS
+    for name, edit in (("lost", lost), ("unreachable", unreachable)):
+        yield f"pings all {name}, those beside TCP were answered", edit, FAIL, C.PING_LOSS
+        yield f"pings all {name}, so they may be filtered, and UDP tells of loss", together(edit, filtered), PASS, (
+            C.PING_LOSS
+        )  # fmt: skip
+        yield f"pings all {name}, and nothing else tells of loss", together(edit, filtered, no_udp), INCOMPLETE, (
+            C.PING_LOSS
+        )  # fmt: skip
+        yield f"pings all {name}, and any loss is allowed", together(
+            edit, filtered, no_udp, contract(loss_percent=100.0)
+        ), PASS, C.PING_LOSS  # fmt: skip
+        yield f"pings all {name}, and UDP tells of loss one way", together(
+            edit, filtered, without_arms(HALF[0], MOST[0])
+        ), INCOMPLETE, C.PING_LOSS  # fmt: skip
+        yield f"pings all {name}, and a limit of delay", together(edit, filtered, contract(delay_ms=5.0)), (
+            INCOMPLETE
+        ), C.DELAY  # fmt: skip
+        yield f"pings all {name}, and a round trip is expected", together(
+            edit, filtered, contract(expected_rtt_ms=0.07), lambda d: rung(d)["evidence"].update(rtt_ms=None)
+        ), UNSURE, C.ELSEWHERE  # fmt: skip
+    yield "pings failed by the path, and all were answered", each(ECHO, failed("path", "it stalled")), UNSURE, (
+        C.CONTRADICTION
+    )  # fmt: skip
+    broken = each(ECHO, together_of(failed("tool", "ping: not permitted"), values(commands=[], rtt=None)))
+    yield "pings failed by the tool, and UDP tells of loss", broken, PASS, C.REACHED
+    yield "pings failed by the tool, and nothing else tells of loss", together(broken, no_udp), INCOMPLETE, C.PING_LOSS
+    unplugged = in_todays_form(lambda d: [
+        t.update(ends=[{"name": "far", "nics": [{"name": "dc0", "carrier_lost": 1}]}]) for t in trials(d, ECHO)
+    ] and None)  # fmt: skip
+    yield "pings all lost, and a card had no link then", together(lost, unplugged), CANNOT, C.PING_LOSS
+
+
+def together_of(*changes: Any) -> Any:
+    return lambda t: [change(t) for change in changes]
+
+
 def bars() -> Rows:
     """The contract's limits."""
     for percent in (96.0, 90.0, 75.0, 50.0, 10.0):
@@ -101,7 +150,7 @@ def bars() -> Rows:
     yield "a limit of jitter and no UDP", together(contract(jitter_ms=1.0), without_arms(*UDP)), INCOMPLETE, C.JITTER
     yield "8 of 40 idle pings lost", idle_rtt(0.07, 40, 32), FAIL, C.PING_LOSS
     yield "all but one idle ping lost", idle_rtt(0.07, 40, 1), FAIL, C.PING_LOSS
-    yield "no ping answered at all", idle_rtt(0.07, 40, 0), PASS, C.PING_LOSS
+    yield from pings_in_vain()
     yield "one of 40 idle pings lost", idle_rtt(0.07, 40, 39), PASS, C.PING_LOSS
     yield "above the ceiling", each(BEST, scaled(1.02)), IMPOSSIBLE, C.ABOVE_CEILING
     yield "one trial above the ceiling", each(BEST, scaled(1.2), (1,)), IMPOSSIBLE, C.ABOVE_CEILING

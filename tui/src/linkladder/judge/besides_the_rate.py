@@ -1,7 +1,7 @@
-"""Finds what a rate alone does not show: repeated segments, starved flows, long queues, directions not tried.
+"""Finds what a rate alone does not show: unanswered pings, repeated segments, starved flows, long queues.
 
-A rule whose data is missing says nothing, except that a jitter limit in the contract is reported if no jitter was
-measured.
+A rule whose data is missing says nothing, except that a limit of the contract is reported if no jitter was measured, or
+if pings were sent in vain and nothing else shows the loss.
 """
 
 from __future__ import annotations
@@ -12,11 +12,25 @@ from dataclasses import replace
 
 from linkladder.judge.contradictions import contradiction
 from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.outages import by_chance
 from linkladder.judge.udp import above_contract, saturated
-from linkladder.model import Contract, Direction, ExperimentResult, Leg, Protocol, Role, Rtt, RungResult, TrialResult
+from linkladder.model import (
+    Contract,
+    Direction,
+    End,
+    ExperimentResult,
+    Fault,
+    Leg,
+    Protocol,
+    Role,
+    Rtt,
+    RungResult,
+    TrialResult,
+)
 from linkladder.phrases import besides_the_rate as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
+FEW = 0.01  # probability of so many lost pings, on a link that keeps its limit, below which they count
 AGAIN = 0.005  # share of the segments that were sent again
 STARVED_FLOW = 0.5  # share of the median flow's rate
 BLOAT_MS = 100.0
@@ -64,6 +78,87 @@ def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
         verdict = Verdict.CANNOT_JUDGE if weak else Verdict.FAIL
         found.append(Concern(Cause.JITTER, said, verdict, figures={"jitter_ms": ms}))
     return found
+
+
+def pings(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Concerns about unanswered pings: on each idle path against the contract's loss limit, under load as a finding."""
+    idle: dict[int, list[Rtt]] = {}
+    why: dict[int, str] = {}  # of a path whose pings the tool or an end failed
+    series = [(e.parameters, t) for e in rung.experiments if e.parameters.protocol is Protocol.ECHO for t in e.trials]
+    for p, leg in ((p, g) for p, t in series for g in t.legs if g.role is Role.LOAD):
+        if leg.outcome.rtt or leg.outcome.fault is Fault.PATH:
+            idle.setdefault(leg.path, []).append(leg.outcome.rtt or Rtt(p.count, 0))
+        else:
+            why.setdefault(leg.path, leg.outcome.reason)
+    found = []
+    if any(t.fault is Fault.PATH and t.rtt and t.rtt.received == t.rtt.sent > 0 for _, t in series):
+        found.append(Concern(Cause.CONTRADICTION, say.failed_and_answered(), provisional=True))
+    for path, known in idle.items():
+        if any(r.received for r in known):
+            found += _unanswered(known, deal, len(idle))
+        elif any(r.sent for r in known):
+            unplugged = any(t.carriers_lost for _, t in series)
+            found.append(_in_vain(sum(r.sent for r in known), rung, path, deal, unplugged))
+    if (unknown := [reason for path, reason in why.items() if path not in idle]) and not _datagrams(rung, deal):
+        said = say.pings_failed(unknown[0], deal.loss_percent)
+        found.append(Concern(Cause.PING_LOSS, said, Verdict.INCOMPLETE))
+    under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
+    sent, got = sum(r.sent for r in under), sum(r.received for r in under)
+    if sent - got > 0.02 * sent:
+        said = say.pings_beside_lost(sent - got, sent)
+        figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
+        found.append(Concern(Cause.PING_LOSS, said, figures=figures))
+    return found
+
+
+def _unanswered(idle: list[Rtt], deal: Contract, paths: int) -> list[Concern]:
+    """Concerns about one path's unanswered pings; the more `paths`, the more likely one of them has bad luck."""
+    sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
+    figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
+    if sent <= got:
+        return []
+    if by_chance(sent - got, sent, deal.loss_percent / 100) < FEW / paths:
+        said = say.pings_lost(sent - got, sent, deal.loss_percent)
+        return [Concern(Cause.PING_LOSS, said, Verdict.FAIL, figures=figures)]
+    return [Concern(Cause.PING_LOSS, say.pings_lost(sent - got, sent), figures=figures)]
+
+
+def _in_vain(sent: int, rung: RungResult, path: int, deal: Contract, unplugged: bool) -> Concern:
+    """A concern about a path on which none of the idle pings was answered.
+
+    Where pings beside a load were answered none are filtered, so that all were lost, on the path unless a card had no
+    link (`unplugged`). Otherwise nothing is known of loss but by paced UDP.
+    """
+    figures = {"pings_lost": float(sent), "pings_sent": float(sent)}
+    beside = [
+        g.outcome.rtt.received
+        for e in rung.experiments
+        for t in e.trials
+        for g in t.legs
+        if g.role is Role.PING and g.path == path and g.pinged_by is End.NEAR and g.outcome.rtt
+    ]
+    if any(beside) and deal.loss_percent < 100:
+        said = say.no_idle_ping(sent, sum(beside), deal.loss_percent)
+        verdict = Verdict.CANNOT_JUDGE if unplugged else Verdict.FAIL
+        return Concern(Cause.PING_LOSS, said, verdict, figures=figures)
+    if deal.loss_percent < 100 and not _datagrams(rung, deal, path):
+        return Concern(Cause.PING_LOSS, say.loss_unknown(sent, deal.loss_percent), Verdict.INCOMPLETE, figures=figures)
+    return Concern(Cause.PING_LOSS, say.no_ping(sent), figures=figures)
+
+
+def _datagrams(rung: RungResult, deal: Contract, path: int | None = None) -> bool:
+    """Whether paced UDP within the contract tells of loss in each direction that was loaded, on that path or on any."""
+    loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
+    told = {
+        way
+        for e in loads
+        if e.parameters.protocol is Protocol.UDP and not above_contract(e.parameters, deal)
+        for t in e.trials
+        for g in t.legs
+        if g.role is Role.LOAD and path in (None, g.path) and g.outcome.datagrams and g.outcome.lost is not None
+        for way in ways(e.parameters)
+    }
+    return told >= {way for e in loads for way in ways(e.parameters)}
 
 
 def of_its_ends(t: TrialResult, leg: Leg) -> TrialResult:

@@ -9,13 +9,13 @@ from linkladder.judge import evidence
 from linkladder.judge.accounts import accounts
 from linkladder.judge.arranged import arranged, bursts
 from linkladder.judge.as_sold import BELOW, elsewhere, layer, own_cards, sold
-from linkladder.judge.besides_the_rate import besides_the_rate
+from linkladder.judge.besides_the_rate import besides_the_rate, pings
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, at_lent_mtu
 from linkladder.judge.contradictions import of_probes
 from linkladder.judge.evidence import direction_bps, paced, ways
 from linkladder.judge.history import history
 from linkladder.judge.once_again import once_again
-from linkladder.judge.outages import carriers, lost_trials, outages, pings, stalled_answers
+from linkladder.judge.outages import carriers, lost_trials, outages, stalled_answers
 from linkladder.model import Contract, Direction, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
@@ -126,6 +126,9 @@ def _round_trip(rung: RungResult, deal: Contract) -> list[Concern]:
     if not seen and rung.evidence is not None and rung.evidence.rtt_ms is not None:
         seen = [rung.evidence.rtt_ms]
     wanted = deal.expected_rtt_ms
+    asked = any(e.parameters.protocol is Protocol.ECHO for e in rung.experiments)
+    if wanted and asked and not seen:
+        return [Concern(Cause.ELSEWHERE, say.no_round_trip(wanted), provisional=True)]
     if not seen or not wanted:
         return []
     least, most = min(seen), max(seen)  # each of several series counts

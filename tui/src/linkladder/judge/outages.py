@@ -1,6 +1,6 @@
-"""Finds seconds in which a link carried nothing, pings that were not answered, and a rate that did not last.
+"""Finds seconds in which a link carried nothing, a card without its link, and a rate that did not last.
 
-Needs the seconds of the trials, including the warm-up's, as an outage may begin at any time, and the idle pings.
+Needs the seconds of the trials, including the warm-up's, as an outage may begin at any time.
 Nothing is said without them; `accounts` decides whether a trial counts without seconds.
 """
 
@@ -23,7 +23,6 @@ from linkladder.model import (
     Outcome,
     Protocol,
     Role,
-    Rtt,
     RungResult,
     TrialResult,
 )
@@ -36,7 +35,6 @@ OPENING = 8  # round trips in which TCP may still be opening: the handshake, the
 RUN = 2.0  # seconds of silence that make an outage; the machine itself may cause a single one
 INEXACT = 0.1  # seconds by which two of a tool's seconds may last less than two seconds
 FEW_SECONDS = 3  # with so few seconds, most may be dead, so the best of them is taken as the usual one
-FEW = 0.01  # probability of so many lost pings, on a link that keeps its limit, below which they count
 FELL = 0.015  # share of the rate; a later level that is lower by more is a different rate
 RECOVERS = 1.0  # seconds added on either side, as samples come once a second and TCP waits before it goes on
 CARRYING = (Protocol.TCP, Protocol.UDP, Protocol.RR)
@@ -232,37 +230,6 @@ def dead_seconds(intervals: list[Interval], opens_until: float = START) -> Dead 
             runs.append([start, end])
     longest = max(runs, key=lambda r: r[1] - r[0])
     return Dead(sum(b - a for a, b in runs), longest[1] - longest[0], longest[0], tuple((a, b) for a, b in runs))
-
-
-def pings(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Concerns about unanswered pings: on each idle path against the contract's loss limit, under load as a finding."""
-    idle: dict[int, list[Rtt]] = {}
-    series = [e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO]
-    for leg in (g for e in series for t in e.trials for g in t.legs):
-        if leg.role is Role.LOAD and leg.outcome.rtt:
-            idle.setdefault(leg.path, []).append(leg.outcome.rtt)
-    found = [c for series in idle.values() for c in _unanswered(series, deal, len(idle))]
-    under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
-    sent, got = sum(r.sent for r in under), sum(r.received for r in under)
-    if sent - got > 0.02 * sent:
-        said = say.pings_beside_lost(sent - got, sent)
-        figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
-        found.append(Concern(Cause.PING_LOSS, said, figures=figures))
-    return found
-
-
-def _unanswered(idle: list[Rtt], deal: Contract, paths: int) -> list[Concern]:
-    """Concerns about one path's unanswered pings; the more `paths`, the more likely one of them has bad luck."""
-    sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
-    figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
-    if sent and not got:
-        return [Concern(Cause.PING_LOSS, say.no_ping(sent), figures=figures)]
-    if sent <= got:
-        return []
-    if by_chance(sent - got, sent, deal.loss_percent / 100) < FEW / paths:
-        said = say.pings_lost(sent - got, sent, deal.loss_percent)
-        return [Concern(Cause.PING_LOSS, said, Verdict.FAIL, figures=figures)]
-    return [Concern(Cause.PING_LOSS, say.pings_lost(sent - got, sent), figures=figures)]
 
 
 def by_chance(lost: int, sent: int, share: float) -> float:

@@ -8,6 +8,44 @@ from linkladder.phrases.arms import one_way, streams
 from linkladder.phrases.ways import way
 
 
+def no_ping(sent: int) -> str:
+    return f"None of {sent} pings was answered: they may be filtered, and say nothing of loss then."
+
+
+def no_idle_ping(sent: int, beside: int, limit: float) -> str:
+    """`beside`: how many pings beside the loads were answered on that path."""
+    return (
+        f"None of {sent} pings on the idle link was answered, more than the {limit:g} % of loss that the contract "
+        f"allows; they are not filtered, as {beside} beside TCP were answered."
+    )
+
+
+def loss_unknown(sent: int, limit: float) -> str:
+    return (
+        f"None of {sent} pings was answered. They may be filtered, and no paced UDP tells of loss either: whether it "
+        f"stays within {limit:g} % is not known."
+    )
+
+
+def failed_and_answered() -> str:
+    return "A series of pings is said to have failed on the path, and each of its pings was answered."
+
+
+def pings_failed(reason: str, limit: float) -> str:
+    why = f" ({reason})" if reason else ""
+    return f"Loss on the idle link was not measured{why}: whether it stays within {limit:g} % is not known."
+
+
+def pings_lost(lost: int, sent: int, limit: float | None = None) -> str:
+    """`limit`: the contract's limit in percent, if it is exceeded."""
+    beyond = "" if limit is None else f", more than the {limit:g} % of loss that the contract allows"
+    return f"{lost} of {sent} pings on the idle link were not answered{beyond}."
+
+
+def pings_beside_lost(lost: int, sent: int) -> str:
+    return f"{lost} of {sent} pings beside TCP were not answered."
+
+
 def jitter_unknown(limit_ms: float, direction: str = "") -> str:
     limit, which = units.milliseconds(limit_ms), f" {way(direction)}" if direction else ""
     return f"Jitter{which} was not measured: whether it stays within {limit} is not known."

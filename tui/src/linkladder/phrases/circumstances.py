@@ -33,6 +33,13 @@ def contradicted(findings: Iterable[str]) -> str:
     return f"The evidence contradicts the claim of this rung: {'; '.join(findings)}."
 
 
+def no_round_trip(wanted: float) -> str:
+    return (
+        f"No round trip was measured: whether it is {units.milliseconds(wanted)}, as is expected of this link, and "
+        "whether the traffic crossed it, is not known."
+    )
+
+
 def too_near(idle_ms: float, expected_ms: float) -> str:
     return f"{_round_trip(idle_ms, expected_ms)}: the traffic may not have crossed the link."
 

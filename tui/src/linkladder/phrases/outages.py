@@ -98,20 +98,6 @@ def _outage(direction: str, dead: float, measured: float, longest: float, where:
     )
 
 
-def no_ping(sent: int) -> str:
-    return f"None of {sent} pings was answered: they may be filtered, and say nothing of loss then."
-
-
-def pings_lost(lost: int, sent: int, limit: float | None = None) -> str:
-    """`limit`: the contract's limit in percent, if it is exceeded."""
-    beyond = "" if limit is None else f", more than the {limit:g} % of loss that the contract allows"
-    return f"{lost} of {sent} pings on the idle link were not answered{beyond}."
-
-
-def pings_beside_lost(lost: int, sent: int) -> str:
-    return f"{lost} of {sent} pings beside TCP were not answered."
-
-
 def peer_lost(attempts: int, started: str, p: Experiment, repeat: int, reason: str, shared: bool) -> str:
     """`shared`: whether control goes over the card under test."""
     card = "; control goes over the card under test, so that the path itself may have been interrupted"
