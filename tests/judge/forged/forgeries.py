@@ -9,7 +9,7 @@ from __future__ import annotations
 from forged_able import counted_nothing, shown_elsewhere, window_or_queue
 from forged_again import another_contract, once_more, seconds_and_sums
 from forged_answers import answers
-from forged_arranged import carriers, legs, odd_figures, rearranged, relabelled
+from forged_arranged import carriers, claimed_loans, legs, odd_figures, rearranged, relabelled
 from forged_below import by_an_end, of_udp, on_a_shorter_way
 from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
@@ -26,7 +26,7 @@ from forged_words import Row
 PARTS = (
     healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits,
     impossible_figures, wrong_times, another_machine, lost_ends,
-    rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
+    rearranged, claimed_loans, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
     not_there, laid_out, answers, whose, seconds, around,
     once_more, seconds_and_sums, another_contract, by_an_end, of_udp, on_a_shorter_way,
     promised, both_of_them, told_twice, of_ends,

@@ -66,7 +66,8 @@ def _plan(rung: RungResult, document: Document) -> Iterable[Concern]:
     if len(went) > len(set(went)):
         yield Concern(Cause.CONTRADICTION, say.path_twice(), Verdict.CANNOT_JUDGE)
     asked = {e.id: e for e in plan.experiments}
-    for e in rung.experiments:
+    # Of the whole rung: an arm that claims a loan, or other company, is left out of what the verdict rests on.
+    for e in next((r for r in document.rungs if r.name is rung.name), rung).experiments:
         p = asked.get(e.parameters.id)
         if p is not None and (other := _differs(p, e.parameters)):
             said = say.other_than_planned(phrases.arm(e.parameters), other)
