@@ -19,10 +19,8 @@ from forge import (
     arms,
     contract,
     each,
-    idle_rtt,
     in_todays_form,
     level,
-    loss,
     rtt,
     rung,
     scaled,
@@ -85,31 +83,6 @@ def rearranged() -> Rows:
     yield "the reasons against the claim are kept, its verdict is not", lambda d: rung(d)["evidence"].update(
         contradicts=False, against=["no router between"]
     ), CANNOT, C.ELSEWHERE  # fmt: skip
-
-
-def claimed_loans() -> Rows:
-    """Arms said to have run under a loan that the plan did not ask for, so that the verdict would not rest on them."""
-    loan = [{"kind": "tso", "value": "off", "ends": ["near", "far"]}]
-    hole = {"passed": [576], "failed": [1500], "mtu": 576, "black_hole": True, "reported_mtu": None}
-    probes = ("path-mtu-forward",)
-    hidden: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
-        ("5 % of UDP lost", each(UDP, loss(0.05)), UDP),
-        ("half of both ways at once", each(DUPLEX, scaled(0.5)), DUPLEX),
-        ("a bad repeat", each(BEST, scaled(0.5), (1,)), BEST),
-        ("a rate that fell", each(BEST, level(1, 1, 1, 1, 0.9)), BEST),
-        ("a quarter of the pings lost", idle_rtt(0.07, 40, 30), ECHO),
-        ("a black hole", each(probes, values(path_mtu=hole, commands=[])), probes),
-        ("nothing", lambda d: None, BEST),
-    )
-    for name, edit, ids in hidden:
-        yield f"{name}, in arms that claim a loan", together(edit, in_todays_form(claiming(loan, *ids))), CANNOT, (
-            C.CONTRADICTION
-        )  # fmt: skip
-
-
-def claiming(settings: list[Json], *ids: str) -> Edit:
-    """By the results alone."""
-    return lambda d: [e["parameters"].update(settings=settings) for e in arms(d, ids)] and None
 
 
 def carriers() -> Rows:

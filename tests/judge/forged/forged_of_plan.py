@@ -16,12 +16,14 @@ from forge import (
     UDP,
     Edit,
     Json,
+    arms,
     busy,
     card,
     contract,
     each,
     idle_rtt,
     in_todays_form,
+    level,
     loss,
     rtt,
     rung,
@@ -32,11 +34,12 @@ from forge import (
     values,
     without_arms,
 )
-from forged_arranged import dc_links, of_plan, of_trials, on
+from forged_arranged import dc_links, of_plan, of_trials, on, roles
 from forged_words import CANNOT, FAIL, INCOMPLETE, PASS, UNSURE, C, Rows, failed, jitter
 
 LIMIT = contract(jitter_ms=1.0)
 BACK = (HALF[1], MOST[1])
+ECHO, ANSWERS, PROBES = ("round-trip",), ("rr-10x700-forward",), ("path-mtu-forward", "path-mtu-reverse")
 
 
 def promised() -> Rows:
@@ -127,6 +130,63 @@ def of_ends() -> Rows:
     yield "the far card lacks 5 % of UDP, the tool says nothing of it", each(HALF[:1], lacking), CANNOT, C.UNACCOUNTED
     yield "all of UDP came in twice", each(HALF[:1], doubled), UNSURE, C.UNACCOUNTED
     yield "a trial took a minute more", longer(65.0), PASS, C.SEEN
+
+
+def claimed_loans() -> Rows:
+    """Arms said to have run under a loan that the plan did not ask for, so that the verdict would not rest on them."""
+    loan = [{"kind": "tso", "value": "off", "ends": ["near", "far"]}]
+    hole = {"passed": [576], "failed": [1500], "mtu": 576, "black_hole": True, "reported_mtu": None}
+    hidden: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
+        ("5 % of UDP lost", each(UDP, loss(0.05)), UDP),
+        ("half of both ways at once", each(DUPLEX, scaled(0.5)), DUPLEX),
+        ("a bad repeat", each(BEST, scaled(0.5), (1,)), BEST),
+        ("a rate that fell", each(BEST, level(1, 1, 1, 1, 0.9)), BEST),
+        ("a quarter of the pings lost", idle_rtt(0.07, 40, 30), ECHO),
+        ("a black hole", each(PROBES, values(path_mtu=hole, commands=[])), PROBES),
+        ("nothing", lambda d: None, BEST),
+    )
+    for name, edit, ids in hidden:
+        yield f"{name}, in arms that claim a loan", together(edit, in_todays_form(claiming(loan, *ids))), CANNOT, (
+            C.CONTRADICTION
+        )  # fmt: skip
+
+
+def of_other_kinds() -> Rows:
+    """Arms that are called, by plan and results, what no limit is applied to; and loads that are said to be none."""
+    hole = {"passed": [576], "failed": [1500], "mtu": 576, "black_hole": True, "reported_mtu": None}
+    lossy, dead = each(UDP, loss(0.05)), each(SINGLE, silent(2, 5))
+    for protocol, tool in (("echo", "ping"), ("df", "ping"), ("rr", "netperf")):
+        yield f"5 % of UDP lost, called {protocol}", together(lossy, called(UDP, protocol, tool)), CANNOT, (
+            C.CONTRADICTION
+        )  # fmt: skip
+        told = (FAIL, C.OUTAGE) if protocol == "rr" else (CANNOT, C.CONTRADICTION)  # whose seconds are looked at
+        yield f"dead seconds of TCP, called {protocol}", together(dead, called(SINGLE, protocol, tool)), *told
+    yield "a quarter of the pings lost, said to have been discarded", together(
+        idle_rtt(0.07, 40, 30), of_trials(roles("discarded"), ECHO)
+    ), UNSURE, C.CONTRADICTION  # fmt: skip
+    yield "a black hole, in probes that are said to have been discarded", together(
+        each(PROBES, values(path_mtu=hole, commands=[])), of_trials(roles("discarded"), PROBES)
+    ), UNSURE, C.CONTRADICTION  # fmt: skip
+    yield "requests and answers without any", each(ANSWERS, values(transactions=None, commands=[])), CANNOT, (
+        C.CONTRADICTION
+    )  # fmt: skip
+    yield "requests and answers that ended before they began", each(ANSWERS, values(seconds=-3.0)), CANNOT, (
+        C.CONTRADICTION
+    )  # fmt: skip
+
+
+def called(ids: tuple[str, ...], protocol: str, tool: str) -> Edit:
+    def edit(d: Json) -> None:
+        planned = [e for r in dc_links(d) for e in r["experiments"] if e["id"] in ids]
+        for one in (*planned, *(e["parameters"] for e in arms(d, ids))):
+            one.update(protocol=protocol, tool=tool)
+
+    return in_todays_form(edit)
+
+
+def claiming(settings: list[Json], *ids: str) -> Edit:
+    """By the results alone."""
+    return lambda d: [e["parameters"].update(settings=settings) for e in arms(d, ids)] and None
 
 
 def receivers(percent: float, **more: Any) -> Edit:

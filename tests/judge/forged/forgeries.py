@@ -9,7 +9,7 @@ from __future__ import annotations
 from forged_able import counted_nothing, shown_elsewhere, window_or_queue
 from forged_again import another_contract, once_more, seconds_and_sums
 from forged_answers import answers
-from forged_arranged import carriers, claimed_loans, legs, odd_figures, rearranged, relabelled
+from forged_arranged import carriers, legs, odd_figures, rearranged, relabelled
 from forged_below import by_an_end, of_udp, on_a_shorter_way
 from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
@@ -17,7 +17,7 @@ from forged_culprits import culprits
 from forged_details import around, seconds, whose
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_missing import laid_out, not_there
-from forged_of_plan import both_of_them, of_ends, promised, told_twice
+from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_trials import repeats, silent_things, time
@@ -26,10 +26,10 @@ from forged_words import Row
 PARTS = (
     healthy_all_the_same, bars, time, repeats, as_sold, silent_things, both_ways, damaged, culprits,
     impossible_figures, wrong_times, another_machine, lost_ends,
-    rearranged, claimed_loans, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
+    rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
     not_there, laid_out, answers, whose, seconds, around,
     once_more, seconds_and_sums, another_contract, by_an_end, of_udp, on_a_shorter_way,
-    promised, both_of_them, told_twice, of_ends,
+    promised, both_of_them, claimed_loans, of_other_kinds, told_twice, of_ends,
     shown_elsewhere, window_or_queue, counted_nothing,
 )  # fmt: skip
 

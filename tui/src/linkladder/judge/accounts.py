@@ -15,7 +15,14 @@ from linkladder.judge.as_commanded import as_commanded
 from linkladder.judge.as_sold import cards
 from linkladder.judge.by_second import of_seconds
 from linkladder.judge.ceilings import counted_seconds, datagram, measurement_error
-from linkladder.judge.contradictions import contradiction, of_connections, of_pings, of_probes, of_transactions
+from linkladder.judge.contradictions import (
+    contradiction,
+    of_another_kind,
+    of_connections,
+    of_pings,
+    of_probes,
+    of_transactions,
+)
 from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.recount import recount, unreadable
@@ -183,7 +190,7 @@ def _unread(rung: RungResult, document: Document) -> list[Concern]:
 def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
     beside = [r for r in (t.rtt, *map(t.pinged_under_load, End)) if r is not None]
     if words := next((words for r in beside if (words := of_pings(r))), "") or (
-        of_probes(t.path_mtu) if t.path_mtu else of_transactions(t)
+        of_another_kind(t, p) or (of_probes(t.path_mtu) if t.path_mtu else of_transactions(t))
     ):
         return Cause.CONTRADICTION, words
     if words := recount_answers(t, p, rung, document):

@@ -50,6 +50,7 @@ def arranged(rung: RungResult, document: Document) -> list[Concern]:
         *_short(loads),
         *_left_out(rung, document),
         *(c for e in loads for c in (*_trials(e, rung, document), *_sums(e))),
+        *(c for e in rung.experiments if e.parameters.protocol not in LOADS for c in _without_load(e)),
     ]
 
 
@@ -119,11 +120,15 @@ def _trials(e: ExperimentResult, rung: RungResult, document: Document) -> Iterab
         alone = any(t.fault is Fault.PEER and not t.interruptions for t in e.trials)
         said = say.none_measured(name, len(e.trials), e.trials[0].reason)
         yield Concern(Cause.TRIALS_FAILED, said, provisional=alone)
-    if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
-        yield Concern(Cause.CONTRADICTION, say.without_load(name), provisional=True)
+    yield from _without_load(e)
     loaded = {tuple(sorted(leg.path for leg in t.legs if leg.role is Role.LOAD)) for t in e.trials}
     if len(loaded - {()}) > 1:  # each repeat of an arm loads the same paths, even if they carry nothing
         yield Concern(Cause.CONTRADICTION, say.other_loads(name), provisional=True)
+
+
+def _without_load(e: ExperimentResult) -> Iterable[Concern]:
+    if any(not any(leg.role is Role.LOAD for leg in t.legs) for t in e.trials):
+        yield Concern(Cause.CONTRADICTION, say.without_load(phrases.arm(e.parameters)), provisional=True)
 
 
 def _slow(loads: Iterable[ExperimentResult]) -> Iterable[Concern]:

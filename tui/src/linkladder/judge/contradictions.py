@@ -299,6 +299,21 @@ def of_pings(r: Rtt) -> str:
     return ""
 
 
+def of_another_kind(t: TrialResult, p: Experiment) -> str:
+    """What is impossible in a good trial that is said to be pings, probes or transactions; '' if nothing is.
+
+    Figures of a load there are those of another trial: as no limit is applied to them, a loss in it would not be seen.
+    """
+    if p.protocol in (Protocol.TCP, Protocol.UDP):
+        return ""
+    if t.seconds < 0:
+        return say.ended_before()
+    loaded = t.flows or t.lost is not None or t.offered_bps is not None
+    if loaded or (t.intervals and p.protocol is not Protocol.RR):
+        return say.figures_of_a_load()
+    return say.no_transactions() if p.protocol is Protocol.RR and t.transactions is None else ""
+
+
 def of_transactions(t: TrialResult) -> str:
     """What is impossible in transactions: negative, in a wrong order, or not at the rate of their seconds; else ''."""
     seen = t.transactions

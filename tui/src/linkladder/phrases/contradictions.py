@@ -189,6 +189,14 @@ def second_differs(at: float, claimed: int, made: int) -> str:
     return f"its second {at:.0f} has {units.size(claimed)}, those of its flows make {units.size(made)}"
 
 
+def figures_of_a_load() -> str:
+    return "it has the flows, seconds or datagrams of a load, and is said to be none"
+
+
+def no_transactions() -> str:
+    return "it has no transactions, and is said to be good"
+
+
 def no_flow(direction: str) -> str:
     return f"no flow {way(direction)} is there, and others are"
 
