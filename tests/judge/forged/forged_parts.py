@@ -13,6 +13,12 @@ from forged_words import CANNOT, PASS, UNSURE, C, Rows, each_arm
 def parts() -> Rows:
     """One part against another."""
     yield "flows that make twice as much", each(BEST, flow_rates(2.0)), CANNOT, C.CONTRADICTION
+    yield "two flows of the same seconds", each(BEST, seconds_of_flows(1.0)), CANNOT, C.CONTRADICTION
+    for share in (0.5, 2.0):
+        yield f"flows whose seconds make {share:g} of them", each(BEST, seconds_of_flows(share, 1448)), CANNOT, (
+            C.CONTRADICTION
+        )  # fmt: skip
+    yield "flows of seconds of their own", each(BEST, seconds_of_flows(1.0, 1448)), PASS, C.REACHED
     yield "a least that no repeat made", bounds(min_bps=0.5), UNSURE, C.CONTRADICTION
     yield "a most that no repeat made", bounds(max_bps=1.5), UNSURE, C.CONTRADICTION
     yield "output that was cut", of_trials(cut, BEST), CANNOT, C.CONTRADICTION
@@ -39,6 +45,23 @@ def nothing_changed() -> Rows:
     yield "notes in another language", lambda d: d["run"].update(notes=["Kabel geprüft", "检查完毕"]), PASS, C.REACHED
     yield "written by another version", lambda d: d["run"].update(version="9.9.9"), PASS, C.REACHED
     yield "another verdict beside it", in_todays_form(lambda d: d.update(judgement=None)), PASS, C.REACHED
+
+
+def seconds_of_flows(share: float, apart: int = 0) -> Any:
+    """Each has its part of the load's seconds, times this; the two differ by so many bytes, one way or the other."""
+
+    def change(t: Json) -> None:
+        t["commands"] = []
+        for n, f in enumerate(t["flows"]):
+            sign = (-1) ** n * apart
+            f["intervals"] = [
+                {**i, "bytes": round(i["bytes"] * share / len(t["flows"])) + sign * (-1) ** at}
+                for at, i in enumerate(t["intervals"])
+            ]
+            counted = sum(i["bytes"] for i in f["intervals"] if i["counted"])
+            f["bytes"] = round(counted / share)
+
+    return change
 
 
 def bounds(**shares: float) -> Any:

@@ -104,11 +104,17 @@ def _seconds(t: TrialResult, p: Experiment) -> Iterable[str]:
 
 
 def _seconds_of_flows(one: Outcome) -> Iterable[str]:
-    """Each second of a load must be the sum of its flows' seconds, if all flows have that second."""
+    """Each second of a load must be the sum of its flows' seconds, if all flows have that second, and each flow's bytes
+    the sum of its own.
+    """
     made: dict[tuple[float, float, Direction], list[int]] = {}
     for f in one.flows:
         for i in f.intervals:
             made.setdefault((i.start, i.end, f.direction), []).append(i.bytes)
+    for f in one.flows:
+        counted = [i.bytes for i in f.intervals if i.counted]
+        if sum(counted) and abs(sum(counted) - f.bytes) > AGREE * max(sum(counted), f.bytes):
+            yield say.flow_differs(f.bytes, sum(counted))
     for i in one.intervals:
         parts = made.get((i.start, i.end, i.direction), [])
         every = len(parts) == sum(f.direction is i.direction for f in one.flows) > 0
@@ -119,7 +125,9 @@ def _seconds_of_flows(one: Outcome) -> Iterable[str]:
 def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
     known = [f for f in t.flows if f.local_port or f.remote_port]
     seen = Counter((f.direction, f.local, f.local_port, f.remote, f.remote_port) for f in known)
-    if any(count > 1 for count in seen.values()):
+    told = Counter(tuple(i.bytes for i in f.intervals) for f in t.flows if p.protocol is Protocol.TCP)
+    alike = any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in told.items())
+    if alike or any(count > 1 for count in seen.values()):
         yield say.one_flow_twice()
     for f in t.flows:
         if len(t.flows) > 1 and not f.total_bytes and any(one.total_bytes for one in t.flows):

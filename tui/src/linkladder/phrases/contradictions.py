@@ -189,6 +189,10 @@ def second_differs(at: float, claimed: int, made: int) -> str:
     return f"its second {at:.0f} has {units.size(claimed)}, those of its flows make {units.size(made)}"
 
 
+def flow_differs(claimed: int, made: int) -> str:
+    return f"{units.size(claimed)} of one of its flows were counted, the seconds of that flow make {units.size(made)}"
+
+
 def figures_of_a_load() -> str:
     return "it has the flows, seconds or datagrams of a load, and is said to be none"
 
