@@ -34,7 +34,7 @@ from forge import (
     values,
     without_arms,
 )
-from forged_arranged import dc_links, of_plan, of_trials, on, roles
+from forged_arranged import dc_links, lost_carrier, of_plan, of_trials, on, roles
 from forged_words import CANNOT, FAIL, INCOMPLETE, PASS, UNSURE, C, Rows, failed, jitter
 
 LIMIT = contract(jitter_ms=1.0)
@@ -130,6 +130,39 @@ def of_ends() -> Rows:
     yield "the far card lacks 5 % of UDP, the tool says nothing of it", each(HALF[:1], lacking), CANNOT, C.UNACCOUNTED
     yield "all of UDP came in twice", each(HALF[:1], doubled), UNSURE, C.UNACCOUNTED
     yield "a trial took a minute more", longer(65.0), PASS, C.SEEN
+
+
+def unplugged() -> Rows:
+    """Losses in which a card lost its link, as its end knows: who looks at the path looks in vain."""
+    second = each(HALF, in_one_second)
+    yield "all datagrams of one second lost", second, FAIL, C.UDP_LOSS
+    yield "all datagrams of one second lost, and a card lost its link", together(
+        second, of_trials(lost_carrier(1), HALF)
+    ), CANNOT, C.WHO_LOST  # fmt: skip
+    yield "all datagrams of one second lost, a card lost its link in one of two trials", together(
+        second, of_trials(lost_carrier(1), HALF, (0,))
+    ), FAIL, C.UDP_LOSS  # fmt: skip
+    yield "2 % lost in every second, and a card lost its link", together(
+        each(UDP, loss(0.02)), of_trials(lost_carrier(1), UDP)
+    ), FAIL, C.UDP_LOSS  # fmt: skip
+    ends = [{"name": "near"}, {"name": "far", "nics": [{"name": "dc0", "carrier_lost": 1}]}]
+    yield "8 of 40 pings lost, and a card lost its link meanwhile", together(
+        idle_rtt(0.07, 40, 32), of_trials(values(ends=ends), ECHO)
+    ), CANNOT, C.PING_LOSS  # fmt: skip
+
+
+def in_one_second(t: Json) -> None:
+    """The path lost all of it, as the receiving card tells."""
+    counted = [i for i in t["intervals"] if i["counted"]]
+    gone, (way,) = counted[1], t["by_direction"]
+    lost, share = gone["datagrams"], 1 - gone["bytes"] / sum(i["bytes"] for i in counted)
+    gone.update(bytes=0, lost=lost)
+    t.update(lost=lost, commands=[], goodput_bps=t["goodput_bps"] * share, by_direction={way: t["goodput_bps"] * share})
+    for f in t["flows"]:
+        f.update(bytes=round(f["bytes"] * share), bps=f["bps"] * share, lost=lost, intervals=[])
+        f.update(total_bytes=f["total_bytes"] - lost * 1470)
+    receiver = t["nics"]["far" if way == "forward" else "near"]
+    receiver.update(rx_packets=receiver["rx_packets"] - lost, rx_bytes=receiver["rx_bytes"] - lost * 1512)
 
 
 def claimed_loans() -> Rows:

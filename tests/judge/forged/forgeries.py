@@ -17,7 +17,7 @@ from forged_culprits import culprits
 from forged_details import around, seconds, whose
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_missing import laid_out, not_there
-from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice
+from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice, unplugged
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_trials import repeats, silent_things, time
@@ -29,7 +29,7 @@ PARTS = (
     rearranged, carriers, relabelled, legs, odd_figures, commanded, parts, nothing_changed,
     not_there, laid_out, answers, whose, seconds, around,
     once_more, seconds_and_sums, another_contract, by_an_end, of_udp, on_a_shorter_way,
-    promised, both_of_them, claimed_loans, of_other_kinds, told_twice, of_ends,
+    promised, both_of_them, claimed_loans, of_other_kinds, unplugged, told_twice, of_ends,
     shown_elsewhere, window_or_queue, counted_nothing,
 )  # fmt: skip
 

@@ -94,10 +94,10 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
     if any(t.fault is Fault.PATH and t.rtt and t.rtt.received == t.rtt.sent > 0 for _, t in series):
         found.append(Concern(Cause.CONTRADICTION, say.failed_and_answered(), provisional=True))
     for path, known in idle.items():
+        unplugged = any(t.carriers_lost for _, t in series)
         if any(r.received for r in known):
-            found += _unanswered(known, deal, len(idle))
+            found += _unanswered(known, deal, len(idle), unplugged)
         elif any(r.sent for r in known):
-            unplugged = any(t.carriers_lost for _, t in series)
             found.append(_in_vain(sum(r.sent for r in known), rung, path, deal, unplugged))
     if (unknown := [reason for path, reason in why.items() if path not in idle]) and not _datagrams(rung, deal):
         said = say.pings_failed(unknown[0], deal.loss_percent)
@@ -111,15 +111,18 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
     return found
 
 
-def _unanswered(idle: list[Rtt], deal: Contract, paths: int) -> list[Concern]:
-    """Concerns about one path's unanswered pings; the more `paths`, the more likely one of them has bad luck."""
+def _unanswered(idle: list[Rtt], deal: Contract, paths: int, unplugged: bool) -> list[Concern]:
+    """Concerns about one path's unanswered pings; the more `paths`, the more likely one of them has bad luck.
+
+    If a card had no link meanwhile (`unplugged`), it is not the path that is to blame.
+    """
     sent, got = sum(r.sent for r in idle), sum(r.received for r in idle)
     figures = {"pings_lost": float(sent - got), "pings_sent": float(sent)}
     if sent <= got:
         return []
     if by_chance(sent - got, sent, deal.loss_percent / 100) < FEW / paths:
         said = say.pings_lost(sent - got, sent, deal.loss_percent)
-        return [Concern(Cause.PING_LOSS, said, Verdict.FAIL, figures=figures)]
+        return [Concern(Cause.PING_LOSS, said, Verdict.CANNOT_JUDGE if unplugged else Verdict.FAIL, figures=figures)]
     return [Concern(Cause.PING_LOSS, say.pings_lost(sent - got, sent), figures=figures)]
 
 

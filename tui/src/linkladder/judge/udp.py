@@ -13,12 +13,14 @@ from linkladder.judge.withheld import STARVED, explained, lacked, withheld
 from linkladder.model import Contract, Direction, Experiment, ExperimentResult, NicCounters, Role, TrialResult
 from linkladder.model.several_legs import share
 from linkladder.phrases import udp as say
+from linkladder.phrases.outages import carriers_lost
 from linkladder.phrases.remedies import UDP_QUEUES
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
 
 CLOSE = 85.0  # percent of a core above which it may be what limits
 WANDERING = 0.93  # cores used per stream, above which one thread may use a whole core's time
 UNLIKELY = 0.01  # probability that a link within its loss limit loses so much; a lower one is no chance
+EVEN = 0.8  # share of the best second; if all others carry more, no link was away for part of one
 FRAMING = 8  # bytes per packet, as one card may count the FCS or a tag that another does not
 
 
@@ -89,8 +91,17 @@ def _blamed(path: _Path, direction: Direction, contract: Contract) -> list[tuple
     blame = [_blame(t, q, direction, contract) for t, q in seen]
     on_path = [(_lost_on_path(t, q, direction), q.datagrams) for t, q in seen]
     if all(verdict is Verdict.PASS for verdict, _ in blame) and _beyond_together(on_path, contract.loss_percent / 100):
-        return [_blame(t, q, direction, contract, surely=True) for t, q in seen]
-    return blame
+        blame = [_blame(t, q, direction, contract, surely=True) for t, q in seen]
+    return [_excused(one, t, direction) for one, (t, _) in zip(blame, seen, strict=True)]
+
+
+def _excused(blame: tuple[Verdict, str], t: TrialResult, direction: Direction) -> tuple[Verdict, str]:
+    """The blame, but not the path's if an end's card lost its link meanwhile and the loss is in single seconds."""
+    seconds = [i.bps for i in t.intervals if i.direction is direction and i.end - i.start > 0.5]
+    even = min(seconds, default=0.0) > EVEN * max(seconds, default=0.0)
+    if blame[0] is not Verdict.FAIL or not t.carriers_lost or even:
+        return blame
+    return Verdict.CANNOT_JUDGE, carriers_lost(t.carriers_lost)
 
 
 def _lost_on_path(t: TrialResult, q: Paced, direction: Direction) -> float:
