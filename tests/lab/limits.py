@@ -177,7 +177,9 @@ def told(lab: Lab, kind: str, seed: int, folder: Path) -> tuple[str, str]:
     found, verdict = draw.found, draw.verdict
     causes = {verdict.cause, *(c.cause for c in verdict.concerns)}
     said = f"{verdict.verdict}, {verdict.cause}; {found.sentence if found else 'nothing'}"
-    if kind != "control" and not draw.bit:
+    if verdict.cause is Cause.NOTHING_MEASURED:
+        answer = "WRONG, nothing was measured"
+    elif kind != "control" and not draw.bit:
         answer = UNBITTEN
     elif verdict.verdict is Verdict.PASS and kind != "control":
         answer = "WRONG PASS"
