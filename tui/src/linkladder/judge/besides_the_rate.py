@@ -152,7 +152,7 @@ def _in_vain(sent: int, rung: RungResult, path: int, deal: Contract, unplugged: 
 def _datagrams(rung: RungResult, deal: Contract, path: int | None = None) -> bool:
     """Whether paced UDP within the contract tells of loss in each direction that was loaded, on that path or on any."""
     loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
-    told = {
+    counted_in = {
         way
         for e in loads
         if e.parameters.protocol is Protocol.UDP and not above_contract(e.parameters, deal)
@@ -161,7 +161,7 @@ def _datagrams(rung: RungResult, deal: Contract, path: int | None = None) -> boo
         if g.role is Role.LOAD and path in (None, g.path) and g.outcome.datagrams and g.outcome.lost is not None
         for way in ways(e.parameters)
     }
-    return told >= {way for e in loads for way in ways(e.parameters)}
+    return counted_in >= {way for e in loads for way in ways(e.parameters)}
 
 
 def of_its_ends(t: TrialResult, leg: Leg) -> TrialResult:

@@ -125,8 +125,8 @@ def _seconds_of_flows(one: Outcome) -> Iterable[str]:
 def _flows(t: TrialResult, p: Experiment) -> Iterable[str]:
     known = [f for f in t.flows if f.local_port or f.remote_port]
     seen = Counter((f.direction, f.local, f.local_port, f.remote, f.remote_port) for f in known)
-    told = Counter(tuple(i.bytes for i in f.intervals) for f in t.flows if p.protocol is Protocol.TCP)
-    alike = any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in told.items())
+    by_seconds = Counter(tuple(i.bytes for i in f.intervals) for f in t.flows if p.protocol is Protocol.TCP)
+    alike = any(count > 1 and len(set(seconds)) >= ALIKE for seconds, count in by_seconds.items())
     if alike or any(count > 1 for count in seen.values()):
         yield say.one_flow_twice()
     for f in t.flows:
