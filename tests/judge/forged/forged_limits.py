@@ -174,7 +174,7 @@ def level_to(share: float) -> Any:
             i["bytes"] = round(95.638e6 / 8 * share * (i["end"] - i["start"])) + 100 * (k % 5) + 10 * t["repeat"]
         bps = 95.638e6 * share
         for f in t["flows"]:
-            f.update(bps=bps / 2, bytes=round(bps / 2 / 8), total_bytes=round(bps / 2 * f["seconds"] / 8))
+            f.update(bps=bps / 2, bytes=round(bps / 2 / 8), total_bytes=round(bps / 2 * f["seconds"] / 8), intervals=[])
         t.update(goodput_bps=2 * bps, by_direction={"forward": bps, "reverse": bps}, commands=[])
 
     return change

@@ -219,7 +219,12 @@ def called(ids: tuple[str, ...], protocol: str, tool: str) -> Edit:
 
 def claiming(settings: list[Json], *ids: str) -> Edit:
     """By the results alone."""
-    return lambda d: [e["parameters"].update(settings=settings) for e in arms(d, ids)] and None
+
+    def edit(d: Json) -> None:
+        for e in arms(d, ids):
+            e["parameters"].update(settings=settings)
+
+    return edit
 
 
 def receivers(percent: float, **more: Any) -> Edit:
