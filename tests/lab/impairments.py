@@ -130,7 +130,7 @@ def draw(kind: str, rng: random.Random) -> Impaired:
     if kind == "black-hole":
         return Impaired(kind, sold, drop_above=rng.randrange(1280, 1480), streams=streams)
     if kind == "busy-sender":
-        return Impaired(kind, 1e9, busy="alpha", streams=streams)
+        return Impaired(kind, 3e9, busy="alpha", streams=streams)  # half a fast core still fills 1 Gb/s
     if kind == "busy-queue":  # what waits, waits on the path, whatever the machine does beside it
         return Impaired(
             kind, sold, rate=share * sold, buffer=int(share * sold / 8 * 0.1), busy="alpha", streams=streams

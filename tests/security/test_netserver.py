@@ -5,6 +5,7 @@ The patch is tried on the source of netperf 2.7.1 that `./build.sh test` fetches
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -51,12 +52,16 @@ make -s -C src netserver
 
 
 @pytest.fixture
-def port(patched: Path) -> Iterator[int]:
+def port(patched: Path, tmp_path: Path) -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number: int = free.getsockname()[1]
+    # As root it takes /dev/null, its log, from everybody else (chmod 644): it gets one of its own.
+    own = tmp_path / "null"
+    own.touch()
+    alone = ["unshare", "-m", "sh", "-c", f'mount --bind {own} /dev/null && exec "$@"', "sh"]
     server = subprocess.Popen(
-        [patched, "-D", "-N", "-L", "127.0.0.1,inet", "-p", str(number)], stdout=subprocess.DEVNULL
+        [*alone, patched, "-D", "-N", "-L", "127.0.0.1,inet", "-p", str(number)], stdout=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 10
     while not answers(number):
@@ -65,6 +70,7 @@ def port(patched: Path) -> Iterator[int]:
     yield number
     server.kill()
     server.wait()
+    assert os.stat("/dev/null").st_mode & 0o777 == 0o666
 
 
 def answers(port: int) -> bool:
