@@ -170,7 +170,7 @@ def test_two_of_the_same_name_are_told_apart(world: World) -> None:
     alpha = world.pair("alpha", ROUTED["third"])
     ready(alpha, other)
     alpha.confirm(), other.confirm()
-    assert "it is called beta-2 here" in alpha.until("has its name already")
+    assert "it calls itself beta, and is beta-2 here" in alpha.until("calls itself")
     assert alpha.wait() == 0 and other.wait() == 0
     shown = {line.split()[0]: line for line in world.linkladder("alpha", "peers").stdout.splitlines()}
     assert ROUTED["beta"] in shown["beta"] and ROUTED["third"] in shown["beta-2"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import lzma
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -78,16 +78,17 @@ def test_a_run_is_listed_with_the_verdict_that_it_is_read_with(name: str, tmp_pa
     """What the engine keeps at the end of a run, before anything says that the run is over."""
     run = recordings.load(name)
     store = Store(tmp_path)
-    engine, now = Engine(run.document.run.plan, store, None, None), datetime.now(UTC).isoformat()
+    engine = Engine(run.document.run.plan, store, None, None)
     engine.run_id = store.begin(run.document.run.plan, "beta")
     for end in run.document.run.ends:
         store.host(engine.run_id, end.name, end.facts)
     for rung in run.document.rungs:
         store.rung(engine.run_id, rung.name, rung.evidence)
-    for rung, experiment, trial in run.trials():
-        store.trial(
-            engine.run_id, rung.name, experiment.parameters.id, dataclasses.replace(trial, started=now)
-        )  # it was measured long before this run began
+    begins = datetime.now(UTC)
+    for rung, experiment, trial in run.trials():  # they were measured long before this run began
+        moved = dataclasses.replace(trial, started=begins.isoformat())
+        store.trial(engine.run_id, rung.name, experiment.parameters.id, moved)
+        begins += timedelta(seconds=trial.seconds)
     engine._finish(RunState.COMPLETE, "")
     assert store.runs()[0].verdict == run.word
     store.close()
