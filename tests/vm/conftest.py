@@ -105,6 +105,11 @@ def pair(machines: Machines) -> Pair:
 
 
 @pytest.fixture(scope="module")
+def two_cards(machines: Machines) -> Pair:
+    return machines.with_two_cards()
+
+
+@pytest.fixture(scope="module")
 def booted(
     machines: Machines, image: Path, network: Network, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machine]:

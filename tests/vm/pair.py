@@ -97,6 +97,11 @@ class Site:
     def close(self) -> None:
         subprocess.run([*self.command()[:-1], "-O", "exit", "there"], capture_output=True, check=False)
 
+    def unplug(self) -> None:
+        """The power first: whoever talks to it is not hung up on."""
+        self.machine.cut()
+        self.close()
+
 
 class Pair:
     """alpha and beta, powered on together."""
@@ -118,6 +123,9 @@ class Pair:
             machine.start()
         for machine in self.machines:
             machine.await_tui()
+
+    def site(self, name: str) -> Site:
+        return self.alpha if name == "alpha" else self.beta
 
     def enter(self) -> None:
         """Leave both TUIs for root's shell and let the tests in."""

@@ -7,6 +7,7 @@ that run their last argument as root there: each then has vmx1 at 10.77.1.N and 
 from __future__ import annotations
 
 import os
+import random
 import re
 import shlex
 import time
@@ -22,7 +23,7 @@ from two_cards import PATHS
 from .machine import SLOW
 from .pair import CARDS, USER, Pair
 from .test_failures import GIVEN, VmWorld
-from .test_loans import JOURNAL, RUN, UNDO, find, kill
+from .test_loans import JOURNAL, RUN, TIMES, UNDO, find, kill, powered_on, stop
 
 SITES = ("alpha", "beta")
 RECORD = "/var/run/linkladder-lagg"
@@ -52,7 +53,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[VmWorld]:
         unlike(made)
         yield made
         return
-    pair: Pair = request.getfixturevalue("machines").with_two_cards()
+    pair: Pair = request.getfixturevalue("two_cards")
     made = VmWorld({"alpha": pair.alpha.command(), "beta": pair.beta.command()}, USER)
     unlike(made)
     yield made
@@ -78,15 +79,15 @@ def put_back(world: VmWorld, before: dict[str, list[str]], within: float) -> Non
     """Every line of ifconfig as before, no bundle, no record, no journal, no undo process."""
 
     def left() -> bool | None:
-        wrong = [site for site in SITES if shown(world, site) != before[site] or bundle(world, site)]
-        kept = [world.run(site, f"cat {JOURNAL} {RECORD} 2>/dev/null", check=False) for site in SITES]
-        undoing = [line for site in SITES for line in world.processes(site).values() if re.search(UNDO, line)]
+        wrong = [site for site in before if shown(world, site) != before[site] or bundle(world, site)]
+        kept = [world.run(site, f"cat {JOURNAL} {RECORD} 2>/dev/null", check=False) for site in before]
+        undoing = [line for site in before for line in world.processes(site).values() if re.search(UNDO, line)]
         return None if wrong or any(kept) or undoing else True
 
     try:
         mischief.until(left, within, "not everything was put back")
     except AssertionError:
-        raise AssertionError({site: (before[site], shown(world, site)) for site in SITES}) from None
+        raise AssertionError({site: (before[site], shown(world, site)) for site in before}) from None
 
 
 def measured(document: Document, kind: str, streams: int) -> TrialResult:
@@ -183,9 +184,8 @@ def test_the_built_in_plan_to_its_end_both_ways(world: VmWorld) -> None:
     assert len(shares) == 12, "three settings, one flow and eight, both ways"
 
 
-@pytest.mark.parametrize("time_of", range(2))
-def test_kill_9_of_the_run(world: VmWorld, time_of: int) -> None:
-    before = {site: shown(world, site) for site in SITES}
+def started(world: VmWorld) -> mischief.Run:
+    """A run whose bundle is there at both ends, and whose client runs."""
     run = mischief.Run(world, plan("roundrobin", duration=120))
 
     def inside() -> bool | None:
@@ -194,6 +194,13 @@ def test_kill_9_of_the_run(world: VmWorld, time_of: int) -> None:
 
     mischief.until(inside, 120, "no bundle was made at both ends")
     mischief.tool(world, "alpha", "-c")
+    return run
+
+
+@pytest.mark.parametrize("time_of", TIMES)
+def test_kill_9_of_the_run(world: VmWorld, time_of: int) -> None:
+    before = {site: shown(world, site) for site in SITES}
+    run = started(world)
     assert find(world, "alpha", UNDO)
     began = time.monotonic()
     kill(world, "alpha", RUN)
@@ -201,3 +208,22 @@ def test_kill_9_of_the_run(world: VmWorld, time_of: int) -> None:
     print(f"put back after {time.monotonic() - began:.0f} s")
     run.process.communicate(timeout=60 * SLOW)
     mischief.no_tool_left(world)
+
+
+@pytest.mark.parametrize("time_of", TIMES)
+def test_a_power_cut_of_an_end(world: VmWorld, two_cards: Pair, time_of: int) -> None:
+    """The other end puts its cards back by itself; the one that was off has no bundle and no record of one."""
+    before = {site: shown(world, site) for site in SITES}
+    cut, other = SITES[:: 1 if time_of % 2 else -1]
+    run = started(world)
+    time.sleep(random.Random(time_of).uniform(0, 20))
+    two_cards.site(cut).unplug()
+    began = time.monotonic()
+    put_back(world, {other: before[other]}, 90)
+    print(f"{cut} cut, {other} put back after {time.monotonic() - began:.0f} s")
+    if other == "alpha":
+        stop(world, run)
+    run.process.communicate(timeout=120 * SLOW)
+    powered_on(two_cards, cut)
+    unlike(world)
+    put_back(world, before, 20)

@@ -1,14 +1,17 @@
 """Settings on loan between two appliances: in force while a trial runs, and put back whatever is killed meanwhile.
 
 What tests/lab/test_leases.py tries on Linux, on the adapters, the helper and the processes of the image.
+LINKLADDER_LOAN_FAILURES says how often each of them is caused.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import random
 import re
 import subprocess
-import time
+import time as clock
 from collections.abc import Iterator
 
 import pytest
@@ -32,7 +35,7 @@ UNDO = r"python.* -m linkladder\.settings "
 NEAR, FAR, RUN = r"linkladder agent --near", r"linkladder agent --peer", r"linkladder run --plan"
 HELPER = r"linkladder\.priv measure (mtu|iface-flags)"
 LONG = 120  # seconds of a trial: what is killed is killed in the middle of it
-TIMES = range(2)
+TIMES = range(int(os.environ.get("LINKLADDER_LOAN_FAILURES", "2")))
 # What the ends talk by, cut on the way between them; the tests' own way in goes on.
 CUT = """table bridge cut {
   chain forward { type filter hook forward priority 0; tcp dport 8622 drop; tcp sport 8622 drop; }
@@ -50,10 +53,10 @@ def now(world: VmWorld, site: str) -> tuple[str, str]:
 
 def put_back(world: VmWorld, *sites: str, within: float) -> float:
     """How long it took until these sites were as before; the limit is multiplied where machines are slow."""
-    began = time.monotonic()
+    began = clock.monotonic()
     as_before = lambda: True if all(now(world, site) == BEFORE for site in sites) else None  # noqa: E731
     mischief.until(as_before, within, f"{sites} are not as before")
-    return time.monotonic() - began
+    return clock.monotonic() - began
 
 
 def nothing_is_left(world: VmWorld) -> None:
@@ -221,18 +224,31 @@ def test_loss_of_the_peer(world: VmWorld, pair: Pair) -> None:
     nothing_is_left(world)
 
 
-def test_a_power_cut(world: VmWorld, pair: Pair) -> None:
+def powered_on(pair: Pair, site: str) -> None:
+    """Up by itself, and the tests let in anew."""
+    one = pair.site(site)
+    one.machine.start()
+    one.machine.await_tui()
+    one.open_way_in()
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_a_power_cut_at_any_moment_of_a_loan(world: VmWorld, pair: Pair, time: int) -> None:
     """The other end puts back by itself; the one that was off is as it was configured, and lends again."""
-    run = started(world)
-    beta = pair.beta
-    beta.close()
-    beta.machine.cut()
-    print(f"alpha put back after {put_back(world, 'alpha', within=90):.0f} s")
-    stop(world, run)
-    beta.machine.start()
-    beta.machine.await_tui()
-    beta.open_way_in()
-    assert now(world, "beta") == BEFORE
+    cut, other = SITES[:: 1 if time % 2 else -1]
+    run = mischief.Run(world, mischief.plan_text(world, duration=LONG // mischief.LONGER, more=LOAN))
+    moment = random.Random(time).uniform(0, 40)
+    clock.sleep(moment)
+    state = {site: now(world, site) for site in SITES}
+    pair.site(cut).unplug()
+    print(f"{cut} cut {moment:.0f} s after the order, {state}", end="")
+    print(f": {other} put back after {put_back(world, other, within=90):.0f} s")
+    if other == "alpha":
+        stop(world, run)
+    run.process.communicate(timeout=120 * SLOW)
+    powered_on(pair, cut)
+    assert now(world, cut) == BEFORE
+    pair.describe()  # what was written just before the cut, by the tests, may be gone
     again = mischief.Run(world, mischief.plan_text(world, duration=2, more=LOAN), name="again")
-    assert again.wait(180) == 0
+    assert again.wait(180) == 0, [trial.reason for trial in again.trials()]
     nothing_is_left(world)
