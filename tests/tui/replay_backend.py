@@ -27,7 +27,7 @@ from linkladder.keeping import Confirm, Winners
 from linkladder.model import Document, HostFacts, Plan, RunState
 from linkladder.plan import Link
 from linkladder.run.eventlog import Entry
-from linkladder.settings import OnLoan
+from linkladder.settings.overview import OnLoan
 from linkladder.store import KeptVerdict, RunSummary
 from linkladder.upgrade import Manifest
 from linkladder.upgrade.status import Status

@@ -10,7 +10,7 @@ from linkladder.app.main import LadderApp
 from linkladder.app.next_steps import next_step
 from linkladder.app.screens.home import HomeScreen
 from linkladder.model import RunState
-from linkladder.settings import OnLoan
+from linkladder.settings.overview import OnLoan
 
 pytestmark = pytest.mark.asyncio
 
@@ -67,9 +67,13 @@ async def test_a_loan_that_is_out_is_shown_with_its_time_left_and_goes(size: tup
         text = await until(pilot, "On loan mtu vmx1: 1500 -> 9000 and 1 more, put back in 12 s unless renewed")
         assert "> Read the report" in text and "Quit" in text and len(text.splitlines()) <= size[1]
         backend.lent = OnLoan(("mtu vmx1: 1500 -> 9000",), 3.0, left_behind=True)
-        await until(pilot, "Left changed mtu vmx1: 1500 -> 9000 (d: details)")
+        await until(pilot, "Left changed (d: details) mtu vmx1: 1500 -> 9000")
+        backend.lent = OnLoan((), left_behind=True, failed="it is not known which settings")
+        await until(pilot, "Left changed (d: details) it is not known which settings")
+        backend.lent = OnLoan((), after_restart="this machine was restarted")
+        await until(pilot, "(d: details) this machine was restarted")
         backend.lent = None
-        while "Left changed" in seen(app):
+        while "was restarted" in seen(app):
             await pilot.pause(0.1)
 
 

@@ -20,7 +20,7 @@ from linkladder.plan import company
 from linkladder.priv import appliance, lagg, verbs
 from linkladder.priv.checks import Refused
 from linkladder.priv.running import Failed
-from linkladder.settings.reversible import _request
+from linkladder.settings.reversible import request
 from linkladder.tools import ToolVersions
 from linkladder.wire import Refused as Declined
 from linkladder.wire import TakeLease
@@ -251,8 +251,8 @@ def test_the_helper_takes_two_to_four_cards_and_never_the_management_adapter(
 
 def test_a_lease_asks_the_helper_for_it_and_for_its_end() -> None:
     change = settings.bundle(Setting(SettingKind.LAGG, "roundrobin"), ["vmx1", "vmx2"])
-    assert _request(change.kind, change.target, change.value) == ("lagg", "join", "roundrobin", "vmx1", "vmx2")
-    assert _request(change.kind, change.target, str(CARDS["vmx1"])) == ("lagg", "part")
+    assert request(change.kind, change.target, change.value) == ("lagg", "join", "roundrobin", "vmx1", "vmx2")
+    assert request(change.kind, change.target, str(CARDS["vmx1"])) == ("lagg", "part")
 
 
 # --- plans, and who is asked for what

@@ -23,7 +23,7 @@ from linkladder.peer import Refused as Said
 from linkladder.priv import members, verbs
 from linkladder.priv.checks import Refused
 from linkladder.settings import SettingsError, journal
-from linkladder.settings.reversible import _request
+from linkladder.settings.reversible import request
 from linkladder.tools import acceptance
 
 IFCONFIG = """vmx1: flags=1008843<UP,BROADCAST> metric 0 mtu 1500
@@ -176,7 +176,7 @@ async def test_what_did_not_take_is_told(kernel: Kernel) -> None:
 
 
 def test_the_helper_is_asked_for_it() -> None:
-    assert _request("member", "vmx2", "down") == ("member", "vmx2", "down")
+    assert request("member", "vmx2", "down") == ("member", "vmx2", "down")
 
 
 # --- which card it is

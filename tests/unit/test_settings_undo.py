@@ -1,6 +1,6 @@
 """The undo process by itself: armed first, silent while it is renewed, and acting when nobody is there any more.
 
-The journal names an interface that does not exist: putting it back is nothing to do, and clears the journal.
+The journal names a value that is in force already: putting it back is nothing to do, and clears the journal.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from pathlib import Path
 import pytest
 
 from linkladder import host, settings
+from linkladder.settings import overview
 from linkladder.settings.journal import NAME, Entry, Journal, Record
 from linkladder.settings.undo import ARMED, Undo
 
-GONE = Record("boot", (Entry("mtu", "llgone0", "1500", "9000"),))
+LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
+HERE = Record(host.boot_id(), (Entry("mtu", LOOPBACK, str(host.setting("mtu", LOOPBACK)), "1500"),))
 Process = subprocess.Popen[bytes]
 
 
@@ -28,7 +30,7 @@ Process = subprocess.Popen[bytes]
 def journal(own_state: Path) -> Iterator[Journal]:
     made = Journal(own_state)
     assert made.lock()
-    made.write(GONE)
+    made.write(HERE)
     yield made
     made.unlock()
 
@@ -96,7 +98,7 @@ def test_no_ordinary_signal_ends_it(journal: Journal, number: int) -> None:
 def test_while_it_acts_nobody_else_touches_the_settings(journal: Journal) -> None:
     process = armed(journal, 60)
     journal.unlock()  # the holder is gone; the undo has the lock as well
-    assert journal.lent() and not settings.left_behind(journal.folder) and not Journal(journal.folder).lock()
+    assert journal.lent() and not overview.left_behind(journal.folder) and not Journal(journal.folder).lock()
     process.communicate()
     assert not journal.lent()
 
@@ -143,23 +145,24 @@ async def test_nothing_is_changed_where_no_undo_starts(
     with pytest.raises(settings.SettingsError, match="nothing would put it back"):
         await settings.Lease([settings.mtu("vmx1", 9000)], Undo(5)).acquire()
     assert not made
-    assert settings.left_behind() is False, (own_state / NAME).read_text()
+    assert overview.left_behind() is False, (own_state / NAME).read_text()
 
 
 def test_what_is_on_loan_is_told_with_its_time_left(own_state: Path) -> None:
     made = Journal(own_state)
-    assert settings.on_loan(own_state) is None
+    assert overview.on_loan(own_state) is None
     assert made.lock()
     made.write(Record("boot", (Entry("mtu", "llgone0", "1500", "9000"), Entry("flag", "llgone0:gso", "on")), 15.0))
     os.utime(own_state / "settings.journal", (0, time.time() - 5))
-    seen = settings.on_loan(own_state)
+    seen = overview.on_loan(own_state)
     assert seen and seen.changes == ("mtu llgone0: 1500 -> 9000",) and not seen.left_behind
     assert seen.left is not None and 0 < seen.left <= 10
     made.renewed()
-    renewed = settings.on_loan(own_state)
+    renewed = overview.on_loan(own_state)
     assert renewed and renewed.left is not None and seen.left < renewed.left <= 15
     made.unlock()
-    left = settings.on_loan(own_state)
+    left = overview.on_loan(own_state)
     assert left and left.left_behind
     (own_state / "settings.journal").write_text("{")
-    assert settings.on_loan(own_state) is None and made.exists(), "who only looks moves nothing aside"
+    damaged = overview.on_loan(own_state)
+    assert damaged and damaged.left_behind and made.exists(), "who only looks moves nothing aside"

@@ -33,12 +33,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from linkladder import damage, host, privilege, settings, state, units
+from linkladder import damage, host, privilege, state, units
 from linkladder.errors import LinkladderError, broken_disk
 from linkladder.host import programs
 from linkladder.host.programs import tool_version
 from linkladder.model import HostFacts
 from linkladder.priv.checks import REFUSED
+from linkladder.settings import overview
 from linkladder.settings.tunables import InForce, settings_in_force
 from linkladder.tools import TOOLS, Need, ping_argv
 from linkladder.upgrade import status as upgrade_status
@@ -224,10 +225,9 @@ def _kept() -> Iterator[Finding]:
 
 
 def _leftovers() -> Iterator[Finding]:
-    """Report a lease whose process died before it could restore the settings."""
-    if settings.left_behind():
-        remedy = "start linkladder: it puts them back"
-        yield Finding("settings", State.BAD, "an experiment that ended abruptly has left some changed", remedy)
+    """Report settings that a loan left changed, and what a restart did to a loan, until somebody has seen it."""
+    for blocks, what, remedy in overview.findings():
+        yield Finding("settings", State.BAD if blocks else State.WARN, what, remedy)
 
 
 def _damaged() -> Iterator[Finding]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.model import Document, HostFacts, Plan
     from linkladder.plan import Link
     from linkladder.run.eventlog import Entry
-    from linkladder.settings import OnLoan
+    from linkladder.settings.overview import OnLoan
     from linkladder.store import RunSummary
     from linkladder.upgrade import Manifest
     from linkladder.upgrade.status import Status

@@ -14,7 +14,7 @@ from linkladder.app.widgets.verdict import verdict
 
 if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic
-    from linkladder.settings import OnLoan
+    from linkladder.settings.overview import OnLoan
 
 PEERS = 4  # most lines for peers
 LADDER = (  # as in linkladder.model, which is not imported here, so that the first frame comes sooner
@@ -88,11 +88,14 @@ def health_line(
 
 
 def loan_line(loan: OnLoan) -> Text:
-    """As 'On loan  mtu vmx1: 1500 -> 9000, put back in 12 s unless renewed'; red if nothing will restore it."""
-    first, more = loan.changes[0] if loan.changes else "", len(loan.changes) - 1
+    """As 'On loan  mtu vmx1: 1500 -> 9000, put back in 12 s unless renewed'; red if nothing will restore it, yellow if
+    a restart has ended it and nobody has seen that."""
+    if loan.after_restart and not loan.changes and not loan.left_behind:
+        return Text(f"(d: details)  {loan.after_restart}", "yellow", no_wrap=True, overflow="ellipsis")
+    first, more = loan.changes[0] if loan.changes else loan.failed, len(loan.changes) - 1
     changes = f"{first}{f' and {more} more' if more > 0 else ''}"
     if loan.left_behind:
-        return Text(f"Left changed  {changes}  (d: details)", "bold red", no_wrap=True, overflow="ellipsis")
+        return Text(f"Left changed  (d: details)  {changes}", "bold red", no_wrap=True, overflow="ellipsis")
     left = "" if loan.left is None else f", put back in {loan.left:.0f} s unless renewed"
     return Text(f"On loan  {changes}{left}", "yellow", no_wrap=True, overflow="ellipsis")
 

@@ -28,7 +28,7 @@ FRESH = 30.0  # seconds for which the doctor's findings are kept at least
 STANDS = 10.0  # times as long as they took, for which they are kept if that is longer
 if TYPE_CHECKING:
     from linkladder.app.pairing_adapter import PairingAdapter
-    from linkladder.settings import OnLoan
+    from linkladder.settings.overview import OnLoan
 
 
 class LiveBackend(Machine, StoredRuns):
@@ -159,9 +159,9 @@ class LiveBackend(Machine, StoredRuns):
         return reservation.holder().split(",")[0]  # the name without the run
 
     def on_loan(self) -> OnLoan | None:
-        from linkladder import settings
+        from linkladder.settings import overview
 
-        return settings.on_loan()
+        return overview.on_loan()
 
     # --- pairing
 

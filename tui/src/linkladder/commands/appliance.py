@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import getpass
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
-from linkladder import privilege
+from linkladder import privilege, state
 from linkladder.commands import upgrading
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.host import disks
+from linkladder.priv import accepted
+from linkladder.priv.running import Failed
 
+TAKE_AS_THEY_ARE = "Have you looked at these settings (linkladder doctor), and are they right as they are?"
 # The helper's verb, the words after it on the command line, its help, and the question before it (None for none).
 VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("hostname", "NAME", "give the appliance another name", None),
@@ -21,6 +26,7 @@ VERBS: tuple[tuple[str, str, str, str | None], ...] = (
     ("offloads", "INTERFACE tso|lro|rxcsum|txcsum=on|off ...", "what a test adapter does by itself; kept", None),
     ("congestion", "ALGORITHM", "what new TCP connections go by, such as cubic or newreno; kept", None),
     ("tests-on-management", "yes|no", "may a peer measure over the management adapter, though there is another", None),
+    ("accept-settings", "", "take the settings as they are that an experiment could not put back", TAKE_AS_THEY_ARE),
     ("timezone", "NAME", "such as Europe/Prague; records stay in UTC", None),
     ("ssh", "on|off|key TYPE BASE64 COMMENT|password|forget", "let the operator in by ssh, or not", None),
     ("kernel", "NAME", "boot this kernel (generic, kernel) the next time, once", None),
@@ -56,6 +62,8 @@ def _handler(args: argparse.Namespace) -> int:
         _ask_for_disk(words[0], args.yes)
     elif args.question and not args.yes:
         _ask(args.question)
+    if args.verb == "accept-settings" and os.access(folder := state.measuring(), os.W_OK):
+        return _accept(folder)  # a person's own folder, such as on Linux
     said = _password() if (args.verb, *words) == ("ssh", "password") else ""
     done = asyncio.run(privilege.run(privilege.NAMES.get(args.verb, args.verb), *words, timeout=3600.0, said=said))
     if done.ok:
@@ -63,6 +71,15 @@ def _handler(args: argparse.Namespace) -> int:
         return 0
     kind = UsageError if done.code == 2 else EnvironmentFault
     raise kind(f"system {args.verb}: {done.reason}", hint="linkladder doctor says whether the helper can be reached")
+
+
+def _accept(folder: Path) -> int:
+    try:
+        accepted.accept(str(folder))
+    except (Failed, OSError) as error:
+        raise EnvironmentFault("the settings were not accepted", str(error)) from None
+    print("done")
+    return 0
 
 
 def _list_disks() -> int:

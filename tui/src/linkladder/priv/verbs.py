@@ -85,6 +85,12 @@ def _cpuset(system: str, args: list[str]) -> list[Step]:
     return [lambda: _write(f"/proc/irq/{irq}/smp_affinity_list", where)]
 
 
+def _accept(args: list[str]) -> list[Step]:
+    from linkladder.priv import accepted  # imported late, for the same reason
+
+    return accepted.accept_steps(args)
+
+
 def _ping(system: str, args: list[str]) -> list[Step]:
     return [["/sbin/ping" if system == "FreeBSD" else "/usr/bin/ping", *ping.parse(system, args)]]
 
@@ -115,6 +121,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "offloads": _operator(appliance.offloads_steps),
     "congestion": _operator(appliance.congestion_steps),
     "tests-on-management": _operator(appliance.tests_on_management_steps),
+    "accept-settings": _operator(_accept),
     "timezone": _operator(appliance.time_zone_steps),
     "ssh": _operator(access.ssh_steps),
     "usb-mount": _operator(appliance.mount_steps),

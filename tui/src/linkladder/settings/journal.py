@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linkladder import codec, drafts, locks
@@ -14,6 +14,8 @@ from linkladder.errors import EnvironmentFault
 
 NAME = "settings.journal"
 LOCK = "settings.lock"
+NOTICE = "settings.notice"
+ACCEPT = "linkladder system accept-settings"  # by which a person takes the settings as they are
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Record:
     boot: str
     entries: tuple[Entry, ...]
     seconds: float = 0.0  # the lease ends if it is not renewed for so long; 0 if it does not end
+    failed: str = ""  # what could not be put back, and why; '' as long as it was not tried, or worked
+
+
+class Damaged(EnvironmentFault):
+    """The record of a lease cannot be read."""
 
 
 class Journal:
@@ -63,32 +70,34 @@ class Journal:
         return self._path.exists()
 
     def read(self) -> Record | None:
-        """The record, None without one; a file that cannot be read is moved aside, and the error is raised once."""
+        """The record, None without one. Each reading of a damaged one raises Damaged, until a person has seen to it."""
         try:
             text = self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from None
         try:
             return codec.from_json(Record, json.loads(text))
         except ValueError as error:
-            unreadable = self._path.with_suffix(".unreadable")
-            os.replace(self._path, unreadable)
-            raise EnvironmentFault(
-                "it is not known which settings a lease left behind",
-                f"{unreadable} cannot be read: {error}",
-                "reboot, which restores them all",
-            ) from None
+            raise self._damaged(error) from None
 
-    def peek(self) -> tuple[Record, float] | None:
-        """The record and how many seconds ago the lease was renewed, to show people; None if it cannot be read."""
+    def _damaged(self, error: Exception) -> Damaged:
+        return Damaged(
+            "it is not known which settings a lease left behind",
+            f"{self._path} cannot be read: {error}",
+            f"restart, which ends every loan, compare with linkladder facts, then say {ACCEPT}",
+        )
+
+    def age(self) -> float:
+        """How many seconds ago the lease was renewed, to show people."""
         try:
-            text, at = self._path.read_text(encoding="utf-8"), self._path.stat().st_mtime
-            return codec.from_json(Record, json.loads(text)), max(0.0, time.time() - at)
-        except (OSError, ValueError):
-            return None
+            return max(0.0, time.time() - self._path.stat().st_mtime)
+        except OSError:
+            return 0.0
 
     def renewed(self) -> None:
-        """Set the file's time to now, from which `peek` tells when the lease was renewed."""
+        """Set the file's time to now, from which `age` tells when the lease was renewed."""
         with contextlib.suppress(OSError):
             os.utime(self._path)
 
@@ -100,6 +109,23 @@ class Journal:
             raise EnvironmentFault(
                 "nothing was changed, as the old values cannot be remembered", f"{self._path}: {error.strerror}"
             ) from error
+
+    def mark(self, record: Record, failed: str) -> None:
+        """Note what could not be put back. On a full disk the record stays as it was, which says enough."""
+        with contextlib.suppress(EnvironmentFault):
+            self.write(replace(record, failed=failed))
+
+    def tell(self, text: str) -> None:
+        """Keep a sentence for people about a loan that a restart ended, until they have seen it."""
+        try:
+            drafts.replace(self.folder / NOTICE, text, 0o644)
+        except OSError as error:
+            raise EnvironmentFault(
+                "what a restart did to settings on loan cannot be noted", f"{NOTICE}: {error.strerror}", "make room"
+            ) from error
+
+    def told(self) -> str:
+        return locks.written(self.folder / NOTICE)
 
     def clear(self) -> None:
         with contextlib.suppress(FileNotFoundError):

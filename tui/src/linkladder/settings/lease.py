@@ -6,14 +6,25 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from linkladder import host, state
 from linkladder.errors import LinkladderError
 from linkladder.settings.journal import Entry, Journal, Record
-from linkladder.settings.reversible import UP, Change, SettingsError, make, present, put_back, verify
+from linkladder.settings.reversible import (
+    UP,
+    Change,
+    NotPutBack,
+    SettingsError,
+    make,
+    missing,
+    present,
+    put_back,
+    read,
+    verify,
+)
 from linkladder.settings.undo import Undo
 
 T = TypeVar("T")
@@ -35,6 +46,7 @@ class Lease:
         self._undo = undo
         self._journal = Journal(folder or state.measuring())
         self._entries: tuple[Entry, ...] = ()
+        self._record = Record("", ())
         self._held = False
 
     async def acquire(self) -> tuple[str, ...]:
@@ -45,11 +57,12 @@ class Lease:
             raise SettingsError("settings are changed already", "another lease holds them", "end that experiment first")
         try:
             if leftover := self._journal.read():
-                await put_back(leftover.entries)
+                await restore(self._journal, leftover)
             before = await asyncio.to_thread(present, self.changes)
             self._entries = (*before, *(Entry(one.kind, one.target, UP, one.value) for one in self.later))
             seconds = self._undo.seconds if self._undo else 0.0
-            self._journal.write(Record(host.boot_id(), self._entries, seconds))
+            self._record = Record(host.boot_id(), self._entries, seconds)
+            self._journal.write(self._record)
             if self._undo:
                 await self._arm(self._undo)
         except BaseException:
@@ -97,8 +110,7 @@ class Lease:
         if not self._held:
             return ()
         try:
-            done = await self._renewed_beside(put_back(self._entries))
-            self._journal.clear()
+            done = await self._renewed_beside(restore(self._journal, self._record))
         finally:
             self._held = False
             if self._undo:
@@ -142,23 +154,14 @@ class Lease:
 async def recover(folder: Path | None = None) -> tuple[str, ...]:
     """Restore the settings that a lease left changed when its process died; returns what was restored, in words.
 
-    Does nothing while a living process holds a lease. After a reboot the kernel already has its configured
-    values, so only a value that is still the leased one is restored.
+    Does nothing while a living process holds a lease.
     """
     journal = Journal(folder or state.measuring())
     if not journal.exists() or not journal.lock():
         return ()
     try:
         record = journal.read()
-        if record is None:
-            return ()
-        entries = record.entries
-        if record.boot != host.boot_id():
-            kept = [e for e in entries if e.new is not None and await asyncio.to_thread(_present, e) == e.new]
-            entries = tuple(kept)
-        done = await put_back(entries)
-        journal.clear()
-        return done
+        return await restore(journal, record) if record else ()
     finally:
         journal.unlock()
 
@@ -176,31 +179,47 @@ async def settle(folder: Path | None = None) -> None:
         await asyncio.sleep(0.1)
 
 
-def left_behind(folder: Path | None = None) -> bool:
-    """Whether a dead lease left settings for recover() to restore."""
-    journal = Journal(folder or state.measuring())
-    return journal.exists() and not journal.lent()
+async def restore(journal: Journal, record: Record) -> tuple[str, ...]:
+    """Restore old values, read them back and clear the journal; returns what was restored, in words.
+
+    If a value is not restored, or cannot be read, raises NotPutBack: the journal stays and has the reason.
+    """
+    entries, after_restart = record.entries, record.boot != host.boot_id()
+    try:
+        if after_restart:
+            entries = await _left_by_restart(record)
+        done = await put_back(entries)
+        if after_restart:
+            journal.tell(await _after_restart(record))
+    except NotPutBack as error:
+        journal.mark(record, error.cause)
+        raise
+    journal.clear()
+    return done
 
 
-@dataclass(frozen=True)
-class OnLoan:
-    """What is changed on this machine now, in words for people."""
+async def _left_by_restart(record: Record) -> tuple[Entry, ...]:
+    """The entries whose leased value is in force although the kernel should have its configured ones.
 
-    changes: tuple[str, ...]
-    left: float | None = None  # seconds until it is restored if the lease is not renewed; None if it has no end
-    left_behind: bool = False  # no process holds the lease any more, and the settings were not restored
+    Raises NotPutBack if a value cannot be read: nobody can tell then that the restart has ended the loan.
+    """
+    left, unread = [], {}
+    for entry in record.entries:
+        if entry.new is None:
+            continue  # may only have changed beside another one, and a restart has ended that
+        found = await read(entry)
+        if found is None:
+            gone = missing(entry)
+            why = f"{gone} is not there" if gone else f"{entry.kind} {entry.target} cannot be read"
+            unread[why] = f"{why}: nobody can tell whether the restart has ended its loan"
+        elif found == entry.new:
+            left.append(entry)
+    if unread:
+        raise NotPutBack("; ".join(unread.values()))
+    return tuple(left)
 
 
-def on_loan(folder: Path | None = None) -> OnLoan | None:
-    """What is on loan now, None if nothing is; changes nothing."""
-    journal = Journal(folder or state.measuring())
-    if not (seen := journal.peek()):
-        return None
-    record, ago = seen
-    changes = tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in record.entries if e.new is not None)
-    left = max(0.0, record.seconds - ago) if record.seconds else None
-    return OnLoan(changes, left, left_behind=not journal.lent())
-
-
-def _present(entry: Entry) -> str | None:
-    return host.setting(entry.kind, entry.target)
+async def _after_restart(record: Record) -> str:
+    now = [f"{e.kind} {e.target} is {await read(e)}" for e in record.entries if e.new is not None]
+    before = f"before it, this could not be put back: {record.failed}" if record.failed else "it ended a loan"
+    return f"this machine was restarted, and {before}; after the restart {', '.join(now)}, as configured"

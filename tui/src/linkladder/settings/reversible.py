@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkladder import host, privilege
 from linkladder.errors import EnvironmentFault
 from linkladder.model import BUNDLES, Setting
-from linkladder.settings.journal import Entry
+from linkladder.settings.journal import ACCEPT, Entry
 
 FLAGS = ("tso", "tso6", "lro", "gso", "gro", "rxcsum", "txcsum", "rxcsum6", "txcsum6")
+OF_ADAPTERS = ("mtu", "flag", "member", "lagg")
 UP, DOWN = "up", "down"
 PASSES = 3  # rounds of restoring, as an offload may need another one to be restored first
 
@@ -72,6 +74,14 @@ class SettingsError(EnvironmentFault):
     """A setting could not be changed or restored."""
 
 
+class NotPutBack(SettingsError):
+    """Settings that a loan changed are not as before, or nobody can tell; no run starts until they are."""
+
+    def __init__(self, why: str) -> None:
+        hint = f"bring back what is missing, or restart; if they are right as they are: {ACCEPT}"
+        super().__init__("settings could not be put back", why, hint)
+
+
 def present(changes: Sequence[Change]) -> tuple[Entry, ...]:
     """The present values of all settings to change, and of the other offloads that may change with one."""
     wanted = {(c.kind, c.target): c.value for c in changes}
@@ -105,15 +115,21 @@ async def verify(change: Change) -> None:
 
 
 async def put_back(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Restore old values in reverse order, except those that are in force already; returns what was restored."""
+    """Restore old values in reverse order, except those that are in force already; returns what was restored.
+
+    What cannot be read is not taken for restored, whatever is the reason.
+    """
     done: dict[tuple[str, str], str] = {}
     problems: dict[tuple[str, str], str] = {}
     for _ in range(PASSES):
         problems.clear()
         for entry in reversed(entries):
-            found = await asyncio.to_thread(host.setting, entry.kind, entry.target)
-            if found is None or found == entry.old:
-                continue  # a missing interface has no settings to restore
+            found = await read(entry)
+            if found == entry.old:
+                continue
+            if found is None and (gone := missing(entry)):
+                problems["gone", gone] = f"{gone} is not there, so nobody can tell what its settings are"
+                continue
             key = (entry.kind, entry.target)
             try:
                 await _set(entry.kind, entry.target, entry.old)
@@ -123,18 +139,27 @@ async def put_back(entries: Sequence[Entry]) -> tuple[str, ...]:
                 problems[key] = f"{error.title} ({error.cause})"
         if not problems:
             return tuple(done.values())
-    raise SettingsError(
-        "settings could not be put back", "; ".join(problems.values()), "run linkladder again as root, or reboot"
-    )
+    raise NotPutBack("; ".join(problems.values()))
+
+
+async def read(entry: Entry) -> str | None:
+    return await asyncio.to_thread(host.setting, entry.kind, entry.target)
+
+
+def missing(entry: Entry) -> str:
+    """The adapter of a setting that is not there; '' if all are, or if it is no adapter's setting."""
+    names = entry.target.partition(":")[0].split(",") if entry.kind in OF_ADAPTERS else []
+    there = {name for _, name in socket.if_nameindex()}
+    return next((name for name in names if name not in there), "")
 
 
 async def _set(kind: str, target: str, value: str) -> None:
-    done = await privilege.run(*_request(kind, target, value))
+    done = await privilege.run(*request(kind, target, value))
     if not done.ok:
         raise SettingsError(f"{kind} {target} could not be set to {value}", done.reason)
 
 
-def _request(kind: str, target: str, value: str) -> tuple[str, ...]:
+def request(kind: str, target: str, value: str) -> tuple[str, ...]:
     """The helper's verb and arguments for a change."""
     if kind == "flag":
         interface, _, name = target.partition(":")

@@ -19,7 +19,7 @@ from pathlib import Path
 from linkladder import privilege
 from linkladder.errors import LinkladderError
 from linkladder.settings.journal import Journal
-from linkladder.settings.reversible import SettingsError, put_back
+from linkladder.settings.reversible import NotPutBack, SettingsError, put_back
 
 ARMED = b"armed\n"
 START_LIMIT = 40.0  # seconds that it may take to start on a small, busy machine; if it dies, that is noticed at once
@@ -115,7 +115,11 @@ async def _put_back(journal: Journal) -> int:
     for _ in range(TRIES):
         try:
             if record := journal.read():
-                await put_back(record.entries)
+                try:
+                    await put_back(record.entries)
+                except NotPutBack as error:
+                    journal.mark(record, error.cause)
+                    raise
                 journal.clear()
             return 0
         except (LinkladderError, OSError):

@@ -24,7 +24,7 @@ from linkladder.app.widgets.menu import Menu
 
 if TYPE_CHECKING:
     from linkladder.app.backend import PairingState, Session
-    from linkladder.settings import OnLoan
+    from linkladder.settings.overview import OnLoan
 
 LOAN = 2  # ticks between two checks for settings on loan
 PEEK = 4  # ticks between two checks for a run that was started elsewhere

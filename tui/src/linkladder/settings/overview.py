@@ -1,0 +1,53 @@
+"""Tells what is on loan, what a loan left behind and what a restart did to one; changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkladder import state
+from linkladder.settings.journal import ACCEPT, Damaged, Journal
+
+
+@dataclass(frozen=True)
+class OnLoan:
+    """What is changed on this machine now, in words for people."""
+
+    changes: tuple[str, ...]
+    left: float | None = None  # seconds until it is restored if the lease is not renewed; None if it has no end
+    left_behind: bool = False  # no process holds the lease any more, and the settings were not restored
+    failed: str = ""  # what could not be restored, and why, or why the record cannot be read
+    after_restart: str = ""  # what a restart did to an earlier loan, until a person has seen it
+
+
+def on_loan(folder: Path | None = None) -> OnLoan | None:
+    """What is on loan now, what is left of a loan, or what a restart did to one; None if there is nothing to tell."""
+    journal = Journal(folder or state.measuring())
+    notice, lent = journal.told(), journal.lent()
+    try:
+        record = journal.read()
+    except Damaged as error:
+        return OnLoan((), left_behind=True, failed=f"{error.title}: {error.cause}", after_restart=notice)
+    if record is None:
+        return OnLoan((), after_restart=notice) if notice else None
+    changes = tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in record.entries if e.new is not None)
+    left = max(0.0, record.seconds - journal.age()) if record.seconds else None
+    return OnLoan(changes, left, not lent, record.failed, notice)
+
+
+def left_behind(folder: Path | None = None) -> bool:
+    """Whether a dead lease left settings for recover() to restore."""
+    journal = Journal(folder or state.measuring())
+    return journal.exists() and not journal.lent()
+
+
+def findings(folder: Path | None = None) -> tuple[tuple[bool, str, str], ...]:
+    """For the doctor: whether it keeps runs from starting, what it is, and what to do."""
+    seen, found = on_loan(folder), []
+    if seen and seen.left_behind:
+        what = seen.failed or f"an experiment that ended abruptly has left them changed: {', '.join(seen.changes)}"
+        remedy = f"the next run puts them back; where it cannot, bring back what is missing or restart, or say {ACCEPT}"
+        found.append((True, what, remedy))
+    if seen and seen.after_restart:
+        found.append((False, seen.after_restart, f"when you have seen this: {ACCEPT}"))
+    return tuple(found)
