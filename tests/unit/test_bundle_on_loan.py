@@ -51,7 +51,8 @@ class System:
         self.bundle: list[str] = []
         self.before: dict[str, lagg.Card] = {}
         self.there = False
-        self.guest, self.boot, self.routes, self.bridges = "none", "{ sec = 1, usec = 2 }", "", ""
+        self.guest, self.routes, self.bridges = "none", "", ""
+        self.boot, self.booted = "Format: Length:16 Dump:0x11", "{ sec = 1, usec = 2 }"
         self.addresses: set[str] = set()
         self.dies_at = -1
         self.stubborn = ""
@@ -67,7 +68,7 @@ class System:
             return self.shown(self.cards[words[2]]) if words[2] in self.cards else ""
         if words == ["-rnW"]:
             return self.routes
-        return self.guest if "kern.vm_guest" in words else self.boot
+        return {"kern.vm_guest": self.guest, "kern.boot_id": self.boot, "kern.boottime": self.booted}[words[-1]]
 
     @staticmethod
     def shown(card: lagg.Card) -> str:
@@ -191,10 +192,21 @@ def test_what_does_not_come_back_is_told_and_stays_written_down(system: System) 
 
 def test_what_an_earlier_boot_wrote_is_not_put_back(system: System) -> None:
     lagg.join("roundrobin", ["vmx1", "vmx2"])
-    system.boot, system.there, system.cards = "{ sec = 9, usec = 9 }", False, dict(CARDS)
+    system.boot, system.there, system.cards = "Format: Length:16 Dump:0x99", False, dict(CARDS)
     told = len(system.done)
     lagg.part()
     assert len(system.done) == told
+
+
+def test_a_clock_that_is_set_meanwhile_makes_no_other_boot(system: System) -> None:
+    lagg.join("roundrobin", ["vmx1", "vmx2"])
+    system.booted = "{ sec = 3600, usec = 2 }"  # FreeBSD reckons the time of the boot from the clock of the day
+    lagg.part()
+    assert system.cards == CARDS and not system.there and not Path(lagg.RECORD).exists()
+    lagg.join("roundrobin", ["vmx1", "vmx2"])
+    system.boot = ""  # nor does a question that gets no answer
+    lagg.part()
+    assert system.cards == CARDS and not system.there and not Path(lagg.RECORD).exists()
 
 
 def test_in_a_guest_the_cards_take_every_frame_and_lacp_is_refused(system: System) -> None:

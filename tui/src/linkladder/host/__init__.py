@@ -162,5 +162,5 @@ def setting(kind: str, target: str) -> str | None:
 
 
 def boot_id() -> str:
-    """A word that is different after every boot."""
+    """A random word that is another one after every boot, whatever the clock is set to; '' if there is none."""
     return backend().boot_id()

@@ -196,8 +196,7 @@ class FreeBSD:
         return None if None in cards else "; ".join(map(str, cards))
 
     def boot_id(self) -> str:
-        raw = self._calls.raw("kern.boot_id") or self._calls.raw("kern.boottime") or b""
-        return raw.hex()
+        return (self._calls.raw("kern.boot_id") or b"").hex()  # not kern.boottime, which moves when a clock is set
 
     def _nics(self) -> tuple[Nic, ...]:
         shown = text.ifconfig(output(["ifconfig", "-am"]))

@@ -226,7 +226,11 @@ def _family(address: str) -> str:
 
 
 def _boot() -> str:
-    return capture(["/sbin/sysctl", "-n", "kern.boottime"]).partition("}")[0]
+    """What is different after every boot: a random number of the kernel's, as kern.boottime moves when a clock is set.
+
+    -x, as sysctl prints bytes in no other way. Where there is none, a boot's emptying /var/run has to do.
+    """
+    return capture(["/sbin/sysctl", "-nx", "kern.boot_id"]).strip()
 
 
 def _remember(made: str, cards: list[Card]) -> None:
@@ -246,7 +250,7 @@ def _remembered() -> tuple[str, list[Card]]:
             found = json.load(file)
     except FileNotFoundError:
         return "", []
-    if found["boot"] != _boot():
+    if found["boot"] and (now := _boot()) and found["boot"] != now:
         return "", []
     return found["made"], [
         Card(name, mac, mtu, up, tuple(offloads), tuple(addresses))
