@@ -24,6 +24,10 @@ class Reservation:
     def held(self) -> bool:
         return self._file is not None
 
+    def descriptors(self) -> tuple[int, ...]:
+        """What a process must inherit so that the reservation lasts until it has ended too."""
+        return (self._file.descriptor,) if self._file is not None else ()
+
     def take(self, holder: str) -> str | None:
         """Take the reservation; returns None if this object has it now or had it already, else the holder's name."""
         if self.held:

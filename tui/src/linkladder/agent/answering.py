@@ -16,10 +16,10 @@ from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children, Gate
 from linkladder.agent.targets import Targets, owned
+from linkladder.agent.turn import Turn
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
 from linkladder.model import Affinity, Experiment, HostFacts
-from linkladder.reservation import Reservation
 
 R = TypeVar("R")
 SHORTEST = 0.1  # seconds that the last sample must span, as the system counts CPU in hundredths
@@ -38,11 +38,12 @@ class Service:
     def __init__(self, say: Callable[[wire.Event], None], introduced: bool = False) -> None:
         self.say, self.introduced = say, introduced
         self.targets = Targets()
-        self.firewall = Firewall()
+        self.turn = Turn()
+        self.lock = self.turn.lock
+        self.children = Children(say, self.lock.descriptors)
+        self.firewall = Firewall(self.children.at_end)
         self.lending = Lending()
-        self.children = Children(say)
         self.gate: Gate | None = None  # of the trial whose clients start together
-        self.lock = Reservation()
         self.listener: ProbeListener | None = None
         self.sampling: asyncio.Task[None] | None = None
         self.sampler = host.Sampler()
@@ -53,16 +54,17 @@ class Service:
     async def do(self, request: wire.Request[R]) -> R:
         """Carry out a checked request. Raises Refused, with the reason, if that is not allowed or fails."""
         method: Callable[[wire.Request[R]], Awaitable[R]] = getattr(self, f"do_{request.verb}")
-        return await method(request)
+        with self.turn.carrying_out() if request.held else contextlib.nullcontext():
+            return await method(request)
 
     async def close(self) -> None:
         """Clean up: end tools and listeners, restore settings, close the firewall and release the reservation."""
         await self.do_cancel(wire.Cancel())
         with contextlib.suppress(wire.Refused):  # the journal still has it, and the next reservation reports it
             await self.lending.give_back()
-        await self.children.close()
         with contextlib.suppress(wire.Refused):
             await self.firewall.close()
+        await self.children.close()
         self.lock.release()
 
     # --- who this is
@@ -107,15 +109,21 @@ class Service:
             raise wire.Refused(in_a_line(error)) from None
 
     async def do_release(self, _: wire.Release) -> None:
-        self.targets.forget()
-        await self.firewall.close()
-        await self.lending.give_back()
-        self.lock.release()
+        """Free this end once nothing of the run is left here: tools, listeners, open ports, changed settings."""
+        with self.turn.ending():
+            await self.do_cancel(wire.Cancel())  # so that requests which wait for a tool come to an end
+            await self.turn.quiet()
+            await self.do_cancel(wire.Cancel())
+            self.targets.forget()
+            try:
+                await self.firewall.close()
+            finally:
+                await self.lending.give_back()
+            await self.children.close()
 
     # --- settings on loan
 
     async def do_lease(self, request: wire.TakeLease) -> wire.LeaseReply:
-        self._held()
         self.single.clear()
         return await self.lending.take(request)
 
@@ -138,7 +146,6 @@ class Service:
         """Check whether this end may measure with another appliance; refused unless its operator has allowed
         introductions.
         """
-        self._held()
         if not self.introduced:
             raise wire.Refused(
                 f"no introductions are taken here, so it does not measure with {request.name}; "
@@ -151,7 +158,6 @@ class Service:
 
     async def do_listen(self, request: wire.Listen) -> None:
         self._own(request.address)
-        self._held()
         self.targets.check_way(request.address, request.peer)
         await self.do_unlisten(wire.Unlisten())
         await self.firewall.open(request.address, request.peer)
@@ -170,7 +176,6 @@ class Service:
 
     async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
         self._own(request.local)
-        self._held()
         self.targets.check_way(request.local, request.remote)
         self.targets.check_knock(request.remote)
         key = bytes.fromhex(request.key)
@@ -184,9 +189,9 @@ class Service:
 
     async def do_serve(self, request: wire.Serve) -> wire.Started:
         self._own(request.bind)
-        self._held()
         self.targets.check_way(request.bind, request.peer)
         self.targets.check(request.peer)
+        await self.firewall.open(request.bind, request.peer)
         exp = request.experiment
         argv = tools.server_argv(exp, await self._tool_versions(), request.bind, request.port)
         argv = tools.named(exp.tool).guarded(argv, request.key)
@@ -201,7 +206,7 @@ class Service:
         late, pause = False, 0.0025
         while not await asyncio.to_thread(host.listening, port, udp, address):
             if child.done.done() or late:
-                ended = await self.children.stop(child.number)
+                ended = await self.children.end(child)
                 words = (ended.errors + ended.output).strip()[-300:] or "it printed nothing"
                 how = f"did not listen within {LISTEN_WAIT:g} s" if late or ended.hung else "ended at once"
                 raise wire.Refused(f"the server {how}: {words}")
@@ -210,9 +215,9 @@ class Service:
 
     async def do_client(self, request: wire.RunClient) -> wire.Started:
         self._own(request.local)
-        self._held()
         self.targets.check_way(request.local, request.remote)
         self.targets.check(request.remote)
+        await self.firewall.open(request.local, request.remote)
         versions = await self._tool_versions()
         try:
             argv = tools.client_argv(
@@ -258,7 +263,7 @@ class Service:
         self._known(request.process)
         finished = await self.children.stop(request.process, request.at_once)
         if not self.children:
-            self.firewall.close_soon()
+            self.firewall.trial_over()
         return finished
 
     async def do_cancel(self, _: wire.Cancel) -> None:
@@ -266,7 +271,7 @@ class Service:
         await self.do_unlisten(wire.Unlisten())
         await self.children.stop_all()
         self._open_gate()
-        self.firewall.close_soon()
+        self.firewall.trial_over()
 
     async def _placed(self, argv: Iterable[str], exp: Experiment, address: str) -> list[str]:
         """The command line, restricted to the CPU cores that the experiment allows its tool."""
@@ -292,6 +297,7 @@ class Service:
         if not found:
             raise wire.Refused(f"{command[0]}: {MISSING}")
         argv = [found, *command[1:]]
+        self.turn.go_on()
         try:
             child = await (self.children.start_at(gate, argv) if gate else self.children.start(argv, privileged, at))
         except OSError as error:
@@ -369,10 +375,6 @@ class Service:
     def _own(self, address: str) -> None:
         if not owned(address):
             raise wire.Refused(f"{address} is not an address of this appliance")
-
-    def _held(self) -> None:
-        if not self.lock.held:
-            raise wire.Refused("reserve this appliance first")
 
     def _known(self, process: int) -> None:
         if process not in self.children:

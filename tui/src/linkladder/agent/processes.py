@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -26,18 +27,25 @@ INSISTENCE = (0.01, 0.1)  # seconds to wait after the first and the second SIGIN
 
 
 class Reaper:
-    """Holds the pipe to the process that runs `reaper.main`."""
+    """Holds the pipe to the process that runs `reaper.main` and keeps what `inherited` names until it ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, inherited: Callable[[], tuple[int, ...]]) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._inherited = inherited
 
-    def tell(self, sign: str, group: int) -> None:
+    @property
+    def started(self) -> bool:
+        return self._process is not None
+
+    def tell(self, line: str) -> None:
         if self._process is None:
             argv = [sys.executable, "-I", "-S", reaper.__file__]  # it imports nothing of linkladder, so it starts fast
-            self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True)
+            self._process = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, start_new_session=True, pass_fds=self._inherited()
+            )
         assert self._process.stdin
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(f"{sign}{group}\n".encode())
+            self._process.stdin.write(f"{line}\n".encode())
             self._process.stdin.flush()
 
     def close(self) -> None:
@@ -161,13 +169,15 @@ class Child:
 
 
 class Children:
-    """All tools of this end."""
+    """All tools of this end. Should this process be killed, `inherited` stays open until all of them are ended."""
 
-    def __init__(self, say: Callable[[Line | Exited], None]) -> None:
+    def __init__(
+        self, say: Callable[[Line | Exited], None], inherited: Callable[[], tuple[int, ...]] = lambda: ()
+    ) -> None:
         self._say = say
         self._running: dict[int, Child] = {}
         self._next = 1
-        self._reaper = Reaper()
+        self._reaper = Reaper(inherited)
 
     async def start(self, argv: Sequence[str], privileged: bool = False, at: float = 0.0) -> Child:
         """Start a tool, at the moment `at` if given. Raises FileNotFoundError or PermissionError if it cannot be run.
@@ -212,7 +222,7 @@ class Children:
             pass_fds=inherited,
             limit=1 << 20,
         )
-        self._reaper.tell("+", process.pid)
+        self._reaper.tell(f"+{process.pid}")
         child = Child(self._next, process, self._say)
         self._running[self._next] = child
         self._next += 1
@@ -228,13 +238,20 @@ class Children:
         return number in self._running
 
     async def stop(self, number: int, at_once: bool = False) -> Finished:
-        child = self._running[number]
+        return await self.end(self._running[number], at_once)
+
+    async def end(self, child: Child, at_once: bool = False) -> Finished:
         finished = await child.stop(at_once)
         self._forget(child)
         return finished
 
     async def stop_all(self) -> None:
-        await asyncio.gather(*(self.stop(number) for number in list(self._running)))
+        await asyncio.gather(*map(self.end, self._running.values()))
+
+    def at_end(self, argv: Sequence[str]) -> None:
+        """Have a command run should this process be killed, in place of any earlier one; none if it is empty."""
+        if argv or self._reaper.started:
+            self._reaper.tell(f"!{json.dumps(list(argv))}")
 
     async def close(self) -> None:
         await self.stop_all()
@@ -243,7 +260,7 @@ class Children:
     def _forget(self, child: Child) -> None:
         child._signal(signal.SIGKILL)
         self._running.pop(child.number, None)
-        self._reaper.tell("-", child.process.pid)
+        self._reaper.tell(f"-{child.process.pid}")
 
 
 async def _moment(reading: int) -> float | None:

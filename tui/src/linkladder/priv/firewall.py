@@ -16,7 +16,7 @@ PFCTL, NFT = "/sbin/pfctl", "/usr/sbin/nft"
 ANCHOR, CHAIN = "trial", "inet linkladder trial"
 FIRST, LAST = 5301, 5400
 UNNAMED = 10000  # clients get their ports from here on
-MOST = 16  # pairs of an interface and a peer
+MOST = 64  # pairs of an interface and a peer in one trial
 
 
 def open_steps(system: str, args: list[str]) -> list[Step]:

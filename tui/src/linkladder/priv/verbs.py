@@ -16,7 +16,7 @@ CLASSES = (MEASURE, OPERATOR)
 FLAGS = ("tso", "lro", "rxcsum", "txcsum")
 FREEBSD_FLAGS = (*FLAGS, "tso4", "tso6", "rxcsum6", "txcsum6")
 LINUX_FLAGS = {"tso": "tso", "lro": "lro", "gso": "gso", "gro": "gro", "rxcsum": "rx", "txcsum": "tx"}
-MAX_ARGUMENTS = 40
+MAX_ARGUMENTS = 128
 
 
 def build(cls: str, verb: str, args: list[str], system: str) -> list[Step]:

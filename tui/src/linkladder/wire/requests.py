@@ -43,9 +43,10 @@ class Request(Generic[R]):
     verb: ClassVar[str]
     reply: ClassVar[type[Any]]
     slow: ClassVar[bool]  # an end may take long to answer
+    held: ClassVar[bool]  # only who has reserved the end may ask for it
 
-    def __init_subclass__(cls, verb: str, slow: bool = False) -> None:
-        cls.verb, cls.slow = verb, slow
+    def __init_subclass__(cls, verb: str, slow: bool = False, held: bool = False) -> None:
+        cls.verb, cls.slow, cls.held = verb, slow, held
         cls.reply = get_args(cls.__orig_bases__[0])[0]  # type: ignore[attr-defined]
         VERBS[verb] = cls
 
@@ -113,7 +114,7 @@ class Release(Request[None], verb="release"):
 
 
 @dataclass(frozen=True)
-class TakeLease(Request[LeaseReply], verb="lease", slow=True):
+class TakeLease(Request[LeaseReply], verb="lease", slow=True, held=True):
     """Make these settings on the adapters that own the addresses; they are restored however the lease ends."""
 
     settings: tuple[Setting, ...]
@@ -163,7 +164,7 @@ class Known(Request[KnownReply], verb="known"):
 
 
 @dataclass(frozen=True)
-class Introduce(Request[None], verb="introduce"):
+class Introduce(Request[None], verb="introduce", held=True):
     """Ask this end to measure with another end than the caller; refused unless its operator has allowed that."""
 
     name: str
@@ -175,7 +176,7 @@ class Introduce(Request[None], verb="introduce"):
 
 
 @dataclass(frozen=True)
-class Listen(Request[None], verb="listen"):
+class Listen(Request[None], verb="listen", held=True):
     """Open a plain listener for a Probe by `peer` with the same key, which tells whether the port is reachable."""
 
     address: str
@@ -209,7 +210,7 @@ class Unlisten(Request[None], verb="unlisten"):
 
 
 @dataclass(frozen=True)
-class Probe(Request[ProbeReply], verb="probe"):
+class Probe(Request[ProbeReply], verb="probe", held=True):
     """Try to reach a port of the other end, where a Listen is open."""
 
     local: str
@@ -229,7 +230,7 @@ class Probe(Request[ProbeReply], verb="probe"):
 
 
 @dataclass(frozen=True)
-class Serve(Request[Started], verb="serve"):
+class Serve(Request[Started], verb="serve", held=True):
     """Start a tool's server."""
 
     experiment: Experiment
@@ -247,7 +248,7 @@ class Serve(Request[Started], verb="serve"):
 
 
 @dataclass(frozen=True)
-class RunClient(Request[Started], verb="client"):
+class RunClient(Request[Started], verb="client", held=True):
     """Run one client process of a layout; for ping, which has no server, `port` is 0 and `index` picks the probe."""
 
     experiment: Experiment
