@@ -87,13 +87,12 @@ def segment(*names: str) -> Iterator[Segment]:
 class HostileAgent:
     """A real agent on a machine, and at the other end of its pipes a peer that asks for what it likes."""
 
-    def __init__(self, world: Segment, name: str, state: Path) -> None:
-        environment = {**os.environ, "LINKLADDER_STATE": str(state)}
+    def __init__(self, world: Segment, name: str, state: Path, *options: str, **settings: str) -> None:
+        environment = {**os.environ, "LINKLADDER_STATE": str(state), **settings}
         environment["LINKLADDER_TOOLS_PATH"] = str(TOP / ".work/netperf/usr/bin")
         pipe = subprocess.PIPE
-        self.process = world.start(
-            name, sys.executable, "-m", "linkladder", "agent", "--peer", "eve", stdin=pipe, stdout=pipe, env=environment
-        )
+        agent = [sys.executable, "-m", "linkladder", "agent", "--peer", "eve", *options]
+        self.process = world.start(name, *agent, stdin=pipe, stdout=pipe, env=environment)
         self.number = 0
 
     def ask(self, verb: str, **args: Any) -> dict[str, Any]:

@@ -62,12 +62,12 @@ async def test_what_was_reserved_is_free_only_once_its_tools_have_ended() -> Non
     first, second = (Service(lambda event: None) for _ in range(2))
     await first.do(wire.Reserve("first"))
     exp = Experiment("e", duration=60.0)
-    server = await first.do(wire.Serve(exp, HERE, 5399, HERE, KEY))
+    server = await first.do(wire.Serve(exp, HERE, 5356, HERE, KEY))
     where = Layout(End.FAR, End.NEAR, protocol_port="tcp")
-    client = await first.do(wire.RunClient(exp, where, HERE, HERE, 5399, 0, KEY))
-    await first.do(wire.Listen(HERE, 5398, HERE, KEY))
+    client = await first.do(wire.RunClient(exp, where, HERE, HERE, 5356, 0, KEY))
+    await first.do(wire.Listen(HERE, 5355, HERE, KEY))
     running = [first.children[one.process].process.pid for one in (server, client)]
-    in_3_s = wire.RunClient(exp, where, HERE, HERE, 5399, 0, KEY, time.monotonic() + 3)
+    in_3_s = wire.RunClient(exp, where, HERE, HERE, 5356, 0, KEY, time.monotonic() + 3)
     starting = asyncio.create_task(first.do(in_3_s))
     while len(first.children) < 3:
         await asyncio.sleep(0.01)
@@ -75,17 +75,17 @@ async def test_what_was_reserved_is_free_only_once_its_tools_have_ended() -> Non
 
     release = asyncio.create_task(first.do(wire.Release()))
     while not release.done():
-        if any(psutil.pid_exists(pid) for pid in running):
+        if any(map(lives, running)):
             with pytest.raises(wire.Refused, match="busy: first"):
                 await second.do(wire.Reserve("second"))
         await asyncio.sleep(0.01)
     await release
     await second.do(wire.Reserve("second"))
-    assert not any(psutil.pid_exists(pid) for pid in running)
-    assert not any(host.listening(port, False, HERE) for port in (5398, 5399))
+    assert not any(map(lives, running))
+    assert not any(host.listening(port, False, HERE) for port in (5355, 5356))
     await asyncio.wait([starting])
     with pytest.raises(wire.Refused, match="reserve this appliance first"):
-        await first.do(wire.Serve(exp, HERE, 5399, HERE, KEY))
+        await first.do(wire.Serve(exp, HERE, 5356, HERE, KEY))
     for end in (first, second):
         await end.close()
 
@@ -100,7 +100,7 @@ async def test_a_request_under_way_starts_nothing_after_the_release(monkeypatch:
         return tools.ToolVersions(await end._versions(), host.system())
 
     monkeypatch.setattr(end, "_tool_versions", versions)
-    late = asyncio.create_task(end.do(wire.Serve(Experiment("e"), HERE, 5399, HERE, KEY)))
+    late = asyncio.create_task(end.do(wire.Serve(Experiment("e"), HERE, 5356, HERE, KEY)))
     await asyncio.sleep(0)
     release = asyncio.create_task(end.do(wire.Release()))
     await asyncio.sleep(0)
@@ -141,4 +141,11 @@ asyncio.run(main())
         os.kill(reaper, signal.SIGCONT)
         killed.stdout.close()
     wait_for(lambda: not reservation.holder(), 10, "it is reserved still")
-    assert done.exists() and not psutil.pid_exists(tool)
+    assert done.exists() and not lives(tool)
+
+
+def lives(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

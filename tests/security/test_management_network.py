@@ -8,7 +8,7 @@ import pytest
 
 from linkladder import host, wire
 from linkladder.agent.answering import Service
-from linkladder.agent.targets import Targets
+from linkladder.agent.targets import Caller, Targets
 from linkladder.host import addresses, switches
 from linkladder.model import HostFacts, Nic
 from linkladder.priv import verbs
@@ -32,11 +32,11 @@ def appliance(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("local", "remote"), [(MANAGEMENT, "10.98.0.2"), (TEST, BEHIND), (TEST, "10.98.0.2")])
 def test_neither_from_it_nor_out_by_it(local: str, remote: str) -> None:
     with pytest.raises(wire.Refused, match=r"vmx0 is the management adapter.*tests-on-management yes"):
-        Targets().check_way(local, remote)
+        Targets(Caller.PEER).check_way(local, remote)
 
 
 def test_the_test_adapter_is_there_for_that() -> None:
-    Targets().check_way(TEST, "10.77.0.2")
+    Targets(Caller.PEER).check_way(TEST, "10.77.0.2")
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ async def test_what_is_announced_for_tests_is_what_they_may_use(
 
 def test_this_ends_own_operator_names_what_he_likes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSH_CONNECTION")
-    Targets().check_way(MANAGEMENT, "10.98.0.2")
+    Targets(Caller.PEER).check_way(MANAGEMENT, "10.98.0.2")
 
 
 def test_an_appliance_with_one_network_measures_over_it(appliance: list[tuple[str, str]]) -> None:
     del appliance[-1]  # vmx1 has but the address that every adapter has
-    Targets().check_way(MANAGEMENT, "10.98.0.2")
+    Targets(Caller.PEER).check_way(MANAGEMENT, "10.98.0.2")
 
 
 def test_where_the_operator_has_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = switches.Appliance(management="vmx0", tests_on_management=True)
     monkeypatch.setattr(switches, "appliance", lambda: allowed)
-    Targets().check_way(MANAGEMENT, "10.98.0.2")
+    Targets(Caller.PEER).check_way(MANAGEMENT, "10.98.0.2")
 
 
 def test_saying_so_is_the_operators_alone() -> None:

@@ -27,10 +27,10 @@ KEY = "0123456789abcdef" * 2
 KNOCKS = 12  # packets, at most, that reach somebody who is knocked at
 ANSWERS = """
 import asyncio, sys
-from linkladder.agent.probing import ProbeListener
+from linkladder.agent.probing import COORDINATES, ProbeListener
 address, port, udp, key = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "udp", bytes.fromhex(sys.argv[4])
 async def main():
-    listener = await ProbeListener.open(address, port, udp, key, lambda who: None)
+    listener = await ProbeListener.open(address, port, udp, key, COORDINATES, lambda who, role: who in sys.argv[5:])
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.read)
     await listener.close()
@@ -77,8 +77,10 @@ def agent(world: Segment, own_state: Path) -> Iterator[HostileAgent]:
     made.close()
 
 
-def answering(world: Segment, name: str, udp: bool, key: str = KEY) -> subprocess.Popen[str]:
-    return world.python(name, ANSWERS, world.address(name), "5301", "udp" if udp else "tcp", key)
+def answering(world: Segment, name: str, udp: bool, key: str = KEY, to: str = "ladder") -> subprocess.Popen[str]:
+    """An appliance's own end, whose console measures with the appliance `to`."""
+    words = (world.address(name), "5301", "udp" if udp else "tcp", key, world.address(to))
+    return world.python(name, ANSWERS, *words)
 
 
 def asked(world: Segment, target: str) -> list[tuple[str, dict[str, Any]]]:
@@ -168,16 +170,68 @@ def test_who_knocks_with_the_key_is_known_and_no_other(agent: HostileAgent, worl
     here, eve = world.address("ladder"), world.address("eve")
     script = """
 import asyncio, sys
-from linkladder.agent.probing import probe
+from linkladder.agent.probing import COORDINATES, probe
 local, remote, udp, key = sys.argv[1], sys.argv[2], sys.argv[3] == "udp", bytes.fromhex(sys.argv[4])
 print("ready", flush=True)
-print(asyncio.run(probe(local, remote, 5301, udp, key))[0], flush=True)
+print(asyncio.run(probe(local, remote, 5301, udp, key, COORDINATES, lambda role: True))[0], flush=True)
 """
     assert "ok" in agent.ask("listen", address=here, port=5301, peer=eve, key=KEY, udp=udp)
     for key, state in ((secrets.token_hex(16), "filtered"), (KEY, "open")):
         there = world.python("eve", script, eve, here, "udp" if udp else "tcp", key)
         assert there.stdout and there.stdout.read().strip() == state
         assert agent.ask("known", address=eve)["ok"] == {"known": state == "open"}
+
+
+def agents_of(world: Segment, folder: Path, allowed: bool, other_allowed: bool) -> Iterator[tuple[str, HostileAgent]]:
+    """Two appliances that are both paired with eve and serve her, by their machines."""
+    for name, introduced in (("ladder", allowed), ("victim", other_allowed)):
+        state = folder / name
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LINKLADDER_STATE", str(state))
+            peers.add(peers.Peer("eve", ("192.0.2.9",), a_key(), a_key()))
+        made = HostileAgent(world, name, state, *(["--introduced"] if introduced else []))
+        assert "ok" in made.ask("reserve", holder="eve")
+        yield name, made
+
+
+@pytest.mark.parametrize("udp", [False, True])
+@pytest.mark.parametrize("allowed", [(False, False), (True, False), (False, True), (True, True)])
+def test_two_appliances_meet_only_when_both_have_agreed(
+    world: Segment, tmp_path: Path, udp: bool, allowed: tuple[bool, bool]
+) -> None:
+    """Their common peer tells both the trial's key, and leaves out to ask whether they take introductions."""
+    both = dict(agents_of(world, tmp_path, *allowed))
+    where = {name: world.address(name) for name in both}
+    try:
+        for knocks, listens in (("ladder", "victim"), ("victim", "ladder")):
+            waits = {"address": where[listens], "port": 5301, "peer": where[knocks], "key": KEY, "udp": udp}
+            assert "ok" in both[listens].ask("listen", **waits)
+            calls = {"local": where[knocks], "remote": where[listens], "port": 5301, "key": KEY, "udp": udp}
+            said = both[knocks].ask("probe", **calls)["ok"]
+            both[listens].ask("unlisten")
+            assert (said["state"] == "open") == all(allowed), said
+            if not allowed[knocks == "victim"]:
+                assert "no introductions are taken here" in said["detail"]
+        for name, target in (("ladder", where["victim"]), ("victim", where["ladder"])):
+            assert both[name].ask("known", address=target)["ok"] == {"known": all(allowed)}
+        if not all(allowed):
+            before = world.received("victim")
+            refused_everything(both["ladder"], world, where["victim"])
+            assert world.received("victim") == before
+    finally:
+        for agent in both.values():
+            agent.close()
+
+
+@pytest.mark.parametrize("udp", [False, True])
+def test_who_measures_with_a_common_peer_has_not_agreed(agent: HostileAgent, world: Segment, udp: bool) -> None:
+    """The victim's console measures with eve, and waits for her knock; she sends the ladder there with the same key."""
+    waiting = answering(world, "victim", udp, to="eve")
+    try:
+        assert knock(agent, world, world.address("victim"), udp) == "filtered"
+        refused_everything(agent, world, world.address("victim"))
+    finally:
+        waiting.communicate()
 
 
 def test_broadcast_and_multicast_are_nobodys_address(agent: HostileAgent, world: Segment) -> None:
@@ -215,9 +269,10 @@ sys.stdin.read()
     crowd = world.python("crowd", silent)
     script = """
 import asyncio, sys
-from linkladder.agent.probing import probe
+from linkladder.agent.probing import COORDINATES, probe
+local, remote, key = sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3])
 print("ready", flush=True)
-print(asyncio.run(probe(sys.argv[1], sys.argv[2], 5301, False, bytes.fromhex(sys.argv[3])))[0], flush=True)
+print(asyncio.run(probe(local, remote, 5301, False, key, COORDINATES, lambda role: True))[0], flush=True)
 """
     try:
         began = time.monotonic()

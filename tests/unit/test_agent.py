@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from linkladder import wire
 from linkladder.agent import Service, answering
-from linkladder.agent.probing import ProbeListener, probe
+from linkladder.agent.probing import COORDINATES, SERVES, ProbeListener, probe
 from linkladder.agent.processes import GRACE, Children
 from linkladder.codec import to_json
 from linkladder.model import Bundle, End, Experiment, Member
@@ -167,23 +167,41 @@ async def test_one_run_at_a_time_and_busy_names_the_holder() -> None:
 
 @pytest.mark.parametrize("udp", [False, True])
 async def test_open_and_refused_are_told_apart(udp: bool) -> None:
-    key, proved = bytes.fromhex(KEY), list[str]()
-    assert (await probe("127.0.0.1", "127.0.0.1", 5399, udp, key))[0] == "refused"
-    listener = await ProbeListener.open("127.0.0.1", 5399, udp, key, proved.append)
-    assert await probe("127.0.0.1", "127.0.0.1", 5399, udp, bytes(16)) == (
+    key, met = bytes.fromhex(KEY), list[tuple[str, bytes]]()
+
+    async def knock(key: bytes, role: bytes = COORDINATES, welcome: bytes = SERVES) -> tuple[str, str]:
+        return await probe("127.0.0.1", "127.0.0.1", 5399, udp, key, role, lambda one: one == welcome)
+
+    def take(address: str, role: bytes) -> bool:
+        met.append((address, role))
+        return role == COORDINATES
+
+    assert (await knock(key))[0] == "refused"
+    listener = await ProbeListener.open("127.0.0.1", 5399, udp, key, SERVES, take)
+    assert await knock(bytes(16)) == ("filtered", "something else listens on this port")
+    assert await knock(key, welcome=COORDINATES) == (
         "filtered",
-        "something else listens on this port",
+        "it serves this run as well, and no introductions are taken here",
     )
-    assert proved == []
-    assert await probe("127.0.0.1", "127.0.0.1", 5399, udp, key) == ("open", "")
-    assert proved == ["127.0.0.1"]
+    assert met == []
+    assert await knock(key) == ("open", "")
+    assert met == [("127.0.0.1", COORDINATES)]
     await listener.close()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as sock:
         sock.bind(("127.0.0.1", 5399))  # free again at once, without any waiting state
 
 
+@pytest.mark.parametrize("udp", [False, True])
+async def test_who_has_the_key_but_is_not_welcome_is_not_let_in(udp: bool) -> None:
+    key, asked = bytes.fromhex(KEY), list[tuple[str, bytes]]()
+    listener = await ProbeListener.open("127.0.0.1", 5397, udp, key, SERVES, lambda *who: asked.append(who) is not None)
+    seen = await probe("127.0.0.1", "127.0.0.1", 5397, udp, key, SERVES, lambda role: True)
+    assert seen[0] == "filtered" and set(asked) == {("127.0.0.1", SERVES)}
+    await listener.close()
+
+
 async def test_a_server_on_a_taken_port_says_so() -> None:
-    listener = await ProbeListener.open("127.0.0.1", 5398, False, bytes.fromhex(KEY), print)
+    listener = await ProbeListener.open("127.0.0.1", 5398, False, bytes.fromhex(KEY), SERVES, lambda *who: True)
     service = Service(lambda event: None)
     await service.do(wire.Reserve("test"))
     with pytest.raises(wire.Refused, match=r"port 5398 of 127\.0\.0\.1 cannot be opened"):

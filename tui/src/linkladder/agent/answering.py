@@ -8,6 +8,7 @@ import ipaddress
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from linkladder import __version__, host, privilege, settings, tools, wire
@@ -15,7 +16,7 @@ from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
 from linkladder.agent.processes import Child, Children, Gate
-from linkladder.agent.targets import Targets, owned
+from linkladder.agent.targets import Caller, Targets, owned
 from linkladder.agent.turn import Turn
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
@@ -31,13 +32,11 @@ MISSING = "not found; install it (linkladder doctor says how)"
 
 
 class Service:
-    """One end of a trial; it reports events to `say`. `introduced`: whether its caller may have it measure with other
-    appliances.
-    """
+    """One end of a trial; it reports events to `say`."""
 
-    def __init__(self, say: Callable[[wire.Event], None], introduced: bool = False) -> None:
-        self.say, self.introduced = say, introduced
-        self.targets = Targets()
+    def __init__(self, say: Callable[[wire.Event], None], caller: Caller = Caller.CONSOLE) -> None:
+        self.say = say
+        self.targets = Targets(caller)
         self.turn = Turn()
         self.lock = self.turn.lock
         self.children = Children(say, self.lock.descriptors)
@@ -45,6 +44,7 @@ class Service:
         self.lending = Lending()
         self.gate: Gate | None = None  # of the trial whose clients start together
         self.listener: ProbeListener | None = None
+        self.awaited = ("", "")  # the listener's address, and whose knock it is for
         self.sampling: asyncio.Task[None] | None = None
         self.sampler = host.Sampler()
         self.sampled = 0.0
@@ -143,10 +143,8 @@ class Service:
         return wire.KnownReply(self.targets.known(request.address))
 
     async def do_introduce(self, request: wire.Introduce) -> None:
-        """Check whether this end may measure with another appliance; refused unless its operator has allowed
-        introductions.
-        """
-        if not self.introduced:
+        """Say early, and in words, what `targets` holds in any case: whether this end meets others than the caller."""
+        if self.targets.caller is not Caller.INTRODUCER:
             raise wire.Refused(
                 f"no introductions are taken here, so it does not measure with {request.name}; "
                 "say yes at its console: linkladder peers introductions NAME allow"
@@ -157,31 +155,35 @@ class Service:
         return wire.RouteReply(interface, gateway, await asyncio.to_thread(host.interface_of, request.local))
 
     async def do_listen(self, request: wire.Listen) -> None:
-        self._own(request.address)
-        self.targets.check_way(request.address, request.peer)
+        own, peer, targets = request.address, request.peer, self.targets
+        self._own(own)
+        targets.check_way(own, peer)
         await self.do_unlisten(wire.Unlisten())
-        await self.firewall.open(request.address, request.peer)
-        key = bytes.fromhex(request.key)
+        await self.firewall.open(own, peer)
+        key, met = bytes.fromhex(request.key), partial(targets.met_by, expected=peer)
         try:
-            self.listener = await ProbeListener.open(
-                request.address, request.port, request.udp, key, self.targets.proved
-            )
+            self.listener = await ProbeListener.open(own, request.port, request.udp, key, targets.role, met)
+            self.awaited = (own, peer)
         except OSError as error:
-            raise wire.Refused(f"port {request.port} of {request.address} cannot be opened: {error.strerror}") from None
+            raise wire.Refused(f"port {request.port} of {own} cannot be opened: {error.strerror}") from None
 
     async def do_unlisten(self, _: wire.Unlisten) -> None:
         if self.listener:
             await self.listener.close()
             self.listener = None
+            if not self.targets.known(self.awaited[1]):
+                await self.firewall.shut(*self.awaited)
 
     async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
         self._own(request.local)
         self.targets.check_way(request.local, request.remote)
         self.targets.check_knock(request.remote)
-        key = bytes.fromhex(request.key)
-        state, detail = await probe(request.local, request.remote, request.port, request.udp, key)
+        key, targets = bytes.fromhex(request.key), self.targets
+        state, detail = await probe(
+            request.local, request.remote, request.port, request.udp, key, targets.role, targets.may_meet
+        )
         if state == "open":
-            self.targets.proved(request.remote)
+            targets.met(request.remote)
             await self.firewall.open(request.local, request.remote)
         return wire.ProbeReply(state, detail)
 

@@ -2,7 +2,9 @@
 
 A bare listener at one end, one knock from the other.  Each sends the other a nonce and gets it back under a key that
 both were told over the control channel: so each end knows that the other's address takes part of its own will, and
-nobody can have test traffic sent to a third machine.  Knocks are answered side by side, whoever else may knock.
+nobody can have test traffic sent to a third machine.  Each also says, under the key, whether it coordinates the run or
+serves it for a peer, which it knows by how it was started: of two that serve, each must have agreed to introductions.
+Knocks are answered side by side, whoever else may knock.
 """
 
 from __future__ import annotations
@@ -19,19 +21,22 @@ TIMEOUT = 4.0  # seconds; a busy small machine takes two to answer, and SYNs are
 CALLERS = 256  # callers that a listener serves at once; another one replaces the oldest
 HELLO, PROOF, WELCOME = b"linkladder?", b"linkladder=", b"linkladder!"
 NONCE, TAG = 16, 32  # bytes
+COORDINATES, SERVES = b"c", b"s"  # what an end is in the run
+Prove = Callable[[bytes, bytes], bytes]  # the proof to send for a listener's answer to our nonce
+Met = Callable[[str, bytes], bool]  # takes an address and what it showed to be; whether it may be a target now
 SIZE = len(HELLO) + NONCE + TAG  # questions are as long as answers, so that nobody can flood others through us
 
 
 class ProbeListener:
-    """Answers probes on the very address and port that the tool will use; calls `proved` with addresses that passed."""
+    """Answers probes on the very address and port that the tool will use; asks `met` whether who passed is welcome."""
 
-    def __init__(self, sock: socket.socket, udp: bool, key: bytes, proved: Callable[[str], None]) -> None:
-        self._sock, self._key, self._proved = sock, key, proved
+    def __init__(self, sock: socket.socket, udp: bool, key: bytes, role: bytes, met: Met) -> None:
+        self._sock, self._key, self._role, self._met = sock, key, role, met
         self._callers: dict[asyncio.Task[None], None] = {}  # oldest first
         self._task = asyncio.create_task(self._answer_datagrams() if udp else self._accept())
 
     @classmethod
-    async def open(cls, address: str, port: int, udp: bool, key: bytes, proved: Callable[[str], None]) -> ProbeListener:
+    async def open(cls, address: str, port: int, udp: bool, key: bytes, role: bytes, met: Met) -> ProbeListener:
         sock = _socket(address, udp)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -41,7 +46,7 @@ class ProbeListener:
         except OSError:
             sock.close()
             raise
-        return cls(sock, udp, key, proved)
+        return cls(sock, udp, key, role, met)
 
     async def close(self) -> None:
         tasks = [self._task, *self._callers]
@@ -71,9 +76,8 @@ class ProbeListener:
             async with asyncio.timeout(TIMEOUT):
                 theirs = _nonce(await _receive(connection, SIZE))
                 mine = secrets.token_bytes(NONCE)
-                await loop.sock_sendall(connection, HELLO + mine + _tag(self._key, b"listener", theirs))
-                self._check(await _receive(connection, SIZE), mine)
-                self._proved(sender)
+                await loop.sock_sendall(connection, HELLO + mine + self._answer_to(theirs))
+                self._check(await _receive(connection, SIZE), mine, sender)
                 await loop.sock_sendall(connection, WELCOME)
                 # the prober closes first and keeps the TIME_WAIT, so the port is free for the tool
                 await loop.sock_recv(connection, 1)
@@ -85,33 +89,47 @@ class ProbeListener:
         while True:
             with contextlib.suppress(OSError, _Stranger):
                 data, sender = await loop.sock_recvfrom(self._sock, 2 * SIZE)
-                mine = _tag(secret, b"nonce", repr(sender).encode())[:NONCE]
+                mine = hmac.digest(secret, repr(sender).encode(), "sha256")[:NONCE]
                 if data[: len(PROOF)] == PROOF:
-                    self._check(data, mine)
-                    self._proved(sender[0])
+                    self._check(data, mine, sender[0])
                     await loop.sock_sendto(self._sock, WELCOME, sender)
                 else:
-                    answer = HELLO + mine + _tag(self._key, b"listener", _nonce(data))
+                    answer = HELLO + mine + self._answer_to(_nonce(data))
                     await loop.sock_sendto(self._sock, answer, sender)
 
-    def _check(self, data: bytes, mine: bytes) -> None:
-        if not hmac.compare_digest(data, _proof(self._key, mine)):
+    def _answer_to(self, nonce: bytes) -> bytes:
+        return _tag(self._key, b"listener", self._role, nonce)
+
+    def _check(self, data: bytes, mine: bytes, sender: str) -> None:
+        """Check that the nonce came back with a proof, and that who sent it is welcome."""
+        if data[:-TAG] != PROOF + mine or not self._met(sender, _role(data[-TAG:], self._key, b"knocker", mine)):
             raise _Stranger
 
 
-async def probe(local: str, remote: str, port: int, udp: bool, key: bytes) -> tuple[str, str]:
+async def probe(
+    local: str, remote: str, port: int, udp: bool, key: bytes, role: bytes, may_meet: Callable[[bytes], bool]
+) -> tuple[str, str]:
     """The result ('open', 'refused', 'filtered' or 'unreachable') and the system's message.
 
-    It is 'open' only if the other side has proved that it has the trial's key.
+    It is 'open' only if the other side has proved that it has the trial's key, as an end that this one may meet.
     """
+
+    def prove(answer: bytes, mine: bytes) -> bytes:
+        theirs = _nonce(answer)
+        if not may_meet(_role(answer[-TAG:], key, b"listener", mine)):
+            raise _Uninvited
+        return PROOF + theirs + _tag(key, b"knocker", role, theirs)
+
     sock = _socket(local, udp)
     with sock:
         try:
             sock.bind((local, 0))
             knock = _knock_datagrams if udp else _knock
-            await asyncio.wait_for(knock(sock, remote, port, key), TIMEOUT)
+            await asyncio.wait_for(knock(sock, remote, port, prove), TIMEOUT)
         except TimeoutError:
             return "filtered", f"no answer within {TIMEOUT:g} s"
+        except _Uninvited:
+            return "filtered", "it serves this run as well, and no introductions are taken here"
         except _Stranger:
             return "filtered", "something else listens on this port"
         except ConnectionRefusedError as error:
@@ -122,23 +140,22 @@ async def probe(local: str, remote: str, port: int, udp: bool, key: bytes) -> tu
     return "open", ""
 
 
-async def _knock(sock: socket.socket, remote: str, port: int, key: bytes) -> None:
+async def _knock(sock: socket.socket, remote: str, port: int, prove: Prove) -> None:
     loop = asyncio.get_running_loop()
     await loop.sock_connect(sock, (remote, port))
     mine = secrets.token_bytes(NONCE)
     await loop.sock_sendall(sock, _hello(mine))
-    theirs = _proved(await _receive(sock, SIZE), key, mine)
-    await loop.sock_sendall(sock, _proof(key, theirs))
+    await loop.sock_sendall(sock, prove(await _receive(sock, SIZE), mine))
     if await _receive(sock, len(WELCOME)) != WELCOME:
         raise _Stranger
 
 
-async def _knock_datagrams(sock: socket.socket, remote: str, port: int, key: bytes) -> None:
+async def _knock_datagrams(sock: socket.socket, remote: str, port: int, prove: Prove) -> None:
     loop = asyncio.get_running_loop()
     await loop.sock_connect(sock, (remote, port))
     mine = secrets.token_bytes(NONCE)
-    theirs = _proved(await _exchange(sock, _hello(mine), SIZE), key, mine)
-    while await _exchange(sock, _proof(key, theirs), len(WELCOME)) != WELCOME:
+    proof = prove(await _exchange(sock, _hello(mine), SIZE), mine)
+    while await _exchange(sock, proof, len(WELCOME)) != WELCOME:
         pass
 
 
@@ -155,7 +172,11 @@ async def _exchange(sock: socket.socket, question: bytes, size: int) -> bytes:
 
 
 class _Stranger(Exception):
-    """Raised if the other side does not have the trial's key."""
+    """Raised if the other side does not have the trial's key, or is not welcome."""
+
+
+class _Uninvited(Exception):
+    """Raised if the other side has the key, but this end may not measure with it."""
 
 
 def _hello(nonce: bytes) -> bytes:
@@ -169,21 +190,17 @@ def _nonce(data: bytes) -> bytes:
     return data[len(HELLO) : len(HELLO) + NONCE]
 
 
-def _proved(data: bytes, key: bytes, mine: bytes) -> bytes:
-    """The other side's nonce, after checking that it returned ours tagged with the key."""
-    theirs = _nonce(data)
-    if not hmac.compare_digest(data[-TAG:], _tag(key, b"listener", mine)):
-        raise _Stranger
-    return theirs
+def _role(tag: bytes, key: bytes, side: bytes, mine: bytes) -> bytes:
+    """What the other side is in the run; _Stranger if it did not return our nonce tagged with the key."""
+    for role in (COORDINATES, SERVES):
+        if hmac.compare_digest(tag, _tag(key, side, role, mine)):
+            return role
+    raise _Stranger
 
 
-def _proof(key: bytes, theirs: bytes) -> bytes:
-    return PROOF + theirs + _tag(key, b"knocker", theirs)
-
-
-def _tag(key: bytes, side: bytes, nonce: bytes) -> bytes:
+def _tag(key: bytes, side: bytes, role: bytes, nonce: bytes) -> bytes:
     """A tag over a nonce that needs the key. It differs by side, so that no tag can be sent back as one's own."""
-    return hmac.digest(key, side + nonce, "sha256")
+    return hmac.digest(key, side + role + nonce, "sha256")
 
 
 async def _receive(sock: socket.socket, size: int) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 
 from linkladder import privilege, wire
 from linkladder.agent.answering import Service
+from linkladder.agent.targets import Caller
 from linkladder.trust.sshd import register_session
 
 AT_ONCE = 32  # requests that may be in progress at the same time
@@ -25,15 +26,16 @@ def main(peer: str | None, introduced: bool = False) -> int:
     out = os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)  # keeps anything that a library prints out of the protocol's channel
     with register_session(peer) if peer else contextlib.nullcontext():
-        asyncio.run(Agent(introduced).serve(sys.stdin.buffer, out))
+        caller = Caller.INTRODUCER if introduced else Caller.PEER if peer else Caller.CONSOLE
+        asyncio.run(Agent(caller).serve(sys.stdin.buffer, out))
     return 0
 
 
 class Agent:
-    def __init__(self, introduced: bool = False) -> None:
+    def __init__(self, caller: Caller) -> None:
         self._writer: asyncio.StreamWriter | None = None
         self._busy: set[asyncio.Task[None]] = set()
-        self._service = Service(self._say, introduced)
+        self._service = Service(self._say, caller)
 
     async def serve(self, stdin: Any, stdout: Any) -> None:
         loop = asyncio.get_running_loop()
@@ -50,8 +52,10 @@ class Agent:
         except asyncio.CancelledError:
             pass
         finally:
-            for one in self._busy:
+            busy = tuple(self._busy)
+            for one in busy:
                 one.cancel()
+            await asyncio.gather(*busy, return_exceptions=True)
             await self._service.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:

@@ -1,24 +1,36 @@
 """Decides where this end may send test traffic: to itself, and to addresses that answered its nonce in this run.
 
-What a peer says about addresses is not trusted, because it could name anybody's. Traffic that a peer requests also
-stays off the network by which this appliance's operator reaches it.
+What a peer says about addresses is not trusted, because it could name anybody's. An end that serves a peer's run takes
+that peer alone for a target, unless a person here (or the site secret) has agreed that it measures with others too.
+Traffic that a peer requests also stays off the network by which this appliance's operator reaches it.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+from enum import Enum
 
 from linkladder import host, wire
+from linkladder.agent.probing import COORDINATES, SERVES
 from linkladder.host import addresses
 
 SILENT = 16  # unanswered addresses that may be probed in one run, so that no peer can scan networks with this end
 
 
+class Caller(Enum):
+    """Whose requests an end carries out."""
+
+    CONSOLE = "this appliance's own console"
+    PEER = "a peer, to measure with itself"
+    INTRODUCER = "a peer that may have it measure with others too"
+
+
 class Targets:
     """The addresses to which test traffic may go during one reservation."""
 
-    def __init__(self) -> None:
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
         self._proved: set[str] = set()
         self._knocked: set[str] = set()
         self._kept: str | None = None  # None until it has been looked up
@@ -28,9 +40,28 @@ class Targets:
         self._proved.clear()
         self._knocked.clear()
 
-    def proved(self, address: str) -> None:
+    @property
+    def role(self) -> bytes:
+        """What this end is in the run, as it says under the trial's key."""
+        return COORDINATES if self.caller is Caller.CONSOLE else SERVES
+
+    def may_meet(self, role: bytes) -> bool:
+        """Whether an end of that role may be a target.
+
+        One that serves the run, as this end does, is another appliance than the caller, whatever the caller says.
+        """
+        return self.caller is not Caller.PEER or role == COORDINATES
+
+    def met(self, address: str) -> None:
         """Note that the address has answered a nonce of this end under the trial's key."""
         self._proved.add(_plain(address))
+
+    def met_by(self, address: str, role: bytes, expected: str) -> bool:
+        """Whether one that knocked here is the one that was announced, and may be a target from now on."""
+        welcome = _plain(address) == _plain(expected) and self.may_meet(role)
+        if welcome:
+            self.met(address)
+        return welcome
 
     def known(self, address: str) -> bool:
         return _plain(address) in self._proved or owned(address)

@@ -70,7 +70,7 @@ from linkladder.wire.requests import (
     request_of,
 )
 
-PROTOCOL = 11  # the version, which must be the same at both ends
+PROTOCOL = 12  # the version, which must be the same at both ends
 
 __all__ = [
     "IDLE_LIMIT",
