@@ -24,8 +24,9 @@ from linkladder.model import (
     Strength,
     TrialResult,
 )
+from linkladder.model.same_setting import identity
 from linkladder.peer import EndPoint
-from linkladder.plan import name_of
+from linkladder.plan import name_of, named_apart
 from linkladder.tools import ToolVersions
 
 NAME = "generators.json"
@@ -153,13 +154,12 @@ def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
     names.
     """
     here = kept.rung is rung.name
-    made = {}
-    for e in rung.experiments:
-        if left_open(e):
-            strong = chosen(kept.strength, e, *pair.versions, here)
-            made[e.id] = replace(strong, id=name_of(strong))
-    taken = {e.id for e in rung.experiments if e.id not in made}
-    made = {name: e for name, e in made.items() if e.id not in taken}
+    strong = {e.id: chosen(kept.strength, e, *pair.versions, here) for e in rung.experiments if left_open(e)}
+    measured = {identity(e) for e in rung.experiments if e.id not in strong}
+    strong = {name: e for name, e in strong.items() if identity(e) not in measured}
+    others = [e for e in rung.experiments if e.id not in strong]
+    named = named_apart(others, [replace(e, id=name_of(e)) for e in strong.values()])[len(others) :]
+    made = dict(zip(strong, named, strict=True))
     after = replace(rung, experiments=tuple(made.get(e.id, e) for e in rung.experiments))
     return replace(plan, rungs=tuple(after if r.name is rung.name else r for r in plan.rungs))
 

@@ -13,7 +13,6 @@ from linkladder.plan.expand import (
     SEARCH,
     longest,
     measured,
-    name_of,
     only_pings,
     order,
     seconds,
@@ -22,6 +21,7 @@ from linkladder.plan.expand import (
 )
 from linkladder.plan.extend import extended, follow_up, follow_up_text
 from linkladder.plan.link import Link, load_link, save_link, with_link
+from linkladder.plan.naming import name_of, named_apart
 from linkladder.plan.read import BUILTIN, SHORT, PlanError, builtin, builtin_text, read_plan, read_plan_file
 from linkladder.plan.stairs import climbed, level_of
 
@@ -43,6 +43,7 @@ __all__ = [
     "longest",
     "measured",
     "name_of",
+    "named_apart",
     "only_pings",
     "order",
     "read_plan",

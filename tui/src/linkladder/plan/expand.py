@@ -9,14 +9,16 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from linkladder import phrases, tools, units
+from linkladder import tools
 from linkladder.judge import ceiling
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
+from linkladder.plan.naming import name_of, named_apart
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a lost large packet and the idle round trip are looked at before any load
 SEARCH, MOST_SEARCHES = 20.0, 2  # seconds to find a generator's strongest settings if they are not known
 HOUR = 3600.0  # the longest trial in seconds, so that its results in memory stay small even in a soak
 DISCARDED = 1.0  # seconds of uncounted load before a trial whose adapters have just restarted
+AGAIN = "again"  # label of a comparison's first arm measured a second time
 OVERHEAD = 1.0  # seconds that a trial needs besides its tool: start, probe, collect
 
 
@@ -65,7 +67,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
         load |= {"client_port": block, "affinity": place}
         one = Experiment(id="", settings=change, direction=way, company=company, **load, **values)
         made += _arms(one, instead, control) if instead else [_divided(replace(one, id=name_of(one)))]
-    return made
+    return [*named_apart((), made)]
 
 
 def _divided(one: Experiment) -> Experiment:
@@ -96,7 +98,7 @@ def _arms(changed: Experiment, instead: dict[str, Any], control: bool) -> list[E
     as_it_is = "-as-it-is" if plain.settings != changed.settings else ""
     plain = replace(plain, id=f"{name_of(plain)}{as_it_is}", begins=random.random() < 0.5)
     made = [plain, replace(changed, id=name_of(changed), baseline=plain.id, begins=not plain.begins)]
-    again = replace(plain, id=f"{plain.id}-again", label="again", baseline=plain.id, begins=False)
+    again = replace(plain, id=f"{plain.id}-{AGAIN}", label=AGAIN, baseline=plain.id, begins=False)
     return alike([*made, again] if control else made)
 
 
@@ -113,34 +115,6 @@ def _directions(asked: list[Direction], rung: RungName) -> list[Direction]:
     if rung == RungName.LOCALHOST:  # both ends are one machine, so both directions are the same
         ways = [Direction.FORWARD if w == Direction.REVERSE else w for w in ways]
     return list(dict.fromkeys(ways))
-
-
-def name_of(exp: Experiment) -> str:
-    parts = list(tools.named(exp.tool).label(exp))
-    if exp.udp_rate_bps:
-        parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
-    elif exp.protocol == Protocol.TCP:
-        parts.append(phrases.window(exp.window))
-    if exp.write_size and exp.protocol == Protocol.TCP:
-        parts.append(f"writes{phrases.window(exp.write_size)}")
-    if exp.zero_copy:
-        parts.append("zerocopy")
-    if exp.cores:
-        parts.append(f"{exp.cores}c")
-    if exp.affinity is not Affinity.FREE:
-        parts.append(exp.affinity.value)
-    if exp.client_port:
-        parts.append(f"from{exp.client_port}")
-    if exp.incompressible:
-        parts.append("incompressible")
-    if exp.label:
-        parts.append(exp.label.replace(" ", "-"))
-    parts += [setting.label for setting in exp.settings]
-    if exp.protocol != Protocol.ECHO or exp.direction != Direction.FORWARD:
-        parts.append(exp.direction.value)
-    if exp.company is not Company.ALL:
-        parts.append(exp.company.value)
-    return "-".join(parts)
 
 
 def trial_seconds(exp: Experiment) -> float:

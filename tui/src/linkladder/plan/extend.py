@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkladder.model import Experiment, Plan, Rung, RungName
+from linkladder.model.same_setting import identity
+from linkladder.plan.naming import named_apart
 from linkladder.plan.read import read_plan
 from linkladder.verdicts import DocumentJudgement
 
@@ -28,20 +30,15 @@ def follow_up(plan: Plan, judged: DocumentJudgement, rungs: tuple[str, ...] = ()
     found = []
     for rung in read_plan(text, "the follow-up", cores, plan.contract).rungs:
         old = next((r for r in plan.rungs if r.name is rung.name), rung)
-        known = {_setting(e): e for e in old.experiments}
+        known = {identity(e): e for e in reversed(old.experiments)}
         more = [
-            replace(known.get(_setting(e), e), repeats=e.repeats)
+            replace(known.get(identity(e), e), repeats=e.repeats)
             for e in rung.experiments
-            if _setting(e) not in known or e.repeats > known[_setting(e)].repeats
+            if identity(e) not in known or e.repeats > known[identity(e)].repeats
         ]
         if more:
             found.append(replace(old, experiments=tuple(more)))
     return replace(plan, rungs=tuple(found))
-
-
-def _setting(e: Experiment) -> Experiment:
-    """The experiment without its name and its number of repeats, to tell whether two measure the same."""
-    return replace(e, id="", repeats=0, at_most=0, strongest=False)
 
 
 def extended(plan: Plan, more: Plan) -> Plan:
@@ -54,8 +51,8 @@ def extended(plan: Plan, more: Plan) -> Plan:
 
 
 def _both(old: Rung, more: Rung) -> tuple[Experiment, ...]:
-    found = {e.id: e for e in old.experiments}
-    for e in more.experiments:
-        known = found.get(e.id, e)
-        found[e.id] = replace(known, repeats=max(known.repeats, e.repeats))
-    return tuple(found.values())
+    return named_apart(
+        old.experiments,
+        more.experiments,
+        lambda known, asked: replace(known, repeats=max(known.repeats, asked.repeats)),
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path as FilePath
 from typing import Any
@@ -25,7 +26,8 @@ from linkladder.model import (
     Stair,
 )
 from linkladder.plan import fields
-from linkladder.plan.expand import multiply
+from linkladder.plan.expand import AGAIN, multiply
+from linkladder.plan.naming import LONGEST_NAME, named_apart
 from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
 
@@ -173,7 +175,7 @@ class Reader:
     ) -> tuple[Rung, ...]:
         if not isinstance(data, list) or not data:
             self.fail("experiment", "", "expected at least one [[experiment]]")
-        per_rung: dict[RungName, list[Any]] = {name: [] for name in RungName}
+        per_rung: dict[RungName, tuple[Experiment, ...]] = dict.fromkeys(RungName, ())
         stairs: dict[RungName, list[Stair]] = {name: [] for name in RungName}
         for index, table in enumerate(data):
             self.only(table, tuple(fields.EXPERIMENT), "experiment", index)
@@ -186,22 +188,43 @@ class Reader:
                 made = multiply(values, contract, cores, name)
                 self.kept_whole(made, index)
                 for first in made if steps else ():
+                    if any(stair.first.direction is first.direction for stair in stairs[name]):
+                        self.fail("steps", "experiment", f"expected one staircase a direction on {name}", index)
                     arms, stair = foot(first, steps)
                     self.kept_whole(arms, index)
                     stairs[name].append(stair)
-                    per_rung[name].extend(arms)
-                per_rung[name].extend(() if steps else made)
+                    per_rung[name] = self.joined(per_rung[name], arms, index)
+                per_rung[name] = per_rung[name] if steps else self.joined(per_rung[name], made, index)
         return tuple(
             Rung(
                 name,
                 paths.get(name, (Path(),)),
-                tuple({e.id: e for e in found}.values()),
+                found,
                 MOVES[name],
                 (*stairs[name],),
             )
             for name, found in per_rung.items()
             if found
         )
+
+    def joined(self, known: tuple[Experiment, ...], made: Sequence[Experiment], index: int) -> tuple[Experiment, ...]:
+        """A rung's experiments with those of one more table: what is in the plan already is measured for both."""
+        mine = {e.baseline for e in made} - {""}
+        compared = mine | {e.baseline for e in known}
+
+        def same(old: Experiment, new: Experiment) -> Experiment:
+            if new.baseline and new.label != AGAIN:
+                self.fail("baseline", "experiment", f"expected what no experiment before it compares: {new.id}", index)
+            if new.baseline or old.id in compared:  # the pairs of a comparison are fixed: another's do not add to them
+                return replace(new if new.id in mine else old, repeats=max(old.repeats, new.repeats))
+            both = old.repeats + new.repeats
+            return replace(old, repeats=min(both, old.at_most) if old.at_most else both)
+
+        found = named_apart(known, made, same)
+        for one in found[len(known) :]:
+            if len(one.id) > LONGEST_NAME:
+                self.fail("label", "experiment", f"expected a shorter one: {one.id} is the experiment's name", index)
+        return found
 
     def kept_whole(self, made: Iterable[Experiment], index: int) -> None:
         """Refuse trials that print more than is kept and cannot be split: comparisons, and members that go down."""

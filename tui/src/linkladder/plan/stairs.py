@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from linkladder.model import Experiment, Rung, Stair
-from linkladder.plan.expand import name_of
+from linkladder.plan.naming import name_of, named_apart
 
 _NOT_OF_THE_LOAD = {"discard_first", "id", "baseline", "begins", "step", "settings"}
 _LOAD = tuple(f.name for f in fields(Experiment) if f.name not in _NOT_OF_THE_LOAD)
@@ -46,11 +46,8 @@ def level_of(rung: Rung, stair: Stair) -> tuple[Experiment, ...]:
 def _level(best: Experiment, first: Experiment, options: Iterable[Experiment]) -> tuple[Experiment, ...]:
     base = replace(best, id=f"{name_of(best)}-step{best.step}", baseline="", begins=random.random() < 0.5)
     tried = [_beside(best, first, option) for option in options]
-    return base, *(
-        replace(e, id=f"{name_of(e)}-step{e.step}", baseline=base.id, begins=not base.begins)
-        for e in tried
-        if e != best
-    )
+    arms = [replace(e, id=f"{name_of(e)}-step{e.step}", baseline=base.id, begins=not base.begins) for e in tried]
+    return named_apart((), [base, *(arm for arm, e in zip(arms, tried, strict=True) if e != best)])
 
 
 def _beside(best: Experiment, first: Experiment, option: Experiment) -> Experiment:
