@@ -13,7 +13,14 @@ The records are in linkladder.verdicts; `with_judgement` puts them into the docu
 
 from __future__ import annotations
 
-from linkladder.judge.ceilings import at_lent_mtu, ceiling, largest_datagram, measurement_error, rate_sold
+from linkladder.judge.ceilings import (
+    at_lent_mtu,
+    ceiling,
+    largest_datagram,
+    measurement_error,
+    rate_sold,
+    whole_datagram,
+)
 from linkladder.judge.comparison import compare
 from linkladder.judge.documents import AS_PLANNED, Overrides, judge_document, with_judgement
 from linkladder.judge.experiments import judge_experiment, judge_trial
@@ -69,6 +76,7 @@ __all__ = [
     "measurement_error",
     "rate_sold",
     "unsettled",
+    "whole_datagram",
     "winner",
     "with_judgement",
     "won",

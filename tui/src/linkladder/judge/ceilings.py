@@ -102,6 +102,12 @@ def measurement_error(trial: TrialResult, experiment: Experiment) -> float:
     return CLOCK_TOLERANCE + min(edges, 0.01) + 0.01 / seconds
 
 
+def whole_datagram(contract: Contract) -> int | None:
+    """The largest payload that is not split into fragments, where the tools' usual one would be; None where not."""
+    largest = largest_datagram(contract)
+    return largest if largest < default_datagram(contract.ip_version) else None
+
+
 def counted_seconds(trial: TrialResult, experiment: Experiment) -> float:
     """How many seconds the counted part lasted, by its intervals; as asked for if it has none."""
     counted = [i for i in trial.intervals if i.counted]

@@ -6,11 +6,9 @@ but poor repeats of the other are a concern.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from linkladder.judge.evidence import direction_bps, parameters
-from linkladder.model import Direction, Experiment, RungResult
-from linkladder.model.same_setting import identity, once_more
+from linkladder.model import Direction, RungResult
+from linkladder.model.same_setting import same_load
 from linkladder.phrases import circumstances as say
 from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 
@@ -26,16 +24,10 @@ def once_again(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> list
             continue
         first = parameters(rung, j.experiment)
         for e in rung.experiments:
-            if e.parameters.id == first.id or not _same(e.parameters, first):
+            if e.parameters.id == first.id or not same_load(e.parameters, first):
                 continue
             rates = [direction_bps(t, e.parameters, Direction(way)) for t in e.trials if t.ok]
             if rates and min(rates) < ON_IT * needed:
                 said = say.once_again(e.parameters, way, min(rates), needed)
                 found.append(Concern(Cause.SCATTERED, said, Verdict.CANNOT_JUDGE))
     return found
-
-
-def _same(a: Experiment, b: Experiment) -> bool:
-    """Whether two experiments measure the same, apart from duration and pings beside the load."""
-    a = replace(a, duration=b.duration, ping_under_load=b.ping_under_load)
-    return once_more(a, b) or identity(a) == identity(b)

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
 
-from linkladder.judge.ceilings import ceiling
+from linkladder.judge.ceilings import ceiling, whole_datagram
 from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
-from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult
+from linkladder.model import (
+    Company,
+    Contract,
+    Direction,
+    Experiment,
+    Protocol,
+    RungName,
+    RungResult,
+    Setting,
+    SettingKind,
+)
 from linkladder.phrases import limiters as say
 from linkladder.phrases.followups import Question
 from linkladder.verdicts import ExperimentJudgement, Limiter, LimiterKind
@@ -15,9 +27,14 @@ from linkladder.verdicts import ExperimentJudgement, Limiter, LimiterKind
 MOST_STREAMS = 64
 PER_STREAM = 1e9  # bit/s of paced UDP; one sending thread can hardly keep a higher rate
 
-Value = str | int | float | bool
-Keys = dict[str, Value]  # the keys of an experiment, as in a plan file
-Asked = tuple[Question, Keys]  # the question, and the experiment that would answer it
+LABEL = "follow-up"
+LARGE_WINDOW = 8 << 20
+
+# Of an experiment: what `like` leaves out, and what a plan file says whatever it is, as it has no fixed default there.
+LEFT_OUT = {"id", "at_most", "contends", "strongest", "baseline", "discard_first", "step", "begins", "company", "paths"}
+ALWAYS = ("tool", "protocol", "direction", "dscp")
+
+Asked = tuple[Question, Experiment]  # the question, and the experiment that would answer it
 
 
 def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Contract) -> Iterable[Asked]:
@@ -30,15 +47,15 @@ def to_tell(limiter: Limiter, rung: RungResult, j: ExperimentJudgement, deal: Co
         elif p.streams * 2 <= MOST_STREAMS:  # no policer can be between the ends
             yield say.ONE_CORE, tcp_load(p, streams=p.streams * 2)
     elif limiter.kind is LimiterKind.LARGE_SENDS:
-        yield say.LARGE_SENDS, tcp_load(p, settings=inline(kind="tso", value="off", ends="both"))
+        others = tuple(one for one in p.settings if one.kind is not SettingKind.TSO)
+        yield say.LARGE_SENDS, tcp_load(p, settings=(*others, Setting(SettingKind.TSO, "off")))
     elif LimiterKind.PATH_MTU in kinds and len(kinds) > 1:
         if probed(rung, Direction(j.direction)) is None:
-            way: Keys = {"tool": "ping", "protocol": "df", "direction": j.direction}
-            yield say.HOLE_OR_SENDS, way
+            yield say.HOLE_OR_SENDS, probe(Direction(j.direction), deal)
     elif limiter.kind is LimiterKind.UNKNOWN:
         if p.streams * 4 <= MOST_STREAMS:
             yield say.ONE_FLOW, tcp_load(p, streams=p.streams * 4)
-        yield say.ONE_FLOW, tcp_load(p, window="default" if p.window else "8M")
+        yield say.ONE_FLOW, tcp_load(p, window=None if p.window else LARGE_WINDOW)
     elif limiter.kind is LimiterKind.WINDOW and p.streams * 4 <= MOST_STREAMS:
         yield say.WINDOW, tcp_load(p, streams=p.streams * 4)
     elif kinds & {LimiterKind.SENDER, LimiterKind.RECEIVER} and p.streams * 2 <= MOST_STREAMS:
@@ -58,38 +75,58 @@ def _paced(rung: RungResult, j: ExperimentJudgement, p: Experiment, deal: Contra
     seen = paced_trials(rung, way)
     if not seen or max(s.offered_bps for s in seen) < 1.2 * min(reached, most / 1.2):
         for bps in rates if reached > 0 else ():
-            yield say.LOSS_BY_RATES, {
-                "protocol": "udp", "direction": j.direction, "udp_rate": round(bps), "duration": 5.0,
-                "warmup": 1.0, "streams": 1 + int(bps / PER_STREAM),
-            }  # fmt: skip
+            yield say.LOSS_BY_RATES, Experiment(
+                "", protocol=Protocol.UDP, direction=way, streams=1 + int(bps / PER_STREAM),
+                write_size=whole_datagram(deal), duration=5.0, warmup=1.0, udp_rate_bps=float(round(bps)),
+                dscp=p.dscp, label=LABEL, cores=p.cores, affinity=p.affinity,
+            )  # fmt: skip
     elif not by_streams(rung, p, way) and p.streams * 4 <= MOST_STREAMS:
         yield say.LOSS_BY_STREAMS, tcp_load(p, streams=p.streams * 4)
 
 
-def tcp_load(p: Experiment, **changes: Value) -> Keys:
-    """The keys of a TCP experiment with the load of `p`, apart from the changes."""
-    values: Keys = {"protocol": "tcp", "direction": p.direction.value, "streams": p.streams}
-    if p.strongest:  # otherwise the tool might differ too
-        values |= {"tool": p.tool, "zero_copy": p.zero_copy} if p.zero_copy else {"tool": p.tool}
-        values |= {"write_size": p.write_size} if p.write_size else {}
-    values |= {"window": p.window or "default", "duration": p.duration, "warmup": p.warmup, "ping_under_load": True}
-    return values | changes
+def like(p: Experiment, **changes: Any) -> Experiment:
+    """The load of `p` on its own: in no comparison and on all paths, apart from the changes."""
+    alone: dict[str, Any] = {
+        "id": "",
+        "baseline": "",
+        "begins": False,
+        "step": 0,
+        "discard_first": False,
+        "at_most": 0,
+        "repeats": 1,
+    }
+    alone |= {"contends": False, "strongest": False, "company": Company.ALL, "paths": (), "label": LABEL}
+    return replace(p, **alone | changes)
 
 
-def inline(**values: str) -> str:
-    """A list of one table, as written in a plan file."""
-    return "[{" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in values.items()) + "}]"
+def tcp_load(p: Experiment, **changes: Any) -> Experiment:
+    """The TCP load of `p` with pings beside it, apart from the changes."""
+    return like(p, **{"ping_under_load": True} | changes)
 
 
-def as_toml(values: Keys) -> str:
+def probe(way: Direction, deal: Contract) -> Experiment:
+    """A search for the largest packet that passes that way."""
+    return Experiment("", "ping", Protocol.DF, way, dscp=deal.dscp, label=LABEL)
+
+
+def as_toml(rung: str, e: Experiment) -> str:
     """The experiment as a table of a plan file."""
-    lines = ["[[experiment]]"]
-    for key, value in values.items():
-        if isinstance(value, bool):
-            lines.append(f"{key} = {'true' if value else 'false'}")
-        elif isinstance(value, str):
-            if value:
-                lines.append(f"{key} = {value if key == 'settings' else json.dumps(value)}")
-        else:
-            lines.append(f"{key} = {value:g}" if isinstance(value, float) and value < 1e6 else f"{key} = {value}")
+    timed = ("duration", "warmup") if e.tool != "ping" else ()
+    given = {
+        f.name.removesuffix("_bps"): getattr(e, f.name)
+        for f in fields(Experiment)
+        if f.name in (*ALWAYS, *timed) or (f.name not in LEFT_OUT and getattr(e, f.name) != f.default)
+    }
+    lines = ["[[experiment]]", *(f"{key} = {_value(value)}" for key, value in {"rungs": rung, **given}.items())]
     return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Setting):
+        ends = value.ends[0] if len(value.ends) == 1 else "both"
+        when = {"from": value.since, "until": value.until} if value.of_member else {}
+        made = {"kind": value.kind.value, "value": value.value, "ends": ends, **when}
+        return "{" + ", ".join(f"{key} = {_value(one)}" for key, one in made.items()) + "}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value)

@@ -36,6 +36,12 @@ def once_more(a: Experiment, b: Experiment) -> bool:
     return identity(replace(a, label=b.label)) == identity(b)
 
 
+def same_load(a: Experiment, b: Experiment) -> bool:
+    """Whether one is the other again, for however long, with however many pings, and whatever is measured beside it."""
+    a = replace(a, duration=b.duration, ping_under_load=b.ping_under_load)
+    return once_more(replace(a, count=b.count, interval=b.interval, sizes=b.sizes), b)
+
+
 def setting(p: Experiment) -> Identity:
     """The same whichever way the payload goes: a row of a matrix."""
     return _values(p, _KEYS_OF_BOTH_WAYS)

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from linkladder import tools
-from linkladder.judge import ceiling
+from linkladder.judge import ceiling, whole_datagram
 from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
 from linkladder.plan.naming import name_of, named_apart
 
@@ -43,9 +43,7 @@ def multiply(values: dict[str, Any], contract: Contract, cores: int, rung: RungN
     lent = values.pop("settings", [()])
     places = values.pop("affinity", [Affinity.FREE])
     if values.get("protocol") == Protocol.UDP and "write_size" not in values:
-        whole = ceiling(contract, Protocol.UDP).payload_bytes
-        if whole < tools.default_datagram(contract.ip_version):
-            values["write_size"] = whole  # a datagram that is split into fragments would make no even stream
+        values["write_size"] = whole_datagram(contract)  # one that is split into fragments would make no even stream
     full = ceiling(contract, Protocol.UDP, values.get("write_size")).bps
     rates = [*values.pop("udp_rate", []), *(full * p / 100 for p in values.pop("udp_percent", []))] or [None]
     ways = _directions(values.pop("direction", [Direction.FORWARD]), rung)
