@@ -28,6 +28,7 @@ from linkladder.model import (
     TcpCounters,
     TrialResult,
 )
+from linkladder.model.same_setting import same_load
 
 BUSY = 95.0  # percent of one core
 CALM = 60.0  # percent of one core; an end that uses less does not delay its own pings
@@ -381,11 +382,11 @@ def paced(trial: TrialResult, experiment: Experiment, direction: Direction) -> P
 
 
 def by_streams(rung: RungResult | None, experiment: Experiment, direction: Direction) -> tuple[tuple[int, float], ...]:
-    """Other numbers of streams that were measured with the same window, and their rates in bit/s."""
+    """Other numbers of streams of the same load that were measured, and their rates in bit/s."""
     found = []
     for e in rung.experiments if rung else ():
         p = e.parameters
-        same = p.protocol is Protocol.TCP and p.direction is direction and p.window == experiment.window
+        same = p.direction is direction and same_load(replace(p, streams=experiment.streams), experiment)
         if same and e.median_bps and p.id != experiment.id:
             found.append((p.streams, e.median_bps))
     return tuple(found)
