@@ -25,7 +25,7 @@ from linkladder.host.switches import Appliance, Stick
 from linkladder.judge import ceiling
 from linkladder.keeping import Confirm, Winners
 from linkladder.model import Document, HostFacts, Plan, RunState
-from linkladder.plan import Link
+from linkladder.plan import Asked, Link
 from linkladder.run.eventlog import Entry
 from linkladder.settings.overview import OnLoan
 from linkladder.store import KeptVerdict, RunSummary
@@ -176,8 +176,9 @@ class ReplayBackend:
         made = [one for name in plan.BUILTIN if not plan.only_pings(one := self.plan(name, link))]
         return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p), plan.longest(p)) for p in made)
 
-    def plan(self, name: str, link: Link) -> Plan:
-        return plan.with_link(plan.builtin(name, self.host.cores, link.contract), link)
+    def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan:
+        asked = asked or plan.Asked(plan.rungs_to_try(link)[:1])
+        return plan.with_link(plan.builtin(name, self.host.cores, link.contract, asked), link)
 
     def ceiling(self, link: Link) -> Ceiling | None:
         return ceiling(link.contract) if link.contract else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import synth
-from helpers import seen, until
+from helpers import seen, until, until_true
 from linkladder.app.experiment_text import about, question
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.experiments import ExperimentsScreen
@@ -53,7 +53,7 @@ async def test_what_is_changed_and_undone_is_told_before_enter(monkeypatch: pyte
 
 async def test_without_an_address_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = synth.settled()
-    monkeypatch.setattr(backend, "plan", lambda name, link: replace(builtin(name), rungs=()))
+    monkeypatch.setattr(backend, "plan", lambda name, link, asked=None: replace(builtin(name), rungs=()))
     app = LadderApp(backend)
     async with app.run_test(size=CONSOLE) as pilot:
         await until(pilot, "> Read the report")
@@ -79,3 +79,21 @@ def test_the_answer_is_read_with_the_verdict() -> None:
     first = replace(judged.rungs[0], answers=("TSO off: 45 % less throughput (1 stream).",))
     page = summary_page(document, replace(judged, rungs=(first, *judged.rungs[1:])))
     assert "TSO off: 45 % less throughput (1 stream)." in page.plain
+
+
+async def test_another_rung_and_more_pairs_are_a_key_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = LadderApp(synth.settled())
+    async with app.run_test(size=CONSOLE) as pilot:
+        await until(pilot, "Try a change")
+        app.push_screen(ExperimentsScreen())
+        await until(pilot, "On same-vlan: 10.7.0.1 to 10.7.0.3")
+        await pilot.press("r")
+        await until(pilot, "On dc-link: 10.7.0.1 to 10.9.0.2")
+        await pilot.press("t")
+        page = next(one for one in app.screen_stack if isinstance(one, ExperimentsScreen))
+        await until_true(pilot, lambda: page.plans["tune"].rungs[0].experiments[0].repeats == 10)
+        begun: list[Plan] = []
+        monkeypatch.setattr(app, "climb", begun.append)
+        await pilot.press("enter")
+        await until(pilot, "The run is being started")
+        assert [(r.name, r.experiments[0].repeats) for r in begun[0].rungs] == [("dc-link", 10)]

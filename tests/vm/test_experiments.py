@@ -92,6 +92,7 @@ def shorter(name: str, rung: str) -> str:
     for key, value in SHORTER.items():
         text = re.sub(rf"^{key} = \d+$", f"{key} = {value}", text, flags=re.MULTILINE)
     text = re.sub(r"^rungs = .*$", f'rungs = ["{rung}"]', text, flags=re.MULTILINE)
+    text = re.sub(r"^rung = .*$", f'rung = "{rung}"', text, flags=re.MULTILINE)
     missing = "".join(f"{key} = {SHORTER[key]}\n" for key in ("warmup", "repeats") if f"\n{key} = " not in text)
     return text.replace("[[experiment]]\n", f"[[experiment]]\n{missing}")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the first frame must not wait for the rest of linkladder
     from linkladder.host.switches import Appliance, Stick
     from linkladder.keeping import Confirm, Winners
     from linkladder.model import Document, HostFacts, Plan
-    from linkladder.plan import Link
+    from linkladder.plan import Asked, Link
     from linkladder.run.eventlog import Entry
     from linkladder.settings.overview import OnLoan
     from linkladder.store import RunSummary
@@ -203,7 +203,7 @@ class Backend(Protocol):
 
     def plans(self, link: Link) -> tuple[PlanChoice, ...]: ...
 
-    def plan(self, name: str, link: Link) -> Plan: ...
+    def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan: ...
 
     def ceiling(self, link: Link) -> Ceiling | None: ...
 

@@ -16,7 +16,7 @@ from linkladder.app.probe import probe
 from linkladder.app.stored_runs import StoredRuns, as_finding, open_store
 from linkladder.errors import UsageError
 from linkladder.model import HostFacts, Plan, RungName
-from linkladder.plan import Link
+from linkladder.plan import Asked, Link
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
 from linkladder.run.steering import Seat, terminal
@@ -113,13 +113,13 @@ class LiveBackend(Machine, StoredRuns):
                 choices.append(PlanChoice(name, made.title, plan.seconds(made), plan.trials(made), plan.longest(made)))
         return tuple(choices)
 
-    def plan(self, name: str, link: Link) -> Plan:
-        cores = len(host.core_times())
+    def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan:
+        cores, asked = len(host.core_times()), asked or plan.Asked(plan.rungs_to_try(link)[:1])
         if name in plan.BUILTIN:
-            asked = plan.builtin(name, cores, link.contract)
+            read = plan.builtin(name, cores, link.contract, asked)
         else:
-            asked = plan.read_plan_file(self.folder / "plans" / f"{name}.toml", cores, link.contract)
-        made = plan.with_link(asked, link, paired=[peer.name for peer in self.peers()])
+            read = plan.read_plan_file(self.folder / "plans" / f"{name}.toml", cores, link.contract, asked)
+        made = plan.with_link(read, link, paired=[peer.name for peer in self.peers()])
         rungs = tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote or made.mesh)
         return replace(made, rungs=rungs)
 

@@ -20,7 +20,7 @@ from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
-from linkladder.plan import BUILTIN, SHORT, builtin
+from linkladder.plan import BUILTIN, LEAST_PAIRS, SHORT, THOROUGH, Asked, builtin
 from linkladder.printable import clean
 from linkladder.run import lock, process
 from linkladder.run.session import LiveSession
@@ -50,6 +50,7 @@ def add_parsers(commands: Any) -> None:
 def _how(run: argparse.ArgumentParser) -> None:
     """Add the options that every run takes, whatever it measures."""
     run.add_argument("--rung", action="append", choices=list(RungName), help="only this rung; may be repeated")
+    run.add_argument("--thorough", action="store_true", help=f"{THOROUGH} pairs of everything that is compared")
     run.add_argument("--peer", default="", metavar="N", help="the paired appliance at the far end")
     run.add_argument("--json", metavar="F", help="write the run's document to F (- for standard output)")
     run.add_argument("--quiet", action="store_true", help="say nothing but errors")
@@ -76,7 +77,7 @@ def _run(args: argparse.Namespace) -> int:
         if args.plan != LONG[0]:
             raise UsageError(f"plan {args.plan} has no long form", hint=f"linkladder run --plan {LONG[0]} --long")
         args.plan = LONG[1]
-    plan = before.run.plan if before else load(args.plan, args.peer)
+    plan = before.run.plan if before else load(args.plan, args.peer, _asked(args))
     if args.follow_up and before:
         if before.run.state is not RunState.COMPLETE:
             raise UsageError(f"run {resume} is {before.run.state}", hint=f"linkladder run --resume {resume} first")
@@ -98,6 +99,12 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     store.close()
     return _measure(args, plan, resume)
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    """What the options ask of the plan beyond what it says."""
+    rungs = tuple(RungName(name) for name in args.rung or ())
+    return Asked(rungs, THOROUGH if args.thorough else LEAST_PAIRS)
 
 
 def _with_peer(plan: Plan) -> Plan:

@@ -42,15 +42,16 @@ def add_parsers(commands: Any) -> None:
     kinds.add_parser("list", help="the built-in plans").set_defaults(handler=_list)
 
 
-def load(name: str, peer: str = "") -> Plan:
+def load(name: str, peer: str = "", asked: plans.Asked = plans.AS_WRITTEN) -> Plan:
     """A built-in plan or a file, with the link description filled in."""
     folder = state.folder()
     link = plans.load_link(folder)
     cores = len(host.core_times())
+    asked = replace(asked, rungs=asked.rungs or plans.rungs_to_try(link)[:1])
     is_file = name.endswith(".toml") or "/" in name
-    read = plans.read_plan_file(FilePath(name), cores, link.contract) if is_file else None
+    read = plans.read_plan_file(FilePath(name), cores, link.contract, asked) if is_file else None
     paired = [one.name for one in peers.load()]
-    return plans.with_link(read or plans.builtin(name, cores, link.contract), link, peer, paired)
+    return plans.with_link(read or plans.builtin(name, cores, link.contract, asked), link, peer, paired)
 
 
 def follow_up(document: Document, rungs: tuple[str, ...] = ()) -> Plan:

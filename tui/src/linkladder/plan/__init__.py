@@ -20,16 +20,32 @@ from linkladder.plan.expand import (
     trials,
 )
 from linkladder.plan.extend import extended, follow_up, follow_up_text
-from linkladder.plan.link import Link, load_link, save_link, with_link
+from linkladder.plan.link import Link, load_link, rungs_to_try, save_link, with_link
 from linkladder.plan.naming import name_of, named_apart
-from linkladder.plan.read import BUILTIN, SHORT, PlanError, builtin, builtin_text, read_plan, read_plan_file
+from linkladder.plan.read import (
+    AS_WRITTEN,
+    BUILTIN,
+    LEAST_PAIRS,
+    SHORT,
+    THOROUGH,
+    Asked,
+    PlanError,
+    builtin,
+    builtin_text,
+    read_plan,
+    read_plan_file,
+)
 from linkladder.plan.stairs import climbed, level_of
 
 __all__ = [
+    "AS_WRITTEN",
     "BUILTIN",
     "DISCARDED",
+    "LEAST_PAIRS",
     "SEARCH",
     "SHORT",
+    "THOROUGH",
+    "Asked",
     "Link",
     "PlanError",
     "builtin",
@@ -48,6 +64,7 @@ __all__ = [
     "order",
     "read_plan",
     "read_plan_file",
+    "rungs_to_try",
     "save_link",
     "seconds",
     "trial_seconds",

@@ -42,6 +42,14 @@ class Link:
         return ((rung, path) for rung, paths in self.paths.items() for path in paths)
 
 
+def rungs_to_try(link: Link) -> tuple[RungName, ...]:
+    """The rungs between two ends that are described, the one where an experiment runs by itself first: where no long
+    link is in the machines' way, or else the highest.
+    """
+    known = [name for name in reversed(RungName) if name in link.paths and name is not RungName.LOCALHOST]
+    return tuple(sorted(known, key=lambda name: name is not RungName.SAME_VLAN))
+
+
 def load_link(folder: FilePath, set_aside: bool = False) -> Link:
     """Read the link description; an empty one if there is none yet.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path as FilePath
 from typing import Any
@@ -31,10 +31,11 @@ from linkladder.plan.naming import LONGEST_NAME, named_apart
 from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
 
-PAIRS, LEAST_PAIRS = 6, 4  # pairs of a comparison: the default, and the least; fixed before it begins
+PAIRS, LEAST_PAIRS, THOROUGH = 6, 4, 10  # pairs of a comparison: default, least, thorough; fixed before it begins
 SEEN = 3.0  # least seconds before a bundle's member goes down, while it is away, and afterwards
 SHORTEST_VISIT = 3  # seconds: one for the start, and two to measure
 LEAST_LOOK = 2  # repeats before the first check whether they settle the verdict
+NOT_ON_LOCALHOST = "expected on a rung with two ends, not on localhost"
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # plans of experiments that have a command of their own
 BUILTIN = ("quick", "circuit", "ladder", "ladder-long", "soak", "mesh", "cards", "neighbours", "bundle", "lagg", *SHORT)
@@ -55,36 +56,51 @@ class PlanError(UsageError):
         self.where, self.line, self.key, self.expected = where, line, key, expected
 
 
-def builtin(name: str, cores: int = 2, contract: Contract | None = None) -> Plan:
+@dataclass(frozen=True)
+class Asked:
+    """What a person asks of a plan beyond what it says."""
+
+    rungs: tuple[RungName, ...] = ()  # where experiments run that name no rung; none: where the plan says
+    pairs: int = LEAST_PAIRS  # of a comparison, at least
+
+
+AS_WRITTEN = Asked()
+
+
+def builtin(name: str, cores: int = 2, contract: Contract | None = None, asked: Asked = AS_WRITTEN) -> Plan:
     """One of the plans that come with linkladder."""
     if name not in BUILTIN:
         raise UsageError(f"there is no plan {name!r}", hint="the built-in plans are " + ", ".join(BUILTIN))
-    return read_plan(builtin_text(name), f"plan {name}", cores, contract)
+    return read_plan(builtin_text(name), f"plan {name}", cores, contract, asked)
 
 
 def builtin_text(name: str) -> str:
     return (resources.files("linkladder.plan") / "builtin" / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def read_plan_file(path: FilePath, cores: int = 2, contract: Contract | None = None) -> Plan:
+def read_plan_file(path: FilePath, cores: int = 2, contract: Contract | None = None, asked: Asked = AS_WRITTEN) -> Plan:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the plan {path} cannot be read", str(error)) from error
-    return read_plan(text, str(path), cores, contract)
+    return read_plan(text, str(path), cores, contract, asked)
 
 
-def read_plan(text: str, where: str = "plan", cores: int = 2, contract: Contract | None = None) -> Plan:
+def read_plan(
+    text: str, where: str = "plan", cores: int = 2, contract: Contract | None = None, asked: Asked = AS_WRITTEN
+) -> Plan:
     """The plan in `text`, expanded for a generator with `cores` vCPUs; `contract` is used if the plan has none."""
-    reader = Reader(text, where)
+    reader = Reader(text, where, asked.pairs)
     data = reader.parse()
-    reader.only(data, ("name", "title", "contract", "path", "experiment", "mesh", "ends"), "")
+    reader.only(data, ("name", "title", "rung", "contract", "path", "experiment", "mesh", "ends"), "")
     name = reader.value(data, "name", fields.text, "") if "name" in data else ""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}", str(name)):
         reader.fail("name", "", "expected a name of letters, digits, - and _")
     title = reader.value(data, "title", fields.text, "") if "title" in data else ""
     agreed = reader.contract(data.get("contract"), contract)
     paths = reader.paths(data.get("path", {}))
+    if "rung" in data:
+        reader.on = asked.rungs or (reader.value(data, "rung", fields.choice(RungName), ""),)
     rungs = reader.rungs(data.get("experiment"), agreed, paths, cores)
     mesh = reader.value(data, "mesh", fields.flag, "") if "mesh" in data else False
     ends = tuple(reader.value(data, "ends", fields.many(fields.text), "")) if "ends" in data else ()
@@ -96,9 +112,11 @@ def read_plan(text: str, where: str = "plan", cores: int = 2, contract: Contract
 class Reader:
     """Checks parsed TOML against the tables in `fields`, and finds the line of a key for error messages."""
 
-    def __init__(self, text: str, where: str) -> None:
+    def __init__(self, text: str, where: str, pairs: int = LEAST_PAIRS) -> None:
         self.text = text
         self.where = where
+        self.pairs = pairs
+        self.on: tuple[RungName, ...] = ()  # where experiments run that name no rung; none: on all
 
     def parse(self) -> dict[str, Any]:
         try:
@@ -244,11 +262,13 @@ class Reader:
         if values.setdefault("protocol", allowed[0]) not in allowed:
             self.fail("protocol", "experiment", f"expected one of {', '.join(allowed)} for {tool.name}", index)
         protocol = values["protocol"]
+        if self.on:
+            values.setdefault("rungs", list(self.on))
         udp = protocol == Protocol.UDP
         if udp and not ("udp_rate" in values or "udp_percent" in values):
             self.fail("udp_rate", "experiment", "expected udp_rate or udp_percent for protocol udp", index)
         if "settings" in values and values.get("rungs") == [RungName.LOCALHOST]:
-            self.fail("settings", "experiment", "expected on a rung with two ends, not on localhost", index)
+            self.fail("settings", "experiment", NOT_ON_LOCALHOST, index)
         if "cores" in values and not tool.loads:
             self.fail("cores", "experiment", f"has no meaning for {tool.name}, which loads nothing", index)
         if "affinity" in values and (not tool.loads or "cores" in values):
@@ -329,8 +349,15 @@ class Reader:
             self.fail(extra[0], "experiment", "expected one value: a staircase begins at one setting", index)
         if values["protocol"] not in COMPARED or values.get("baseline") or "at_most" in values:
             self.fail("steps", "experiment", "expected without baseline and at_most, to compare throughput", index)
+        lends = any("settings" in step for step in values["steps"])
+        if lends and RungName.LOCALHOST in values.get("rungs", RungName):
+            self.fail("steps", "experiment", NOT_ON_LOCALHOST, index)
+        self.enough_pairs(values, index)
+
+    def enough_pairs(self, values: dict[str, Any], index: int) -> None:
         if values.setdefault("repeats", PAIRS) < LEAST_PAIRS:
             self.fail("repeats", "experiment", f"expected at least {LEAST_PAIRS} pairs for a comparison", index)
+        values["repeats"] = max(values["repeats"], self.pairs)
 
     def compared(self, values: dict[str, Any], index: int) -> None:
         """Check a comparison with the machine as it is: it needs something to compare, and enough pairs."""
@@ -338,5 +365,4 @@ class Reader:
             self.fail("baseline", "experiment", "expected beside settings, which it is compared without", index)
         if values["protocol"] not in COMPARED:
             self.fail("baseline", "experiment", f"expected with protocol {', '.join(COMPARED)}", index)
-        if values.setdefault("repeats", PAIRS) < LEAST_PAIRS:
-            self.fail("repeats", "experiment", f"expected at least {LEAST_PAIRS} pairs for a comparison", index)
+        self.enough_pairs(values, index)

@@ -16,8 +16,8 @@ from linkladder import units
 from linkladder.app.experiment_text import about, question
 from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
-from linkladder.model import Plan
-from linkladder.plan import SHORT, longest, seconds
+from linkladder.model import Plan, RungName
+from linkladder.plan import LEAST_PAIRS, SHORT, THOROUGH, Asked, longest, rungs_to_try, seconds
 
 
 class ExperimentsScreen(Page):
@@ -27,13 +27,19 @@ Each answers a question by measuring with and without a change, in pairs whose
 order drift cannot fool. Below the list stands what the chosen one would do.
 
   up, down   choose
+  r          on the next rung that the link's description has
+  t          thorough: ten pairs of everything compared, or back
   Enter      begin it, and watch it on the Ladder screen
   Esc        leave; nothing is changed before Enter
 
 Every change is on loan: it comes back after each trial, and if this machine,
 the other one or linkladder dies, a process of its own puts it back.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "app.help", "Help", key_display="?")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "next_rung", "Rung"),
+        Binding("t", "thorough", "Thorough"),
+        Binding("question_mark", "app.help", "Help", key_display="?"),
+    ]
     DEFAULT_CSS = """
     ExperimentsScreen #choices { height: auto; padding: 0 1; border-bottom: solid $secondary; }
     """
@@ -41,6 +47,8 @@ the other one or linkladder dies, a process of its own puts it back.
     def __init__(self) -> None:
         super().__init__()
         self.plans: dict[str, Plan] = {}
+        self.rungs: tuple[RungName, ...] = ()  # that have a path, the one to measure on first
+        self.pairs = LEAST_PAIRS
 
     def body(self) -> ComposeResult:
         with Vertical(id="choices"):
@@ -60,18 +68,29 @@ the other one or linkladder dies, a process of its own puts it back.
         link = await app.ask(app.backend.link)
         if link is None:
             return
+        self.rungs = self.rungs or rungs_to_try(link)
         for name in SHORT:
-            plan = await app.ask(app.backend.plan, name, link)
+            plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], self.pairs))
             if plan:
                 self.plans[name] = plan
         box = self.query_one("#experiments", OptionList)
+        chosen = box.highlighted or 0
+        box.clear_options()
         wide = max((len(question(p.title)) for p in self.plans.values()), default=0)
         for name, plan in self.plans.items():
             most = longest(plan)
             time = units.duration(seconds(plan)) + (f" to {units.duration(most)}" if most > seconds(plan) else "")
             takes = time if plan.rungs else "no address"
             box.add_option(Option(Text(f"{question(plan.title):<{wide}}  {takes}", no_wrap=True), id=name))
-        box.highlighted = 0
+        box.highlighted = chosen
+
+    def action_next_rung(self) -> None:
+        self.rungs = (*self.rungs[1:], *self.rungs[:1])
+        self.read()
+
+    def action_thorough(self) -> None:
+        self.pairs = LEAST_PAIRS if self.pairs == THOROUGH else THOROUGH
+        self.read()
 
     @on(OptionList.OptionHighlighted)
     def looked_at(self, event: OptionList.OptionHighlighted) -> None:
