@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from linkladder import host
 from linkladder import plan as plans
+from linkladder.commands.planning import describe
 from linkladder.engine.left_out import left_out
 from linkladder.model import End, HostFacts, Nic, Path
 
@@ -64,6 +68,54 @@ def test_the_built_in_plan_asks_each_change_of_the_same_baseline() -> None:
     made = plans.builtin("offload")
     by_id = {e.id: e for e in made.rungs[0].experiments}
     changed = [e for e in by_id.values() if e.baseline]
-    assert len(changed) == 4 * 4 + 1 and all(e.baseline in by_id for e in changed)
+    assert len(changed) == 4 * 6 + 1 and all(e.baseline in by_id for e in changed)
     assert {e.sessions for e in changed if e.protocol == "rr"} == {10, 50}
     assert by_id["tcp-1s-default-forward-as-it-is"].repeats == 6
+
+
+def has(tso: bool, lro: bool | None) -> HostFacts:
+    flags = {"tso": tso} if lro is None else {"tso": tso, "lro": lro}
+    return HostFacts("one", nics=(Nic("vmx1", addresses=("10.0.0.1", "10.0.0.2"), offloads=flags),))
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "measured"),
+    [
+        (has(True, True), has(True, True), {"tso-off", "lro-off", "tso-off-lro-off"}),
+        (has(False, False), has(False, False), {"tso-on", "lro-on", "tso-on-lro-on"}),
+        (has(True, False), has(True, False), {"tso-off", "lro-on"}),
+        (has(False, None), has(False, None), {"tso-on"}),
+        (has(True, True), has(False, True), {"tso-on", "tso-off", "lro-off", "tso-off-lro-off"}),
+    ],
+)
+def test_offloads_are_measured_on_and_off_whichever_a_machine_has(
+    near: HostFacts, far: HostFacts, measured: set[str]
+) -> None:
+    (rung,) = plans.builtin("offload").rungs
+    gone = left_out(rung.experiments, PATH, {End.NEAR: near, End.FAR: far})
+    left = [e for e in rung.experiments if e.id not in gone and e.settings]
+    assert {"-".join(s.label for s in e.settings) for e in left} == measured
+    assert len(left) == 4 * len(measured), "of each load"
+
+
+def test_an_arm_that_changes_no_more_than_another_says_so() -> None:
+    (rung,) = plans.builtin("offload").rungs
+    gone = left_out(rung.experiments, PATH, dict.fromkeys(End, has(True, False)))
+    assert gone["tcp-1s-default-tso-off-lro-off-forward"] == (
+        "here it would change no more than tcp-1s-default-tso-off-forward does"
+    )
+
+
+def test_a_dry_run_tells_what_is_left_out_and_takes_no_time_for_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = has(True, False)
+    monkeypatch.setattr(host, "facts", lambda: here)
+    made = plans.builtin("offload")
+    paired = replace(made, rungs=tuple(replace(r, paths=(PATH,)) for r in made.rungs))
+    describe(paired, {"beta": here})
+    told = capsys.readouterr().out
+    assert f"{4 * 3 * 6 + 6} trials" in told and "tcp-1s-default-tso-on-forward  x6" not in told
+    assert "left out: tcp-1s-default-tso-on-forward: tso of vmx1 at one is on already" in told
+    describe(made)
+    assert f"{4 * 7 * 6 + 6} trials" in capsys.readouterr().out, "of a peer that is not known nothing is left out"

@@ -14,12 +14,13 @@ from linkladder import plan as plans
 from linkladder.commands.read_documents import read_document
 from linkladder.engine import generators
 from linkladder.engine.command_lines import planned
+from linkladder.engine.left_out import in_vain
 from linkladder.engine.paths import PathUnknown, resolve
 from linkladder.engine.ports import ports_for
 from linkladder.errors import LinkladderError
 from linkladder.host import programs
 from linkladder.judge import judge_document
-from linkladder.model import Document, End, HostFacts, Path, Plan, Rung
+from linkladder.model import Document, End, HostFacts, Path, Plan, Rung, RungName
 from linkladder.peer import PeerLost, connect, near_end
 from linkladder.tools import ToolVersions
 from linkladder.trust import peers
@@ -68,6 +69,7 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
     facts = {"": replace(host.facts(), tools=dict(near.found)), **(hosts or {})}
     versions = {name: ToolVersions(one.tools, one.os) for name, one in facts.items()}
     plan, strength = generators.planned(plan, facts, state.folder())
+    plan, vain = _without_vain(plan, facts)
     print(f"plan {plan.name}" + (f": {plan.title}" if plan.title else ""))
     print(f"takes {_takes(plan)}, {plans.trials(plan)} trials{_and_more(plan)}")
     for rung in plan.rungs:
@@ -90,8 +92,20 @@ def describe(plan: Plan, hosts: dict[str, HostFacts] | None = None) -> None:
                 print(f"    {line}")
         for line in _steps(rung):
             print(f"  {line}")
+        for name, why in vain.get(rung.name, {}).items():
+            print(f"  left out: {name}: {why}")
     if any(not path.remote for r in plan.rungs for path in r.paths):
         print("\nNEAR and FAR stand for addresses that a run takes from the link description, or asks the peer for.")
+
+
+def _without_vain(plan: Plan, facts: dict[str, HostFacts]) -> tuple[Plan, dict[RungName, dict[str, str]]]:
+    """The plan without what would change nothing on these machines, and why; all of it where a peer is not known."""
+    rungs, found = [], {}
+    for rung in plan.rungs:
+        known = all(path.peer and path.peer in facts for path in rung.paths)
+        gone = found[rung.name] = in_vain(rung, rung.paths, facts) if known else {}
+        rungs.append(replace(rung, experiments=tuple(e for e in rung.experiments if e.id not in gone)))
+    return replace(plan, rungs=tuple(rungs)), found
 
 
 def _steps(rung: Rung) -> list[str]:

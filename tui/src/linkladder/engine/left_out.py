@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from linkladder import units
 from linkladder.model import (
@@ -17,7 +18,7 @@ from linkladder.model import (
     Rung,
     Setting,
 )
-from linkladder.model.same_setting import once_more
+from linkladder.model.same_setting import identity, once_more
 
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
@@ -44,11 +45,31 @@ def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -
 def left_out(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
     """The ids of the experiments left out, with reasons; experiments that lose their baseline are left out too."""
     why = {e.id: said for e in experiments if (said := _in_vain(e, path, facts))}
+    why |= _doubled([e for e in experiments if e.id not in why], path, facts)
     by_id = {e.id: e for e in experiments}
     compared = [(e, by_id[e.baseline]) for e in experiments if e.baseline in by_id]
     wanted = {base.id for e, base in compared if e.id not in why and base.id not in why and not once_more(e, base)}
     lone = {one.id for pair in compared for one in pair if pair[1].id not in wanted}
     return dict.fromkeys(lone, "nothing is left to compare it with") | why
+
+
+def _doubled(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, HostFacts]) -> dict[str, str]:
+    """Arms that would change no more than an earlier one does, as the rest of what they set is there already."""
+    first: dict[tuple[object, ...], str] = {}
+    found: dict[str, str] = {}
+    for e in experiments:
+        if not e.baseline or not e.settings:
+            continue
+        acts = frozenset(
+            (setting.kind, end, setting.value, setting.since, setting.until)
+            for setting in e.settings
+            for end in setting.ends
+            if setting.of_bundle or setting.of_member or _present(setting, end, path, facts[end])[1] != setting.value
+        )
+        other = first.setdefault((e.baseline, identity(replace(e, settings=())), acts), e.id)
+        if other != e.id:
+            found[e.id] = f"here it would change no more than {other} does"
+    return found
 
 
 def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str:
