@@ -159,5 +159,5 @@ def test_an_interval_too_wide_to_mean_anything_is_not_told(low: float, high: flo
         more_pairs=9 if told else 9000,
     )
     said = phrases.changes.figure(one)
-    assert ("between -10.0 % and +20.0 %" in said) is told and ("too scattered" in said) is not told
+    assert ("between -10.0 % and +20.0 %" in said) is told and ("40 more pairs might not tell" in said) is not told
     assert "between" not in said or told

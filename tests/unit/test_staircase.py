@@ -12,6 +12,7 @@ from linkladder import phrases
 from linkladder import plan as plans
 from linkladder.engine.growth import grown
 from linkladder.judge import judge_rung
+from linkladder.judge.changes import changes
 from linkladder.judge.staircase import landings, winner
 from linkladder.model import Document, RungName, RungResult
 from staircases import PLAN, STEPS, climb, measured
@@ -26,7 +27,7 @@ def test_each_step_is_built_on_what_won() -> None:
     assert all(e.settings for e in by_step[2] + by_step[3]), "the jumbo frames won"
     assert all(e.window is None for e in by_step[3]), "no buffer won"
     top = plans.level_of(plan.rungs[0], plan.rungs[0].stairs[0])
-    assert winner(result, top).streams == 2
+    assert winner(changes(result), top).streams == 2
     assert all(e.baseline == by_step[e.step][0].id for e in plan.rungs[0].experiments if e.baseline)
 
 
@@ -58,12 +59,14 @@ def test_a_change_that_failed_wins_nothing() -> None:
     whole = measured(plan, (base, jumbo), RungResult(RungName.SAME_VLAN))
     lost = tuple(trials.changed(t, ok=False) for t in whole.experiments[1].trials)
     broken = replace(whole, experiments=(whole.experiments[0], replace(whole.experiments[1], trials=lost)))
-    assert winner(broken, (base, jumbo)) == base
-    assert [one.kept for one in landings(broken)] == [True]
+    assert winner(changes(broken), (base, jumbo)) == base
+    assert [one.kept for one in landings(broken, changes(broken))] == [True]
     made: Document = document(broken)
     _, more = grown(plan, RungName.SAME_VLAN, lambda: made)
     assert not any(e.settings for e, _ in more)
-    assert phrases.staircase("forward", landings(broken)) == "Staircase, near to far: 3.01 Gb/s as it is."
+    assert (
+        phrases.staircase("forward", landings(broken, changes(broken))) == "Staircase, near to far: 3.01 Gb/s as it is."
+    )
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def winners(document: Document) -> Winners:
     kept: dict[SettingKind, Setting] = {}
     paths: list[Path] = []
     for rung in document.rungs:
-        for setting in (one for arm in judge.won(rung) for one in arm.settings):
+        for setting in (one for arm in judge.won(rung, document.run.plan) for one in arm.settings):
             other = kept.setdefault(setting.kind, setting)
             if other.value != setting.value:
                 what = f"{setting.kind} {other.value} won one way and {setting.value} another"

@@ -43,7 +43,7 @@ def next_steps(plan: Plan, name: RungName, measured: Callable[[], Document]) -> 
     stairs: list[Stair] = []
     for stair in rung.stairs:
         if stair.steps:
-            best = judge.winner(found, plans.level_of(rung, stair))
+            best = judge.winner_so_far(found, plan, plans.level_of(rung, stair))
             more, stair = plans.climbed(stair, best)
             arms += more
         stairs.append(stair)

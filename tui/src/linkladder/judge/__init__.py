@@ -29,7 +29,7 @@ from linkladder.judge.limiters import limiter
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws
-from linkladder.judge.staircase import winner, won
+from linkladder.judge.staircase import winner_so_far, won
 from linkladder.verdicts import (
     Ceiling,
     Comparison,
@@ -77,7 +77,7 @@ __all__ = [
     "rate_sold",
     "unsettled",
     "whole_datagram",
-    "winner",
+    "winner_so_far",
     "with_judgement",
     "won",
 ]

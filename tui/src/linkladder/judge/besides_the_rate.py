@@ -181,9 +181,9 @@ def _again(e: ExperimentResult) -> list[Concern]:
         shares, mixed = [], []
         for t in e.trials:
             sent, heard = t.sender(way).tcp, t.receiver(way).tcp
-            again = _sent_again(t, way)
-            if t.ok and sent and sent.segments_sent and again is not None:
-                shares.append(again / max(1, sent.segments_sent, again))
+            again = share_sent_again(t, way)
+            if t.ok and again is not None:
+                shares.append(again)
             if t.ok and heard and heard.out_of_order is not None and sent and sent.segments_sent:
                 mixed.append(heard.out_of_order / sent.segments_sent)
         if shares and (share := statistics.median(shares)) > AGAIN:
@@ -195,13 +195,15 @@ def _again(e: ExperimentResult) -> list[Concern]:
     return found
 
 
-def _sent_again(t: TrialResult, way: Direction) -> int | None:
-    """The segments sent again as counted by the sender's system or by the tool, whichever counted more."""
+def share_sent_again(t: TrialResult, way: Direction) -> float | None:
+    """The share of the segments sent again, as counted by the sender's system or the tool, whichever counted more."""
     counts = [f.retransmits for f in t.flows if f.direction is way and f.retransmits is not None]
     sent = t.sender(way).tcp
     known = [sum(counts)] if counts else []
     known += [sent.retransmits] if sent is not None and sent.retransmits is not None else []
-    return max(known, default=None)
+    if not known or sent is None or not sent.segments_sent:
+        return None
+    return max(known) / max(sent.segments_sent, *known)
 
 
 def _flows(e: ExperimentResult) -> list[Concern]:

@@ -1,70 +1,150 @@
 """Tells what a changed setting did, by comparing each figure of the changed arm with the unchanged arm in pairs.
 
-Both arms' trials of the same repeat make a pair; a failed trial voids its pair. A figure that is missing or zero in any
-pair is left out. There is one answer for each changed arm and direction; the more answers there are, the stricter the
-test of each. Each step of a staircase counts its own answers.
+Both arms' trials of the same repeat make a pair; a failed trial voids its pair. A figure that is missing in any pair is
+left out. All figures of all changes that are tried on a rung share one error: what is carried takes half of it, the
+others the rest, and each step of a staircase an equal part, as it is decided before the next one is measured. If the
+unchanged setting also ran against itself, what those two differ by is the noise floor: no claim is made, and no change
+that is not larger is told to differ.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.pairs import judge_pairs
-from linkladder.model import Affinity, Direction, Experiment, ExperimentResult, Protocol, RungResult, TrialResult
+from linkladder.judge.arm_figures import arm_figures
+from linkladder.judge.evidence import ways
+from linkladder.judge.pairs import ERROR, PairAnswer, Pairs, judge_together
+from linkladder.model import Direction, Experiment, ExperimentResult, Plan, RungName, RungResult, TrialResult
 from linkladder.model.same_setting import once_more
-from linkladder.verdicts import Change, ChangedFigure, Measured
+from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
 
-PRIMARY = 2  # figures that count as claims of their own: the rate, and the CPU cores that it needed
+CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS, Measured.IDLE_RTT)  # what an experiment asks for
 
-Figure = Callable[[TrialResult], float | None]
+_Key = tuple[str, Direction]  # an arm by its id, in one direction
+_Answers = dict[Measured, PairAnswer]
 
 
-def changes(rung: RungResult) -> tuple[Change, ...]:
-    """Every changed arm of the rung with its answers, in the order of the plan."""
+@dataclass(frozen=True)
+class _Arms:
+    """A changed arm beside the unchanged one, in one direction."""
+
+    a: Experiment
+    b: Experiment
+    way: Direction
+    good: int
+    void: int  # pairs in which a trial failed
+    figures: dict[Measured, Pairs]
+
+    @property
+    def again(self) -> bool:
+        """Whether nothing was changed: what they differ by is noise."""
+        return once_more(self.b, self.a)
+
+    @property
+    def changed(self) -> _Key:
+        return self.b.id, self.way
+
+    @property
+    def base(self) -> _Key:
+        return self.a.id, self.way
+
+
+def changes(rung: RungResult, to_come: int = 0) -> tuple[Change, ...]:
+    """Every changed arm of the rung with its answers, in the order of the plan.
+
+    `to_come`: how many steps of the rung's staircases are still to be measured.
+    """
     by_id = {e.parameters.id: e for e in rung.experiments}
     asked = [
-        (by_id[e.parameters.baseline], e, way)
+        _arms(by_id[e.parameters.baseline], e, way)
         for e in rung.experiments
         if e.parameters.baseline in by_id and e.trials
         for way in ways(e.parameters)
     ]
-    claimed = Counter(b.parameters.step for a, b, _ in asked if not once_more(b.parameters, a.parameters))
-    return tuple(_change(a, b, way, _claims(b.parameters) * max(1, claimed[b.parameters.step])) for a, b, way in asked)
+    tried = [arms for arms in asked if not arms.again]
+    noise = {arms.base: _noise(arms) for arms in asked if arms.again}
+    floors = {base: {m: _floor(found) for m, found in by.items()} for base, by in noise.items()}
+    steps = {arms.a.step for arms in tried}
+    stages = (0 in steps) + max(steps, default=0) + to_come
+    answers: dict[_Key, _Answers] = {arms.changed: noise[arms.base] for arms in asked if arms.again}
+    for step in steps:
+        answers |= _told([arms for arms in tried if arms.a.step == step], floors, ERROR / stages)
+    return tuple(
+        _change(arms, answers[arms.changed], {} if arms.again else floors.get(arms.base, {})) for arms in asked
+    )
 
 
-def _claims(p: Experiment) -> int:
-    """How many figures count as claims; if the tool is bound to CPU cores, the scatter counts as well."""
-    return PRIMARY + (p.affinity is not Affinity.FREE)
+def steps_to_come(plan: Plan, name: RungName) -> int:
+    """How many steps of a rung's staircases are not measured yet."""
+    return max((len(stair.steps) for rung in plan.rungs if rung.name is name for stair in rung.stairs), default=0)
 
 
-def _change(a: ExperimentResult, b: ExperimentResult, way: Direction, comparisons: int) -> Change:
-    pairs, void = _pairs(a, b)
-    figures = []
-    for measured, figure in _figures(b.parameters, way):
-        both = [(x, y) for one, other in pairs if (x := figure(one)) and (y := figure(other)) and x > 0 and y > 0]
-        if len(both) != len(pairs) or not both:
-            continue
-        left, right = [x for x, _ in both], [y for _, y in both]
-        found = judge_pairs(left, right, comparisons)
-        figures.append(
-            ChangedFigure(
-                measured,
-                found.answer,
-                statistics.median(left),
-                statistics.median(right),
-                found.pairs,
-                found.ratio,
-                found.low,
-                found.high,
-                found.confidence,
-                found.more_pairs,
-                found.outlier,
-            )
+def _told(tried: Sequence[_Arms], floors: dict[_Key, dict[Measured, float]], error: float) -> dict[_Key, _Answers]:
+    """The answers of all these arms, which share the error."""
+    named = [(arms, measured) for arms in tried for measured in arms.figures]
+    carried = sum(measured in CARRIED for _, measured in named)
+    weight = max(1, len(named) - carried) / max(1, carried)  # together they weigh as much as all others together
+    family = [
+        replace(
+            arms.figures[measured],
+            weight=weight if measured in CARRIED else 1.0,
+            floor=floors.get(arms.base, {}).get(measured, 0.0),
         )
-    return Change(b.parameters.id, a.parameters.id, str(way), len(pairs), void, tuple(figures))
+        for arms, measured in named
+    ]
+    found: dict[_Key, _Answers] = {arms.changed: {} for arms in tried}
+    for (arms, measured), answer in zip(named, judge_together(family, error), strict=True):
+        found[arms.changed][measured] = answer
+    return found
+
+
+def _noise(arms: _Arms) -> _Answers:
+    """What the unchanged setting differs from itself by, with the interval of each figure by itself."""
+    found = {measured: judge_together([pairs])[0] for measured, pairs in arms.figures.items()}
+    return {m: replace(f, answer=Answer.UNDECIDED) if f.answer is Answer.DIFFERS else f for m, f in found.items()}
+
+
+def _floor(noise: PairAnswer) -> float:
+    """The far end of its interval, as a logarithm; 0 if there is none."""
+    if noise.low is None or noise.high is None:
+        return 0.0
+    return max(abs(math.log(noise.low)), abs(math.log(noise.high)))
+
+
+def _arms(a: ExperimentResult, b: ExperimentResult, way: Direction) -> _Arms:
+    pairs, void = _pairs(a, b)
+    figures = {}
+    for one in arm_figures(b.parameters, way):
+        left, right = [one.read(t) for t, _ in pairs], [one.read(t) for _, t in pairs]
+        known = [(x, y) for x, y in zip(left, right, strict=True) if x is not None and y is not None]
+        if known and len(known) == len(pairs) and all(min(pair) + one.least > 0 for pair in known):
+            figures[one.measured] = Pairs([x for x, _ in known], [y for _, y in known], one.band, one.least)
+    return _Arms(a.parameters, b.parameters, way, len(pairs), void, figures)
+
+
+def _change(arms: _Arms, answers: _Answers, floors: dict[Measured, float]) -> Change:
+    figures = tuple(
+        ChangedFigure(
+            measured,
+            found.answer,
+            statistics.median(arms.figures[measured].a),
+            statistics.median(arms.figures[measured].b),
+            found.pairs,
+            found.ratio,
+            found.low,
+            found.high,
+            found.confidence,
+            found.more_pairs,
+            found.outlier,
+            found.rank_p,
+            math.exp(floors[measured]) if floors.get(measured) else None,
+        )
+        for measured, found in answers.items()
+    )
+    return Change(arms.b.id, arms.a.id, str(arms.way), arms.good, arms.void, figures)
 
 
 def _pairs(a: ExperimentResult, b: ExperimentResult) -> tuple[list[tuple[TrialResult, TrialResult]], int]:
@@ -73,35 +153,3 @@ def _pairs(a: ExperimentResult, b: ExperimentResult) -> tuple[list[tuple[TrialRe
     both = [(left[n], right[n]) for n in sorted(left.keys() & right.keys())]
     good = [(x, y) for x, y in both if x.ok and y.ok]
     return good, len(both) - len(good)
-
-
-def _figures(p: Experiment, way: Direction) -> list[tuple[Measured, Figure]]:
-    carried: tuple[Measured, Figure]
-    if p.protocol is Protocol.RR:
-        carried = (Measured.TRANSACTIONS, lambda t: t.transactions.rate if t.transactions else None)
-    else:
-        carried = (Measured.GOODPUT, lambda t: direction_bps(t, p, way))
-    placed = p.affinity is not Affinity.FREE
-    return [
-        carried,
-        *([(Measured.SCATTER, lambda t: _scatter(t, way))] if placed else []),
-        (Measured.SENDER_CORES, lambda t: cpu.cores_used if (cpu := t.sender(way).cpu) else None),
-        (Measured.RECEIVER_CORES, lambda t: cpu.cores_used if (cpu := t.receiver(way).cpu) else None),
-        (Measured.PER_CORE, lambda t: _per_core(t, way, carried[1])),
-        (Measured.LOADED_RTT, lambda t: t.rtt_under_load.p50_ms if t.rtt_under_load else None),
-    ]
-
-
-def _scatter(t: TrialResult, way: Direction) -> float | None:
-    """The scatter of the counted seconds' rates, as a share of their mean; None if there are too few."""
-    seconds = [i.bps for i in t.intervals if i.counted and i.direction is way]
-    mean = statistics.fmean(seconds) if len(seconds) > 2 else 0.0
-    return statistics.stdev(seconds) / mean if mean else None
-
-
-def _per_core(t: TrialResult, way: Direction, carried: Figure) -> float | None:
-    """The rate divided by the CPU cores that both ends used together."""
-    here, there, rate = t.sender(way).cpu, t.receiver(way).cpu, carried(t)
-    if here is None or there is None or rate is None or here.cores_used + there.cores_used <= 0:
-        return None
-    return rate / (here.cores_used + there.cores_used)

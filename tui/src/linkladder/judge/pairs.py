@@ -1,9 +1,13 @@
-"""Judges one change that was measured with and without it in pairs: differs, is the same, or cannot be told.
+"""Judges changes that were measured with and without in pairs: each differs, is the same, or cannot be told.
 
 The two trials of a pair run one after the other, in the other order every second time (A B, B A, A B ...), so that a
 drift of the machine or the path cancels out. What is judged is the logarithm of B/A of each pair: by a paired t
-interval, and from eight pairs on also by the exact signed-rank test. The number of pairs is fixed beforehand: to look
-after each pair and stop at the first difference would find one in a sixth of the cases in which there is none.
+interval, and from eight pairs on also by the exact signed-rank test, without which an outlier might decide. The number
+of pairs is fixed beforehand: to look after each pair and stop at the first difference would find one in a sixth of the
+cases in which there is none.
+
+Of all figures that are judged together, one is wrongly told to differ in at most 5 % of all experiments (Holm): the
+surest one must be as sure as if each had an equal share of the error, and hands its share on to those that are left.
 """
 
 from __future__ import annotations
@@ -11,15 +15,39 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from linkladder.judge.student import quantile
-from linkladder.verdicts import Answer
+from linkladder.judge.student import inside
+from linkladder.judge.three_answers import more_pairs, three_answers
+from linkladder.verdicts import LEAST_PAIRS, Answer
 
+ERROR = 0.05  # the share of experiments in which anything may be told to differ that does not
 BAND = 0.02  # changes within 2 % do not matter
 MOST_LOG = 700.0  # the logarithm of about the largest ratio that a float can hold; no machine reaches it
-LEAST_PAIRS = 4
 RANKED_PAIRS = 8  # below this the signed-rank test can hardly reach 5 %
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """One figure in every pair of trials, in the order of the pairs, and how to judge it."""
+
+    a: Sequence[float]
+    b: Sequence[float]
+    band: float = BAND  # changes within this share do not matter
+    least: float = 0.0  # added to every figure, so that zero is one as well, and changes far below this hardly count
+    weight: float = 1.0  # its part of the error that all figures share
+    floor: float = 0.0  # the logarithm of the largest ratio that the unchanged setting may have to itself
+
+    def __post_init__(self) -> None:
+        if len(self.a) != len(self.b):
+            raise ValueError(f"{len(self.a)} figures of A and {len(self.b)} of B make no pairs")
+
+    @property
+    def logs(self) -> list[float]:
+        """The logarithm of B/A of each pair; [] if these are too few, or any figure is not above zero."""
+        if len(self.a) < LEAST_PAIRS or min(*self.a, *self.b) + self.least <= 0:
+            return []
+        return [math.log((y + self.least) / (x + self.least)) for x, y in zip(self.a, self.b, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -34,53 +62,72 @@ class PairAnswer:
     confidence: float = 0.95
     rank_p: float | None = None  # two-sided, exact; from eight pairs on
     outlier: int | None = None  # if the tests disagree: the most extreme pair, counted from 1, if it decides the answer
-    more_pairs: int | None = None  # if undecided: about how many more pairs would decide
+    more_pairs: int | None = None  # if undecided: how many more pairs would decide; None if too many
+
+
+def judge_together(family: Sequence[Pairs], error: float = ERROR) -> tuple[PairAnswer, ...]:
+    """An answer for each figure, such that any is wrongly told to differ in at most this share of all experiments."""
+    shares = _holm([(_chance(one.logs), one.weight) for one in family], error)
+    return tuple(_judge(one, 1 - share) for one, share in zip(family, shares, strict=True))
 
 
 def judge_pairs(a: Sequence[float], b: Sequence[float], comparisons: int = 1, band: float = BAND) -> PairAnswer:
-    """Compare B with A pair by pair; `comparisons` is how many answers are given from one experiment.
+    """Compare B with A pair by pair; `comparisons` is how many answers share the error.
 
     Needs at least four pairs with every figure above zero; else it is undecided. "Differs" needs an interval that does
     not contain 'no change' and an estimate beyond the band; "same" needs an interval within the band.
     """
-    if len(a) != len(b):
-        raise ValueError(f"{len(a)} figures of A and {len(b)} of B make no pairs")
-    confidence = 1 - 0.05 / max(1, comparisons)
-    if len(a) < LEAST_PAIRS:
-        return PairAnswer(Answer.UNDECIDED, len(a), confidence=confidence, more_pairs=LEAST_PAIRS - len(a))
-    if min(*a, *b) <= 0:
-        return PairAnswer(Answer.UNDECIDED, len(a), confidence=confidence)
-    logs = [math.log(y / x) for x, y in zip(a, b, strict=True)]
-    edge = math.log1p(band)
-    answer, low, high = _answer(logs, confidence, edge)
-    p = signed_rank(logs) if len(logs) >= RANKED_PAIRS else None
-    more = _more_pairs(len(logs), statistics.stdev(logs), edge) if answer == Answer.UNDECIDED else None
-    outlier = None
-    if p is not None and (low > 0 or high < 0) != (p < 1 - confidence):
+    return _judge(Pairs(a, b, band), 1 - ERROR / max(1, comparisons))
+
+
+def _judge(one: Pairs, confidence: float) -> PairAnswer:
+    logs, count, edge = one.logs, len(one.a), math.log1p(one.band)
+    if not logs:
+        missing = LEAST_PAIRS - count if count < LEAST_PAIRS else None
+        return PairAnswer(Answer.UNDECIDED, count, confidence=confidence, more_pairs=missing)
+    mean, deviation = statistics.fmean(logs), statistics.stdev(logs)
+    answer, low, high = three_answers(mean, deviation, count, confidence, edge)
+    rank_p = signed_rank(logs) if count >= RANKED_PAIRS else None
+    ratio, least, most = (_ratio(log) for log in (mean, low, high))
+    told = PairAnswer(answer, count, ratio, least, most, confidence, rank_p)
+    if rank_p is not None and (rank_p <= ERROR) != (_chance(logs) <= ERROR):
         stray = _farthest(logs)
-        if _answer([*logs[:stray], *logs[stray + 1 :]], confidence, edge)[0] != answer:
-            outlier = stray + 1
-    ratio, least, most = (_ratio(log) for log in (statistics.fmean(logs), low, high))
-    return PairAnswer(answer, len(logs), ratio, least, most, confidence, p, outlier, more)
+        others = [*logs[:stray], *logs[stray + 1 :]]
+        without, _, _ = three_answers(statistics.fmean(others), statistics.stdev(others), len(others), confidence, edge)
+        told = replace(told, outlier=stray + 1 if without != answer else None)
+    if answer is Answer.DIFFERS and (abs(mean) <= one.floor or (rank_p is not None and rank_p > ERROR)):
+        return replace(told, answer=Answer.UNDECIDED)
+    if answer is Answer.UNDECIDED:
+        return replace(told, more_pairs=more_pairs(mean, deviation, count, confidence, edge))
+    return told
 
 
-def _answer(logs: Sequence[float], confidence: float, edge: float) -> tuple[Answer, float, float]:
-    """What these logarithms show by the t interval, and the interval."""
-    mean = statistics.fmean(logs)
-    half = quantile(confidence, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    low, high = mean - half, mean + half
-    if (low > 0 or high < 0) and abs(mean) > edge:
-        return Answer.DIFFERS, low, high
-    return Answer.SAME if -edge <= low and high <= edge else Answer.UNDECIDED, low, high
+def _holm(figures: Sequence[tuple[float, float]], error: float) -> list[float]:
+    """The share of the error at which each figure is judged; `figures`: the chance of each if nothing differs, and
+    its weight.
+    """
+    left = dict(enumerate(figures))
+    shares = [error] * len(figures)
+    while left:
+        whole = sum(weight for _, weight in left.values())
+        for n, (_, weight) in left.items():
+            shares[n] = error * weight / whole
+        surest = min(left, key=lambda n: left[n][0] / left[n][1])
+        if left.pop(surest)[0] > shares[surest]:
+            break
+    return shares
+
+
+def _chance(logs: Sequence[float]) -> float:
+    """The chance of a mean at least this far from zero if nothing differs (t test, two-sided)."""
+    if not logs or (mean := statistics.fmean(logs)) == 0:
+        return 1.0
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    return 1 - inside(abs(mean) / error, len(logs) - 1) if error else 0.0
 
 
 def _ratio(log: float) -> float:
     return math.exp(max(-MOST_LOG, min(MOST_LOG, log)))
-
-
-def _more_pairs(have: int, deviation: float, edge: float) -> int:
-    """How many more pairs would make the interval about as narrow as the band."""
-    return max(1, math.ceil((2 * deviation / edge) ** 2) + 2 - have)
 
 
 def _farthest(logs: Sequence[float]) -> int:

@@ -10,7 +10,7 @@ from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, of_changes, proven
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
-from linkladder.judge.changes import changes
+from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
 from linkladder.judge.company import several_pairs
 from linkladder.judge.each_repeat import besides_tcp
@@ -87,11 +87,11 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         ],
     )
     compared = proven(whole, document)
-    changed = changes(compared)
+    changed = changes(compared, steps_to_come(document.run.plan, rung.name))
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
     words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]
     answers = (
-        *staircase(compared),
+        *staircase(compared, changed),
         *phrases.offloads([(*arms[c], c) for c in changed]),
         *phrases.briefly(words),
         *sizing(whole, deal),
@@ -112,7 +112,7 @@ def judge_rung(rung: RungResult, document: Document, contract: Contract | None =
         rests_on=tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
         follow_up=() if several_pairs(rung.paths) else follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
-        staircase=landings(compared),
+        staircase=landings(compared, changed),
         answers=answers,
         company=several.company,
         bundles=several.bundles,

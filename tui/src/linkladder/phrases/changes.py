@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from linkladder import units
 from linkladder.phrases.judgements import single
 from linkladder.phrases.ways import way
-from linkladder.verdicts import Answer, Change, ChangedFigure, ComparedFigure, Measured
+from linkladder.verdicts import LEAST_PAIRS, MOST_MORE, Answer, Change, ChangedFigure, ComparedFigure, Measured
 
 NAMES = {
     Measured.GOODPUT: "throughput",
@@ -19,15 +19,16 @@ NAMES = {
     Measured.SCATTER: "scatter between seconds",
     Measured.IDLE_RTT: "idle round trip",
     Measured.LOSS: "loss",
+    Measured.RESENT: "segments sent again",
 }
-LESS_IS_BETTER = (Measured.SENDER_CORES, Measured.RECEIVER_CORES, Measured.LOADED_RTT, Measured.SCATTER)
+ROUND_TRIPS = (Measured.LOADED_RTT, Measured.IDLE_RTT)
+CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
+LESS_IS_BETTER = (*CORES, *ROUND_TRIPS, Measured.SCATTER, Measured.RESENT)
 
 
 AGAIN = "the same again"
-FEASIBLE = 60  # more pairs than this are not proposed, as nobody would wait for them
 WIDE = 10.0  # an interval whose high end is that many times its low end is not shown, as it tells nothing
-CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS)
-CORES = (Measured.SENDER_CORES, Measured.RECEIVER_CORES)
+CARRIED = (Measured.GOODPUT, Measured.TRANSACTIONS, Measured.IDLE_RTT)
 
 
 def change(said: str, beside: str, one: Change) -> str:
@@ -36,7 +37,7 @@ def change(said: str, beside: str, one: Change) -> str:
     arms = f"{said} ({beside})" if beside else said
     if not one.figures:
         return f"{arms}, {way(one.direction)}: no pair of trials could be compared{void}."
-    figures = "; ".join(figure(f) for f in one.figures)
+    figures = "; ".join(map(_noise if said == AGAIN else figure, one.figures))
     noise = "Noise floor: " if said == AGAIN else ""
     price = "" if noise else _price(one.figures)
     return f"{noise}{arms}, {way(one.direction)}, {one.pairs} pairs{void}: {figures}.{price}"
@@ -76,23 +77,51 @@ def _difference(f: ChangedFigure) -> str:
     if f.answer != Answer.DIFFERS or f.ratio is None:
         same = "no difference that matters in" if f.answer == Answer.SAME else "no clear difference in"
         return f"{same} {NAMES[f.measured]}"
-    return f"{abs(100 * (f.ratio - 1)):.0f} % {'more' if f.ratio > 1 else 'less'} {NAMES[f.measured]}"
+    more, less = ("longer", "shorter") if f.measured in ROUND_TRIPS else ("more", "less")
+    return f"{abs(100 * (f.ratio - 1)):.0f} % {more if f.ratio > 1 else less} {NAMES[f.measured]}"
 
 
 def figure(f: ChangedFigure) -> str:
     """As 'throughput 941 Mb/s to 989 Mb/s, +5.1 % (+3.9 to +6.3 %)', or that it is the same, or cannot be told."""
-    name = NAMES[f.measured]
+    name, resent = NAMES[f.measured], f.measured == Measured.RESENT
     values = f"{name} {_value(f.measured, f.before)} to {_value(f.measured, f.after)}"
+    ranks = "" if f.rank_p is None else f"; signed ranks p {f.rank_p:.2g}"
     if f.answer == Answer.SAME:
-        return f"{name} the same within 2 % ({_value(f.measured, f.before)})"
+        same = "as many" if resent else "the same within 2 %"
+        return f"{name} {same} ({_value(f.measured, f.before)}{ranks})"
     if f.answer == Answer.UNDECIDED:
-        more = f", about {f.more_pairs} more pairs would tell" if f.more_pairs else ""
-        more = more if (f.more_pairs or 0) <= FEASIBLE else ", too scattered for pairs to tell"
-        narrow = f.low and f.high and f.high < WIDE * f.low
+        narrow = f.low and f.high and f.high < WIDE * f.low and not resent
         between = f", between {_percent(f.low)} and {_percent(f.high)}" if narrow else ""
-        return f"{values}: undecided{between}{more}"
+        return f"{values}: undecided{between}{ranks}{_why_undecided(f)}"
     stray = f"; not sure without pair {f.outlier}" if f.outlier else ""
-    return f"{values}, {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)}){stray}"
+    if resent:
+        return f"{values}, {'more' if _more(f) else 'fewer'}{ranks}{stray}"
+    return f"{values}, {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)}{ranks}){stray}"
+
+
+def _why_undecided(f: ChangedFigure) -> str:
+    """Why it cannot be told, and how many more pairs would most likely tell."""
+    if f.pairs < LEAST_PAIRS:
+        return f", at least {units.plural(f.more_pairs, 'more pair')} needed" if f.more_pairs else ""
+    sure = f.low is not None and f.high is not None and not f.low <= 1 <= f.high
+    if sure and f.floor and f.ratio and 1 / f.floor <= f.ratio <= f.floor:
+        return f", as the same setting differs from itself by up to {100 * (f.floor - 1):.1f} %"
+    if f.outlier:
+        return f", as pair {f.outlier} decides"
+    if f.more_pairs is None or f.more_pairs > MOST_MORE:
+        return f", and {MOST_MORE} more pairs might not tell either"
+    return f", {units.plural(f.more_pairs, 'more pair')} ({f.pairs + f.more_pairs} in all) would tell in 4 of 5 cases"
+
+
+def _noise(f: ChangedFigure) -> str:
+    """What a figure of the same setting came to the second time; no claim is made."""
+    if f.measured == Measured.RESENT or f.ratio is None:
+        return f"{NAMES[f.measured]} {_value(f.measured, f.before)} to {_value(f.measured, f.after)}"
+    return f"{NAMES[f.measured]} {_percent(f.ratio)} ({_percent(f.low)} to {_percent(f.high)})"
+
+
+def _more(f: ChangedFigure) -> bool:
+    return f.ratio is not None and f.ratio > 1
 
 
 def _price(figures: Iterable[ChangedFigure]) -> str:
@@ -106,8 +135,7 @@ def _price(figures: Iterable[ChangedFigure]) -> str:
 
 
 def _better(f: ChangedFigure) -> bool:
-    assert f.ratio is not None
-    return (f.ratio < 1) == (f.measured in LESS_IS_BETTER)
+    return _more(f) != (f.measured in LESS_IS_BETTER)
 
 
 ANSWERS = {Answer.DIFFERS: "differs", Answer.SAME: "the same for all purposes", Answer.UNDECIDED: "cannot tell"}
@@ -128,9 +156,11 @@ def _value(measured: Measured, value: float) -> str:
         return f"{units.three(value)}/s"
     if measured == Measured.SCATTER:
         return f"{100 * value:.1f} %"
+    if measured == Measured.RESENT:
+        return f"{100 * value:.2g} %"
     if measured == Measured.LOSS:
         return f"{value:.3g} %"
-    if measured in (Measured.LOADED_RTT, Measured.IDLE_RTT):
+    if measured in ROUND_TRIPS:
         return units.milliseconds(value)
     return f"{value:.2f}"
 

@@ -7,6 +7,8 @@ not import the model, which holds them.
 from __future__ import annotations
 
 from linkladder.verdicts.judgements import (
+    LEAST_PAIRS,
+    MOST_MORE,
     Bucket,
     BundleJudgement,
     Ceiling,
@@ -44,6 +46,8 @@ from linkladder.verdicts.two_runs import (
 )
 
 __all__ = [
+    "LEAST_PAIRS",
+    "MOST_MORE",
     "Answer",
     "Bucket",
     "BundleJudgement",

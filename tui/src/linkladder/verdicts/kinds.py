@@ -94,3 +94,4 @@ class Measured(StrEnum):
     SCATTER = "scatter"  # between the seconds of a trial, as a share of their mean
     IDLE_RTT = "idle round trip"
     LOSS = "loss"  # percent of the datagrams
+    RESENT = "resent"  # the segments sent again, as a share of all
