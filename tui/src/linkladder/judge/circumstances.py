@@ -19,7 +19,7 @@ from linkladder.judge.outages import carriers, lost_trials, outages, stalled_ans
 from linkladder.model import Contract, Direction, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
-from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
+from linkladder.verdicts import SHORTFALL, Cause, Concern, ExperimentJudgement, Verdict
 
 GENERATOR = (RungName.LOCALHOST, RungName.SAME_HOST)
 HEADROOM = 1.5  # times the rate that was bought, which the rungs inside one host must show
@@ -215,7 +215,7 @@ def alike_below(
 ) -> tuple[Cause, str] | None:
     """Cause and reason if a shorter path falls as short, or loses as much, as the deciding setting on the link."""
     way, judged = Direction(decides.direction), decides.judgement
-    if judged.cause is Cause.SHORT and decides.spread and "needed_bps" in judged.figures:
+    if judged.cause in SHORTFALL and decides.spread and "needed_bps" in judged.figures:
         said = _carried_no_more(rung, document, way, decides.spread.median, judged.figures["needed_bps"])
         return (Cause.WEAK_GENERATOR, said) if said else None
     if judged.cause is Cause.UDP_LOSS:

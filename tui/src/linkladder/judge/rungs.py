@@ -41,6 +41,7 @@ from linkladder.phrases import remedies as advise
 from linkladder.phrases import rungs as say
 from linkladder.phrases.one_setting import limited
 from linkladder.verdicts import (
+    SHORTFALL,
     Cause,
     Concern,
     ExperimentJudgement,
@@ -155,7 +156,7 @@ def _experiments(rung: RungResult, deal: Contract, bounded: bool) -> tuple[Exper
 def _held_by_card(j: ExperimentJudgement, troubles: list[Concern]) -> ExperimentJudgement:
     """The judgement, but with an end's own card as the limiter if that is in trouble, so the path is not blamed."""
     held = next((c for c in troubles if c.excuses), None)
-    if held is None or j.limiter is None or j.judgement.cause is not Cause.SHORT:
+    if held is None or j.limiter is None or j.judgement.cause not in SHORTFALL:
         return j
     found = own_card(held.sentence, j.limiter.evidence)
     sentence = limited(j.judgement.reasons[0], held.sentence)
@@ -288,7 +289,7 @@ def _judge_link(
     way = Direction(decides.direction) if decides else Direction.FORWARD
     weak, why, exclusions = _headroom(rung, document, deal, way)
     findings += exclusions
-    short = worst is Verdict.FAIL and cause is Cause.SHORT
+    short = worst is Verdict.FAIL and cause in SHORTFALL
     if weak and (worst is Verdict.PASS or short) and (short or why is Cause.WEAK_GENERATOR):
         worst, cause, reasons = Verdict.CANNOT_JUDGE, why, [weak, *reasons]
         advice = [*remedies.stronger(deal), *advice] if why is Cause.WEAK_GENERATOR else [advise.MEASURE_BELOW, *advice]

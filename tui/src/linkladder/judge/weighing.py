@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from linkladder.phrases import headed, opening
-from linkladder.verdicts import Cause, Concern, Judgement, Verdict
+from linkladder.verdicts import SHORTFALL, Cause, Concern, Judgement, Verdict
 
 # The worst of several verdicts is the first of these.
 GRAVITY = (Verdict.IMPOSSIBLE, Verdict.FAIL, Verdict.INCOMPLETE, Verdict.CANNOT_JUDGE, Verdict.PASS)
@@ -20,7 +20,7 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     verdict, cause, text = base.verdict, base.cause, base.text or base.sentence
     grave = min((c for c in found if c.best), key=lambda c: GRAVITY.index(c.best or Verdict.PASS), default=None)
     excuse = next((c for c in found if c.excuses), None)
-    short = (verdict is Verdict.FAIL and cause is Cause.SHORT) or cause is Cause.UNKNOWN_GENERATOR
+    short = (verdict is Verdict.FAIL and cause in SHORTFALL) or cause is Cause.UNKNOWN_GENERATOR
     if short and excuse is not None:
         verdict, cause, text = Verdict.CANNOT_JUDGE, excuse.cause, f"{excuse.sentence} {opening(text)}"
     why = next((c for c in found if c.best is verdict and c.cause is Cause.OUTAGE), None)

@@ -33,6 +33,7 @@ from linkladder.verdicts.judgements import (
     TrialJudgement,
 )
 from linkladder.verdicts.kinds import (
+    SHORTFALL,
     Answer,
     Cause,
     LimiterKind,
@@ -48,6 +49,7 @@ from linkladder.verdicts.two_runs import (
 __all__ = [
     "LEAST_PAIRS",
     "MOST_MORE",
+    "SHORTFALL",
     "Answer",
     "Bucket",
     "BundleJudgement",

@@ -52,6 +52,10 @@ class Cause(StrEnum):
     SEEN = "seen"  # worth reporting, but no limit applies to it
 
 
+# The path carried too little, from the first second or later: whatever excuses the one excuses the other.
+SHORTFALL = frozenset({Cause.SHORT, Cause.LEVEL_FELL})
+
+
 class LimiterKind(StrEnum):
     """What limits a trial; a kind that only a later linkladder knows is UNKNOWN, but its sentence still names it."""
 
