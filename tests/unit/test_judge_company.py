@@ -137,7 +137,7 @@ def test_a_busy_end_side_by_side_could_not_show_what_they_share() -> None:
     side_by_side = measured((0, 1, 2), [110e6, 110e6, 110e6], Company.ALL, cpu=BUSY)
     seen = judged(PAIRS, *alone(ALONE, ALONE, ALONE), side_by_side)
     assert (seen.whole.verdict, seen.whole.cause) == (Verdict.CANNOT_JUDGE, Cause.BUSY_END)
-    assert any("but a core of near was 99 % busy" in text for text in seen.whole.reasons)
+    assert any("but a core of the near end was 99 % busy" in text for text in seen.whole.reasons)
 
 
 def test_more_than_is_shared_goes_past_it() -> None:
@@ -170,6 +170,22 @@ def test_one_bad_pair_is_told_and_a_busy_end_is_no_bad_pair() -> None:
     parts = alone(ALONE, 80e6, ALONE)
     busy = judged(PAIRS, parts[0], slow, parts[2], together(ALONE, 80e6, ALONE), deal=replace(DEAL, shared_bps=None))
     assert busy.whole.verdict is Verdict.CANNOT_JUDGE and "99 % busy" in busy.cells[1].judgement.text
+
+
+def test_a_pair_whose_interval_contains_the_bar_is_no_bad_pair() -> None:
+    bar = 0.97 * 200e6 * 1448 / 1514
+    able, deal = Able(frozenset({"gamma"}), frozenset({"delta"})), replace(DEAL, shared_bps=None)
+    for shares, verdict, cause in (
+        ((0.96, 0.99, 1.03), Verdict.CANNOT_JUDGE, Cause.SCATTERED),
+        ((0.96, 0.965, 0.97), Verdict.FAIL, Cause.SHORT),
+    ):
+        each = [measured((1,), [share * bar], Company.ALONE, repeats=1).trials[0] for share in shares]
+        trials = tuple(replace(t, id=f"t{n}", repeat=n) for n, t in enumerate(each))
+        slow = replace(measured((1,), [bar], Company.ALONE), trials=trials)
+        parts = alone(ALONE, ALONE, ALONE)
+        seen = judged(PAIRS, parts[0], slow, parts[2], together(ALONE, bar, ALONE), deal=deal, below=able)
+        assert (seen.cells[1].judgement.verdict, seen.cells[1].judgement.cause) == (verdict, cause)
+        assert (seen.whole.verdict, seen.whole.cause) == (verdict, cause)
 
 
 def test_two_of_a_round_share_and_the_third_does_not() -> None:

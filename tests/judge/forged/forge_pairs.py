@@ -73,6 +73,22 @@ def end(which: str, **changes: Any) -> Change:
     return lambda t, leg: t["ends"][leg[which]].update(changes)
 
 
+def scattered(arm: str, *shares: float, path: int | None = None) -> Callable[[Json], None]:
+    """The repeats carried these shares."""
+
+    def edit(d: Json) -> None:
+        for n, share in enumerate(shares):
+            loads(scaled(share), arm, path, repeat=n)(d)
+
+    return edit
+
+
+def busy_core(which: str, percent: float) -> Change:
+    """One core of that end of the path was so busy, the others hardly."""
+    use = {"busiest": percent, "per_core": [percent, 10.0, 10.0, 10.0], "cores_used": (percent + 30) / 100}
+    return lambda t, leg: t["ends"][leg[which]]["cpu"].update(use, percent=(percent + 30) / 4)
+
+
 def silent(t: Json, leg: Json) -> None:
     """Nothing in three seconds' worth of it, and the others make good for that."""
     seconds = leg["outcome"]["intervals"]

@@ -14,6 +14,7 @@ from forge_pairs import (
     SIDE,
     Json,
     at_its_sockets,
+    busy_core,
     by_another_card,
     client,
     copied,
@@ -33,6 +34,7 @@ from forge_pairs import (
     pings,
     same_cards,
     scaled,
+    scattered,
     shared,
     silent,
     without_last,
@@ -143,6 +145,26 @@ def each_trial() -> Iterator[Row]:
     yield run, "the near ends of both pairs are one machine", one_machine, "CANNOT JUDGE", C.ELSEWHERE
 
 
+def not_sure() -> Iterator[Row]:
+    """Too little, but an interval contains the bar, or an end had hardly a core to spare."""
+    run = "v2/neighbours"
+    yield run, "side by side at 93 to 99 %", scattered(SIDE, 0.99, 0.93, 0.96), "CANNOT JUDGE", C.SCATTERED
+    yield run, "the second pair at 86 to 98 % side by side", scattered(SIDE, 0.98, 0.86, 0.9, path=1), (
+        "CANNOT JUDGE"
+    ), C.SCATTERED  # fmt: skip
+    yield run, "side by side at 89 to 91 %", scattered(SIDE, 0.91, 0.89, 0.9), "FAIL", C.SHORT
+    for which in ("near", "far"):
+        for percent, verdict, cause in ((93.0, "CANNOT JUDGE", C.BUSY_END), (60.0, "FAIL", C.SHORT)):
+            yield run, f"side by side at 60 %, a core of a {which} end at {percent:g} %", (
+                lambda d, which=which, percent=percent: (
+                    loads(scaled(0.6), SIDE)(d), loads(busy_core(which, percent), SIDE, 1)(d)
+                )
+            ), verdict, cause  # fmt: skip
+        yield run, f"one pair alone at 60 %, a core of a {which} end at 93 %", (
+            lambda d, which=which: (loads(scaled(0.6), ALONE)(d), loads(busy_core(which, 93.0), ALONE)(d))
+        ), "CANNOT JUDGE", C.BUSY_END  # fmt: skip
+
+
 def tools() -> Iterator[Row]:
     run = "v2/tools"
     yield run, "nothing", lambda d: None, "UNSURE", C.REACHED
@@ -188,7 +210,7 @@ def _of_client(command: Json) -> str:
     return "" if command["role"] == "server" else said.replace("LOCAL_BYTES_RECVD=7", "LOCAL_BYTES_RECVD=6")
 
 
-ROWS = [*pairs(), *every_repeat(), *each_trial(), *tools()]
+ROWS = [*pairs(), *every_repeat(), *each_trial(), *not_sure(), *tools()]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS])

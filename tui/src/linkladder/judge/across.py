@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linkladder.model import Direction, Path
+from linkladder.judge.sure_shortfall import at_most
+from linkladder.model import Direction, Path, TrialResult
 from linkladder.phrases import company as say
 
 
@@ -21,6 +22,7 @@ class Load:
     way: Direction
     rates: dict[int, float]
     busy: str = ""  # says which end had no CPU to spare; '' if none
+    trials: tuple[TrialResult, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Across:
     together: float
     alone: float
     busy: str = ""
+    at_most: float = 0.0  # the upper bound of `together`
 
 
 def sited(paths: Sequence[Path]) -> bool:
@@ -54,5 +57,6 @@ def across(
         for name, numbers in groups.items():
             together = sum(load.rates[n] for n in numbers)
             if name not in found or together > found[name].together:
-                found[name] = Across(together, sum(alone.get((n, load.way), 0.0) for n in numbers), load.busy)
+                each = sum(alone.get((n, load.way), 0.0) for n in numbers)
+                found[name] = Across(together, each, load.busy, at_most(load.trials, numbers, load.way))
     return found

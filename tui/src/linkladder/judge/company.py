@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import BUSY, of_path
+from linkladder.judge.evidence import of_path
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
+from linkladder.judge.sure_shortfall import at_most, held_back
 from linkladder.judge.weighing import GRAVITY
-from linkladder.judge.withheld import STARVED, lacked, withheld
 from linkladder.model import (
     Company,
     Contract,
@@ -137,18 +137,8 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
                 bps = leg.outcome.goodput_bps if leg.outcome.ok else None
                 way = e.parameters.direction
                 silent = bps is None and leg.outcome.fault is Fault.PATH
-                busy = _busy(trial, leg)
+                busy = held_back(trial, leg, e.parameters)
                 yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent)
-
-
-def _busy(trial: TrialResult, leg: Leg) -> str:
-    for index in dict.fromkeys((leg.near, leg.far)):
-        cpu = trial.ends[index].cpu if 0 <= index < len(trial.ends) else None
-        if cpu and cpu.busiest >= BUSY:
-            return say.busy_core(trial.ends[index].name, cpu.busiest)
-        if withheld(cpu) >= STARVED:
-            return say.withheld(trial.ends[index].name, lacked(cpu))
-    return ""
 
 
 def _any(seen: Sequence[Seen], path: int, way: Direction) -> bool:
@@ -226,6 +216,8 @@ def _judge_alone(
     elif unknown:
         verdict, cause = Verdict.CANNOT_JUDGE, Cause.UNKNOWN_GENERATOR
         text = say.reached(alone, needed) + f". {not_shown(unknown)}"
+    elif (most := at_most([s.trial for s in best], {best[0].path}, best[0].direction)) >= needed:
+        verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.SCATTERED, say.scattered(say.reached(alone, needed), most)
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)
@@ -303,6 +295,9 @@ def _whole(
         elif sums[least] < needed and least in loads and loads[least].busy:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.BUSY_END
             reasons.append(say.busy_together(sums[least], needed, loads[least].busy))
+        elif sums[least] < needed and (most := loads[least].at_most if least in loads else 0.0) >= needed:
+            verdict, cause = Verdict.CANNOT_JUDGE, Cause.SCATTERED
+            reasons.append(say.scattered_together(sums[least], needed, most))
         elif sums[least] < needed:
             verdict, cause = Verdict.FAIL, Cause.SHORT
     text = say.whole(verdict, sums, needed, limit)
@@ -329,7 +324,9 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
     for (_, way), group in groups.items():
         rates = {n: _rate(s for s in group if s.path == n)[0] for n in group[0].beside}
         if all(bps is not None for bps in rates.values()):
-            yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, next((s.busy for s in group if s.busy), ""))
+            trials = tuple({id(s.trial): s.trial for s in group}.values())
+            busy = next((s.busy for s in group if s.busy), "")
+            yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, busy, trials)
 
 
 def _apart(

@@ -87,14 +87,6 @@ def path_name(paths: Sequence[Path], number: int, way: Direction) -> str:
     return f"{sender} to {receiver}" + (f" by path {number + 1}" if len(alike) > 1 else "")
 
 
-def busy_core(end: str, busy: float) -> str:
-    return f"a core of {end} was {busy:.0f} % busy"
-
-
-def withheld(end: str, share: float) -> str:
-    return f"{100 * share:.0f} % of the CPU was withheld from {end}"
-
-
 def listed(names: Sequence[str]) -> str:
     shown = list(names[:FEW]) + ([f"{len(names) - FEW} more"] if len(names) > FEW else [])
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" and {shown[-1]}" if shown else "none"
@@ -114,6 +106,11 @@ def silent(count: int, repeats: int, why: str) -> str:
 
 def weak(bps: float, needed: float, why: str) -> str:
     return f"{reached(bps, needed)}, but {why}"
+
+
+def scattered(said: str, most: float) -> str:
+    """`said`: a text of `reached`; `most`: the upper bound of the rate."""
+    return f"{said}, but it may be up to {units.rate(most)}, as far as the repeats tell"
 
 
 def above(bps: float, ceiling: float) -> str:
@@ -204,6 +201,13 @@ def too_weak(alone: float, needed: float) -> str:
 
 def busy_together(together: float, needed: float, busy: str) -> str:
     return f"{units.rate(together)} side by side are less than the {units.rate(needed)} needed, but {busy}."
+
+
+def scattered_together(together: float, needed: float, most: float) -> str:
+    return (
+        f"{units.rate(together)} side by side are less than the {units.rate(needed)} needed, but as far as the repeats "
+        f"tell it may be up to {units.rate(most)}."
+    )
 
 
 def lacking(names: Sequence[str], reason: str) -> str:
