@@ -138,6 +138,7 @@ def shared(bps: float | None) -> Callable[[Json], None]:
 
 
 def failed(_: Json, leg: Json) -> None:
+    leg["commands"] = []
     leg["outcome"].update(
         ok=False, fault="path", reason="it stalled", goodput_bps=0.0, by_direction={}, flows=[], intervals=[]
     )

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from forge import TCP, Edit, busy, card, each, interface, level, scaled, together, without_rungs
+from collections.abc import Callable
+
+from forge import (
+    BEST,
+    DUPLEX,
+    HALF,
+    TCP,
+    Edit,
+    Json,
+    busy,
+    card,
+    each,
+    interface,
+    level,
+    loss,
+    scaled,
+    silent,
+    together,
+    without_rungs,
+)
 from forged_below import below_carries
 from forged_culprits import weak_generator
-from forged_words import CANNOT, FAIL, C, Rows
+from forged_words import CANNOT, FAIL, C, Rows, failed
 
 from linkladder.verdicts import LimiterKind
 
+Change = Callable[[Json], None]
 SHORT = each(TCP, scaled(0.7))
 FELL = each(TCP, level(*[1.0] * 4, 0.7))  # full at first, then as low for good
 OWN = LimiterKind.OWN_CARD
@@ -43,6 +63,47 @@ def excused_alike() -> Rows:
             yield f"{name}, and a core of the {end} end was at 99 %", together(
                 short, each(TCP, busy(**{end: 99.0}))
             ), CANNOT, C.LEVEL_FELL if short is FELL else C.BUSY_END  # fmt: skip
+
+
+def not_as_printed() -> Rows:
+    """The record tells of a fault, and the tools' own output that the record embeds of none."""
+    silent_one = with_output(failed("path", "nothing arrived"))
+    no_rate = with_output(lambda t: t.update(goodput_bps=0.0, by_direction=dict.fromkeys(t["by_direction"], 0.0)))
+    for name, ids, repeats in (
+        ("all of TCP", TCP, None), ("one trial of the best setting", BEST, (1,)), ("UDP at half the rate", HALF, None),
+        ("one trial of UDP", HALF, (0,)), ("one trial both ways at once", DUPLEX, (2,)),
+    ):  # fmt: skip
+        yield f"{name}, said to have carried nothing, with its output", each(ids, silent_one, repeats), CANNOT, (
+            C.RAW_OUTPUT
+        )  # fmt: skip
+        yield f"{name}, said to have carried nothing, without its output", each(
+            ids, failed("path", "nothing arrived"), repeats
+        ), FAIL, C.SILENCE  # fmt: skip
+        yield f"{name}, of no rate, with its output", each(ids, no_rate, repeats), CANNOT, C.RAW_OUTPUT
+    yield "a fifth of UDP said to be lost, with its output", each(HALF, with_output(loss(0.2))), CANNOT, C.RAW_OUTPUT
+    yield "six seconds said to be dead, with their output", each(BEST, with_output(silent(2, 8)), (0,)), CANNOT, (
+        C.RAW_OUTPUT
+    )  # fmt: skip
+    yield "the rate said to have fallen, with its output", each(TCP, with_output(level(*[1.0] * 4, 0.7))), CANNOT, (
+        C.RAW_OUTPUT
+    )  # fmt: skip
+    yield "one trial said to be silent with its output, another without", together(
+        each(BEST, silent_one, (0,)), each(BEST, failed("path", "nothing arrived"), (1,))
+    ), FAIL, C.SILENCE  # fmt: skip
+    yield "TCP said to be silent with its output, and UDP loses a fifth", together(
+        each(BEST, silent_one, (0,)), each(HALF, loss(0.2))
+    ), FAIL, C.SILENCE  # fmt: skip
+
+
+def with_output(change: Change) -> Change:
+    """The change, but the output of the tools stays."""
+
+    def edit(t: Json) -> None:
+        printed = t["commands"]
+        change(t)
+        t["commands"] = printed
+
+    return edit
 
 
 def of_card(host: str, **changes: object) -> Edit:

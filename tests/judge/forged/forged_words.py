@@ -38,7 +38,9 @@ def nothing(d: Json) -> None:
 
 
 def failed(fault: str, reason: str) -> Any:
-    return values(ok=False, fault=fault, reason=reason, goodput_bps=0.0, by_direction={}, flows=[], intervals=[])
+    return values(
+        ok=False, fault=fault, reason=reason, goodput_bps=0.0, by_direction={}, flows=[], intervals=[], commands=[]
+    )
 
 
 def planned(repeats: int, ids: tuple[str, ...] | None = None) -> Edit:

@@ -25,7 +25,7 @@ from linkladder.judge.contradictions import (
 )
 from linkladder.judge.copies import copies
 from linkladder.judge.evidence import direction_bps, ways
-from linkladder.judge.recount import recount, unreadable
+from linkladder.judge.recount import recount, refuted, unreadable
 from linkladder.judge.recount_answers import recount_answers
 from linkladder.model import (
     Company,
@@ -84,7 +84,7 @@ def _doubted(rung: RungResult, document: Document) -> dict[tuple[str, int], _Sai
     for e in rung.experiments:
         p = e.parameters
         for t in e.trials:
-            if t.ok and (said := _contradicted(t, p, rung, document)):
+            if said := _refuted(t, p, rung, document) or (_contradicted(t, p, rung, document) if t.ok else None):
                 found[p.id, t.repeat] = said[0], say.of_trial(p, t.repeat, said[1])
     return found | {name: said for name, said in copies(rung, document).items() if name not in found}
 
@@ -102,6 +102,16 @@ def proven(rung: RungResult, document: Document) -> RungResult:
                 for t in e.trials
             ),
         )
+        for e in rung.experiments
+    )
+    return replace(rung, experiments=experiments)
+
+
+def as_printed(rung: RungResult, document: Document) -> RungResult:
+    """The rung without the trials that the tools' own output contradicts."""
+    other = {name for name, (cause, _) in doubted(rung, document).items() if cause is Cause.RAW_OUTPUT}
+    experiments = tuple(
+        replace(e, trials=tuple(t for t in e.trials if (e.parameters.id, t.repeat) not in other))
         for e in rung.experiments
     )
     return replace(rung, experiments=experiments)
@@ -187,6 +197,11 @@ def _unread(rung: RungResult, document: Document) -> list[Concern]:
     return [Concern(Cause.RAW_OUTPUT, say.unread(hidden), provisional=True)] if hidden else []
 
 
+def _refuted(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
+    words = refuted(t, p, rung, document) if p.protocol in LOADS and t.fault is not Fault.TOOL else ""
+    return (Cause.RAW_OUTPUT, words) if words else None
+
+
 def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> _Said | None:
     beside = [r for r in (t.rtt, *map(t.pinged_under_load, End)) if r is not None]
     if words := next((words for r in beside if (words := of_pings(r))), "") or (
@@ -249,8 +264,6 @@ def _seconds(t: TrialResult, p: Experiment) -> _Said | None:
     for way in ways(p):
         said = direction_bps(t, p, way)
         mine = [i for i in counted if i.direction is way]
-        if said <= 0:
-            continue
         shown = 8 * sum(i.bytes for i in mine) / seconds
         if said > shown * (1 + slack) or shown > said * (1 + slack):
             return Cause.CONTRADICTION, say.seconds_make(said, way, shown)

@@ -39,7 +39,7 @@ AGREE = 0.02  # share by which a rate that is read again may differ
 LOST = 0.001  # share of the datagrams
 JOINED = 1.5  # seconds; a longer interval stands for several seconds whose lines were not kept
 EDGE = 0.05  # seconds by which a record's second may begin earlier than the output's
-LESS = 0.8  # share of a second's bytes that must have been printed
+LESS = 0.8  # share of a second's bytes; if one of claim and output has less than that of the other, they differ
 
 
 def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
@@ -61,6 +61,16 @@ def recount(t: TrialResult, p: Experiment, rung: RungResult, document: Document)
         if one is not None and (leg.outcome.ok or len(loads) == 1)
     )
     return next(filter(None, found), "")
+
+
+def refuted(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> str:
+    """How the output contradicts that the path carried nothing in a trial, one way at least; '' if it does not."""
+    for leg in (leg for leg in t.legs if leg.role == "load"):
+        if leg.outcome.fault is Fault.PATH or any(direction_bps(leg.outcome, p, way) <= 0 for way in ways(p)):
+            again = printed(leg, asked_of(t, p), t, rung, document)
+            if again is not None and again.ok:
+                return say.carried_after_all(again.goodput_bps, leg.outcome.reason)
+    return ""
 
 
 def unreadable(t: TrialResult, p: Experiment, rung: RungResult, document: Document) -> bool:
@@ -180,11 +190,11 @@ def _seconds(said: Outcome, stored: Outcome, p: Experiment, way: Direction, slac
 
 
 def _worst_second(said: Outcome, stored: Outcome) -> tuple[float, int, int] | None:
-    """A second for which far fewer bytes were printed than claimed: its start, the claimed and the printed bytes."""
+    """A second for which far other bytes were printed than claimed: its start, the claimed and the printed bytes."""
     printed = {(i.start, i.end, i.direction): i.bytes for i in said.intervals}
     for i in stored.intervals:
         seen = printed.get((i.start, i.end, i.direction))
-        if i.counted and seen is not None and seen < LESS * i.bytes:
+        if i.counted and seen is not None and min(seen, i.bytes) < LESS * max(seen, i.bytes):
             return i.start, i.bytes, seen
     return None
 

@@ -7,7 +7,7 @@ import dataclasses
 from linkladder import phrases
 from linkladder.judge import remedies
 from linkladder.judge.able import NOBODY, able_below, able_on
-from linkladder.judge.accounts import accounts, of_changes, proven
+from linkladder.judge.accounts import accounts, as_printed, of_changes, proven
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
@@ -27,7 +27,7 @@ from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
 from linkladder.judge.udp import above_contract
-from linkladder.judge.weighing import GRAVITY, weigh
+from linkladder.judge.weighing import GRAVITY, undone, weigh
 from linkladder.model import (
     Contract,
     Direction,
@@ -54,7 +54,22 @@ ORDER = tuple(RungName)
 
 
 def judge_rung(rung: RungResult, document: Document, contract: Contract | None = None) -> RungJudgement:
-    """Judge the rung, taking the rungs below it into account; `contract` replaces the plan's."""
+    """Judge the rung, taking the rungs below it into account; `contract` replaces the plan's.
+
+    A FAIL needs trials that the tools' own output does not contradict: if those alone are none, it is CANNOT JUDGE.
+    """
+    judged = _judged(rung, document, contract)
+    contradicted = next((c for c in judged.judgement.concerns if c.excuses and c.cause is Cause.RAW_OUTPUT), None)
+    if judged.verdict is not Verdict.FAIL or contradicted is None:
+        return judged
+    sound = as_printed(rung, document)
+    rungs = tuple(sound if r is rung else r for r in document.rungs)
+    if _judged(sound, dataclasses.replace(document, rungs=rungs), contract).verdict is Verdict.FAIL:
+        return judged
+    return dataclasses.replace(judged, judgement=undone(judged.judgement, contradicted))
+
+
+def _judged(rung: RungResult, document: Document, contract: Contract | None) -> RungJudgement:
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
     below = able_below(rung, document, deal) if len(rung.paths) > 1 else NOBODY

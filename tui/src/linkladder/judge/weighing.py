@@ -46,6 +46,20 @@ def weigh(base: Judgement, concerns: Iterable[Concern]) -> Judgement:
     )
 
 
+def undone(judgement: Judgement, concern: Concern) -> Judgement:
+    """The judgement, but CANNOT JUDGE for that concern, as what it rests on is contradicted."""
+    text = f"{concern.sentence} {opening(judgement.text or judgement.sentence)}"
+    return dataclasses.replace(
+        judgement,
+        verdict=Verdict.CANNOT_JUDGE,
+        cause=concern.cause,
+        provisional=True,
+        text=text,
+        sentence=headed(Verdict.CANNOT_JUDGE, True, text),
+        reasons=(text, *judgement.reasons),
+    )
+
+
 def _unsure(c: Concern, verdict: Verdict) -> bool:
     """Whether the concern makes the verdict provisional; one that matters only for a PASS does so for no other."""
     if c.best is Verdict.PASS and verdict is not Verdict.PASS:

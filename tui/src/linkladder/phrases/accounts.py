@@ -136,6 +136,11 @@ def answers_printed(claimed: int, seen: int) -> str:
     return f"{claimed} answered pings are claimed, ping's own output has {seen}"
 
 
+def carried_after_all(bps: float, claimed: str) -> str:
+    said = f'it is said to have failed ("{claimed}")' if claimed else "it is said to have carried nothing"
+    return f"{said}, but the tools' own output makes {units.rate(bps)}"
+
+
 def round_trip_printed(claimed: float, seen: float) -> str:
     least = units.milliseconds(seen)
     return f"a round trip of {units.milliseconds(claimed)} is claimed, ping's own output makes {least} or more"
