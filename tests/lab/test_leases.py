@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ SITES = ("alpha", "beta")
 BEFORE = {site: ("1500", "on") for site in SITES}
 INSIDE = {"alpha": ("9000", "on"), "beta": ("9000", "off")}
 TIMES = range(3)
+UNDOING = re.compile(r"linkladder\.(priv \w+ undo|settings )")
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def process(world: LabWorld, site: str, *words: str) -> int:
 
 
 def undo(world: LabWorld, site: str) -> int:
-    return process(world, site, "linkladder.settings")
+    return process(world, site, "linkladder.priv", "undo")
 
 
 def kill(*pids: int) -> None:
@@ -99,7 +101,7 @@ def journal(world: LabWorld, site: str) -> str:
 
 
 def left(world: LabWorld) -> list[str]:
-    lines = [line for site in SITES for line in world.processes(site).values() if "linkladder.settings" in line]
+    lines = [line for site in SITES for line in world.processes(site).values() if UNDOING.search(line)]
     return lines + [text for site in SITES if (text := journal(world, site))]
 
 
@@ -110,7 +112,7 @@ def nothing_is_left(world: LabWorld) -> None:
 
 def test_a_trial_is_measured_under_its_settings_and_they_are_put_back(world: LabWorld) -> None:
     run = started(world, duration=4)
-    assert all("linkladder.settings" in " ".join(world.processes(site).values()) for site in SITES)
+    assert all(UNDOING.search(" ".join(world.processes(site).values())) for site in SITES)
     assert json.loads(journal(world, "beta"))["entries"][0]["old"] == "1500"
     assert run.wait() == 0
     nothing_is_left(world)

@@ -46,7 +46,7 @@ def the_agent(world: LabWorld) -> list[int]:
 
 
 def undo(world: LabWorld, site: str) -> list[int]:
-    return running(world, site, "linkladder.settings")
+    return running(world, site, "linkladder.priv", "undo")
 
 
 KINDS: dict[str, tuple[Victims, ...]] = {

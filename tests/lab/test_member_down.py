@@ -16,6 +16,7 @@ from linkladder.verdicts import Verdict
 from network import Link
 from spread import CARDS, Spread
 from test_failures import LabWorld
+from test_leases import UNDOING
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 SINCE = 3  # seconds after the warm-up
@@ -56,7 +57,7 @@ def nothing_is_left(world: LabWorld, seconds: float = 25) -> None:
     def left() -> bool | None:
         lines = [line for site in ("alpha", "beta") for line in world.processes(site).values()]
         kept = [site for site in ("alpha", "beta") if (world.lab.state(site) / "settings.journal").exists()]
-        return None if down(world) or kept or any("linkladder.settings" in line for line in lines) else True
+        return None if down(world) or kept or any(UNDOING.search(line) for line in lines) else True
 
     mischief.until(left, seconds, "not everything was put back")
 

@@ -18,8 +18,6 @@ import pytest
 
 from linkladder import host, privilege, settings
 from linkladder.errors import LinkladderError
-from linkladder.priv import accepted
-from linkladder.priv.running import Failed
 from linkladder.settings import journal, overview
 
 BEFORE = {
@@ -114,7 +112,7 @@ async def test_its_own_undo_is_renewed_between_slow_changes(kernel: Kernel) -> N
     class Watched(settings.Undo):
         renewed: list[int] = []
 
-        async def arm(self, journal: object) -> None: ...
+        async def arm(self, journal: object, entries: object) -> None: ...
 
         async def renew(self) -> None:
             self.renewed.append(kernel.writes)
@@ -131,7 +129,7 @@ async def test_its_own_undo_is_renewed_while_one_change_takes_longer_than_it_wai
     renewed: list[int] = []
 
     class Watched(settings.Undo):
-        async def arm(self, journal: object) -> None: ...
+        async def arm(self, journal: object, entries: object) -> None: ...
 
         async def renew(self) -> None:
             renewed.append(kernel.writes)
@@ -245,104 +243,6 @@ async def test_an_unwritable_folder_changes_nothing(
     with pytest.raises(LinkladderError, match="nothing was changed"):
         await settings.Lease(CHANGES).acquire()
     assert kernel.writes == 0
-
-
-@pytest.mark.parametrize("lost", ["mtu vmx1", "sysctl a"])
-async def test_what_cannot_be_read_is_not_put_back(
-    kernel: Kernel, own_state: Path, monkeypatch: pytest.MonkeyPatch, lost: str
-) -> None:
-    """As where ifconfig fails: the value may still be the leased one, so it is tried again until it can be read."""
-    held = settings.Lease(CHANGES)
-    await held.acquire()
-    monkeypatch.setattr(host, "setting", lambda *key: None if " ".join(key) == lost else kernel.setting(*key))
-    if lost == "sysctl a":
-        kernel.refuse = {lost}
-    for attempt in (held.release, settings.settle, settings.Lease([settings.sysctl("b", "reno")]).acquire):
-        with pytest.raises(LinkladderError, match="could not be put back") as caught:
-            await attempt()
-        assert "vmx1 is not there" in str(caught.value) or "sysctl a could not be set to 1" in str(caught.value)
-        assert "accept-settings" in str(caught.value)
-    seen = overview.on_loan()
-    assert seen and seen.left_behind and lost.removeprefix("mtu ") in seen.failed
-    assert overview.findings()[0][:2] == (True, seen.failed)
-    assert kernel.all()[lost] != BEFORE[lost]
-    kernel.install()
-    kernel.refuse = set()
-    await settings.settle()
-    assert kernel.all() == BEFORE and overview.on_loan() is None
-
-
-async def test_a_failed_revert_outlives_a_restart_in_words(kernel: Kernel, own_state: Path) -> None:
-    held = settings.Lease(CHANGES)
-    await held.acquire()
-    kernel.refuse = {"mtu vmx1"}
-    with pytest.raises(LinkladderError):
-        await held.release()
-    kernel.boot, kernel.refuse = "second", set()
-    kernel.path.write_text(json.dumps(BEFORE))  # what a restart does
-    assert await settings.recover() == ()
-    seen = overview.on_loan()
-    assert seen and not seen.left_behind and not seen.changes
-    assert "before it, this could not be put back: mtu vmx1 could not be set to 1500" in seen.after_restart
-    assert "after the restart mtu vmx1 is 1500, " in seen.after_restart
-    assert overview.findings()[0][:2] == (False, seen.after_restart)
-    await settings.settle()  # it is right again, so runs may start
-    assert overview.on_loan() == seen, "until somebody has seen it"
-    accepted.accept(str(own_state))
-    assert overview.on_loan() is None
-
-
-async def test_a_restart_after_which_a_value_cannot_be_read_has_ended_nothing(
-    kernel: Kernel, own_state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held = settings.Lease(CHANGES)
-    await held.acquire()
-    held._journal.unlock()
-    kernel.boot = "second"
-    kernel.path.write_text(json.dumps({k: v for k, v in BEFORE.items() if "vmx1" not in k}))
-    for _ in range(2):
-        with pytest.raises(LinkladderError, match="vmx1 is not there: nobody can tell whether the restart has ended"):
-            await settings.settle()
-    assert overview.left_behind()
-    accepted.accept(str(own_state))  # the card was taken out for good
-    await settings.settle()
-    assert not overview.left_behind()
-
-
-async def test_a_journal_that_cannot_be_read_is_told_until_a_person_accepts_what_is(
-    kernel: Kernel, own_state: Path
-) -> None:
-    journal_of(own_state).write_text('{"boot": "first", "entries": [')
-    for attempt in (settings.recover, settings.settle, settings.Lease(CHANGES).acquire, settings.settle):
-        with pytest.raises(LinkladderError, match="not known which settings"):
-            await attempt()
-        seen = overview.on_loan()
-        assert seen and seen.left_behind and "not known which settings" in seen.failed
-        assert overview.findings()[0][0]
-    assert kernel.writes == 0
-    accepted.accept(str(own_state))
-    await settings.settle()
-    assert overview.on_loan() is None and overview.findings() == ()
-    async with settings.Lease(CHANGES):
-        pass
-
-
-async def test_what_is_on_loan_cannot_be_accepted(kernel: Kernel, own_state: Path) -> None:
-    async with settings.Lease(CHANGES):
-        with pytest.raises(Failed, match="on loan now"):
-            accepted.accept(str(own_state))
-        assert journal_of(own_state).exists()
-    accepted.accept(str(own_state))  # nothing to accept is no error
-    assert kernel.all() == BEFORE
-
-
-def test_a_person_accepts_settings_by_a_command(own_state: Path) -> None:
-    journal_of(own_state).write_text("{")
-    argv = [sys.executable, "-m", "linkladder", "system", "accept-settings"]
-    asked = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    assert asked.returncode != 0 and "nobody to ask" in asked.stderr and journal_of(own_state).exists()
-    done = subprocess.run([*argv, "--yes"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and not journal_of(own_state).exists(), done.stderr
 
 
 CHILD = """

@@ -6,23 +6,32 @@ The journal names a value that is in force already: putting it back is nothing t
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import pwd
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from linkladder import host, settings
+from linkladder import host, locks, privilege, settings
+from linkladder.priv.undo import SLOTS
+from linkladder.priv.undo import _read_back as read_back
 from linkladder.settings import overview
+from linkladder.settings.arming import ARMED, Undo
 from linkladder.settings.journal import NAME, Entry, Journal, Record
-from linkladder.settings.undo import ARMED, Undo
 
 LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
-HERE = Record(host.boot_id(), (Entry("mtu", LOOPBACK, str(host.setting("mtu", LOOPBACK)), "1500"),))
+MTU = str(host.setting("mtu", LOOPBACK))
+HERE = Record(host.boot_id(), (Entry("mtu", LOOPBACK, MTU, "1500"),))
 Process = subprocess.Popen[bytes]
 
 
@@ -35,97 +44,216 @@ def journal(own_state: Path) -> Iterator[Journal]:
     made.unlock()
 
 
-def armed(journal: Journal, seconds: float) -> Process:
-    argv = [sys.executable, "-I", "-m", "linkladder.settings", str(journal.folder), str(seconds)]
-    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(journal.descriptor,))
-    assert process.stdout and process.stdout.readline() == ARMED
-    return process
+UNDO = """
+import sys
+from linkladder.priv import undo, verbs
+undo.SLOT = sys.argv[1]
+undo.serve(lambda verb, words: verbs.build("measure", verb, words, sys.argv[2]))
+"""
 
 
-def say(process: Process, word: bytes) -> None:
-    assert process.stdin
-    process.stdin.write(word)
-    process.stdin.flush()
+def script(journal: Journal, slot: str) -> list[str]:
+    return [sys.executable, "-I", "-c", UNDO, f"{journal.folder}/{slot}-{{}}", host.system()]
+
+
+@dataclass
+class Armed:
+    """An undo process, and its holder's end of the socket."""
+
+    process: Process
+    said: socket.socket
+
+    def say(self, word: bytes) -> None:
+        self.said.sendall(word)
+
+    def ended(self, seconds: float = 20) -> int:
+        return self.process.wait(seconds)
+
+
+def asked(journal: Journal, seconds: float, steps: object = (("mtu", LOOPBACK, MTU),)) -> bytes:
+    return json.dumps({"folder": str(journal.folder), "seconds": seconds, "steps": steps}).encode() + b"\n"
+
+
+def started(journal: Journal, line: bytes) -> Armed:
+    ours, theirs = socket.socketpair()
+    argv = script(journal, "slot")
+    process = subprocess.Popen(argv, stdin=theirs.fileno(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    theirs.close()
+    socket.send_fds(ours, [line], [journal.descriptor])
+    return Armed(process, ours)
+
+
+def armed(journal: Journal, seconds: float) -> Armed:
+    made = started(journal, asked(journal, seconds))
+    assert made.said.recv(len(ARMED), socket.MSG_WAITALL) == ARMED
+    return made
 
 
 def test_it_acts_when_its_holder_is_gone(journal: Journal) -> None:
-    process = armed(journal, 60)
-    assert process.stdin and journal.exists()
-    process.stdin.close()
-    assert process.wait(10) == 0 and not journal.exists()
+    undo = armed(journal, 60)
+    assert journal.exists()
+    undo.said.close()
+    assert undo.ended() == 0 and not journal.exists()
 
 
 def test_it_acts_when_its_holder_was_gone_before_it_was_armed(journal: Journal) -> None:
     """One that takes the place of a killed one has settings to put back from its first moment."""
-    read, write = os.pipe()
-    os.close(read)
-    argv = [sys.executable, "-I", "-m", "linkladder.settings", str(journal.folder), "60"]
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=write, pass_fds=(journal.descriptor,))
-    os.close(write)
-    assert process.wait(10) == 0 and not journal.exists()
+    undo = started(journal, asked(journal, 60))
+    undo.said.close()
+    assert undo.ended() == 0 and not journal.exists()
 
 
 def test_it_does_nothing_when_all_has_been_put_back(journal: Journal) -> None:
-    process = armed(journal, 60)
-    say(process, b"renew\ndo")
-    say(process, b"ne\n")
-    assert process.wait(10) == 0 and journal.exists()
+    undo = armed(journal, 60)
+    undo.say(b"renew\ndo")
+    undo.say(b"ne\n")
+    assert undo.ended() == 0 and journal.exists()
 
 
 LENT = 5.0  # seconds
 
 
 def test_it_acts_when_nobody_renews_and_not_before(journal: Journal) -> None:
-    process = armed(journal, LENT)
+    undo = armed(journal, LENT)
     for _ in range(3):  # for longer than it was lent, each well before its time on a busy machine too
         time.sleep(0.4 * LENT)
         last = time.monotonic()
-        say(process, b"renew\n")
-    assert journal.exists() and process.poll() is None
-    assert process.wait(60) == 0 and time.monotonic() - last >= LENT
+        undo.say(b"renew\n")
+    assert journal.exists() and undo.process.poll() is None
+    assert undo.ended(60) == 0 and time.monotonic() - last >= LENT
     assert not journal.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_no_ordinary_signal_ends_it(journal: Journal, number: int) -> None:
-    process = armed(journal, 60)
-    process.send_signal(number)
-    assert process.poll() is None and journal.exists()
-    process.communicate()  # now its holder is gone, and it does what it is there for
-    assert process.returncode == 0 and not journal.exists()
+    undo = armed(journal, 60)
+    undo.process.send_signal(number)
+    assert undo.process.poll() is None and journal.exists()
+    undo.said.close()  # now its holder is gone, and it does what it is there for
+    assert undo.ended() == 0 and not journal.exists()
 
 
 def test_while_it_acts_nobody_else_touches_the_settings(journal: Journal) -> None:
-    process = armed(journal, 60)
+    undo = armed(journal, 60)
     journal.unlock()  # the holder is gone; the undo has the lock as well
     assert journal.lent() and not overview.left_behind(journal.folder) and not Journal(journal.folder).lock()
-    process.communicate()
+    undo.said.close()
+    undo.ended()
     assert not journal.lent()
 
 
-async def test_one_that_is_killed_is_replaced(journal: Journal) -> None:
+def test_what_would_be_refused_when_it_is_needed_is_refused_at_once(journal: Journal) -> None:
+    for steps, why in (
+        ([["mtu", LOOPBACK, "70000"]], "expected a whole number"),
+        ([["sysctl", "kern.securelevel", "0"]], "not a setting that may be changed"),
+        ([["ping", "-c", "1", "192.0.2.1"]], "verb: expected one of"),
+        ([["undo"]], "verb: expected one of"),
+        (["mtu"], "not said as it must be"),
+        ([[]], "not said as it must be"),
+        ([["mtu", LOOPBACK, 1500]], "not said as it must be"),
+        ({"a": 1}, "not said as it must be"),
+    ):
+        undo = started(journal, asked(journal, 5, steps))
+        _, errors = undo.process.communicate(timeout=20)
+        assert not undo.said.recv(20) and why in errors.decode() and journal.exists(), errors
+
+
+def test_who_says_nothing_has_nothing_undone(journal: Journal) -> None:
+    undo = started(journal, asked(journal, 5).rstrip())
+    undo.said.close()
+    _, errors = undo.process.communicate(timeout=20)
+    assert b"nobody said" in errors and journal.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("door", ["DOAS_USER=nobody", "SUDO_UID=65534", ""])
+def test_what_reads_back_is_the_holders_own_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
+    """Root follows none of the holder's files: its folder is handed on to a process that is the holder's."""
+    there = Path(f"/tmp/linkladder-undo-{os.getpid()}")
+    there.mkdir()
+    try:
+        (there / "python").write_text(f'#!/bin/sh\n(id -u; id -G; echo "$@"; env) >{there}/said/{door or "root"}\n')
+        (there / "python").chmod(0o755)
+        (there / "said").mkdir()
+        (there / "said").chmod(0o777)
+        there.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(there / "python"))
+        for name in ("DOAS_USER", "SUDO_UID"):
+            monkeypatch.delenv(name, raising=False)
+        if door:
+            monkeypatch.setenv(*door.split("="))
+        read_back("/some/folder", [])
+        who, groups, words, *environment = (there / "said" / (door or "root")).read_text().splitlines()
+        assert who == (str(pwd.getpwnam("nobody").pw_uid) if door else "0")
+        assert not door or groups == str(pwd.getpwnam("nobody").pw_gid)
+        assert words == "-I -m linkladder.settings /some/folder"
+        assert not [line for line in environment if line.startswith(("DOAS", "SUDO", "PYTHON"))]
+    finally:
+        shutil.rmtree(there)
+
+
+def test_no_more_than_so_many_wait_at_once(journal: Journal) -> None:
+    """They are root's, so that the caller's own limit of processes does not count them."""
+    held = [locks.HeldFile(journal.folder / f"full-{number}") for number in range(SLOTS)]
+    assert all(one.take() for one in held)
+    done = subprocess.run(script(journal, "full"), capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode and b"32 loans are out already" in done.stderr
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The undo processes of `Undo`, the first one first."""
+    found: list[int] = []
+    start = asyncio.create_subprocess_exec
+
+    async def noted(*argv: Any, **options: Any) -> Any:
+        made = await start(*argv, **options)
+        found.append(made.pid)
+        return made
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+    return found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_one_that_is_killed_is_replaced(journal: Journal, processes: list[int]) -> None:
     undo = Undo(60)
-    await undo.arm(journal)
-    first = undo._process
+    await undo.arm(journal, HERE.entries)
+    first = undo._watching
     assert first
-    os.kill(first.pid, signal.SIGKILL)
-    async with asyncio.timeout(10):
-        while undo._process is first:
-            await asyncio.sleep(0.02)
+    os.kill(processes[0], signal.SIGKILL)
+    await asyncio.wait_for(first, 20)
+    assert len(processes) == 2
     await undo.renew()
     await undo.stand_down()
     assert journal.exists()
 
 
-async def test_a_lease_that_ran_out_says_so_and_has_been_put_back(journal: Journal) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_the_door_that_it_came_through_may_be_killed(
+    journal: Journal, processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of sudo, and of doas with PAM, a process waits beside the one that it has started."""
+    waits = ["sh", "-c", 'exec 3<&0; "$@" <&3 & wait', "sh", *privilege.command("undo")]
+    monkeypatch.setattr(privilege, "command", lambda verb: waits)
+    undo = Undo(60)
+    await undo.arm(journal, HERE.entries)
+    os.kill(processes[0], signal.SIGKILL)
+    await undo.renew()
+    await undo.stand_down()
+    assert len(processes) == 1 and journal.exists() and not undo._acted
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_a_lease_that_ran_out_says_so_and_has_been_put_back(journal: Journal, processes: list[int]) -> None:
     undo = Undo(1.0)
-    await undo.arm(journal)
-    assert undo._process
-    await asyncio.wait_for(undo._process.wait(), 10)
+    await undo.arm(journal, HERE.entries)
+    assert undo._watching
+    await asyncio.wait_for(undo._watching, 20)
     with pytest.raises(settings.SettingsError, match="had run out"):
         await undo.renew()
-    assert not journal.exists()
     await undo.stand_down()
+    assert not journal.exists() and len(processes) == 1
 
 
 async def test_nothing_is_changed_where_no_undo_starts(

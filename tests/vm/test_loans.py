@@ -31,7 +31,7 @@ LOAN = """settings = [
 SITES = ("alpha", "beta")
 BEFORE, INSIDE = ("1500", "on"), ("9000", "off")
 JOURNAL = "/var/db/linkladder-measure/settings.journal"
-UNDO = r"python.* -m linkladder\.settings "
+UNDO = r"python.* -m linkladder\.(priv \w+ undo|settings )"
 NEAR, FAR, RUN = r"linkladder agent --near", r"linkladder agent --peer", r"linkladder run --plan"
 HELPER = r"linkladder\.priv measure (mtu|iface-flags)"
 LONG = 120  # seconds of a trial: what is killed is killed in the middle of it

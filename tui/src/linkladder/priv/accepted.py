@@ -15,7 +15,7 @@ from linkladder.priv.running import Failed
 
 Step = list[str] | Callable[[], None]
 FOLDER = "/var/db/linkladder-measure"  # the names are the same as in linkladder.settings.journal
-JOURNAL, LOCK, NOTICE, ASIDE = "settings.journal", "settings.lock", "settings.notice", "settings.accepted"
+JOURNAL, LOCK, NOTICE, ACCEPTED = "settings.journal", "settings.lock", "settings.notice", "settings.accepted"
 
 
 def accept_steps(args: list[str]) -> list[Step]:
@@ -37,7 +37,7 @@ def accept(folder: str) -> None:
             except BlockingIOError:
                 raise Failed("settings are on loan now: end that experiment first") from None
         with contextlib.suppress(FileNotFoundError):
-            os.rename(JOURNAL, ASIDE, src_dir_fd=place, dst_dir_fd=place)
+            os.rename(JOURNAL, ACCEPTED, src_dir_fd=place, dst_dir_fd=place)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(NOTICE, dir_fd=place)
         os.fsync(place)

@@ -76,6 +76,12 @@ def _member(system: str, args: list[str]) -> list[Step]:
     return [*members.member_steps(system, args)]
 
 
+def _undo(system: str, args: list[str]) -> list[Step]:
+    from linkladder.priv import undo  # imported late, for the same reason
+
+    return undo.undo_steps(args, lambda verb, words: build(MEASURE, verb, words, system))
+
+
 def _cpuset(system: str, args: list[str]) -> list[Step]:
     """Set which cores serve an interrupt; a user's own processes can be bound to cores without root."""
     exactly(args, "irq", "cpus")
@@ -110,6 +116,7 @@ VERBS: dict[str, tuple[str, Builder]] = {
     "lagg": (MEASURE, _lagg),
     "member": (MEASURE, _member),
     "sysctl": (MEASURE, _sysctl),
+    "undo": (MEASURE, _undo),
     "module": (MEASURE, modules.steps),
     "cpuset": (MEASURE, _cpuset),
     "ping": (MEASURE, _ping),

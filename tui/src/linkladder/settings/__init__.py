@@ -1,15 +1,17 @@
 """Changes interfaces and kernel settings on loan, and always restores them.
 
-Before its first change, a `Lease` writes the present values to disk (`journal`) and starts a separate process (`undo`).
-The changes go through the privileged helper and are read back (`reversible`). The old values are restored in any case:
-by `release()`, after an error, by the undo process if the holder dies or stops renewing, and by `recover()` if both
-were killed. Values that were not restored, or that cannot be read, stay in the journal, which keeps runs
-from starting until they are right or a person accepts them. `overview` tells what is changed now, what was left, and
-what a restart did to a loan. `tunables` compares the settings that an appliance ships with those in force.
+Before its first change, a `Lease` writes the present values to disk (`journal`) and starts a process of root's that can
+undo it (`arming`, `priv/undo.py`). The changes go through the privileged helper and are read back (`reversible`). The
+old values are restored in any case: by `release()`, after an error, by the undo process if the holder dies or stops
+renewing, and by `recover()` if both were killed. Values that were not restored, or that cannot be read, stay in the
+journal, which keeps runs from starting until they are right or a person accepts them. `overview` tells what is changed
+now, what was left, and what a restart did to a loan. `tunables` compares the settings that an appliance ships with
+those in force.
 """
 
 from __future__ import annotations
 
+from linkladder.settings.arming import Undo
 from linkladder.settings.lease import Lease, recover, settle
 from linkladder.settings.reversible import (
     FLAGS,
@@ -23,7 +25,6 @@ from linkladder.settings.reversible import (
     on_adapter,
     sysctl,
 )
-from linkladder.settings.undo import Undo
 
 __all__ = [
     "FLAGS",

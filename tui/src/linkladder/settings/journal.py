@@ -124,7 +124,7 @@ class Journal:
                 "what a restart did to settings on loan cannot be noted", f"{NOTICE}: {error.strerror}", "make room"
             ) from error
 
-    def told(self) -> str:
+    def notice(self) -> str:
         return locks.written(self.folder / NOTICE)
 
     def clear(self) -> None:

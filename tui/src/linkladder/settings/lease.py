@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from linkladder import host, state
 from linkladder.errors import LinkladderError
+from linkladder.settings.arming import Undo
 from linkladder.settings.journal import Entry, Journal, Record
 from linkladder.settings.reversible import (
     UP,
@@ -25,7 +26,6 @@ from linkladder.settings.reversible import (
     read,
     verify,
 )
-from linkladder.settings.undo import Undo
 
 T = TypeVar("T")
 OFTEN = 4  # how many times within the undo's seconds a lease is renewed while one change takes long
@@ -141,7 +141,7 @@ class Lease:
 
     async def _arm(self, undo: Undo) -> None:
         try:
-            await undo.arm(self._journal)
+            await undo.arm(self._journal, self._entries)
         except BaseException:
             self._journal.clear()  # nothing has been changed yet
             raise

@@ -23,7 +23,7 @@ class OnLoan:
 def on_loan(folder: Path | None = None) -> OnLoan | None:
     """What is on loan now, what is left of a loan, or what a restart did to one; None if there is nothing to tell."""
     journal = Journal(folder or state.measuring())
-    notice, lent = journal.told(), journal.lent()
+    notice, lent = journal.notice(), journal.lent()
     try:
         record = journal.read()
     except Damaged as error:

@@ -1,0 +1,152 @@
+"""The undo of a loan: a process of root's own, armed before the first change, that nobody but root can kill.
+
+`linkladder-measure undo` gets a socket as its standard input: first one line of JSON, with the seconds of the loan, the
+steps that bring the old values back (each a measuring verb, checked like any other) and the holder's folder; with that
+line comes the locked journal, so that no other lease starts before this process is gone. Then lines `renew` and `done`;
+what it says itself, `armed` and `acted`, goes the other way.
+If the socket closes, or brings nothing for that many seconds of the monotonic clock, the steps are carried out, and the
+holder's own linkladder, as the holder's user, reads the values back and clears the journal or says what is wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pwd
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+from linkladder.priv import audit
+from linkladder.priv.checks import Refused, exactly, one_of
+from linkladder.priv.running import ENVIRONMENT, Failed, run
+
+Step = list[str] | Callable[[], None]
+Build = Callable[[str, list[str]], list[Step]]
+ARMED, ACTED = b"armed\n", b"acted\n"
+LONGEST = 600.0  # seconds of a loan
+MOST_BYTES, MOST_STEPS = 32768, 200
+REVERSING = ("mtu", "iface-flags", "sysctl", "module", "lagg", "member")
+SLOTS = 32  # such processes at once, as they are not counted as the caller's
+SLOT = "/var/run/linkladder-undo.{}"
+PASSES = 3  # rounds, as an offload may need another one to be restored first
+
+
+def undo_steps(args: list[str], build: Build) -> list[Step]:
+    """undo, with everything else on standard input; `build` makes the steps of a measuring verb"""
+    exactly(args)
+    return [lambda: serve(build)]
+
+
+def serve(build: Build) -> None:
+    """Wait until the holder is done, silent or gone; unless it is done, bring the old values back."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    slot = _slot()
+    line, rest, lock = _heard()
+    folder, seconds, steps = _checked(line, build)
+    _say(ARMED)
+    if _wait(0, seconds, rest) == "done":
+        return
+    _say(ACTED)
+    for _ in range(PASSES):
+        if not [words for words, parts in steps if not _done(words, parts)]:
+            break
+    _read_back(folder, lock)
+    os.close(slot)
+
+
+def _slot() -> int:
+    """The lock of a free slot, which is held to the end of this process."""
+    for number in range(SLOTS):
+        taken = os.open(SLOT.format(number), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(taken, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(taken)
+        else:
+            return taken
+    raise Failed(f"{SLOTS} loans are out already")
+
+
+def _heard() -> tuple[bytes, bytes, list[int]]:
+    """The first line, what came after it, and the descriptors that came with it."""
+    data, lock = b"", list[int]()
+    with socket.socket(fileno=os.dup(0)) as source:
+        while b"\n" not in data:
+            more, descriptors, *_ = socket.recv_fds(source, 4096, 1)
+            data, lock = data + more, lock + descriptors
+            if not more or len(data) > MOST_BYTES:
+                raise Failed("nobody said what is to be undone")
+    line, _, rest = data.partition(b"\n")
+    return line, rest, lock
+
+
+def _checked(line: bytes, build: Build) -> tuple[str, float, list[tuple[list[str], list[Step]]]]:
+    """The holder's folder, the seconds and the steps; Failed if one of them would be refused when it is needed."""
+    try:
+        asked = json.loads(line)
+        folder, seconds, wanted = asked["folder"], float(asked["seconds"]), asked["steps"]
+        words = [[word for word in one if isinstance(word, str)] for one in wanted]
+        if not isinstance(folder, str) or words != wanted or not 0 < seconds <= LONGEST or len(words) > MOST_STEPS:
+            raise ValueError
+        return folder, seconds, [(one, build(one_of(one[0], "verb", REVERSING), one[1:])) for one in words]
+    except Refused as refusal:
+        raise Failed(f"it could not be undone: {refusal}") from None
+    except (ValueError, TypeError, KeyError, IndexError):
+        raise Failed("what is to be undone is not said as it must be") from None
+
+
+def _say(word: bytes) -> None:
+    with contextlib.suppress(OSError):  # the holder may be gone already, which is no reason not to restore
+        os.write(0, word)
+
+
+def _wait(source: int, seconds: float, rest: bytes) -> str:
+    """Read lines until the end: 'done' was read, the input 'closed', or it was 'silent' for so many seconds."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        *words, rest = rest.split(b"\n")
+        if b"done" in words:
+            return "done"
+        if not select.select([source], [], [], left)[0]:
+            continue
+        data = os.read(source, 4096)
+        if not data:
+            return "closed"
+        rest += data
+        deadline = time.monotonic() + seconds
+    return "silent"
+
+
+def _done(words: list[str], parts: list[Step]) -> bool:
+    try:
+        for part in parts:
+            if callable(part):
+                part()
+            else:
+                run(part, watch_caller=False)
+    except (Failed, OSError) as problem:
+        audit.write(["undo", *words], f"failed {problem}")
+        return False
+    audit.write(["undo", *words], "done")
+    return True
+
+
+def _read_back(folder: str, lock: list[int]) -> None:
+    """As the holder's user, have the holder's own linkladder see to the journal."""
+    import subprocess  # imported late, as most loans are given back
+
+    name, uid = os.environ.get("DOAS_USER", ""), os.environ.get("SUDO_UID", "")
+    user = pwd.getpwnam(name) if name else pwd.getpwuid(int(uid)) if uid else None
+    subprocess.run(
+        [sys.executable, "-I", "-m", "linkladder.settings", folder],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT, cwd="/",
+        pass_fds=lock, check=False, user=user and user.pw_uid, group=user and user.pw_gid,
+        extra_groups=[] if user else None,
+    )  # fmt: skip
