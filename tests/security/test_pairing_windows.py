@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 from pathlib import Path
 
 import pytest
 
-from linkladder.commands.pairing import Pairing
 from linkladder.pairing import secret, service
 from linkladder.pairing import window_events as say
 from linkladder.pairing.messages import Role
@@ -70,16 +68,3 @@ async def test_a_source_that_fails_and_fails_gets_no_hearing_for_a_while(two_sta
         await stall(beta.service.port)
     assert not beta.service._failing.barred("127.0.0.1")
     await beta.service.close()
-
-
-def test_the_secret_is_deleted_after_use_and_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "site-secret"
-    file.write_text(secret.new())
-    args = argparse.Namespace(json=False, secret_file=file, forget_secret=True)
-    Pairing(service.PairingService(discover=False), args)._delete_secret(file)
-    assert not file.exists() and "the hypervisor keeps it" in capsys.readouterr().out
-
-
-def test_the_images_pairing_comes_back_until_it_has_paired() -> None:
-    script = (Path(__file__).resolve().parents[2] / "overlay/usr/local/etc/rc.d/linkladder_pair").read_text()
-    assert 'until_paired="while [ -s $secret ]' in script and "--forget-secret" in script

@@ -147,7 +147,7 @@ class Silent:
 async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.CaptureFixture[str]) -> None:
     silent = Silent()
     args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
-    args.forget_secret = False
+    args.forget_secret, args.ends, args.wait = False, None, None
     one = pairing.Pairing(silent, args)
     key = keys.fingerprint(a_key())
     for number in range(1000):
@@ -166,7 +166,7 @@ async def test_a_crowd_is_listed_and_called_within_limits(capsys: pytest.Capture
 
 async def test_a_digit_that_is_no_number_is_called_as_a_name_and_is_no_error() -> None:
     silent = Silent()
-    args = argparse.Namespace(json=False, secret_file=Path("s"), address=None, open=False, yes_code=None)
+    args = argparse.Namespace(json=False, secret_file=None, address=None, open=False, yes_code=None)
     one = pairing.Pairing(silent, args)
     await one._answer("\u00b2")
     await asyncio.gather(*one._calls)

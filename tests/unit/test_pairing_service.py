@@ -155,7 +155,7 @@ async def test_wrong_secret_and_no_secret_pair_nobody(two_states: dict[str, Path
 
 
 async def test_reasons_when_nobody_is_there(two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "PATIENCE", 0.1)
+    monkeypatch.setattr(connection, "PATIENCE", 0.1)
     alpha = await console("alpha", free_port())
     await alpha.service.dial("127.0.0.1", free_port())
     assert "refused" in (await alpha.wait(say.Failed)).title
@@ -300,7 +300,7 @@ async def test_whoever_waits_for_a_yes_hears_that_the_window_closed(two_states: 
 async def test_a_closed_window_is_told_from_a_host_that_is_no_appliance(
     two_states: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "PATIENCE", 0.1)
+    monkeypatch.setattr(connection, "PATIENCE", 0.1)
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_10.0\r\n")

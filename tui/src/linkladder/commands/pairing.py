@@ -15,6 +15,7 @@ from typing import Any
 
 from linkladder import units
 from linkladder.codec import to_json
+from linkladder.commands.site_pairing import Site, due
 from linkladder.errors import LinkladderError, UsageError
 from linkladder.pairing import handoff, secret
 from linkladder.pairing import window_events as say
@@ -31,7 +32,10 @@ def add_parsers(commands: Any) -> None:
     pair.add_argument("--open", action="store_true", help="only wait to be called")
     pair.add_argument("--minutes", type=float, default=10.0, metavar="N", help="how long the window is open (10)")
     pair.add_argument("--secret-file", type=Path, metavar="F", help="a site secret confirms in place of a person")
-    pair.add_argument("--forget-secret", action="store_true", help="delete that file once it has paired two ends")
+    pair.add_argument("--forget-secret", action="store_true", help="delete that file once its use is over")
+    until = pair.add_mutually_exclusive_group()
+    until.add_argument("--ends", type=int, metavar="N", help="the secret's use is over when N ends are paired (2)")
+    until.add_argument("--wait", type=float, metavar="M", help="it is over when no further end has come for M minutes")
     pair.add_argument("--new-secret", action="store_true", help="print a new site secret and do nothing else")
     pair.add_argument("--yes-code", metavar="CODE", help="what the other end shows; answers here or in the open window")
     pair.add_argument("--name", default="", help="this appliance's name, if not its host name")
@@ -118,9 +122,21 @@ def _pair(args: argparse.Namespace) -> int:
             return 0 if done == "ok" else 1
     if args.forget_secret and not args.secret_file:
         raise UsageError("there is no secret to forget", hint="--secret-file names it")
+    if (args.ends, args.wait) != (None, None):
+        _check_site(args)
     known = secret.read(args.secret_file) if args.secret_file else None
-    service = PairingService(secret=known, port=args.port, name=args.name)
+    others = due(args.ends, args.wait)
+    service = PairingService(secret=known, port=args.port, name=args.name, others=others)
     return asyncio.run(Pairing(service, args).run())
+
+
+def _check_site(args: argparse.Namespace) -> None:
+    if not args.secret_file or args.address:
+        raise UsageError("several ends are paired by a site secret, and not by an address", hint="--secret-file F")
+    if args.ends is not None and not 2 <= args.ends <= MOST:
+        raise UsageError(f"a site has 2 to {MOST} ends, not {args.ends}")
+    if args.wait is not None and not 0 < args.wait <= args.minutes:
+        raise UsageError("--wait is longer than the window is open", hint=f"at most {args.minutes:g} (--minutes)")
 
 
 class Pairing:
@@ -135,11 +151,19 @@ class Pairing:
         self._calls: set[asyncio.Task[None]] = set()
         self._code = 1
         self._lines: asyncio.Queue[str] = asyncio.Queue()
+        self._site: Site | None = None
+        if args.secret_file and not args.address:
+            self._site = Site(service, self._call_heard, args.ends, args.wait)
+        self._told: set[str] = set()  # at a site calls are repeated, and told once
 
     async def run(self) -> int:
         service = self._service
         await service.open(self._args.minutes)
         helpers = [asyncio.create_task(self._answers()), asyncio.create_task(self._count_down())]
+        if self._site:
+            self._site.begin(bool(await asyncio.to_thread(peers.load)))
+            if not self._args.open:
+                helpers.append(asyncio.create_task(self._site.keep_calling()))
         self._listen()
         try:
             async with handoff.serve(service):
@@ -149,6 +173,8 @@ class Pairing:
                     await self._show(event)
         finally:
             await service.close()
+            if self._site:
+                await self._site.end()
             for task in (*helpers, *self._calls):
                 task.cancel()
             await asyncio.gather(*helpers, *self._calls, return_exceptions=True)
@@ -167,7 +193,7 @@ class Pairing:
             case say.Gone(appliance) if appliance.id in self._introduced:
                 self._print(f"{appliance.name} at {appliance.addresses[0]} is heard no more")
             case say.Dialling(address):
-                self._print(f"calling {address} ...")
+                self._print_once(f"calling {address} ...")
             case say.CodeReady():
                 await self._compare(event)
             case say.Confirmed():
@@ -178,18 +204,19 @@ class Pairing:
                 self._print(f"storing {name}'s keys; a slow machine takes up to a minute for it ...")
             case say.Paired():
                 self._paired(event)
-                if self._args.forget_secret:
-                    self._delete_secret(self._args.secret_file)
+                if self._site:
+                    self._site.came()
             case say.Refused(here, name, left, other_code):
                 if other_code:
                     self._print(say.OTHER_CODE)
                 self._print(f"refused {'here' if here else f'by {name}'}; attempts left: {left}")
                 await self._stop_if_asked()
             case say.Failed():
-                self._print(str(LinkladderError(event.title, event.cause, event.hint)))
+                self._print_once(str(LinkladderError(event.title, event.cause, event.hint)))
                 await self._stop_if_asked()
             case say.WindowClosed(reason):
                 self._print(f"pairing is closed: {reason}")
+                self._end_of_secret()
 
     def _hear(self, one: say.Appliance) -> None:
         """Show an appliance once its round trip is known, or after a second without one."""
@@ -197,8 +224,8 @@ class Pairing:
             if len(self._heard) >= MOST:  # the segment is flooded; an address can still be typed
                 return
             self._heard.append(one)
-            if self._args.secret_file and not self._args.address and not self._args.open and not one.known_as:
-                self._call(one.addresses[0], one.port)
+            if self._site and not self._args.open:
+                self._site.call(one)
             asyncio.get_running_loop().call_later(1.0, self._introduce, one.id)
         if one.rtt_ms is not None:
             self._introduce(one.id)
@@ -231,6 +258,7 @@ class Pairing:
 
     def _paired(self, event: say.Paired) -> None:
         self._code = 0
+        self._told.clear()
         self._print(f"paired with {event.peer.name}, {event.peer.fingerprint}")
         if event.own_name != event.peer.name:
             self._print(f"it calls itself {event.own_name}, and is {event.peer.name} here")
@@ -240,6 +268,15 @@ class Pairing:
             self._print(phrases.one_address(event.peer.name, event.peer.addresses[0]))
         if not event.certain:
             self._print("the other end did not say that it has stored this; if it cannot be reached, pair again")
+
+    def _end_of_secret(self) -> None:
+        """The secret goes once its use is over; before that it is kept, and what is missing is said."""
+        over = self._site.over if self._site else self._code == 0
+        if over and self._args.forget_secret:
+            self._delete_secret(self._args.secret_file)
+        if self._site and (missing := self._site.left_over()):
+            self._code = 1
+            self._print(missing)
 
     def _delete_secret(self, path: Path) -> None:
         """Delete the file with the site secret after its use, so that nobody gets hold of it later."""
@@ -281,6 +318,9 @@ class Pairing:
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
 
+    async def _call_heard(self, one: say.Appliance) -> None:
+        await self._dial(one.addresses[0], one.port)
+
     async def _dial(self, address: str, port: int | None) -> None:
         async with self._dialling:
             await self._service.dial(address, port)
@@ -300,6 +340,11 @@ class Pairing:
         while self._tty:
             print(f"\r\x1b[Kopen for {units.duration(self._service.seconds_left)}  ", end="", flush=True)
             await asyncio.sleep(1)
+
+    def _print_once(self, text: str) -> None:
+        if not self._site or text not in self._told:
+            self._told.add(text)
+            self._print(text)
 
     def _print(self, text: str) -> None:
         if not self._args.json:

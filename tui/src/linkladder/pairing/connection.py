@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import errno
 import socket
+import time
+from collections.abc import Callable
 from typing import Any
 
 from linkladder.errors import EnvironmentFault, LinkladderError
@@ -15,6 +17,7 @@ from linkladder.pairing.protocol import Handshake
 STEP_TIME = 5.0
 CONNECT_TIME = 5.0
 GREETING_TIME = 2.0
+PATIENCE = 3.0  # seconds for which a closed window is called again
 CONTROL = 8622
 
 
@@ -96,6 +99,21 @@ async def connect(address: str, port: int) -> tuple[asyncio.StreamReader, asynci
         raise EnvironmentFault(f"{address} is not known", cause, "type its address instead") from None
     except (OSError, UnicodeError, ValueError) as error:
         raise _explained(address, port, error) from None
+
+
+async def connect_patiently(
+    address: str, port: int, engaged: Callable[[], bool]
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect, and try again for a while if the window is closed, as two persons never open theirs at exactly the same
+    time; not once this end is engaged in another exchange."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return await connect(address, port)
+        except WindowShut as error:
+            if time.monotonic() > until or engaged():
+                raise await why_shut(address, error) from None
+            await asyncio.sleep(0.25)
 
 
 async def why_shut(address: str, error: WindowShut) -> LinkladderError:

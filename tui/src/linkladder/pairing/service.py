@@ -23,7 +23,7 @@ from linkladder import __version__, state
 from linkladder.errors import EnvironmentFault, LinkladderError
 from linkladder.pairing import window_events as say
 from linkladder.pairing.card import KeyProver, own_card, peer_of
-from linkladder.pairing.connection import STEP_TIME, Connection, WindowShut, connect, why_shut
+from linkladder.pairing.connection import STEP_TIME, Connection, connect_patiently
 from linkladder.pairing.discovery import Beacon, Discovery, own_name
 from linkladder.pairing.endings import Answer, RefusedHere, as_event
 from linkladder.pairing.failing import Failing
@@ -38,14 +38,24 @@ WAITING, PER_SOURCE = 256, 4  # the most connections that have not got as far as
 REVEAL_TIME = 10.0  # seconds; the called end may first wait for its own call to fail
 SECRET_TIME = 30.0  # seconds that an exchange may wait for the other end if no person is needed
 DONE_TIME = 60.0  # seconds for the other end to store the keys, for which it starts a program that ends older sessions
-PATIENCE = 3.0  # seconds for which a closed window is called again
+NO_FAULT = (Reason.BUSY, Reason.CROSSED, Reason.CLOSED)  # who calls at a wrong moment has not failed
 
 
 class PairingService:
-    """A pairing window; a `secret`, as `secret.read` returns it, confirms in place of a person."""
+    """A pairing window; a `secret`, as `secret.read` returns it, confirms in place of a person.
+
+    With a secret it stays open until that many `others` are paired, or for as many as come (0).
+    """
 
     def __init__(
-        self, *, secret: bytes | None = None, port: int = PORT, name: str = "", discover: bool = True, bind: str = ""
+        self,
+        *,
+        secret: bytes | None = None,
+        port: int = PORT,
+        name: str = "",
+        discover: bool = True,
+        bind: str = "",
+        others: int = 1,
     ) -> None:
         self.name = own_name(name)
         self.port = port
@@ -65,12 +75,14 @@ class PairingService:
         self._failing = Failing(GUESSES)
         self._deadline = 0.0
         self._closed = True
-        self._known: dict[str, str] = {}
+        self._known: dict[str, str] = {}  # names by fingerprints
+        self._others = others if secret is not None else 1
+        self._paired: set[str] = set()  # fingerprints of those paired by this window
 
     # --- interface
 
     async def open(self, minutes: float = 10) -> None:
-        """Listen, send beacons, and accept one pairing within the time."""
+        """Listen, send beacons, and accept pairings within the time."""
         if not self._closed:
             return
         self._card = await asyncio.to_thread(own_card, self.name)
@@ -110,7 +122,7 @@ class PairingService:
         pending = object()
         self._calls[pending] = None
         try:
-            reader, writer = await self._connect(address, port or self.port)
+            reader, writer = await connect_patiently(address, port or self.port, lambda: self._engaged is not None)
         except LinkladderError as error:
             if self._engaged is None:
                 self._tell(as_event(error, address, self.left))
@@ -120,18 +132,6 @@ class PairingService:
         link = Connection(self._handshake(Role.INITIATOR), reader, writer)
         self._calls[link] = None
         await self._run(link, self._dialled(link))
-
-    async def _connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect, and try again for a while if the window is closed, as two persons never open theirs at exactly the
-        same time."""
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return await connect(address, port)
-            except WindowShut as error:
-                if time.monotonic() > until or self._engaged:
-                    raise await why_shut(address, error) from None
-                await asyncio.sleep(0.25)
 
     async def answer(self, typed: str) -> bool:
         """Take the code that the person read at the other console: the right one is a yes, another one refuses."""
@@ -171,6 +171,11 @@ class PairingService:
         return not self._closed
 
     @property
+    def paired(self) -> int:
+        """How many others this window has paired."""
+        return len(self._paired)
+
+    @property
     def seconds_left(self) -> float:
         return 0.0 if self._closed else max(0.0, self._deadline - time.monotonic())
 
@@ -198,7 +203,8 @@ class PairingService:
             await exchange
             paired = True
         except (ProtocolError, TimeoutError, OSError, LinkladderError, RefusedHere) as error:
-            self._count(link)
+            if not isinstance(error, ProtocolError) or error.reason not in NO_FAULT or session.revealed:
+                self._count(link)
             if isinstance(error, ProtocolError) and error.ours:
                 with contextlib.suppress(OSError, TimeoutError):
                     await link.send(session.refuse(error.reason))
@@ -214,10 +220,11 @@ class PairingService:
             raise
         finally:
             self._calls.pop(link, None)
-            if self._engaged is link and not paired:  # after a pairing no other exchange may start
+            over = paired and self.paired == self._others
+            if self._engaged is link and not over:  # after the last pairing no other exchange may start
                 self._engaged = self._decision = self._ready = None
             await link.close()
-        if paired:
+        if over:
             await self.close("paired")
         elif not self.left:
             await self.close(f"{GUESSES} attempts failed: somebody may be guessing, or the wrong console was looked at")
@@ -319,7 +326,11 @@ class PairingService:
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-        self._tell(say.Paired(peer, session.step is Step.DONE, card.name))
+        certain = session.step is Step.DONE
+        self._known[key] = peer.name
+        if certain or self._others == 1:  # one that may not have stored this end's keys calls again
+            self._paired.add(key)
+        self._tell(say.Paired(peer, certain, card.name))
 
     async def _answer(self, link: Connection, answer: Answer) -> None:
         self._ready = None
