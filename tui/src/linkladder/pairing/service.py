@@ -203,13 +203,13 @@ class PairingService:
             await exchange
             paired = True
         except (ProtocolError, TimeoutError, OSError, LinkladderError, RefusedHere) as error:
-            if not isinstance(error, ProtocolError) or error.reason not in NO_FAULT or session.revealed:
+            reason = error.reason if isinstance(error, ProtocolError) else None
+            if session.revealed or reason not in NO_FAULT:
                 self._count(link)
             if isinstance(error, ProtocolError) and error.ours:
                 with contextlib.suppress(OSError, TimeoutError):
                     await link.send(session.refuse(error.reason))
             who = session.peer.name if session.peer else link.address
-            reason = error.reason if isinstance(error, ProtocolError) else None
             if reason is Reason.CROSSED and not session.revealed:
                 pass  # the other one of the two crossing calls goes on
             elif session.revealed or reason is Reason.REFUSED or (mine and self._engaged is None):
