@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import trials
 from judge_documents import F, document, trial
 from linkladder import plan as plans
 from linkladder.engine.growth import grown
-from linkladder.model import Document, Experiment, ExperimentResult, Path, Plan, RungName, RungResult
+from linkladder.judge.evidence import ways
+from linkladder.model import (
+    Direction,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Path,
+    Plan,
+    RungName,
+    RungResult,
+    TrialResult,
+)
 
 STEPS = 'steps = [{settings = [{kind = "mtu", value = 9000}]}, {window = ["800k", "8M"]}, {streams = [2, 8]}]\n'
 PATHS = (Path("10.0.0.1", "10.0.0.2", "beta", "eth0", "eth0"),)
@@ -46,3 +57,24 @@ def climb() -> tuple[Plan, RungResult]:
 
 def climbed() -> Document:
     return document(climb()[1])
+
+
+def climbed_with(plan: Plan, carries: Callable[[Experiment, Direction], float]) -> tuple[Plan, RungResult]:
+    """To the top of each staircase of a plan, on a machine that carries so much in each direction."""
+
+    def made(e: Experiment, n: int) -> TrialResult:
+        rates = {str(way): carries(e, way) * (1 + n / 500) for way in ways(e)}
+        return trials.changed(trial(sum(rates.values()), e.direction, n), flows=(), by_direction=rates)
+
+    def after(arms: Iterable[Experiment], before: RungResult) -> RungResult:
+        found = tuple(ExperimentResult(e, tuple(made(e, n) for n in range(e.repeats))) for e in arms)
+        return replace(before, experiments=(*before.experiments, *found))
+
+    name = plan.rungs[0].name
+    result = after(plan.rungs[0].experiments, RungResult(name, PATHS))
+    while True:
+        kept = document(result)
+        plan, more = grown(plan, name, lambda kept=kept: kept)
+        if not more:
+            return plan, result
+        result = after(dict.fromkeys(e for e, _ in more), result)

@@ -25,7 +25,7 @@ def texts(picture: str) -> str:
 
 def test_the_staircase_shows_every_arm_and_what_was_kept() -> None:
     (judged,) = judge_document(MADE).rungs
-    shown = texts(compared.staircase(judged.staircase, "forward"))
+    shown = texts(compared.staircase(judged.staircase))
     assert shown.count("not kept") == 3 and "1. MTU 9000" in shown and "6.02 Gb/s, kept" in shown
     assert "7.82 Gb/s, kept" in shown
 

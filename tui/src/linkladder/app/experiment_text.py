@@ -30,11 +30,17 @@ def about(plan: Plan) -> list[str]:
         )
     else:
         sentences.append("Changes nothing on the machines.")
+    stairs = [stair.first for rung in plan.rungs for stair in rung.stairs]
+    if any(first.strongest for first in stairs):
+        sentences.append("Begins where the generator is strongest, which short looks find first.")
+    elif stairs:
+        begin = dict.fromkeys(f"{phrases.arm(first)}" for first in stairs)
+        sentences.append(f"Begins at the best that is known: {'; '.join(begin)}.")
     tried = dict.fromkeys(
         phrases.difference(e, stair.first)
         for rung in plan.rungs
         for stair in rung.stairs
-        for step in stair.steps
+        for step in plans.to_try(stair)
         for e in step
     )
     if tried:
@@ -57,4 +63,4 @@ def _where(rung: Rung) -> str:
 
 
 def _to_come(rung: Rung) -> list[Experiment]:
-    return [e for stair in rung.stairs for step in stair.steps for e in step]
+    return [e for stair in rung.stairs for step in plans.to_try(stair) for e in step]

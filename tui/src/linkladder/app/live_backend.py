@@ -19,6 +19,7 @@ from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Asked, Link
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
+from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, terminal
 from linkladder.trust import peers as pinned
 from linkladder.verdicts import Ceiling
@@ -121,7 +122,11 @@ class LiveBackend(Machine, StoredRuns):
             read = plan.read_plan_file(self.folder / "plans" / f"{name}.toml", cores, link.contract, asked)
         made = plan.with_link(read, link, paired=[peer.name for peer in self.peers()])
         rungs = tuple(r for r in made.rungs if r.name == RungName.LOCALHOST or r.path.remote or made.mesh)
-        return replace(made, rungs=rungs)
+        made = replace(made, rungs=rungs)
+        if not any(r.stairs for r in rungs):
+            return made
+        with open_store(self.folder) as store:
+            return begun_at_best(made, store)[0]
 
     def ceiling(self, link: Link) -> Ceiling | None:
         return judge.ceiling(link.contract) if link.contract else None

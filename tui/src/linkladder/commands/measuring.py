@@ -24,6 +24,7 @@ from linkladder.plan import BUILTIN, LEAST_PAIRS, SHORT, THOROUGH, Asked, builti
 from linkladder.printable import clean
 from linkladder.run import lock, process
 from linkladder.run.session import LiveSession
+from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
 from linkladder.trust import peers
@@ -90,6 +91,11 @@ def _run(args: argparse.Namespace) -> int:
         if not plan.rungs:
             raise UsageError(f"plan {plan.name} has none of the rungs {', '.join(args.rung)}")
     plan = _with_peer(plan)
+    if before is None:
+        plan, begins = begun_at_best(plan, store)
+        for said in begins:
+            print(f"linkladder: {said}", file=sys.stderr)
+        args.note = "; ".join(filter(None, (args.note, *begins)))
     if args.json and args.json != "-":  # checked now rather than after hours of measuring
         folder = FilePath(args.json).absolute().parent
         if not folder.is_dir() or not os.access(args.json if FilePath(args.json).exists() else folder, os.W_OK):

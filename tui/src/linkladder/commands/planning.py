@@ -115,7 +115,7 @@ def _steps(rung: Rung) -> list[str]:
         + "; ".join(phrases.difference(e, stair.first) for e in step)
         + f"  x{stair.first.repeats}  {units.duration(plans.trial_seconds(stair.first))} each"
         for stair in rung.stairs
-        for step in stair.steps
+        for step in plans.to_try(stair)
     ]
 
 

@@ -26,7 +26,7 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import identity
 from linkladder.peer import EndPoint
-from linkladder.plan import name_of, named_apart
+from linkladder.plan import begun_at, name_of, named_apart
 from linkladder.tools import ToolVersions
 
 NAME = "generators.json"
@@ -133,8 +133,9 @@ class Generators:
 
 
 def wanted(rung: Rung) -> bool:
-    """Whether the rung has experiments that leave the generator open, over a single path."""
-    return len(rung.paths) == 1 and any(left_open(e) for e in rung.experiments)
+    """Whether the rung has experiments or staircases that leave the generator open, over a single path."""
+    open_ones = (*(left_open(e) for e in rung.experiments), *(stair.first.strongest for stair in rung.stairs))
+    return len(rung.paths) == 1 and any(open_ones)
 
 
 def searched_on(rung: Rung) -> RungName:
@@ -161,6 +162,9 @@ def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
     named = named_apart(others, [replace(e, id=name_of(e)) for e in strong.values()])[len(others) :]
     made = dict(zip(strong, named, strict=True))
     after = replace(rung, experiments=tuple(made.get(e.id, e) for e in rung.experiments))
+    for stair in rung.stairs:
+        if stair.first.strongest:
+            after = begun_at(after, stair, Generator.of_load(chosen(kept.strength, stair.first, *pair.versions, here)))
     return replace(plan, rungs=tuple(after if r.name is rung.name else r for r in plan.rungs))
 
 

@@ -29,7 +29,7 @@ from linkladder.judge.limiters import limiter
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws
-from linkladder.judge.staircase import winner_so_far, won
+from linkladder.judge.staircase import flights, winner_so_far, won
 from linkladder.verdicts import (
     Ceiling,
     Comparison,
@@ -67,6 +67,7 @@ __all__ = [
     "ceiling",
     "compare",
     "flaws",
+    "flights",
     "judge_document",
     "judge_experiment",
     "judge_rung",

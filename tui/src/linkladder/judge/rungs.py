@@ -128,7 +128,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         rests_on=tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
         follow_up=() if several_pairs(rung.paths) else follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
-        staircase=landings(compared, changed),
+        staircase=landings(compared, changed, deal),
         answers=answers,
         company=several.company,
         bundles=several.bundles,

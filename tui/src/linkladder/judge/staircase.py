@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from linkladder import phrases
+from linkladder.judge.ceilings import at_lent_mtu, ceiling, duplex_share
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import spread
-from linkladder.model import Direction, Experiment, ExperimentResult, Plan, RungResult
-from linkladder.verdicts import Answer, Change, Landing, Measured
+from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Plan, RungName, RungResult
+from linkladder.verdicts import Answer, Change, ChangedFigure, Landing, Measured
 
 
 def winner(changed: Iterable[Change], arms: Sequence[Experiment]) -> Experiment:
     """The arm of a step with the largest significant gain over the best so far, which is the first of `arms`; else
     that one.
     """
-    best, ratio = arms[0], 1.0
-    by_id = {e.id: e for e in arms}
-    for change in changed:
-        gained = _gain(change)
-        if change.experiment in by_id and change.baseline == arms[0].id and gained > ratio:
-            best, ratio = by_id[change.experiment], gained
+    best, most = arms[0], 1.0
+    found = [change for change in changed if change.baseline == arms[0].id]
+    for arm in arms[1:]:
+        gained = _gain([change for change in found if change.experiment == arm.id])
+        if gained > most:
+            best, most = arm, gained
     return best
 
 
@@ -30,54 +32,69 @@ def winner_so_far(rung: RungResult, plan: Plan, arms: Sequence[Experiment]) -> E
     return winner(changes(rung, steps_to_come(plan, rung.name)), arms)
 
 
-def landings(rung: RungResult, changed: Sequence[Change]) -> tuple[Landing, ...]:
-    """Every measured arm of every step in order, with whether it was kept."""
+def landings(rung: RungResult, changed: Sequence[Change], deal: Contract | None = None) -> tuple[Landing, ...]:
+    """Every measured arm of every step in order, with whether it was kept, and with the ceiling of that contract."""
     results = {e.parameters.id: e for e in rung.experiments if e.parameters.step}
-    answers = {c.experiment: next((f for f in c.figures if f.measured is Measured.GOODPUT), None) for c in changed}
+    answers = {(c.experiment, c.direction): _carried(c) for c in changed}
     found: list[Landing] = []
     for base in [e for e in results.values() if not e.parameters.baseline]:
         p = base.parameters
         tried = [e for e in results.values() if e.parameters.baseline == p.id]
         kept = winner(changed, (p, *(e.parameters for e in tried)))
         for e in (base, *tried):
-            q, figure = e.parameters, answers.get(e.parameters.id)
+            q = e.parameters
             words = phrases.difference(q, p) if q.baseline else phrases.arm(q, direction=False)
             for way in ways(q):
                 values = [direction_bps(t, q, way) for t in e.trials if t.ok]
                 if values:
-                    seen = spread(values)
-                    answer = figure.answer if figure else None
-                    ratio = figure.ratio if figure else None
+                    seen, figure = spread(values), answers.get((q.id, str(way)))
                     found.append(
                         Landing(
-                            str(way), q.step, words, seen.median, seen.low, seen.high, q.id == kept.id, answer, ratio
+                            str(way),
+                            q.step,
+                            words,
+                            seen.median,
+                            seen.low,
+                            seen.high,
+                            q.id == kept.id,
+                            figure.answer if figure else None,
+                            figure.ratio if figure else None,
+                            q.direction is Direction.DUPLEX,
+                            _ceiling(q, rung, deal),
                         )
                     )
     return tuple(found)
 
 
+def flights(found: Sequence[Landing]) -> list[tuple[Landing, ...]]:
+    """The landings of each staircase and direction by themselves; both directions at once are a staircase of their
+    own.
+    """
+    keys = dict.fromkeys((one.both_ways, one.direction) for one in found)
+    return [tuple(one for one in found if (one.both_ways, one.direction) == key) for key in keys]
+
+
 def staircase(rung: RungResult, changed: Sequence[Change]) -> tuple[str, ...]:
     """Sentences for each direction: which changes were kept, what they achieve, and what to set where."""
-    all_of_them = landings(rung, changed)
-    sentences = []
-    for way in dict.fromkeys(one.direction for one in all_of_them):
-        mine = [one for one in all_of_them if one.direction == way]
-        sentences.append(phrases.staircase(way, mine))
-        if last := _last_kept(rung, changed, Direction(way)):
-            sentences += phrases.to_set(last, rung.paths[0] if rung.paths else None)
-    return tuple(sentences)
+    sentences = [phrases.staircase(mine) for mine in flights(landings(rung, changed))]
+    return (*sentences, *phrases.to_set(_all_kept(rung, changed), rung.paths[0] if rung.paths else None))
 
 
 def won(rung: RungResult, plan: Plan) -> tuple[Experiment, ...]:
-    """The best arm after the last step, for each direction that has a staircase."""
-    changed = changes(rung, steps_to_come(plan, rung.name))
+    """The best arm after the last step of each staircase: forward, reverse, both at once."""
+    return _all_kept(rung, changes(rung, steps_to_come(plan, rung.name)))
+
+
+def _all_kept(rung: RungResult, changed: Sequence[Change]) -> tuple[Experiment, ...]:
     found = (_last_kept(rung, changed, way) for way in (Direction.FORWARD, Direction.REVERSE, Direction.DUPLEX))
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
-def _last_kept(rung: RungResult, changed: Sequence[Change], way: Direction) -> Experiment | None:
-    """The best arm after the last measured step in that direction; None if there is no staircase."""
-    mine: list[ExperimentResult] = [e for e in rung.experiments if e.parameters.step and way in ways(e.parameters)]
+def _last_kept(rung: RungResult, changed: Sequence[Change], asked: Direction) -> Experiment | None:
+    """The best arm after the last measured step of that staircase; None if there is no such staircase."""
+    mine: list[ExperimentResult] = [
+        e for e in rung.experiments if e.parameters.step and e.parameters.direction is asked
+    ]
     if not mine:
         return None
     highest = max(e.parameters.step for e in mine)
@@ -85,7 +102,25 @@ def _last_kept(rung: RungResult, changed: Sequence[Change], way: Direction) -> E
     return winner(changed, arms)
 
 
-def _gain(change: Change) -> float:
-    """How many times the baseline's rate this arm carries; 1 if the difference is not significant."""
-    found = next((f for f in change.figures if f.measured is Measured.GOODPUT), None)
-    return found.ratio if found and found.answer is Answer.DIFFERS and found.ratio else 1.0
+def _carried(change: Change) -> ChangedFigure | None:
+    return next((f for f in change.figures if f.measured is Measured.GOODPUT), None)
+
+
+def _gain(ways_of_arm: Sequence[Change]) -> float:
+    """How many times the baseline's rate this arm carries, and 1 if that is not sure.
+
+    Of both directions at once neither may surely lose, or one would be paid for with the other.
+    """
+    sure = [f.ratio for c in ways_of_arm if (f := _carried(c)) and f.answer is Answer.DIFFERS and f.ratio]
+    return math.prod(sure) if sure and min(sure) > 1 else 1.0
+
+
+def _ceiling(p: Experiment, rung: RungResult, deal: Contract | None) -> float | None:
+    """What the contract allows each direction at the arm's MTU, over all paths; None if nothing bounds it, or if the
+    paths share a link.
+    """
+    if deal is None or rung.name is RungName.LOCALHOST or (len(rung.paths) > 1 and deal.shared_bps):
+        return None
+    deal = at_lent_mtu(deal, p.settings)
+    share = duplex_share(deal) if p.direction is Direction.DUPLEX else 1.0
+    return ceiling(deal).bps * share * max(1, len(rung.paths))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 from linkladder.model.settings import Setting
 from linkladder.model.words import Affinity, Company, Direction, Layer, Protocol, RungName
@@ -122,6 +123,11 @@ class Generator:
     window: int | None = None
     write_size: int | None = None
     zero_copy: bool = False
+
+    @classmethod
+    def of_load(cls, exp: Experiment) -> Self:
+        """How this experiment's load is made."""
+        return cls(exp.tool, exp.streams, exp.window, exp.write_size, exp.zero_copy)
 
     def of(self, exp: Experiment) -> Experiment:
         """The experiment with its load made in this way."""

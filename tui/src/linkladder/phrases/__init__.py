@@ -27,14 +27,16 @@ from linkladder.phrases.control_channel import one_address, under_test
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import checked, each_path, outcome, reached
-from linkladder.phrases.stairs import staircase, to_set
+from linkladder.phrases.stairs import begins_at, staircase
 from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
+from linkladder.phrases.to_set import to_set
 from linkladder.phrases.ways import WAYS, way
 
 __all__ = [
     "WAYS",
     "arm",
     "arms_apart",
+    "begins_at",
     "beside",
     "briefly",
     "bundle",

@@ -1,4 +1,4 @@
-"""Puts a staircase into words: which changes were kept, what they achieve, and how to set them on each system."""
+"""Puts a staircase into words: where it begins, which changes were kept and what they achieve."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from linkladder import units
-from linkladder.model import KERNEL, Experiment, Path, Setting, SettingKind
-from linkladder.phrases.arms import window
+from linkladder.model import Experiment
+from linkladder.phrases.arms import arm
 from linkladder.phrases.ways import way
-from linkladder.verdicts import Landing
+from linkladder.verdicts import Answer, Landing
+
+HEADS = ("Step", "Tried beside the best so far", "Rate", "Against it", "Ceiling at its MTU", "Kept")
+WORDS = {Answer.SAME: "the same", Answer.UNDECIDED: "not sure"}
 
 
-def staircase(direction: str, landings: Sequence[Landing]) -> str:
+def direction_of(one: Landing) -> str:
+    """As 'near to far', or 'near to far while both are loaded'."""
+    return way(one.direction) + (" while both ways are loaded" if one.both_ways else "")
+
+
+def staircase(landings: Sequence[Landing]) -> str:
     """As 'Staircase, near to far: 3.45 Gb/s as it is; MTU 9000 kept, 6.64 Gb/s (+92 %); ...'."""
     parts: list[str] = []
     first, last = landings[0].bps, landings[0].bps
@@ -28,37 +36,19 @@ def staircase(direction: str, landings: Sequence[Landing]) -> str:
         last = won.bps if won else base.bps
     gained = first > 0 and any(one.kept and one.ratio for one in landings)
     times = f" From {units.rate(first)} to {units.rate(last)}, {last / first:.2f} times." if gained else ""
-    return f"Staircase, {way(direction)}: {'; '.join(parts)}.{times}"
+    return f"Staircase, {direction_of(landings[0])}: {'; '.join(parts)}.{times}"
 
 
-def to_set(p: Experiment, path: Path | None) -> list[str]:
-    """A line for each change to keep: what to set where, on FreeBSD, Linux and ESXi."""
-    near, far = (path.local_interface, path.remote_interface) if path else ("", "")
-    card = near or "IFACE"
-    other = f" (and {far} at the other end)" if far and far != near else " at both ends"
-    sentences = [f"To set, {one.kind.upper()} {one.value}: {_line(one, card)}{other}." for one in p.settings]
-    if p.window:
-        sentences.append(
-            f"To set, {window(p.window)} socket buffers: FreeBSD sysctl kern.ipc.maxsockbuf={2 * p.window} "
-            f"net.inet.tcp.sendbuf_max={p.window} net.inet.tcp.recvbuf_max={p.window}; Linux sysctl "
-            f"net.core.rmem_max={p.window} net.core.wmem_max={p.window}; and ask for it in the application."
-        )
-    if p.streams > 1:
-        sentences.append(f"To set, {p.streams} streams: let the application open {p.streams} connections.")
-    return sentences
+def begins_at(rung: str, p: Experiment, bps: float, run: str) -> str:
+    """As 'dc-link: begins at TCP, 4 streams, 8M window, near to far: 9.4 Gb/s, the best of run 20261125-...'."""
+    return f"{rung}: begins at {arm(p)}: {units.rate(bps)}, the best of run {run}"
 
 
-def _line(one: Setting, card: str) -> str:
-    if one.kind is SettingKind.MTU:
-        return (
-            f"FreeBSD ifconfig {card} mtu {one.value}; Linux ip link set dev {card} mtu {one.value}; "
-            f"ESXi the same MTU on the virtual switch"
-        )
-    if one.of_bundle:
-        return f"FreeBSD ifconfig lagg0 create laggproto {one.value} laggport {card} laggport the others up"
-    if one.of_machine:
-        by_system = [(system, name, one.in_kernel(system, "")) for system, name in KERNEL[one.kind].sysctls.items()]
-        return "; ".join(f"{system} sysctl {name}={value}" for system, name, value in by_system)
-    name = one.kind.value
-    minus = "" if one.value == "on" else "-"
-    return f"FreeBSD ifconfig {card} {minus}{name}; Linux ethtool -K {card} {name} {one.value}"
+def row(one: Landing) -> tuple[str, ...]:
+    """A line of a staircase's table, under HEADS."""
+    against = "" if one.answer is None else WORDS.get(one.answer, f"{100 * ((one.ratio or 1) - 1):+.1f} %")
+    base = one.answer is None and one.ratio is None
+    spread = f"{units.rate(one.bps)} ({units.rate(one.low)} to {units.rate(one.high)})"
+    allowed = units.rate(one.ceiling_bps) if one.ceiling_bps else ""
+    kept = "yes" if one.kept else "" if base else "no"
+    return str(one.step), one.words, spread, against, allowed, kept

@@ -16,6 +16,7 @@ from linkladder.plan.expand import (
     only_pings,
     order,
     seconds,
+    to_try,
     trial_seconds,
     trials,
 )
@@ -35,7 +36,7 @@ from linkladder.plan.read import (
     read_plan,
     read_plan_file,
 )
-from linkladder.plan.stairs import climbed, level_of
+from linkladder.plan.stairs import begun_at, climbed, level_of
 
 __all__ = [
     "AS_WRITTEN",
@@ -48,6 +49,7 @@ __all__ = [
     "Asked",
     "Link",
     "PlanError",
+    "begun_at",
     "builtin",
     "builtin_text",
     "climbed",
@@ -67,6 +69,7 @@ __all__ = [
     "rungs_to_try",
     "save_link",
     "seconds",
+    "to_try",
     "trial_seconds",
     "trials",
     "with_link",

@@ -11,7 +11,7 @@ from typing import Any
 
 from linkladder import tools
 from linkladder.judge import ceiling, whole_datagram
-from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName
+from linkladder.model import Affinity, Company, Contract, Direction, Experiment, Plan, Protocol, Rung, RungName, Stair
 from linkladder.plan.naming import name_of, named_apart
 
 FIRST = {Protocol.DF: 0, Protocol.ECHO: 1}  # a lost large packet and the idle round trip are looked at before any load
@@ -129,8 +129,14 @@ def _all(plan: Plan | Rung) -> Iterator[Experiment]:
     for rung in plan.rungs if isinstance(plan, Plan) else (plan,):
         yield from rung.experiments
         for stair in rung.stairs:
-            for step in stair.steps:
+            for step in to_try(stair):
                 yield from (stair.first, *step)
+
+
+def to_try(stair: Stair) -> tuple[tuple[Experiment, ...], ...]:
+    """The steps still to come, without what the staircase begins with anyway; steps with nothing left go."""
+    steps = (tuple(e for e in step if replace(e, step=stair.first.step) != stair.first) for step in stair.steps)
+    return tuple(step for step in steps if step)
 
 
 def longest(plan: Plan | Rung) -> float:
@@ -138,7 +144,7 @@ def longest(plan: Plan | Rung) -> float:
     first.
     """
     rungs = plan.rungs if isinstance(plan, Plan) else (plan,)
-    searches = sum(any(e.strongest for e in r.experiments) for r in rungs)
+    searches = sum(any(e.strongest for e in (*r.experiments, *(s.first for s in r.stairs))) for r in rungs)
     return SEARCH * min(MOST_SEARCHES, searches) + sum(trial_seconds(e) * max(e.repeats, e.at_most) for e in _all(plan))
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from itertools import product
 from typing import Any
 
-from linkladder.model import Experiment, Rung, Stair
+from linkladder.model import Experiment, Generator, Rung, Stair
 from linkladder.plan.naming import name_of, named_apart
 
 _NOT_OF_THE_LOAD = {"discard_first", "id", "baseline", "begins", "step", "settings"}
@@ -30,10 +30,24 @@ def foot(first: Experiment, steps: Sequence[dict[str, list[Any]]]) -> tuple[tupl
     return _level(stair.first, stair.first, options[0]), stair
 
 
+def begun_at(rung: Rung, stair: Stair, start: Generator) -> Rung:
+    """The rung with this staircase beginning at a load that is known to be good, and its steps tried beside that."""
+    first = replace(start.of(stair.first), strongest=False)
+    base, *tried = level_of(rung, stair)
+    arms = _level(first, first, _moved(tried, stair.first, first))
+    moved = Stair(first, tuple(_moved(step, stair.first, first) for step in stair.steps))
+    others = tuple(e for e in rung.experiments if e not in (base, *tried))
+    stairs = tuple(moved if one == stair else one for one in rung.stairs)
+    return replace(rung, experiments=(*others, *arms), stairs=stairs)
+
+
 def climbed(stair: Stair, best: Experiment) -> tuple[tuple[Experiment, ...], Stair]:
-    """The arms of the next step, starting from the best so far, and the staircase of the steps after it."""
-    on = replace(best, step=best.step + 1)
-    return _level(on, stair.first, stair.steps[0]), replace(stair, steps=stair.steps[1:])
+    """The arms of the next step that has something to try beside the best so far, and the staircase after it."""
+    arms: tuple[Experiment, ...] = ()
+    while stair.steps and len(arms) < 2:
+        on = replace(best, step=best.step + 1)
+        arms, stair = _level(on, stair.first, stair.steps[0]), replace(stair, steps=stair.steps[1:])
+    return arms if len(arms) > 1 else (), stair
 
 
 def level_of(rung: Rung, stair: Stair) -> tuple[Experiment, ...]:
@@ -56,3 +70,12 @@ def _beside(best: Experiment, first: Experiment, option: Experiment) -> Experime
     kinds = {s.kind for s in option.settings}
     kept = tuple(s for s in best.settings if s.kind not in kinds)
     return replace(best, **changes, settings=(*kept, *option.settings))
+
+
+def _moved(options: Sequence[Experiment], before: Experiment, first: Experiment) -> tuple[Experiment, ...]:
+    """The options of a step beside another first setting: with the values that the step is about."""
+    about = [key for key in _LOAD if any(getattr(one, key) != getattr(before, key) for one in options)]
+    return tuple(
+        replace(first, **{key: getattr(one, key) for key in about}, settings=(*first.settings, *one.settings))
+        for one in options
+    )

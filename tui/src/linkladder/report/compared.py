@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkladder import phrases, units
+from linkladder import units
+from linkladder.phrases import stairs
 from linkladder.printable import escape
 from linkladder.report.svg import WIDTH
+from linkladder.report.transfers import Table
 from linkladder.verdicts import Answer, ChangedFigure, Landing
 
 ROW, TOP, NAMES, RIGHT = 22, 30, 300, 110
+FAR = 2.0  # times the best arm
 
 
-def staircase(landings: Sequence[Landing], direction: str) -> str:
-    """A bar for every arm of every step, with its 95 % interval; arms that were kept are dark and labelled."""
-    title = f"Staircase, {phrases.way(direction)}: each step beside the best so far"
+def staircase(landings: Sequence[Landing]) -> str:
+    """A bar for every arm of every step, with its 95 % interval; arms that were kept are dark and labelled.
+
+    A dashed line shows the ceiling at the arm's MTU, unless it is so far away that the bars could not be told apart.
+    """
+    title = f"Staircase, {stairs.direction_of(landings[0])}: each step beside the best so far"
     top = max(max(one.high, one.bps) for one in landings) or 1.0
+    bounds = [one.ceiling_bps for one in landings if one.ceiling_bps]
+    drawn = bool(bounds) and max(bounds) <= FAR * top
+    top = max(top, *bounds) if drawn else top
     scale = (WIDTH - NAMES - RIGHT) / top
     parts, y, step = [], TOP, landings[0].step
     for one in landings:
@@ -35,11 +44,21 @@ def staircase(landings: Sequence[Landing], direction: str) -> str:
             f'y1="{middle}" y2="{middle}"/>'
             f'<text class="s" x="{WIDTH - RIGHT + 6}" y="{y + 12}">{escape(units.rate(one.bps))}, {word}</text>'
         )
+        if drawn and one.ceiling_bps:
+            x = f"{NAMES + one.ceiling_bps * scale:.1f}"
+            where = f'x1="{x}" x2="{x}" y1="{y - 4}" y2="{y + 18}"'
+            parts.append(f'<line class="lv l0" stroke-dasharray="3 2" {where}/>')
         y += ROW
     description = "; ".join(
         f"step {one.step}, {one.words}: {units.rate(one.bps)}{', kept' if one.kept else ''}" for one in landings
     )
     return _picture(title, y + 6, description, parts)
+
+
+def table(landings: Sequence[Landing]) -> Table:
+    """The same in figures, with the ceiling at each arm's MTU."""
+    caption = f"Staircase, {stairs.direction_of(landings[0])}: median and range of the repeats"
+    return Table(caption, stairs.HEADS, tuple(stairs.row(one) for one in landings))
 
 
 def intervals(changed: Sequence[tuple[str, ChangedFigure]]) -> str:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from linkladder import phrases, units
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.staircase import flights
 from linkladder.model import (
     Contract,
     Direction,
@@ -81,6 +82,7 @@ class RungView:
     css: str
     company: str = ""  # a picture of the matrix of several paths
     bundles: tuple[transfers.Table, ...] = ()
+    stairs: tuple[transfers.Table, ...] = ()
     compared: tuple[Markup, ...] = ()  # a staircase for each direction, and every change with its interval
     matrices: tuple[Matrix, ...] = ()
     rows: tuple[Row, ...] = ()
@@ -99,9 +101,7 @@ def rungs(document: Document, judged: DocumentJudgement, deal: Contract) -> tupl
 
 def _compared(result: RungResult, judged: RungJudgement) -> tuple[Markup, ...]:
     asked = {e.parameters.id: e.parameters for e in result.experiments}
-    made = []
-    for way in dict.fromkeys(one.direction for one in judged.staircase):
-        made.append(compared.staircase([one for one in judged.staircase if one.direction == way], way))
+    made = [compared.staircase(mine) for mine in flights(judged.staircase)]
     intervals = []
     for c in judged.changes:
         p, base = asked[c.experiment], asked[c.baseline]
@@ -139,6 +139,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         css=page_text.css(judged.verdict),
         company=Markup(matrix.matrix(judged.company, "Every path by itself and with all")) if judged.company else "",
         bundles=transfers.tables(document, result, judged.bundles),
+        stairs=tuple(compared.table(mine) for mine in flights(judged.staircase)),
         compared=_compared(result, judged),
         matrices=_matrices(result),
         rows=tuple(_row(j, parameters[j.experiment]) for j in judged.experiments),

@@ -333,6 +333,10 @@ class Store:
         query = "SELECT rung, experiment, repeat FROM trials WHERE run = ?"
         return {(r, e, n) for r, e, n in self._db.execute(query, (run_id,))}
 
+    @with_causes
+    def select(self, query: str, *given: object) -> list[tuple[Any, ...]]:
+        return self._db.execute(query, given).fetchall()
+
     def _document(self, run: str, output: bool) -> Document:
         query = "SELECT started, ended, state, version, plan, notes, schema FROM runs WHERE id = ?"
         started, ended, state, version, plan_text, notes, schema = self._db.execute(query, (run,)).fetchone()

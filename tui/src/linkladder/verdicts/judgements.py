@@ -283,6 +283,8 @@ class Landing:
     kept: bool  # whether the next step was built on it
     answer: Answer | None = None  # compared with the best so far
     ratio: float | None = None
+    both_ways: bool = False  # whether the other direction was loaded at the same time
+    ceiling_bps: float | None = None  # of this direction, at the MTU that this arm has
 
 
 @dataclass(frozen=True)

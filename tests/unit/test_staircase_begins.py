@@ -1,0 +1,172 @@
+"""Where the staircase of `tune` begins, how it goes both ways at once, and the ceiling beside each of its arms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import trials
+from linkladder import judge, report
+from linkladder import plan as plans
+from linkladder.engine import generators
+from linkladder.engine.generators import Kept, Pair
+from linkladder.judge.changes import changes
+from linkladder.judge.staircase import landings, staircase
+from linkladder.model import (
+    Contract,
+    Direction,
+    Experiment,
+    Generator,
+    HostFacts,
+    Looked,
+    Plan,
+    Rung,
+    RungName,
+    RunState,
+    Strength,
+)
+from linkladder.report import compared
+from linkladder.run.starting_point import begun_at_best
+from linkladder.store import Store
+from staircases import PATHS, climbed, climbed_with
+
+F, R, D = Direction.FORWARD, Direction.REVERSE, Direction.DUPLEX
+RUNG = RungName.SAME_VLAN
+
+
+def tune() -> Plan:
+    made = plans.builtin("tune", 4)
+    return replace(made, rungs=tuple(replace(r, paths=PATHS) for r in made.rungs))
+
+
+def firsts(plan: Plan) -> dict[Direction, Generator]:
+    return {stair.first.direction: Generator.of_load(stair.first) for stair in plan.rungs[0].stairs}
+
+
+def test_it_is_climbed_one_way_the_other_and_both_at_once() -> None:
+    assert list(firsts(tune())) == [F, R, D]
+
+
+def test_it_begins_where_the_generator_is_strongest() -> None:
+    strong = Generator("iperf3", 2, write_size=1 << 20, zero_copy=True)
+    facts = HostFacts("one", os="Linux", cores=4, tools={"iperf": "2.1.8", "iperf3": "3.16"})
+    kept = Kept("", "", RUNG, Strength((Looked(strong, 4e10), Looked(Generator(streams=2), 2e10))))
+    before = tune()
+    assert generators.wanted(before.rungs[0])
+    after = generators.applied(before, before.rungs[0], Pair(facts, facts), kept)
+    assert firsts(after)[F] == firsts(after)[R] == strong
+    assert not generators.wanted(after.rungs[0]), "it is known by then"
+    (rung,) = after.rungs
+    base, jumbo = plans.level_of(rung, rung.stairs[0])
+    assert (Generator.of_load(base), Generator.of_load(jumbo)) == (strong, strong)
+    assert jumbo.settings and jumbo.baseline == base.id and len({e.id for e in rung.experiments}) == 6
+    buffers, streams = plans.to_try(rung.stairs[0])
+    assert [e.window for e in buffers] == [800_000, 8 << 20] and {e.streams for e in buffers} == {2}
+    assert [e.streams for e in streams] == [1, 4, 8] and {e.tool for e in streams} == {"iperf3"}
+
+
+def measured(store: Store, carried: dict[Experiment, float], peer: str = "beta", rung: RungName = RUNG) -> str:
+    paths = tuple(replace(path, peer=peer) for path in PATHS)
+    run = store.begin(Plan("p", rungs=(Rung(rung, paths, tuple(carried)),)), peer)
+    for e, bps in carried.items():
+        by = {str(e.direction): bps}
+        store.trial(run, rung, e.id, trials.trial(e.id, 0, True, goodput_bps=bps, by_direction=by))
+    store.finish(run, RunState.COMPLETE)
+    return run
+
+
+ONE = Experiment("one")
+EIGHT = Experiment("eight", streams=8, window=8 << 20)
+JUMBO = replace(EIGHT, id="jumbo", settings=plans.builtin("sizing").rungs[0].experiments[1].settings)
+
+
+def test_it_begins_at_the_best_that_an_earlier_run_measured_there(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = measured(store, {ONE: 2e9, EIGHT: 7e9, JUMBO: 9e9})
+    measured(store, {ONE: 9e9}, rung=RungName.DC_LINK)  # elsewhere
+    measured(store, {ONE: 9e9, EIGHT: 1e9}, peer="gamma")  # with another
+    measured(store, {EIGHT: 1e9})  # nothing to choose from
+    after, said = begun_at_best(tune(), store)
+    assert firsts(after)[F] == Generator(streams=8, window=8 << 20)
+    assert said == (f"same-vlan: begins at TCP, 8 streams, 8M window, near to far: 7.00 Gb/s, the best of run {run}",)
+    assert firsts(after)[R] == firsts(tune())[R], "nobody has measured the other way"
+    assert [e.window for e in plans.to_try(after.rungs[0].stairs[0])[0]] == [None, 800_000]
+    assert [s.first.strongest for s in after.rungs[0].stairs] == [False, True, True]
+
+
+def test_where_nothing_is_known_it_stays_open(tmp_path: Path) -> None:
+    after, said = begun_at_best(tune(), Store(tmp_path))
+    assert firsts(after) == firsts(tune()) and all(s.first.strongest for s in after.rungs[0].stairs)
+    assert said == ()
+
+
+def test_the_time_told_beforehand_is_the_time_it_takes_wherever_it_begins(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    measured(store, {ONE: 2e9, EIGHT: 7e9})
+    for before in (tune(), begun_at_best(tune(), store)[0]):
+        after, _ = climbed_with(before, lambda e, way: 1e9)
+        assert plans.trials(after) == plans.trials(before) == 3 * 6 * (2 + 3 + 4)
+
+
+def carries(e: Experiment, way: Direction) -> float:
+    """Large frames help both ways; with 8 streams one way starves the other when both are loaded."""
+    rate = 2e9 if e.settings else 1e9
+    if e.direction is not D:
+        return rate
+    return rate * {1: 1.0, 2: 1.2, 4: 1.0, 8: 3.0 if way is F else 0.5}[e.streams]
+
+
+def test_both_ways_at_once_are_a_staircase_of_their_own_in_which_neither_way_pays_for_the_other() -> None:
+    plan, result = climbed_with(tune(), carries)
+    won = {p.direction: p for p in judge.won(result, plan)}
+    assert set(won) == {F, R, D}
+    assert won[D].streams == 2 and won[F].streams == won[R].streams == 2  # where it began: half of four cores
+    flights = judge.flights(landings(result, changes(result)))
+    assert [(mine[0].direction, mine[0].both_ways) for mine in flights] == [
+        ("forward", False), ("reverse", False), ("forward", True), ("reverse", True),
+    ]  # fmt: skip
+    assert all(sum(one.kept and one.words == "MTU 9000" for one in mine) == 1 for mine in flights)
+    starved = [one for mine in flights for one in mine if one.both_ways and one.words.startswith("8 streams")]
+    assert starved and not any(one.kept for one in starved)
+    said = [text for text in staircase(result, changes(result)) if text.startswith("Staircase")]
+    assert [text.split(":")[0] for text in said] == [
+        "Staircase, near to far", "Staircase, far to near",
+        "Staircase, near to far while both ways are loaded", "Staircase, far to near while both ways are loaded",
+    ]  # fmt: skip
+    assert len(plan.rungs[0].experiments) == 3 * (2 + 3 + 4)
+
+
+def test_each_arm_stands_beside_the_ceiling_at_its_mtu() -> None:
+    _, result = climbed_with(tune(), carries)
+    deal = Contract(port_bps=2.5e9)
+    flights = judge.flights(landings(result, changes(result), deal))
+    small, large = (judge.ceiling(replace(deal, mtu=mtu)).bps for mtu in (1500, 9000))
+    one_way = {one.words: one.ceiling_bps for one in flights[0]}
+    assert one_way["MTU 9000"] == large > small and small in one_way.values()
+    both = {one.words: one.ceiling_bps for one in flights[2]}
+    assert small < (both["MTU 9000"] or 0) < large, "the acknowledgements of the other way take their part"
+    two = replace(result, paths=PATHS * 2)
+    assert landings(two, changes(two), deal)[1].ceiling_bps == 2 * large
+    assert landings(two, changes(two), replace(deal, shared_bps=1e9))[1].ceiling_bps is None
+    drawn = [compared.staircase(mine) for mine in flights]
+    assert all("stroke-dasharray" in picture for picture in drawn)
+    assert "stroke-dasharray" not in compared.staircase(
+        judge.flights(landings(result, changes(result), Contract(port_bps=1e11)))[0]
+    )
+
+
+def test_the_page_has_the_staircase_as_a_table() -> None:
+    page = report.html(climbed())
+    assert "<caption>Staircase, near to far: median and range of the repeats</caption>" in page
+    assert "Ceiling at its MTU" in page and "+100.0 %" in page
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_step_with_nothing_to_try_is_passed_over(step: int) -> None:
+    steps = 'steps = [{window = ["800k"]}, {streams = [1]}, {streams = [2]}]'
+    plan = plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\n{steps}\n')
+    assert plans.trials(plan) == 6 * 4
+    after, _ = climbed_with(plan, lambda e, way: 1e9)
+    assert len([e for e in after.rungs[0].experiments if e.step == step]) == 2
