@@ -202,6 +202,40 @@ def test_loss_of_the_peer(world: LabWorld) -> None:
     nothing_is_left(world)
 
 
+HANGS = """
+import asyncio, sys
+from linkladder import cli
+from linkladder.engine import leases, leg
+
+leases.SECONDS, leases.RENEWAL, leases.STEP = 4.0, 1.0, 6.0
+
+waits = leg.RunningLeg._wait
+
+async def for_ever(self, clients, limit):
+    await (asyncio.Event().wait() if self.exp.settings else waits(self, clients, limit))
+
+leg.RunningLeg._wait = for_ever
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_run_that_hangs_while_its_clock_goes_on_keeps_no_settings(world: LabWorld) -> None:
+    """What waits for the tools waits for ever; renewing is a task of its own in the same process, and goes on."""
+    plan = f"{world.folder}/hangs.toml"
+    world.write("alpha", plan, mischief.plan_text(world, duration=4, more=NINE))
+    argv = world.lab.command("alpha", [sys.executable, "-c", HANGS, "run", "--plan", plan, "--peer", "beta"])
+    run = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        mischief.until(lambda: True if now(world) == INSIDE else None, 60, "the settings did not come into force")
+        until(world, 60, *SITES)
+        assert run.poll() is None, "it still hangs"
+    finally:
+        run.kill()
+        print(run.communicate()[0])
+    nothing_is_left(world)
+    mischief.no_tool_left(world)
+
+
 def failed(world: LabWorld, plan: str) -> str:
     run = mischief.Run(world, plan)
     run.wait()

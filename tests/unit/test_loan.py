@@ -51,3 +51,26 @@ async def test_an_end_is_renewed_while_the_next_one_takes_its_time(monkeypatch: 
     first = [word for word in slow.heard if word != "near RenewLease"]
     assert first[:4] == ["far TakeLease", "far RenewLease", "far RenewLease", "near TakeLease"]
     assert [word for word in slow.heard if "Return" in word] == ["near ReturnLease", "far ReturnLease"]
+
+
+async def test_what_comes_no_further_is_renewed_no_more_though_time_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "RENEWAL", 0.01)
+    monkeypatch.setattr(leases, "STEP", 0.2)
+    slow = Slow()
+    slow.renewed.set()
+    sides = [Side(n, slow.end(name), name, f"127.0.0.{n + 1}", "lo") for n, name in enumerate(["near", "far"])]
+    loan = leases.Loan(
+        (Setting(SettingKind.MTU, "9000", (End.NEAR, End.FAR)),), [Route(cast(Any, None), *sides)], ["127.0.0.1"]
+    )
+    async with asyncio.timeout(30), loan:
+        for _ in range(10):
+            await asyncio.sleep(0.05)
+            loan.progressed()
+        loan.check()
+        while loan._renewing and not loan._renewing.done():
+            await asyncio.sleep(0.01)
+        heard = len(slow.heard)
+        await asyncio.sleep(0.1)
+        assert len(slow.heard) == heard
+        with pytest.raises(Refused, match=r"came no step further for 0\.2 s, so its settings were put back"):
+            loan.check()

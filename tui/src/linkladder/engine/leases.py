@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import time
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -17,12 +18,14 @@ from linkladder.peer import PeerLost, Refused
 
 SECONDS = 15.0  # seconds without a word from the near end after which an end puts its settings back
 RENEWAL = 4.0
+STEP = 60.0  # seconds within which the trial must come a step further, or its leases are renewed no more
+ANSWER = 120.0  # seconds that a slow end may take to lend
 ORDER = (End.FAR, End.NEAR)  # given back the other way round: while the far end is changed, this one can still say so
 
 
 class Loan:
-    """`async with`: takes the settings before the trial, renews the lease during it, and always gives them back after
-    it.
+    """`async with`: takes the settings before the trial, renews the leases as long as the trial comes further, and
+    always gives them back after it.
     """
 
     def __init__(self, settings: tuple[Setting, ...], routes: Sequence[Route], channels: Iterable[str]) -> None:
@@ -38,6 +41,7 @@ class Loan:
         self._held: list[Side] = []  # those of them that have confirmed it
         self._renewing: asyncio.Task[None] | None = None
         self._ended = ""
+        self._until = 0.0  # the moment until which the leases are renewed, unless the trial comes further
         self.commands: tuple[Command, ...] = ()
 
     async def __aenter__(self) -> Self:
@@ -53,6 +57,13 @@ class Loan:
 
     async def __aexit__(self, *_: object) -> None:
         await self._give_back()
+
+    def progressed(self, most: float = 0.0) -> None:
+        """Say that the trial has come a step further, and that the next step is done within so many seconds, or STEP.
+
+        Without it the leases run out, so that an engine that hangs keeps no end's settings, though its clock goes on.
+        """
+        self._until = time.monotonic() + (most or STEP)
 
     def check(self) -> None:
         """Raise Refused if a setting was not in force all the time, since the trial then did not measure what was
@@ -84,14 +95,19 @@ class Loan:
         near = side.end == 0  # the far end knows its own control channel
         control = await asyncio.to_thread(_control, self._channels) if near else ()
         addresses = tuple(dict.fromkeys(one.address for one in sides))
+        self.progressed(ANSWER)
         self._taken.append(side)  # note the lease first, so that an interruption here still gives it back
         reply = await side.point.ask(wire.TakeLease(settings, addresses, SECONDS, control))
         self._held.append(side)
+        self.progressed()
         self.commands += tuple(Command(side.name, "setting", tuple(change.split()), 0) for change in reply.changes)
 
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL)
+            if time.monotonic() > self._until:
+                self._ended = f"the trial came no step further for {STEP:g} s, so its settings were put back"
+                return
             for side in tuple(self._held):
                 try:
                     await side.point.ask(wire.RenewLease())

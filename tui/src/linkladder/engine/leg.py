@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from linkladder import tools, units, wire
@@ -58,6 +58,7 @@ class RunningLeg:
         self.pings: list[Process] = []  # the pings beside it, the near side's first
         self.there: float | None = None  # when the last of its clients began to ask, where each goes on for it
         self.watchdog = False
+        self.progressed: Callable[[], None] = lambda: None  # says that it has come a step further
         self.broken: Outcome | None = None  # why it could not go on
         self.still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still, since clients began
         self.ways: tuple[Command, ...] = ()  # the cards by which its packets leave
@@ -213,6 +214,7 @@ class RunningLeg:
         """Wait until every client has ended, or until the watchdog ends it."""
         talks, ordered = self.tool.every_second, False
         while waiting := [c for c in clients if not c.exited.is_set()]:
+            self.progressed()
             if gone := next((side for side in self.route.sides if side.point.lost), None):
                 await gone.point.ask(wire.Clock())  # the exception says how it was lost
             now = time.monotonic()

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from linkladder import tools, wire
 from linkladder.engine.account import Watched, accounted, of_trial
 from linkladder.engine.discarded import before_it, carried, discarded
-from linkladder.engine.leases import Loan
+from linkladder.engine.leases import STEP, Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts
 from linkladder.engine.live import CardSeconds, LiveSeconds
 from linkladder.engine.member import MemberDown
@@ -97,12 +97,14 @@ class Trial:
         pumps: list[asyncio.Task[None]] = []
         before: tuple[Leg, ...] = ()
         loan = Loan(self.exp.settings, self.lent, self.channels)
+        for leg in self.legs:
+            leg.progressed = loan.progressed
         clean = False
         try:
             try:
                 async with loan:
                     if self.exp.discard_first and self.more:
-                        before = await self._discard(self.more)
+                        before = await self._discard(self.more, loan)
                     pumps = [asyncio.create_task(self._pump(number)) for number in self.ends]
                     outcomes, ends = await self._measure(loan)
                     loan.check()
@@ -123,13 +125,14 @@ class Trial:
         took = round(time.monotonic() - started, 3)
         return TrialResult(f"{self.exp.id}-{self.repeat + 1}", self.repeat, (*legs, *before), ends, wall, took)
 
-    async def _discard(self, drawn: Iterator[int]) -> tuple[Leg, ...]:
+    async def _discard(self, drawn: Iterator[int], loan: Loan) -> tuple[Leg, ...]:
         """Adapters may just have started anew: until they carry packets of the size set, and a short load, or READY is
         over.  What came of it is kept, and counted nowhere."""
         found: tuple[Leg, ...] = ()
         until = time.monotonic() + READY
         for exp in before_it(self.exp):
             while True:
+                loan.progressed(tools.expected_seconds(exp) + STEP)
                 ports = ports_for(drawn, exp, len(self.routes))
                 seen = await Trial(
                     self.routes, exp, self.repeat, ports, lambda _: None, self.channels, self.numbers
@@ -214,7 +217,9 @@ class Trial:
     async def _every_leg(self, step: Callable[[RunningLeg], Awaitable[None]]) -> None:
         async def one(leg: RunningLeg) -> None:
             try:
+                leg.progressed()
                 await step(leg)
+                leg.progressed()
             except LegFault as error:
                 leg.broken = Outcome(False, error.fault, error.reason)
             except Refused as error:
@@ -233,6 +238,7 @@ class Trial:
                 return
             try:
                 await step(number)
+                mine[0].progressed()
             except (Refused, PeerLost) as error:
                 lost = isinstance(error, PeerLost)
                 self._lost = self._lost or (error if isinstance(error, PeerLost) else None)
