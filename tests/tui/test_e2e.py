@@ -242,7 +242,7 @@ def test_a_claim_that_the_facts_contradict(paired: Lab, console: OpenConsole) ->
     alpha.until("dc-link was not measured: skipped by the operator")
     alpha.keys("Right", "Right")
     alpha.until("[same-host]")
-    alpha.until("The facts contradict it: ")
+    alpha.until("The facts contradict the claim: ")
     document = json.loads(paired.linkladder("alpha", "show", "last", "--json").stdout)
     seen = {rung["name"]: rung for rung in document["rungs"]}
     found = seen["same-host"]["evidence"]
@@ -253,7 +253,7 @@ def test_a_claim_that_the_facts_contradict(paired: Lab, console: OpenConsole) ->
     notes = document["run"]["notes"]
     assert "rack" in notes and any("done again by the operator" in note for note in notes), notes
     report = paired.linkladder("alpha", "report", "last", "--html", "-").stdout
-    assert "The evidence contradicts it" in report and found["word"] in report
+    assert "The facts contradict the claim: " in report and found["word"] in report
 
 
 def test_a_full_disk_is_said_and_can_be_helped(paired: Lab, console: OpenConsole) -> None:

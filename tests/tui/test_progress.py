@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import trials
 from linkladder import events
+from linkladder.app.widgets.run_message import message
 from linkladder.model import (
     Contract,
     Direction,
@@ -63,13 +64,27 @@ def test_what_was_found_on_an_earlier_rung_is_no_news_on_the_next() -> None:
     below, here = Evidence("claim", ("one subnet",), False), Evidence("claim", ("two routers between",), False)
     progress.apply(events.EvidenceFound(RungName.SAME_VLAN, below), 1.0)
     progress.apply(events.Notice("the clock was set"), 2.0)
-    assert progress.news[-2:] == ["Checked: one subnet.", "the clock was set"]
+    assert [one.text for one in progress.news[-2:]] == ["Checked: one subnet.", "the clock was set"]
     progress.apply(events.EvidenceFound(RungName.DC_LINK, here), 3.0)
-    assert progress.news[-2:] == ["the clock was set", "Checked: two routers between."]
+    assert [one.text for one in progress.news[-2:]] == ["the clock was set", "Checked: two routers between."]
     progress.apply(events.EvidenceFound(RungName.DC_LINK, here), 4.0)
-    assert progress.news[-1] == "Checked: two routers between."
+    assert progress.news[-1].text == "Checked: two routers between."
 
 
 def test_a_trial_of_both_ways_is_told_with_both_rates() -> None:
     (line,) = climbed(DUPLEX).history
     assert line.endswith("both ways at once: 9.41 Gb/s near to far, 9.39 Gb/s far to near")
+
+
+def test_a_screen_asks_a_message_what_it_is_about_and_does_not_read_it() -> None:
+    progress = Progress()
+    found = Evidence("claim", ("one subnet",), True)
+    progress.apply(events.EvidenceFound(RungName.SAME_VLAN, found), 1.0)
+    assert message(progress, None, False, "").tells_of_place
+    for text in ("Checked: one subnet.", "the clock was set"):
+        progress.apply(events.Notice(text), 2.0)
+    said = message(progress, None, False, "")
+    assert "Checked: one subnet." in said.text.plain and not said.tells_of_place, "words alone tell nothing"
+    progress.apply(events.PeerLost("beta", "it closed", 0.0), 3.0)
+    assert "given up" in message(progress, None, False, "").text.plain
+    assert not message(progress, None, False, "").notices

@@ -100,15 +100,14 @@ async def test_a_rung_s_page_is_the_document_s(size: tuple[int, int], name: str,
         for experiment in result.experiments:
             for trial in experiment.trials:
                 assert trial.ok or f"repeat {trial.repeat + 1}: {trial.reason}" in text
-                if experiment.parameters.protocol is Protocol.ECHO:
-                    assert (
-                        f"{units.three(present(trial.rtt).min_ms)} least, {units.three(present(trial.rtt).avg_ms)} mean"
-                        in text
-                    )
-                if trial.path_mtu:
-                    assert f"{trial.path_mtu.mtu} bytes" in text
-                if trial.transactions:
-                    assert f"{units.three(trial.transactions.rate)} a second" in text
+            for line in phrases.besides_the_rates(experiment.parameters, experiment.trials[-1]):
+                assert line in text
+            if experiment.parameters.protocol is Protocol.ECHO and experiment.trials[-1].ok:
+                rtt = present(experiment.trials[-1].rtt)
+                assert f"{units.milliseconds(rtt.min_ms)} least" in text
+                assert f"{rtt.received} of {rtt.sent} answered" in text
+            if found := experiment.trials[-1].path_mtu:
+                assert f"{found.mtu} bytes pass" in text
 
 
 def _row(text: str, experiment: ExperimentResult) -> None:

@@ -216,6 +216,6 @@ async def test_a_move_is_asked_for_checked_and_held_against_the_claim(
         app.push_screen(ResultsScreen(run.id))
         await until(pilot, "[run]")
         await pilot.press("right", "right", "right", "end")
-        text = flat(await until(pilot, "The facts contradict it:"))
+        text = flat(await until(pilot, "The facts contradict the claim:"))
         assert f"The operator: {found.word}." in text
-        assert f"The facts contradict it: {'; '.join(found.findings)}." in text
+        assert f"The facts contradict the claim: {'; '.join(found.findings)}." in text

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path as FilePath
+
 import pytest
 
+import linkladder
 from linkladder import events
 from linkladder.commands.run_lines import Lines
-from linkladder.model import Experiment, Interval, Path, Plan, Rung, RungName
+from linkladder.model import Evidence, Experiment, Interval, Path, Plan, Rung, RungName
+from linkladder.run.progress import Progress
 
+SOURCE = FilePath(linkladder.__file__).parent
 LOAD = Experiment("tcp-1s-default-forward")
 
 
@@ -43,3 +49,33 @@ def test_each_of_several_paths_has_a_line_below_and_the_cursor_is_back_on_the_fi
 def test_of_very_many_paths_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     live, _ = shown(capsys, 30)
     assert live.count("\n") == 12 and "and 19 more" in live
+
+
+LOST = events.PeerLost("beta", "the connection broke?", 4.2)
+ELSEWHERE = Evidence("another host", ("one subnet", "no router between"), True, against=("one subnet",))
+
+
+def test_what_happens_has_the_same_words_on_a_terminal_and_on_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    lines, progress = Lines(quiet=False, terminal=False), Progress()
+    for event in (LOST, events.PeerBack("beta"), events.EvidenceFound(RungName.SAME_HOST, ELSEWHERE)):
+        lines.show(event, 1.0)
+        progress.apply(event, 1.0)
+    printed = [line.strip() for line in capsys.readouterr().err.splitlines()]
+    lost, back, place = (notice.text for notice in progress.notices)
+    assert (
+        printed[:2]
+        == [lost, back]
+        == ["beta is out of reach: the connection broke, trying again in 5 s", "beta is back"]
+    )
+    assert place == "The facts contradict the claim: one subnet; no router between."
+    assert printed[2] == "same-host: The facts contradict the claim: one subnet.", "and briefly what speaks against it"
+
+
+@pytest.mark.parametrize(
+    "words", ["out of reach", "is lost: ", "{peer} is back", "contradict the claim", "evidence contradicts"]
+)
+def test_these_words_stand_in_the_phrasebook_alone(words: str) -> None:
+    rooms = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".j2") and "phrases" not in path.parts]
+    code = {path.name: re.sub(r'"""[\s\S]*?"""', "", path.read_text()) for path in rooms}
+    found = [name for name, text in code.items() if any(words in line.split("  #")[0] for line in text.splitlines())]
+    assert not found

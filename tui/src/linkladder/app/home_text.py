@@ -11,6 +11,7 @@ from rich.text import Text
 from linkladder import units
 from linkladder.app.backend import Finding, Health, HomeView, PeerView
 from linkladder.app.widgets.verdict import verdict
+from linkladder.phrases.control_channel import OUT_OF_REACH
 
 if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic
@@ -124,7 +125,7 @@ def peer_line(peer: PeerView, measuring: bool = False) -> Text:
     elif peer.rtt_ms is not None:
         out.append(peer.reason, "bold red")
     else:
-        out.append("out of reach", "bold red")
+        out.append(OUT_OF_REACH, "bold red")
         out.append(f": {peer.reason}" if peer.reason else "")
     return out
 

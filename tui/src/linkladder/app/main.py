@@ -118,8 +118,8 @@ class LadderApp(ServicesApp):
             progress.apply(event, at)
         progress.at = max(progress.at, await session.now())
         if not any(getattr(shown, "SHOWS_RUN", False) for shown in self.screen_stack):  # that one shows notices itself
-            for text in progress.notices[said:][-3:]:
-                self.notify(text, severity="warning", markup=False)
+            for notice in progress.notices[said:][-3:]:
+                self.notify(notice.text, severity="warning", markup=False)
         if any(isinstance(e, events.WaitingForOperator) for _, e in entries):
             self.bell()
 

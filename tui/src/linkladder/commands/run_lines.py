@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 
 from linkladder import events as ev
 from linkladder import units
 from linkladder.commands.stored import outcome
+from linkladder.phrases import back, checked, out_of_reach
 from linkladder.run.progress import Progress
 
 MOST = 12  # most paths that are shown
@@ -55,15 +57,14 @@ class Lines:
                 return f"  {event.instruction} (or type s to skip {event.rung})"
             case ev.EvidenceFound() if event.evidence.contradicts:
                 found = event.evidence
-                return f"  this looks unlike {event.rung}: " + "; ".join(found.against or found.findings)
+                return f"  {event.rung}: {checked(replace(found, findings=found.against or found.findings))}"
             case ev.TrialFinished():
                 exp = self.progress.asked(event.rung, event.experiment)
                 return f"  {event.experiment:34} {outcome(exp, event.result)}"
             case ev.PeerLost():
-                again = f"; trying again in {event.retry_in:g} s" if event.retry_in else "; given up"
-                return f"  {event.peer} is lost: {event.reason}{again}"
+                return f"  {out_of_reach(event.peer, event.reason, event.retry_in)}"
             case ev.PeerBack():
-                return f"  {event.peer} is back"
+                return f"  {back(event.peer)}"
             case ev.Notice():
                 return f"  {event.text}"
             case ev.RunFinished():

@@ -14,6 +14,7 @@ from linkladder.engine.interruptions import shares_a_card
 from linkladder.errors import EnvironmentFault, LinkladderError, in_a_line
 from linkladder.model import HostFacts, Path
 from linkladder.peer import EndPoint, FarEnd, PeerLost, Refused
+from linkladder.phrases import out_of_reach
 
 Connect = Callable[[str, wire.HelloReply], Awaitable[FarEnd]]
 LONG = 1.0  # seconds after which a person is told what is waited for
@@ -204,7 +205,7 @@ class FarEnds:
     def _missing(self, peer: str) -> Missing:
         """A stand-in for an end that never answered; plans treat it as having this machine's tools."""
         hello = self._hello.get(peer) or replace(self._near.hello, name=peer, addresses=())
-        return Missing(peer, hello, f"{peer} is out of reach: {self._lost.get(peer, 'it was lost')}")
+        return Missing(peer, hello, out_of_reach(peer, self._lost.get(peer, "it was lost")))
 
     async def _nap(self, seconds: float) -> None:
         for _ in range(max(1, int(seconds * 10))):

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from linkladder import units
 from linkladder.engine.account import Watched
 from linkladder.errors import in_a_line
 from linkladder.host import interface_of
 from linkladder.model import CarrierLost, Experiment, Fault, HostFacts, Interruption, Leg, Outcome, Path, TrialResult
 from linkladder.phrases import outages as say
+from linkladder.phrases.control_channel import never_reached
 
 TRIES = 3  # attempts at one trial; after so many losses another attempt would hardly succeed
 
@@ -77,7 +77,7 @@ def carrier_news(result: TrialResult) -> tuple[str, ...]:
 def given_up(exp: Experiment, repeat: int, lost: tuple[Interruption, ...], paths: Sequence[int] = (0,)) -> TrialResult:
     """The result of a trial all of whose attempts failed, on all of its paths."""
     last = lost[-1]
-    reason = f"the far end was out of reach in {units.plural(len(lost), 'attempt')}: {last.reason}"
+    reason = never_reached(len(lost), last.reason)
     legs = tuple(Leg(Outcome(False, Fault.PEER, reason), path=number) for number in paths)
     return TrialResult(
         f"{exp.id}-{repeat + 1}", repeat, legs, started=last.started, seconds=last.seconds, interruptions=lost

@@ -23,21 +23,24 @@ from __future__ import annotations
 from linkladder.phrases.arms import arm, arms_apart, beside, difference, settings, special, streams, trial, window
 from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change, compared
-from linkladder.phrases.control_channel import one_address, under_test
+from linkladder.phrases.control_channel import back, one_address, out_of_reach, under_test
 from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
 from linkladder.phrases.offloads import offloads
-from linkladder.phrases.outcomes import checked, each_path, outcome, reached
+from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
 from linkladder.phrases.stairs import begins_at, staircase
 from linkladder.phrases.strength import found_strength, generator, known_strength, looking, not_yet_looked
 from linkladder.phrases.to_set import to_set
 from linkladder.phrases.ways import WAYS, way
 
 __all__ = [
+    "CONTRADICTED_BRIEFLY",
     "WAYS",
     "arm",
     "arms_apart",
+    "back",
     "begins_at",
     "beside",
+    "besides_the_rates",
     "briefly",
     "bundle",
     "card_speed",
@@ -57,6 +60,7 @@ __all__ = [
     "offloads",
     "one_address",
     "opening",
+    "out_of_reach",
     "outcome",
     "reached",
     "rests_on",

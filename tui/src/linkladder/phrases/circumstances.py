@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from linkladder import units
 from linkladder.model import Experiment
 from linkladder.phrases.arms import one_way
+from linkladder.phrases.outcomes import CONTRADICTED
 from linkladder.phrases.ways import way
 
 
@@ -30,7 +31,7 @@ def small_path(direction: str, mtu: int, entered: int) -> str:
 
 
 def contradicted(findings: Iterable[str]) -> str:
-    return f"The evidence contradicts the claim of this rung: {'; '.join(findings)}."
+    return f"{CONTRADICTED}: {'; '.join(findings)}."
 
 
 def no_round_trip(wanted: float) -> str:

@@ -1,6 +1,12 @@
-"""Puts into words the warnings about a control channel that shares a card with the tests."""
+"""Puts into words that a peer is out of reach, and the warnings about control over a card that the tests load."""
 
 from __future__ import annotations
+
+import math
+
+from linkladder import units
+
+OUT_OF_REACH = "out of reach"
 
 
 def under_test(peer: str, address: str) -> str:
@@ -14,3 +20,17 @@ def under_test(peer: str, address: str) -> str:
 def one_address(peer: str, address: str) -> str:
     """Shown before a run if all addresses of a peer are under test; `address` is the first of them."""
     return f"{peer} has no address beside those under test ({address}): an outage of its card cuts control as well."
+
+
+def out_of_reach(peer: str, why: str, retry_in: float | None = None) -> str:
+    """`retry_in`: seconds until it is sought again, 0 where that was given up; None: nothing is said of it."""
+    again = "" if retry_in is None else f", trying again in {math.ceil(retry_in)} s" if retry_in else ", given up"
+    return f"{peer} is {OUT_OF_REACH}: {why.rstrip('.?')}{again}"  # the reason may be a question, and more words follow
+
+
+def never_reached(attempts: int, why: str) -> str:
+    return f"the far end was {OUT_OF_REACH} in {units.plural(attempts, 'attempt')}: {why}"
+
+
+def back(peer: str) -> str:
+    return f"{peer} is back"

@@ -7,7 +7,11 @@ from dataclasses import replace
 
 from linkladder import units
 from linkladder.model import Evidence, Experiment, Path, Protocol, Role, TrialResult
+from linkladder.phrases.arms import arm
 from linkladder.phrases.ways import way
+
+CONTRADICTED = "The facts contradict the claim"
+CONTRADICTED_BRIEFLY = "! facts contradict"  # beside the name of a rung
 
 
 def outcome(p: Experiment, t: TrialResult) -> str:
@@ -51,7 +55,21 @@ def each_path(p: Experiment, t: TrialResult, paths: Sequence[Path]) -> tuple[str
     )
 
 
+def besides_the_rates(p: Experiment, t: TrialResult) -> tuple[str, ...]:
+    """What a trial measured that no table of rates shows: pings, the path's MTU, transactions, lost datagrams."""
+    said = []
+    answered = p.protocol is Protocol.ECHO and t.rtt is not None and t.rtt.avg_ms is not None
+    if answered or t.path_mtu or t.transactions or (t.ok and t.lost is not None and t.datagrams):
+        setting = arm(p)
+        said.append(f"{setting[:1].upper()}{setting[1:]}: {reached(p, t)}.")
+    under = t.rtt_under_load
+    if under and under.p50_ms is not None:
+        most = f", {units.milliseconds(under.max_ms)} most" if under.max_ms is not None else ""
+        said.append(f"Under load, {arm(p)}: round trip {units.milliseconds(under.p50_ms)} median{most}.")
+    return tuple(said)
+
+
 def checked(evidence: Evidence) -> str:
     """What a check of where the machines stand found."""
-    word = "The facts contradict the claim" if evidence.contradicts else "Checked"
+    word = CONTRADICTED if evidence.contradicts else "Checked"
     return f"{word}: {'; '.join(evidence.findings)}."

@@ -112,5 +112,6 @@ def _template() -> Any:
         lstrip_blocks=True,
         optimized=False,  # each template is used once, so optimizing takes longer than it saves
     )
+    environment.globals["checked"] = phrases.checked
     environment.globals["style"] = Markup(environment.get_template("page.css").render())
     return environment.get_template("page.html.j2")

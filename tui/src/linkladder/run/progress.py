@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -25,7 +24,7 @@ from linkladder.model import (
     TrialResult,
     best_rate,
 )
-from linkladder.phrases import arm, checked, outcome
+from linkladder.phrases import arm, back, checked, out_of_reach, outcome
 from linkladder.phrases.company import path_name
 from linkladder.verdicts import RungJudgement
 
@@ -99,6 +98,21 @@ class TrialView:
         return sum(counts) if counts else None
 
 
+class About(StrEnum):
+    """What a notice is about, where a screen asks."""
+
+    FAILURE = "failure"  # a trial that failed
+    PLACE = "place"  # where the machines stand
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A sentence on something that has happened."""
+
+    text: str
+    about: About | None = None
+
+
 @dataclass
 class Progress:
     """The state of the whole run. Only `apply` changes it, except for the time in `at`."""
@@ -123,18 +137,26 @@ class Progress:
     reason: str = ""
     over: bool = False
     cancelled: bool = False  # whether a person cancelled the run
-    failures: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)  # one line per finished trial
     figures: dict[tuple[RungName, str], list[float]] = field(default_factory=dict)  # per setting, a value per trial
-    notices: list[str] = field(default_factory=list)
-    found: list[str] = field(default_factory=list)  # the notices about where the machines are placed
+    notices: list[Notice] = field(default_factory=list)
     noticed: float = 0.0  # time of the last notice
 
     @property
-    def news(self) -> list[str]:
+    def news(self) -> list[Notice]:
         """The notices, without outdated ones about where the machines were placed before."""
-        stale = {*self.found[:-1]} - {*self.found[-1:]}
-        return [notice for notice in self.notices if notice not in stale]
+        last = self._about(About.PLACE)[-1:]
+        return [one for one in self.notices if one.about is not About.PLACE or one is last[0]]
+
+    @property
+    def failures(self) -> list[Notice]:
+        return self._about(About.FAILURE)
+
+    def _about(self, about: About) -> list[Notice]:
+        return [one for one in self.notices if one.about is about]
+
+    def _tell(self, text: str, about: About | None = None) -> None:
+        self.notices.append(Notice(text, about))
 
     @property
     def contract(self) -> Contract:
@@ -180,10 +202,10 @@ class Progress:
                     counted.seconds += event.seconds
             case events.GeneratorSought():
                 self.search = (self.at, event.seconds)
-                self.notices.append(event.said)
+                self._tell(event.said)
             case events.GeneratorChosen():
                 self.plan, self.search = event.plan, None
-                self.notices.append(f"{event.rung}: {event.said}")
+                self._tell(f"{event.rung}: {event.said}")
             case events.WaitingForOperator():
                 self.rung(event.rung).stage = Stage.WAITING
                 self.waiting, self.instruction = event.rung, event.instruction
@@ -191,8 +213,7 @@ class Progress:
                 view = self.rung(event.rung)
                 view.evidence, view.stage = event.evidence, Stage.RUNNING
                 self.waiting, self.instruction = None, ""
-                self.found.append(checked(event.evidence))
-                self.notices.append(self.found[-1])
+                self._tell(checked(event.evidence), About.PLACE)
             case events.TrialStarted():
                 self._trial_started(event)
             case events.TrialFinished():
@@ -202,16 +223,14 @@ class Progress:
             case events.Paused():
                 self.paused = True
             case events.PeerLost():
-                again = f", trying again in {math.ceil(event.retry_in)} s" if event.retry_in else ", given up"
-                why = event.reason.rstrip(".?")  # the reason may end as a question, but more words follow
-                self.lost, self.missing = f"{event.peer} is out of reach: {why}{again}", event.peer
+                self.lost, self.missing = out_of_reach(event.peer, event.reason, event.retry_in), event.peer
                 self.trial = None  # it will start again from the beginning
-                self.notices.append(self.lost)
+                self._tell(self.lost)
             case events.PeerBack():
                 self.lost = self.missing = ""
-                self.notices.append(f"{event.peer} is back")
+                self._tell(back(event.peer))
             case events.Notice():
-                self.notices.append(event.text)
+                self._tell(event.text)
             case events.RunFinished():
                 self.state, self.reason, self.over = event.state, event.reason, True
                 self.cancelled = event.cancelled
@@ -248,8 +267,7 @@ class Progress:
         else:
             view.failed += 1
             reason = shorten(event.result.reason, REASON, placeholder=" ...")
-            self.failures.append(f"{words}, repeat {event.result.repeat + 1}, failed: {reason}")
-            self.notices.append(self.failures[-1])
+            self._tell(f"{words}, repeat {event.result.repeat + 1}, failed: {reason}", About.FAILURE)
         self.trial = None
 
     def _rung_finished(self, event: events.RungFinished) -> None:

@@ -153,11 +153,11 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         with self.app.batch_update():
             self._put("rungs", ladder_text.ladder(progress, self._judged, width))
             said = self._say(progress)
-            self._put("say", said)
-            self.query_one("#say").display = bool(said)
+            self._put("say", said.text)
+            self.query_one("#say").display = bool(said.text)
             self._title(progress)
             if progress.trial:
-                self._trial(progress, progress.trial, width, said.plain)
+                self._trial(progress, progress.trial, width, said)
             else:
                 self._quiet(progress, width)
             self._so_far(progress)
@@ -195,12 +195,12 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
             self._shown["title"] = line
             self.set_title(line)
 
-    def _say(self, progress: Progress) -> Text:
+    def _say(self, progress: Progress) -> run_message.Message:
         answered = self._answered == progress.instruction
         asked = self._asked[1] if self._asked[0] is progress.trial else ""
         return run_message.message(progress, self.ladder_app.session, answered, asked)
 
-    def _trial(self, progress: Progress, trial: TrialView, width: int, said: str) -> None:
+    def _trial(self, progress: Progress, trial: TrialView, width: int, said: run_message.Message) -> None:
         experiment = trial.experiment
         repeat = f", repeat {trial.repeat + 1} of {experiment.repeats}" if experiment.repeats > 1 else ""
         self._put("trial", Text(f"{trial.rung}: {named(experiment)}{repeat}"))
@@ -215,10 +215,9 @@ stands how busy each core of either end is (c0, c1, ...), in % of that core.
         else:
             what = {"echo": "Pinging", "df": "Looking for the largest packet that passes"}
             found = progress.rung(trial.rung).evidence
-            facts = checked(found) if found else ""
-            lines = [] if facts in said else textwrap.wrap(facts, width)
+            lines = textwrap.wrap(checked(found), width) if found and not said.tells_of_place else []
             chart.say("\n".join([f"{what.get(experiment.protocol, 'Counting transactions')} ...", "", *lines]))
-        taken = sum(len(textwrap.wrap(line, width)) for line in said.splitlines())
+        taken = sum(len(textwrap.wrap(line, width)) for line in said.text.plain.splitlines())
         rows = max(2, (self.size.height - 17) // 2 - taken)  # 4 of 25 lines, fewer if there is a message
         each = ladder_text.each_path(progress.path_rates(), width, rows)
         arms = self._arms(progress, width, rows + 1)

@@ -17,43 +17,11 @@ from linkladder.app.widgets.matrix import matrix
 from linkladder.app.widgets.verdict import verdict
 from linkladder.errors import LinkladderError
 from linkladder.judge import won
-from linkladder.model import Document, Evidence, Protocol, RungName, RungResult, RunState
+from linkladder.model import Document, Evidence, RungName, RungResult, RunState
 from linkladder.store import RunSummary
 from linkladder.verdicts import Cause, DocumentJudgement, RungJudgement
 
 MANY = 200  # trials; reading more takes so long that a summary is shown first
-
-
-def other_figures(rung: RungResult) -> list[str]:
-    """Round trips, path MTU, loss and transactions in words."""
-    lines = []
-    for e in rung.experiments:
-        for trial in e.trials[-1:]:
-            way = phrases.way(e.parameters.direction)
-            if trial.rtt and trial.rtt.avg_ms is not None and e.parameters.protocol == Protocol.ECHO:
-                r = trial.rtt
-                lines.append(
-                    f"Round trip, idle: {units.three(r.min_ms or 0)} least, {units.three(r.avg_ms or 0)} mean, "
-                    f"{units.milliseconds(r.max_ms)} most; {r.sent - r.received} of {r.sent} lost"
-                )
-            elif trial.path_mtu:
-                m = trial.path_mtu
-                hole = "; bigger packets vanish without a word" if m.black_hole else ""
-                lines.append(f"Largest packet {way}: {f'{m.mtu} bytes' if m.mtu else 'none passed'}{hole}")
-            elif trial.transactions:
-                x = trial.transactions
-                tail = f", 99 of 100 within {x.p99_us:.0f} us" if x.p99_us else ""
-                lines.append(f"{phrases.arm(e.parameters)}: {units.three(x.rate)} a second{tail}")
-            elif trial.ok and trial.lost is not None and trial.datagrams:
-                paced = units.rate(e.parameters.udp_rate_bps)
-                lines.append(f"UDP at {paced}, {way}: {trial.lost} of {trial.datagrams} datagrams lost")
-            if trial.rtt_under_load and trial.rtt_under_load.p50_ms is not None:
-                r = trial.rtt_under_load
-                lines.append(
-                    f"Under load, {way}, {units.plural(e.parameters.streams, 'stream')}: "
-                    f"round trip median {units.three(r.p50_ms or 0)}, most {units.milliseconds(r.max_ms)}"
-                )
-    return lines
 
 
 def limiter_line(judged: RungJudgement) -> str:
@@ -85,7 +53,9 @@ def rung_page(rung: RungResult, judged: RungJudgement | None, width: int) -> Tex
         out.append(f"\n\nFailed trials: {len(failed)}", "bold")
         for e, t in failed:
             out.append(f"\n  {phrases.arm(e.parameters)}, repeat {t.repeat + 1}: {t.reason}")
-    for line in other_figures(rung):
+    for line in (
+        line for e in rung.experiments for t in e.trials[-1:] for line in phrases.besides_the_rates(e.parameters, t)
+    ):
         out.append(f"\n{line}")
     if rung.evidence:
         out.append("\n\n")
@@ -103,11 +73,7 @@ def evidence_text(found: Evidence) -> Text:
     out = Text(f"Claimed: {found.claim}.")
     if found.asked:
         out.append(f" Asked: {found.asked}. The operator: {found.word}.")
-    out.append(
-        " The facts contradict it: " if found.contradicts else " Checked: ", "bold red" if found.contradicts else ""
-    )
-    out.append(f"{'; '.join(found.findings)}.")
-    return out
+    return out.append(" ").append(phrases.checked(found), "bold red" if found.contradicts else "")
 
 
 def sentence(judged: RungJudgement | DocumentJudgement) -> Text:

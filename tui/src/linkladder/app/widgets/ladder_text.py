@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from linkladder import units
+from linkladder import phrases, units
 from linkladder.app.widgets.verdict import verdict
 from linkladder.model import Direction, Protocol
 from linkladder.run.progress import Progress, RungView, Stage, TrialView
@@ -55,7 +55,7 @@ def _line(view: RungView, state: Text, judged: RungJudgement | None, number: int
     best = judged.best_bps if judged else view.best_bps  # the setting that counts may not be the fastest
     parts = [Text(f"best {units.rate(best)}", "bold")] if best else []
     if view.evidence and view.evidence.contradicts:
-        parts.append(Text("! facts contradict", "bold red"))
+        parts.append(Text(phrases.CONTRADICTED_BRIEFLY, "bold red"))
     if view.stage is Stage.RUNNING and view.trials:
         parts.append(Text(f"trial {min(view.done + 1, view.trials)} of {view.trials}"))
     elif view.stage in (Stage.DONE, Stage.STOPPED):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from rich.text import Text
 
 from linkladder import units
 from linkladder.app.backend import Session
 from linkladder.model import RunState
-from linkladder.run.progress import Progress
+from linkladder.run.progress import About, Notice, Progress
 
 NOTICED = 15.0  # seconds for which a notice is shown
 FAILED = "The run goes on; this and all else is kept. c shows the commands, v the results so far, x cancels."
@@ -17,8 +20,33 @@ LOST = (
 )
 
 
-def message(progress: Progress, session: Session | None, answered: bool, asked: str) -> Text:
+class Message(NamedTuple):
+    """The text of the most urgent message, and the notices that it shows."""
+
+    text: Text
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def tells_of_place(self) -> bool:
+        """Whether it says where the machines stand."""
+        return any(notice.about is About.PLACE for notice in self.notices)
+
+
+def message(progress: Progress, session: Session | None, answered: bool, asked: str) -> Message:
     """The most urgent message; `answered`: whether the instruction is answered, `asked`: what follows this trial."""
+    text = _urgent(progress, session, answered, asked)
+    if text is not None:
+        return Message(text)
+    shown: Sequence[Notice] = ()
+    if progress.notices and progress.at - progress.noticed < NOTICED:
+        shown = progress.news[-2:]
+    elif progress.trial is None:
+        shown = progress.failures[-1:]
+    return Message(_notices(shown), tuple(shown))
+
+
+def _urgent(progress: Progress, session: Session | None, answered: bool, asked: str) -> Text | None:
+    """What goes before all notices; None if there is nothing."""
     watching = f"{session.holder} has the controls" if session and not session.controlling else ""
     if progress.over:
         return _over(progress)
@@ -35,13 +63,7 @@ def message(progress: Progress, session: Session | None, answered: bool, asked: 
         return Text(f"{progress.lost}. {LOST}", "bold red")
     if watching:
         return Text(f"You are watching; {watching}. Press t to take them.")
-    if asked:
-        return Text(asked)
-    if progress.notices and progress.at - progress.noticed < NOTICED:
-        return _notices(progress, progress.news[-2:])
-    if progress.failures and progress.trial is None:
-        return _notices(progress, progress.failures[-1:])
-    return Text("")
+    return Text(asked) if asked else None
 
 
 def _over(progress: Progress) -> Text:
@@ -53,7 +75,7 @@ def _over(progress: Progress) -> Text:
     return Text(f"{ended} What was measured is kept. Press Enter to read it{again}.{first}")
 
 
-def _notices(progress: Progress, shown: list[str]) -> Text:
+def _notices(shown: Sequence[Notice]) -> Text:
     """The notices, and what to do if one of them is about a failed trial."""
-    failed = any(notice in progress.failures for notice in shown)
-    return Text("\n".join([*shown, *([FAILED] if failed else [])]))
+    failed = any(notice.about is About.FAILURE for notice in shown)
+    return Text("\n".join([*(notice.text for notice in shown), *([FAILED] if failed else [])]))
