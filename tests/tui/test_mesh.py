@@ -13,6 +13,9 @@ from helpers import Compare, seen, settled, until
 from linkladder import events
 from linkladder.app.main import LadderApp
 from linkladder.app.screens.mesh import MeshScreen
+from linkladder.app.widgets.mesh_grid import explained
+from linkladder.phrases import company as words
+from linkladder.verdicts import Cell, CompanyJudgement, Judgement, OwnLimit, Sharing, Verdict
 from replay_backend import ReplayBackend
 from several import NAMES, document
 
@@ -110,3 +113,21 @@ def test_mesh_picture(snap_compare: Compare, size: tuple[int, int]) -> None:
         await settled(pilot)
 
     assert snap_compare(LadderApp(backend()), terminal_size=size, run_before=ready)
+
+
+def test_what_is_told_of_a_row_is_known_by_the_end_and_its_paths_not_by_how_a_sentence_begins() -> None:
+    good = Judgement(Verdict.PASS, False, "fine")
+    cells = tuple(Cell(n, "beta", to, "forward", good, 1e8, together_bps=5e7) for n, to in enumerate(("near", "gamma")))
+    seen = CompanyJudgement(
+        cells,
+        good,
+        own_limits=(
+            OwnLimit("beta", True, "forward", 1e8, "So much and no more is sent."),
+            OwnLimit("gamma", False, "forward", 1e8, "beta is not meant."),
+        ),
+        sharing=(Sharing((1, 2), "forward", 1e8, "These share."), Sharing((1, 2), "reverse", 1e8, "Those share.")),
+        findings=("beta begins a sentence",),
+    )
+    grid = words.grid(cells)
+    told = explained(seen, grid, (grid.rows.index("beta"), -1))
+    assert told[1:] == ["So much and no more is sent.", "These share."]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
+from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
 from linkladder.judge.evidence import of_path
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
@@ -28,7 +29,6 @@ from linkladder.model import (
     ExperimentResult,
     Fault,
     Leg,
-    Path,
     Protocol,
     Role,
     RungResult,
@@ -41,10 +41,8 @@ from linkladder.phrases.rungs import not_shown
 from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Verdict
 
 KEPT = 0.95  # share of a path's rate alone; if it keeps as much beside others, it lost nothing
-SAME = 0.07  # share by which two rates may differ to count as equal
 OVER = 1.01  # times the ceiling; a higher rate cannot be right
 NEAR = "near"
-WAYS = (Direction.FORWARD, Direction.REVERSE)
 
 
 @dataclass(frozen=True)
@@ -95,20 +93,17 @@ def judge_company(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Com
     lacking = tuple(say.lacking(names, reason) for reason, names in by_reason.items())
     sharing = tuple(one for way in WAYS for one in _sharing(rung, way, seen))
     limit = _shared_ceiling(deal)
-    findings = [*_own_limits(rung, cells), *_plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
+    own = own_limits(rung, cells)
+    findings = [*(one.sentence for one in own), *plateaus(rung, cells, sums), *(one.sentence for one in sharing)]
     findings += [say.nothing_shared(way) for way in WAYS if _nothing_shared(rung, way, seen)]
     findings += neighbour_sentences(neighbours, lambda number, way: _name(rung, number, way))
     findings += absent(rung, lambda number, way: _name(rung, number, way))
     whole = _whole(rung, cells, seen, sums, lacking, limit, deal)
     skews = [1000 * max(leg.began for leg in loads) for t in _trials(rung) if len(loads := _loads(t)) > 1]
     return CompanyJudgement(
-        cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None), neighbours
-    )
-
-
-def several_pairs(paths: Sequence[Path]) -> bool:
-    """Whether the paths join more than one pair of ends."""
-    return len({(path.origin, path.peer) for path in paths}) > 1
+        cells, whole, sums, alone, limit, fair, sharing, lacking, tuple(findings), max(skews, default=None), neighbours,
+        own,
+    )  # fmt: skip
 
 
 # --- what was seen
@@ -365,32 +360,3 @@ def _sharing(rung: RungResult, way: Direction, seen: Sequence[Seen]) -> list[Sha
             text = say.shared(names, [a for a, _ in rates.values()], [b for _, b in rates.values()])
             found[paths] = Sharing(paths, str(way), sum(b for _, b in rates.values()), text)
     return list(found.values())
-
-
-def _own_limits(rung: RungResult, cells: Sequence[Cell]) -> list[str]:
-    """Ends that send or receive no more over all their paths than over one."""
-    if not several_pairs(rung.paths):
-        return []
-    found = []
-    for sends in (True, False):
-        for end in dict.fromkeys(c.sender if sends else c.receiver for c in cells):
-            for way in WAYS:
-                mine = [c for c in cells if c.direction == way and (c.sender if sends else c.receiver) == end]
-                rates = [(c.alone_bps, c.together_bps) for c in mine]
-                alone = [a for a, _ in rates if a]
-                total = sum(b for _, b in rates if b is not None)
-                if len(mine) > 1 and len(alone) == len(mine) and abs(total - max(alone)) <= SAME * max(alone):
-                    found.append(say.own_limit(end, sends, len(mine), total))
-    return found
-
-
-def _plateaus(rung: RungResult, cells: Sequence[Cell], sums: dict[str, float]) -> list[str]:
-    """Several cards of one pair that carry no more together than one does alone."""
-    if several_pairs(rung.paths):
-        return []
-    found = []
-    for way, total in sums.items():
-        alone = [c.alone_bps for c in cells if c.direction == way and c.alone_bps]
-        if len(alone) > 1 and len(alone) == len(rung.paths) and abs(total - max(alone)) <= SAME * total:
-            found.append(say.plateau(way, total, len(rung.paths)))
-    return found

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from linkladder.judge import disorder
 from linkladder.judge.able import NOBODY, Able
 from linkladder.judge.bundles import judge_bundles, member_shares
-from linkladder.judge.company import judge_company, several_pairs
+from linkladder.judge.common_limits import several_pairs
+from linkladder.judge.company import judge_company
 from linkladder.judge.each_repeat import each_repeat
 from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.judge.member_down import members_down, unclaimed

@@ -12,7 +12,7 @@ from linkladder.judge.as_sold import own_cards
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
-from linkladder.judge.company import several_pairs
+from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import besides_tcp
 from linkladder.judge.evidence import counted, parameters, ways
 from linkladder.judge.experiments import judge_experiment

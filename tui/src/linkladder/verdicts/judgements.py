@@ -235,6 +235,17 @@ class Sharing:
 
 
 @dataclass(frozen=True)
+class OwnLimit:
+    """An end that sends or receives no more over all its paths than over one."""
+
+    end: str
+    sends: bool
+    direction: str  # of the paths
+    bps: float
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Neighbour:
     """The rung's first path beside one of the others: how much it keeps of what it carries alone."""
 
@@ -268,6 +279,7 @@ class CompanyJudgement:
     findings: tuple[str, ...] = ()
     skew_ms: float | None = None  # between the starts of the first and the last leg, in the worst trial
     neighbours: tuple[Neighbour, ...] = ()  # of the first path
+    own_limits: tuple[OwnLimit, ...] = ()
 
 
 @dataclass(frozen=True)

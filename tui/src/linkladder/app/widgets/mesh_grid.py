@@ -50,7 +50,10 @@ def explained(seen: CompanyJudgement, grid: words.Grid, cursor: tuple[int, int])
         lines += [one.sentence for one in seen.sharing if cell.path in one.paths and one.direction == cell.direction]
         return lines
     mine = [cell for (name, _), cell in grid.cells.items() if name == row]
-    return [words.row(row, mine), *(f for f in seen.findings if f.startswith(f"{row} "))]
+    ways = {(cell.path, cell.direction) for cell in mine}
+    shared = [one for one in seen.sharing if ways & {(path, one.direction) for path in one.paths}]
+    own = [one.sentence for one in seen.own_limits if one.end == row]
+    return [words.row(row, mine), *own, *(one.sentence for one in shared)]
 
 
 class MeshGrid(Static, can_focus=True):
