@@ -1,7 +1,8 @@
-"""Loans while something is killed at a random moment: whatever dies, and whenever, both ends end up as they were.
+"""Loans while something fails at a random moment: whatever it is, and whenever, both ends end up as they were.
 
-Two of them in a suite, as test_leases has the rest at a fixed moment; LINKLADDER_LOANS=50 kills fifty times in each of
-seven ways (a third of a minute each time).
+Two of them in a suite, as test_leases and test_loans_in_need have the rest at a fixed moment.
+LINKLADDER_LOAN_FAILURES=50 causes each kind fifty times (a third of a minute each time); each test is a kind of its
+own (-k), and those that are run at the same time need labs of their own, by LINKLADDER_LOAN_LAB=1, 2, ...
 """
 
 from __future__ import annotations
@@ -9,72 +10,131 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import pytest
 
 import mischief
 from network import GENTLE
 from test_failures import LabWorld
-from test_leases import NINE, SITES, kill, nothing_is_left
+from test_leases import BEFORE, NINE, SITES, UNDOING, journal, no_control, nothing_is_left, now
+from test_loans_in_need import another, full_disk, none_in_force, on_small_disks, plug_in, vanish
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 
-MANY = int(os.environ.get("LINKLADDER_LOANS", "0"))
+MANY = int(os.environ.get("LINKLADDER_LOAN_FAILURES", "0"))
 SPAN = 7.0  # seconds from the first change to the last, with a trial of two seconds between them
-Victims = Callable[[LabWorld], list[int]]
+HELPER = re.compile(r"linkladder\.priv \w+ (mtu|iface-flags)")
+Failure = Callable[[LabWorld, mischief.Run], AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
-    with Lab("llr", inside=GENTLE).paired() as lab:
+    name = f"llr{os.environ.get('LINKLADDER_LOAN_LAB', '')}"
+    with Lab(name, inside=GENTLE).paired() as lab, on_small_disks(lab):
         yield LabWorld(lab, tmp_path_factory.mktemp("random"))
 
 
-def running(world: LabWorld, site: str, *words: str) -> list[int]:
-    return [pid for pid, line in world.processes(site).items() if set(words) <= set(line.split())]
+def running(world: LabWorld, site: str, what: re.Pattern[str]) -> list[int]:
+    return [pid for pid, line in world.processes(site).items() if what.search(line)]
 
 
-def the_run(world: LabWorld) -> list[int]:
-    return running(world, "alpha", "linkladder", "run")
+THE_RUN = ("alpha", re.compile(r"linkladder run "))
+THE_AGENT = ("beta", re.compile(r"agent .*--peer"))
+NEAR_UNDO, FAR_UNDO = (("alpha", UNDOING), ("beta", UNDOING))
 
 
-def the_agent(world: LabWorld) -> list[int]:
-    return running(world, "beta", "agent", "--peer")
+def kill(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # an agent ends when its run does
+            os.kill(pid, 9)
 
 
-def undo(world: LabWorld, site: str) -> list[int]:
-    return running(world, site, "linkladder.priv", "undo")
+def killed(*victims: tuple[str, re.Pattern[str]]) -> Failure:
+    @contextlib.contextmanager
+    def failure(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+        pids = [pid for site, what in victims for pid in running(world, site, what)]
+        print(f"killed {len(pids)}")
+        kill(pids)
+        yield
+
+    return failure
 
 
-KINDS: dict[str, tuple[Victims, ...]] = {
-    "the run": (the_run,),
-    "the agent": (the_agent,),
-    "this end's undo": (lambda world: undo(world, "alpha"),),
-    "the far end's undo": (lambda world: undo(world, "beta"),),
-    "the run and its undo": (the_run, lambda world: undo(world, "alpha")),
-    "the agent and its undo": (the_agent, lambda world: undo(world, "beta")),
-    "everything here": (the_run, the_agent, lambda world: [pid for site in SITES for pid in undo(world, site)]),
+@contextlib.contextmanager
+def helper_killed(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+    """The next one that is seen at either end, while it makes a change or puts one back."""
+    while run.process.poll() is None:
+        if pids := [pid for site in SITES for pid in running(world, site, HELPER)]:
+            print(f"killed {len(pids)}")
+            kill(pids)
+            break
+    yield
+
+
+@contextlib.contextmanager
+def peer_lost(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+    """For long enough that the far end puts back by itself, or for less."""
+    with no_control(world):
+        time.sleep(random.uniform(0, 20))
+        if random.random() < 0.5:
+            mischief.until(lambda: True if now(world)["beta"] == BEFORE["beta"] else None, 45, "beta kept them")
+    yield
+
+
+@contextlib.contextmanager
+def disk_full(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+    with full_disk(world, random.choice(SITES)):
+        yield
+        none_in_force(world)
+
+
+@contextlib.contextmanager
+def adapter_vanished(world: LabWorld, run: mischief.Run) -> Iterator[None]:
+    """What is not known to be put back is said, and keeps a run from starting until the adapter is there again."""
+    vanish(world)
+    yield
+    mischief.until(lambda: True if not running(world, "beta", UNDOING) else None, 30, "beta's undo did not end")
+    kept = [site for site in SITES if journal(world, site)]
+    print(f"not known: {kept}")
+    if kept:
+        code, told = another(world)
+        assert code != 0 and "sh0 is not there" in told, told
+    plug_in(world)
+
+
+KINDS: dict[str, Failure] = {
+    "the run": killed(THE_RUN),
+    "the agent": killed(THE_AGENT),
+    "this end's undo": killed(NEAR_UNDO),
+    "the far end's undo": killed(FAR_UNDO),
+    "the run and its undo": killed(THE_RUN, NEAR_UNDO),
+    "the agent and its undo": killed(THE_AGENT, FAR_UNDO),
+    "everything here": killed(THE_RUN, THE_AGENT, NEAR_UNDO, FAR_UNDO),
+    "a helper": helper_killed,
+    "the peer lost": peer_lost,
+    "a full disk": disk_full,
+    "an adapter gone": adapter_vanished,
 }
+# Nobody is left who knows, or has room to note it: the next start puts back what the journal says.
+BY_THE_NEXT = ("the run and its undo", "the agent and its undo", "everything here", "a full disk", "an adapter gone")
 
 
 @pytest.mark.parametrize("draw", range(max(1, MANY)))
-@pytest.mark.parametrize("kind", KINDS if MANY else ["the agent and its undo", "everything here"])
-def test_killed_at_a_random_moment(world: LabWorld, kind: str, draw: int) -> None:
-    victims = KINDS[kind]
+@pytest.mark.parametrize("kind", KINDS if MANY else ["everything here", "an adapter gone"])
+def test_a_failure_at_a_random_moment(world: LabWorld, kind: str, draw: int) -> None:
     run = mischief.Run(world, mischief.plan_text(world, duration=2, more=NINE))
-    mischief.until(lambda: undo(world, "alpha") or undo(world, "beta") or None, 30, "nothing was ever changed")
+    lent = mischief.until(lambda: [s for s in SITES if running(world, s, UNDOING)] or None, 30, "nothing was changed")
     moment = random.uniform(0, SPAN)
     time.sleep(moment)
-    pids = [pid for who in victims for pid in who(world)]
-    print(f"{kind}, draw {draw}: {moment:.2f} s after the first change, killed {len(pids)}")
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):  # an agent ends when its run does
-            kill(pid)
-    run.wait()
-    # Where holder and undo died together, nobody is left who knows; the next start puts back what the journal says.
-    if len(victims) > 1:
-        assert mischief.Run(world, mischief.plan_text(world, duration=1), name="next").wait() == 0
+    print(f"{kind}, draw {draw}: {moment:.2f} s after the first change, at {lent}")
+    with KINDS[kind](world, run):
+        run.wait()
+    if kind in BY_THE_NEXT:
+        code, told = another(world)
+        assert code == 0, told
     nothing_is_left(world)
