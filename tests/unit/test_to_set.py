@@ -1,0 +1,137 @@
+"""The lines to take away at the end of a staircase: each for its end and system, and those for Linux really run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path as FilePath
+
+import pytest
+
+from linkladder.model import KERNEL, Direction, End, Experiment, Path, Setting, SettingKind
+from linkladder.phrases import to_set
+from linkladder.phrases.to_set import BEFORE_IT, ETHTOOL
+from linkladder.priv.verbs import LINUX_FLAGS
+
+PATH = Path("10.0.0.1", "10.0.0.2", "beta", "vmx1", "ens192")
+SAME = Path("10.0.0.1", "10.0.0.2", "beta", "sh0", "sh0")
+K = SettingKind
+
+
+def lines(*settings: Setting, path: Path = PATH, **load: int) -> list[str]:
+    return list(to_set([Experiment("won", settings=settings, **load)], path))  # type: ignore[arg-type]
+
+
+def of(system: str, found: list[str]) -> list[str]:
+    return [line.split(f", {system}: ")[1] for line in found if f", {system}: " in line]
+
+
+def test_each_end_has_its_own_card() -> None:
+    found = lines(Setting(K.MTU, "9000"))
+    assert "To set, MTU 9000, at the near end, Linux: ip link set dev vmx1 mtu 9000" in found
+    assert "To set, MTU 9000, at the far end, beta, Linux: ip link set dev ens192 mtu 9000" in found
+    assert of("FreeBSD", found) == ["ifconfig vmx1 mtu 9000", "ifconfig ens192 mtu 9000"]
+    assert of("FreeBSD at boot", found)[0] == 'sysrc ifconfig_vmx1+=" mtu 9000"'
+    (host,) = set(of("ESXi host", found))
+    assert host == "esxcli network vswitch standard set --vswitch-name=vSwitch0 --mtu=9000"
+    assert all(", at both ends" in line for line in lines(Setting(K.MTU, "9000"), path=SAME))
+
+
+def test_what_was_set_at_one_end_is_said_of_that_one() -> None:
+    found = lines(Setting(K.CONGESTION, "htcp", (End.NEAR,)))
+    assert found and all(", at the near end, " in line and "both" not in line for line in found)
+
+
+def test_a_kernel_module_is_loaded_now_and_at_boot() -> None:
+    found = lines(Setting(K.CONGESTION, "htcp"), Setting(K.STACK, "rack"))
+    assert of("FreeBSD", found) == [
+        "kldload -n cc_htcp", "sysctl net.inet.tcp.cc.algorithm=htcp",
+        "kldload -n tcp_rack", "sysctl net.inet.tcp.functions_default=rack",
+    ]  # fmt: skip
+    assert of("FreeBSD at boot", found) == [
+        "sysrc -f /boot/loader.conf cc_htcp_load=YES",
+        "echo 'net.inet.tcp.cc.algorithm=htcp' >>/etc/sysctl.conf",
+        "sysrc -f /boot/loader.conf tcp_rack_load=YES",
+        "echo 'net.inet.tcp.functions_default=rack' >>/etc/sysctl.conf",
+    ]
+    assert of("Linux", found) == ["modprobe tcp_htcp", "sysctl -w net.ipv4.tcp_congestion_control=htcp"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "freebsd", "linux"),
+    [("cubic", "cubic", "cubic"), ("reno", "newreno", "reno"), ("newreno", "newreno", "reno")],
+)
+def test_what_every_kernel_has_needs_no_module(asked: str, freebsd: str, linux: str) -> None:
+    found = lines(Setting(K.CONGESTION, asked))
+    modules = [] if freebsd == "cubic" else ["kldload -n cc_newreno"]  # FreeBSD has had cubic alone built in since 14
+    assert of("FreeBSD", found) == [*modules, f"sysctl net.inet.tcp.cc.algorithm={freebsd}"]
+    assert of("Linux", found) == [f"sysctl -w net.ipv4.tcp_congestion_control={linux}"]
+
+
+def test_linux_has_three_numbers_to_a_buffer() -> None:
+    found = lines(Setting(K.SEND_BUFFER, "8388608"), Setting(K.RECEIVE_BUFFER, "1048576"))
+    assert of("Linux", found) == [
+        'sysctl -w net.ipv4.tcp_wmem="4096 16384 8388608"', 'sysctl -w net.ipv4.tcp_rmem="4096 131072 1048576"',
+    ]  # fmt: skip
+    assert of("FreeBSD", found) == [
+        "sysctl kern.ipc.maxsockbuf=16777216", "sysctl net.inet.tcp.sendbuf_max=8388608",
+        "sysctl net.inet.tcp.recvbuf_max=1048576",
+    ]  # fmt: skip
+
+
+def test_a_buffer_that_the_application_asks_for_lowers_no_ceiling() -> None:
+    small, large = lines(window=800_000), lines(window=8 << 20)
+    assert of("FreeBSD", small) == [] and of("FreeBSD", large) == ["sysctl kern.ipc.maxsockbuf=16777216"]
+    assert of("Linux", small) == ["sysctl -w net.core.rmem_max=800000 net.core.wmem_max=800000"]
+    assert of("Linux", lines(window=100_000)) == []
+    assert small[-1] == (
+        "To set, socket buffers of 800k, at both ends: let the application ask for 800000 bytes (SO_SNDBUF, SO_RCVBUF)"
+    )
+
+
+def test_a_system_without_an_offload_has_no_line_for_it() -> None:
+    assert of("FreeBSD", lines(Setting(K.GRO, "off"), Setting(K.GSO, "off"))) == []
+    assert of("FreeBSD", lines(Setting(K.TXCSUM, "off"), path=SAME)) == ["ifconfig sh0 -txcsum"]
+    assert {str(kind): name for kind, name in ETHTOOL.items()} == LINUX_FLAGS, "as the helper itself does it"
+
+
+def test_what_was_not_kept_in_every_direction_says_in_which() -> None:
+    jumbo = Setting(K.MTU, "9000")
+    forward = Experiment("f", settings=(jumbo,), streams=4)
+    back, both = (
+        Experiment(str(way), settings=(jumbo,), direction=way) for way in (Direction.REVERSE, Direction.DUPLEX)
+    )
+    found = to_set([forward, back, both], SAME)
+    assert found[0] == "To set, MTU 9000, at both ends, FreeBSD: ifconfig sh0 mtu 9000"
+    assert found[-1] == (
+        "To set, 4 streams (near to far only), at the end that connects: let the application open 4 connections"
+    )
+
+
+def every_setting() -> list[Setting]:
+    named = {K.CONGESTION: "reno", K.STACK: "freebsd"}
+    numbers = {K.INITIAL_WINDOW: "16", K.SEND_BUFFER: "8388608", K.RECEIVE_BUFFER: "8388608"}
+    kernel = [Setting(kind, named.get(kind) or numbers.get(kind) or "on") for kind in KERNEL]
+    return [Setting(K.MTU, "4000"), *(Setting(kind, "off") for kind in ETHTOOL), *kernel]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="a network namespace needs root and Linux")
+@pytest.mark.parametrize("one", every_setting(), ids=lambda one: one.label)
+def test_the_lines_for_linux_run_there(one: Setting, tmp_path: FilePath) -> None:
+    """In a network namespace of their own, with a card."""
+    script = tmp_path / "lines"
+    typed = of("Linux", lines(one, path=SAME))
+    checks = {K.MTU: "ip -o link show sh0 | grep -o 'mtu [0-9]*'"}
+    if one.kind in BEFORE_IT:
+        checks[one.kind] = f"cat /proc/sys/{KERNEL[one.kind].sysctls['Linux'].replace('.', '/')}"
+    begin = "set -e\nip link add sh0 type veth peer name sh1\n"
+    script.write_text(begin + "\n".join(typed) + f"\n{checks.get(one.kind, 'true')}\n")
+    done = subprocess.run(["unshare", "--net", "sh", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (typed, done.stdout, done.stderr)
+    if one.kind is K.MTU:
+        assert done.stdout.strip() == "mtu 4000"
+    if one.kind in BEFORE_IT:
+        assert re.search(r"^4096\s+\d+\s+8388608$", done.stdout, re.MULTILINE), done.stdout
+    assert typed or "Linux" not in KERNEL[one.kind].sysctls
