@@ -10,6 +10,7 @@ import pytest
 import trials
 from linkladder import judge, report
 from linkladder import plan as plans
+from linkladder.cli import main
 from linkladder.engine import generators
 from linkladder.engine.generators import Kept, Pair
 from linkladder.judge.changes import changes
@@ -170,3 +171,18 @@ def test_a_step_with_nothing_to_try_is_passed_over(step: int) -> None:
     assert plans.trials(plan) == 6 * 4
     after, _ = climbed_with(plan, lambda e, way: 1e9)
     assert len([e for e in after.rungs[0].experiments if e.step == step]) == 2
+
+
+def test_more_is_tried_where_it_is_asked_for() -> None:
+    asked = plans.Asked(also=("lro", "congestion=htcp,cubic"))
+    (rung,) = plans.builtin("tune", asked=asked).rungs
+    for stair in rung.stairs:
+        *_, lro, congestion = plans.to_try(stair)
+        assert [s.label for e in lro for s in e.settings] == ["lro-on", "lro-off"]
+        assert [s.label for e in congestion for s in e.settings] == ["congestion-htcp", "congestion-cubic"]
+
+
+@pytest.mark.parametrize(("also", "said"), [("weather", "kind: expected one of"), ("mtu=12", "value: expected")])
+def test_what_cannot_be_tried_is_refused(also: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "--also", also, "--dry-run"]) == 2
+    assert said in capsys.readouterr().err

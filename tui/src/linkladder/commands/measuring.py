@@ -21,6 +21,7 @@ from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
 from linkladder.plan import BUILTIN, LEAST_PAIRS, SHORT, THOROUGH, Asked, builtin
+from linkladder.plan.read import ALSO
 from linkladder.printable import clean
 from linkladder.run import lock, process
 from linkladder.run.session import LiveSession
@@ -43,6 +44,7 @@ def add_parsers(commands: Any) -> None:
         _how(short)
         short.set_defaults(plan=name)
         if name == "tune":
+            short.add_argument("--also", action="append", default=[], metavar="S", help=f"then try this: {ALSO}")
             short.add_argument("--keep", action="store_true", help="then make permanent here what won, once confirmed")
     watch = commands.add_parser("watch", help="follow the run that goes on here, whoever began it")
     watch.set_defaults(handler=_watch)
@@ -110,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> Asked:
     """What the options ask of the plan beyond what it says."""
     rungs = tuple(RungName(name) for name in args.rung or ())
-    return Asked(rungs, THOROUGH if args.thorough else LEAST_PAIRS)
+    return Asked(rungs, THOROUGH if args.thorough else LEAST_PAIRS, tuple(getattr(args, "also", ())))
 
 
 def _with_peer(plan: Plan) -> Plan:

@@ -12,7 +12,7 @@ from typing import Any
 from linkladder import units
 from linkladder.judge import MOST_LOOKS
 from linkladder.model import Affinity, Company, Direction, End, Layer, Protocol, RungName, Setting, SettingKind
-from linkladder.model.settings import LONGEST_TRIAL
+from linkladder.model.settings import LONGEST_TRIAL, SWITCH
 from linkladder.tools import TOOLS
 
 Check = Callable[[Any], Any]
@@ -133,6 +133,14 @@ def steps(value: Any) -> list[dict[str, list[Any]]]:
     if not tables or not all(isinstance(one, dict) and one and set(one) <= set(INSTEAD) for one in tables):
         raise ValueError(f'expected tables of {", ".join(INSTEAD)}, such as [{{window = ["800k", "8M"]}}]')
     return [{k: variants(v) if k == "settings" else many(INSTEAD[k])(v) for k, v in one.items()} for one in tables]
+
+
+def also(text: str) -> dict[str, list[Any]]:
+    """One more step of a staircase, such as 'lro', 'congestion=htcp,cubic': a switch is tried on and off."""
+    kind, _, values = text.partition("=")
+    return {
+        "settings": [settings({"kind": kind, "value": value}) for value in (values.split(",") if values else SWITCH)]
+    }
 
 
 def baseline(value: Any) -> bool | dict[str, Any]:

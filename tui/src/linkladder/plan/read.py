@@ -35,6 +35,7 @@ PAIRS, LEAST_PAIRS, THOROUGH = 6, 4, 10  # pairs of a comparison: default, least
 SEEN = 3.0  # least seconds before a bundle's member goes down, while it is away, and afterwards
 SHORTEST_VISIT = 3  # seconds: one for the start, and two to measure
 LEAST_LOOK = 2  # repeats before the first check whether they settle the verdict
+ALSO = "such as --also lro, --also tso, --also congestion=htcp"
 NOT_ON_LOCALHOST = "expected on a rung with two ends, not on localhost"
 COMPARED = (Protocol.TCP, Protocol.UDP, Protocol.RR)
 SHORT = ("tune", "offload", "sizing", "affinity", "rr")  # plans of experiments that have a command of their own
@@ -62,6 +63,7 @@ class Asked:
 
     rungs: tuple[RungName, ...] = ()  # where experiments run that name no rung; none: where the plan says
     pairs: int = LEAST_PAIRS  # of a comparison, at least
+    also: tuple[str, ...] = ()  # settings that staircases try after their own steps: "lro", "congestion=htcp"
 
 
 AS_WRITTEN = Asked()
@@ -90,7 +92,7 @@ def read_plan(
     text: str, where: str = "plan", cores: int = 2, contract: Contract | None = None, asked: Asked = AS_WRITTEN
 ) -> Plan:
     """The plan in `text`, expanded for a generator with `cores` vCPUs; `contract` is used if the plan has none."""
-    reader = Reader(text, where, asked.pairs)
+    reader = Reader(text, where, asked)
     data = reader.parse()
     reader.only(data, ("name", "title", "rung", "contract", "path", "experiment", "mesh", "ends"), "")
     name = reader.value(data, "name", fields.text, "") if "name" in data else ""
@@ -112,10 +114,10 @@ def read_plan(
 class Reader:
     """Checks parsed TOML against the tables in `fields`, and finds the line of a key for error messages."""
 
-    def __init__(self, text: str, where: str, pairs: int = LEAST_PAIRS) -> None:
+    def __init__(self, text: str, where: str, asked: Asked = AS_WRITTEN) -> None:
         self.text = text
         self.where = where
-        self.pairs = pairs
+        self.asked = asked
         self.on: tuple[RungName, ...] = ()  # where experiments run that name no rung; none: on all
 
     def parse(self) -> dict[str, Any]:
@@ -349,15 +351,22 @@ class Reader:
             self.fail(extra[0], "experiment", "expected one value: a staircase begins at one setting", index)
         if values["protocol"] not in COMPARED or values.get("baseline") or "at_most" in values:
             self.fail("steps", "experiment", "expected without baseline and at_most, to compare throughput", index)
+        values["steps"] = [*values["steps"], *self.more_steps()]
         lends = any("settings" in step for step in values["steps"])
         if lends and RungName.LOCALHOST in values.get("rungs", RungName):
             self.fail("steps", "experiment", NOT_ON_LOCALHOST, index)
         self.enough_pairs(values, index)
 
+    def more_steps(self) -> list[dict[str, list[Any]]]:
+        try:
+            return [fields.also(text) for text in self.asked.also]
+        except ValueError as error:
+            raise UsageError(f"--also {', '.join(self.asked.also)}: {error}", hint=ALSO) from None
+
     def enough_pairs(self, values: dict[str, Any], index: int) -> None:
         if values.setdefault("repeats", PAIRS) < LEAST_PAIRS:
             self.fail("repeats", "experiment", f"expected at least {LEAST_PAIRS} pairs for a comparison", index)
-        values["repeats"] = max(values["repeats"], self.pairs)
+        values["repeats"] = max(values["repeats"], self.asked.pairs)
 
     def compared(self, values: dict[str, Any], index: int) -> None:
         """Check a comparison with the machine as it is: it needs something to compare, and enough pairs."""
