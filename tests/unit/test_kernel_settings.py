@@ -27,6 +27,10 @@ VALUES = {
     SettingKind.INITIAL_WINDOW: "20",
     SettingKind.SEND_BUFFER: "16777216",
     SettingKind.RECEIVE_BUFFER: "16777216",
+    SettingKind.SEND_DEFAULT: "262144",
+    SettingKind.RECEIVE_DEFAULT: "262144",
+    SettingKind.SEND_CEILING: "16777216",
+    SettingKind.RECEIVE_CEILING: "16777216",
 }
 PRESENT = {"net.ipv4.tcp_wmem": "4096 16384 4194304", "net.ipv4.tcp_rmem": "4096 131072 6291456"}
 
@@ -47,6 +51,9 @@ def test_linux_keeps_the_other_two_numbers_of_a_buffer() -> None:
     one = Setting(SettingKind.RECEIVE_BUFFER, "16777216")
     assert one.in_kernel("Linux", "4096 131072 6291456") == "4096 131072 16777216"
     assert one.in_kernel("FreeBSD", "2097152") == "16777216"
+    first = Setting(SettingKind.RECEIVE_DEFAULT, "262144")
+    assert first.in_kernel("Linux", "4096 131072 6291456") == "4096 262144 6291456"
+    assert first.in_kernel("FreeBSD", "65536") == "262144"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +91,9 @@ def test_what_a_system_has_not_or_has_already_is_said_and_left_out() -> None:
     (said,) = why("receive-buffer", "6291456", linux, HostFacts("beta", "Linux", sysctls=PRESENT))
     assert "is 6291456 already" in said
     assert why("receive-buffer", "6291456", linux, other) == set(), "one end changes"
+    (said,) = why("receive-default", "131072", linux, HostFacts("beta", "Linux", sysctls=PRESENT))
+    assert "is 131072 already" in said
+    assert why("receive-ceiling", "8388608", other, other) == {"the kernel of beta has no receive-ceiling"}
 
 
 def test_a_kernel_without_it_refuses_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,5 +150,6 @@ def test_a_stack_that_no_module_brings_is_said_and_left_out() -> None:
 def test_it_is_told_in_words_with_what_to_set_where() -> None:
     plain, changed = plans.read_plan(plan("sack", "off")).rungs[0].experiments
     assert phrases.difference(changed, plain) == "SACK off"
-    (line,) = phrases.to_set(changed, Path("192.0.2.1", "192.0.2.2", "beta", "vmx1", "vmx1"))
-    assert "FreeBSD sysctl net.inet.tcp.sack.enable=0; Linux sysctl net.ipv4.tcp_sack=0" in line
+    lines = phrases.to_set([changed], Path("192.0.2.1", "192.0.2.2", "beta", "vmx1", "vmx1"))
+    assert "To set, SACK off, at both ends, FreeBSD: sysctl net.inet.tcp.sack.enable=0" in lines
+    assert "To set, SACK off, at both ends, Linux: sysctl -w net.ipv4.tcp_sack=0" in lines

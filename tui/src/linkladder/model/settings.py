@@ -13,6 +13,7 @@ SMALLEST_MTU, LARGEST_MTU = 1280, 9216  # below the first an adapter loses its I
 SWITCH = ("on", "off")
 NAME = re.compile(r"[a-z][a-z0-9_]{1,15}")
 SMALLEST_BUFFER, LARGEST_BUFFER = 65536, 1 << 30
+SMALLEST_FIRST, SMALLEST_CEILING = 8192, 262144
 FREEBSD, LINUX = "FreeBSD", "Linux"
 BUNDLES = ("roundrobin", "loadbalance", "failover", "lacp")
 FEWEST_CARDS, MOST_CARDS = 2, 4  # of a bundle
@@ -41,6 +42,10 @@ class SettingKind(StrEnum):
     INITIAL_WINDOW = "initial-window"
     SEND_BUFFER = "send-buffer"
     RECEIVE_BUFFER = "receive-buffer"
+    SEND_DEFAULT = "send-default"
+    RECEIVE_DEFAULT = "receive-default"
+    SEND_CEILING = "send-ceiling"
+    RECEIVE_CEILING = "receive-ceiling"
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class OfKernel:
     high: int = 0  # 0: no number
     names: str = ""  # such as, where it is a name; neither: a switch
     modules: dict[str, str] = field(default_factory=dict)  # by system: what a name has before it as a kernel module
+    number: int = -1  # which one it is, where a system has several to a buffer: the least, the first and the largest
 
 
 KERNEL = {
@@ -86,6 +92,29 @@ KERNEL = {
         {FREEBSD: "net.inet.tcp.recvbuf_max", LINUX: "net.ipv4.tcp_rmem"},
         SMALLEST_BUFFER,
         LARGEST_BUFFER,
+    ),
+    SettingKind.SEND_DEFAULT: OfKernel(
+        "send buffer at first",
+        {FREEBSD: "net.inet.tcp.sendspace", LINUX: "net.ipv4.tcp_wmem"},
+        SMALLEST_FIRST,
+        LARGEST_BUFFER,
+        number=1,
+    ),
+    SettingKind.RECEIVE_DEFAULT: OfKernel(
+        "receive buffer at first",
+        {FREEBSD: "net.inet.tcp.recvspace", LINUX: "net.ipv4.tcp_rmem"},
+        SMALLEST_FIRST,
+        LARGEST_BUFFER,
+        number=1,
+    ),
+    SettingKind.SEND_CEILING: OfKernel(  # of FreeBSD it is the ceiling of both
+        "largest send buffer on request",
+        {FREEBSD: "kern.ipc.maxsockbuf", LINUX: "net.core.wmem_max"},
+        SMALLEST_CEILING,
+        LARGEST_BUFFER,
+    ),
+    SettingKind.RECEIVE_CEILING: OfKernel(
+        "largest receive buffer on request", {LINUX: "net.core.rmem_max"}, SMALLEST_CEILING, LARGEST_BUFFER
     ),
 }
 RENO = {"reno", "newreno"}  # one by two names, Linux's and FreeBSD's
@@ -127,11 +156,13 @@ class Setting:
         return KERNEL[self.kind].sysctls.get(system, "")
 
     def in_kernel(self, system: str, present: str) -> str:
-        """The value as that system writes it; Linux has three numbers to a buffer, of which the last is the largest."""
+        """The value as that system writes it; Linux has three numbers to a buffer, of which the others stay."""
         if self.value in SWITCH:
             return str(int(self.value == "on"))
-        *first, _ = present.split() or [""]
-        return " ".join([*first, SYNONYMS.get(system, {}).get(self.value, self.value)])
+        numbers = present.split() or [""]
+        which = KERNEL[self.kind].number if len(numbers) > 1 else 0
+        numbers[which] = SYNONYMS.get(system, {}).get(self.value, self.value)
+        return " ".join(numbers)
 
     def module(self, system: str) -> str:
         """The kernel module that brings it where the kernel has not got it by itself; '' where none can."""

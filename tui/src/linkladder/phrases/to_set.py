@@ -20,7 +20,13 @@ ETHTOOL = {  # what an offload is to ethtool -K
 }
 IFCONFIG = frozenset(ETHTOOL) - {SettingKind.GSO, SettingKind.GRO}  # FreeBSD has no such offloads
 BUILT_IN = {FREEBSD: {"cubic", "freebsd"}, LINUX: {"cubic", "reno"}}  # by every kernel of that system, without a module
-BEFORE_IT = {SettingKind.SEND_BUFFER: "4096 16384", SettingKind.RECEIVE_BUFFER: "4096 131072"}  # Linux's own defaults
+SENT, RECEIVED = "4096 16384 4194304", "4096 131072 6291456"  # Linux's own defaults of three numbers to a buffer
+BEFORE_IT = {
+    SettingKind.SEND_BUFFER: SENT,
+    SettingKind.SEND_DEFAULT: SENT,
+    SettingKind.RECEIVE_BUFFER: RECEIVED,
+    SettingKind.RECEIVE_DEFAULT: RECEIVED,
+}
 LET = (2 << 20) * 8 // 9  # bytes that a socket gets of FreeBSD's kern.ipc.maxsockbuf as it is: less needs no line
 LET_BY_LINUX = 212992
 Line = tuple[str, str]  # the system, and what to type there
@@ -94,7 +100,7 @@ def _on_adapter(card: str, words: str) -> Iterator[Line]:
 
 def _of_kernel(one: Setting) -> Iterator[Line]:
     for system, name in KERNEL[one.kind].sysctls.items():
-        before = f"{BEFORE_IT[one.kind]} 0" if system == LINUX and one.kind in BEFORE_IT else ""
+        before = BEFORE_IT.get(one.kind, "") if system == LINUX else ""
         value = one.in_kernel(system, before)
         if module := _module(one, system):
             yield system, f"{'kldload -n' if system == FREEBSD else 'modprobe'} {module}"
