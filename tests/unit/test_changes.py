@@ -11,7 +11,20 @@ from linkladder import phrases
 from linkladder import plan as plans
 from linkladder.judge import judge_rung
 from linkladder.judge.changes import changes
-from linkladder.model import CpuUse, Document, Experiment, ExperimentResult, Plan, RungName, RungResult, RunInfo
+from linkladder.model import (
+    CpuUse,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Plan,
+    Protocol,
+    Rtt,
+    RungName,
+    RungResult,
+    RunInfo,
+    TcpCounters,
+    TrialResult,
+)
 from linkladder.verdicts import Answer, Change, ChangedFigure, Measured, Verdict
 
 TABLE = """name = "p"
@@ -82,7 +95,7 @@ def test_other_experiments_keep_their_order() -> None:
     [
         ('name = "p"\n[[experiment]]\nrungs = "dc-link"\nbaseline = true\n', "expected beside settings"),
         (TABLE + "repeats = 3\n", "at least 4 pairs"),
-        (TABLE + 'tool = "ping"\n', "has no meaning|expected with protocol"),
+        (TABLE + 'tool = "ping"\nprotocol = "df"\n', "has no meaning|expected with protocol"),
     ],
 )
 def test_a_comparison_that_could_tell_nothing_is_refused(table: str, words: str) -> None:
@@ -161,3 +174,82 @@ def test_an_interval_too_wide_to_mean_anything_is_not_told(low: float, high: flo
     said = phrases.changes.figure(one)
     assert ("between -10.0 % and +20.0 %" in said) is told and ("40 more pairs might not tell" in said) is not told
     assert "between" not in said or told
+
+
+def resent(counts: tuple[int, ...], rates: tuple[float, ...]) -> tuple[TrialResult, ...]:
+    return tuple(
+        trials.trial(
+            f"t{n}", n, goodput_bps=bps, by_direction={"forward": bps}, tcp={"near": TcpCounters(1_000_000, count)}
+        )
+        for n, (count, bps) in enumerate(zip(counts, rates, strict=True))
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "answer"),
+    [
+        ((3000, 2500, 4000, 3100, 2900, 3300), Answer.DIFFERS),
+        ((0, 0, 0, 0, 0, 0), Answer.SAME),
+        ((1, 0, 2, 1, 1, 0), Answer.SAME),  # a segment in a million
+        ((1, 1, 1, 1, 1, 1), Answer.SAME),  # always one, where there was none: sure, and of no importance
+        ((0, 0, 5000, 0, 0, 0), Answer.UNDECIDED),
+    ],
+)
+def test_segments_sent_again_are_judged_where_most_trials_have_none(counts: tuple[int, ...], answer: Answer) -> None:
+    a, b = read().rungs[0].experiments
+    made = ExperimentResult(a, resent((0,) * 6, WITHOUT)), ExperimentResult(b, resent(counts, WITH))
+    (one,) = changes(RungResult(RungName.DC_LINK, experiments=made))
+    found = {f.measured: f for f in one.figures}
+    assert found[Measured.RESENT].answer is answer
+    assert found[Measured.GOODPUT].answer is Answer.DIFFERS
+    said = phrases.change("MTU 9000", "", one)
+    paid = " What is gained in throughput is paid for in segments sent again."
+    assert said.endswith(paid) is (answer is Answer.DIFFERS)
+    if answer is Answer.DIFFERS:
+        assert "segments sent again 0 % to 0.3 %, more." in said
+
+
+def test_the_idle_round_trip_is_compared_as_any_load_is() -> None:
+    a, b, again = read('tool = "ping"\ncount = 20\ncontrol = true\n').rungs[0].experiments
+    assert (b.protocol, b.baseline, a.repeats) == (Protocol.ECHO, a.id, 6)
+
+    def pinged(p: Experiment, least: float) -> ExperimentResult:
+        rtts = [Rtt(20, 20, p50_ms=least * (1 + n / 500)) for n in (0, 2, 1, 3, 1, 2)]
+        return ExperimentResult(p, tuple(trials.trial(f"p{n}", n, rtt=rtt) for n, rtt in enumerate(rtts)))
+
+    made = pinged(a, 0.20), pinged(b, 0.35), pinged(again, 0.201)
+    one, noise = changes(RungResult(RungName.DC_LINK, experiments=made))
+    (figure,) = one.figures
+    assert (figure.measured, figure.answer) == (Measured.IDLE_RTT, Answer.DIFFERS)
+    assert phrases.briefly([("MTU 9000", "", one)]) == ("MTU 9000: 75 % longer idle round trip.",)
+    assert noise.figures[0].answer is Answer.SAME and figure.floor == pytest.approx(1.005)
+
+
+def test_all_figures_of_all_arms_share_one_error_and_what_is_carried_has_half_of_it() -> None:
+    noisy = (940e6, 990e6, 910e6, 960e6, 930e6, 970e6)
+    result = rung(within=noisy)
+    (one,) = changes(result)
+    by = {f.measured: 1 - f.confidence for f in one.figures}
+    assert len(by) == 4 and by[Measured.GOODPUT] == pytest.approx(0.025)
+    assert by[Measured.SENDER_CORES] == pytest.approx(0.025 / 3)
+    a, b = result.experiments
+    other = replace(b, parameters=replace(b.parameters, id="other", streams=2))
+    more = changes(replace(result, experiments=(a, b, other)))
+    assert [1 - c.figures[0].confidence for c in more] == [pytest.approx(0.0125)] * 2
+
+
+def test_each_step_of_a_staircase_has_the_same_part_of_the_error_from_the_first_on() -> None:
+    noisy = (940e6, 990e6, 910e6, 960e6, 930e6, 970e6)
+    first = rung(within=noisy)
+    steps = []
+    for number in (1, 2):
+        a, b = (replace(e, parameters=replace(e.parameters, step=number)) for e in first.experiments)
+        names = f"a{number}", f"b{number}"
+        steps += [
+            replace(a, parameters=replace(a.parameters, id=names[0])),
+            replace(b, parameters=replace(b.parameters, id=names[1], baseline=names[0])),
+        ]
+    alone = changes(replace(first, experiments=tuple(steps[:2])), to_come=1)
+    both = changes(replace(first, experiments=tuple(steps)))
+    assert alone[0] == both[0], "what was decided stays decided"
+    assert [1 - c.figures[0].confidence for c in both] == [pytest.approx(0.0125)] * 2

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkladder import plan
-from linkladder.judge.pairs import Answer, PairAnswer, judge_pairs, signed_rank
+from linkladder.judge import pairs
+from linkladder.judge.pairs import Answer, PairAnswer, Pairs, judge_pairs, judge_together, signed_rank
 from linkladder.judge.student import inside, quantile
 from linkladder.model import Experiment, Rung, RungName
 from linkladder.phrases import changes
@@ -123,6 +124,51 @@ def test_more_answers_from_one_experiment_are_each_harder_to_get() -> None:
     a, b = [100.0] * 4, [102.0, 106.0, 103.0, 106.0]
     assert judge_pairs(a, b).answer == Answer.DIFFERS
     assert judge_pairs(a, b, comparisons=6).answer == Answer.UNDECIDED
+
+
+def family(dice: random.Random, effects: tuple[float, ...]) -> list[Pairs]:
+    """One figure for each effect, in six pairs."""
+    return [
+        Pairs(
+            [math.exp(dice.gauss(0, 0.02)) for _ in range(6)],
+            [(1 + e) * math.exp(dice.gauss(0, 0.02)) for _ in range(6)],
+        )
+        for e in effects
+    ]
+
+
+@pytest.mark.parametrize("effects", [(0.0,) * 7, (0.5, 0.5, 0.5, 0.0, 0.0), (0.5,) * 6 + (0.0,)])
+def test_of_all_figures_told_together_one_differs_wrongly_once_in_twenty_at_most(
+    effects: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "more_pairs", lambda *_: None)
+    dice = random.Random(f"family {effects}")
+    wrong = 0
+    for _ in range(RUNS):
+        told = judge_together(family(dice, effects))
+        wrong += any(t.answer is Answer.DIFFERS for t, e in zip(told, effects, strict=True) if e == 0)
+    assert wrong / RUNS <= 0.05
+
+
+def test_sure_figures_hand_their_share_of_the_error_to_the_others() -> None:
+    dice = random.Random("shares")
+    *sure, last = judge_together(family(dice, (0.5, 0.6, 0.7, 0.0)))
+    assert all(one.answer is Answer.DIFFERS for one in sure)
+    assert last.confidence == pytest.approx(0.95)
+    assert max(one.confidence for one in sure) == pytest.approx(1 - 0.05 / 4), "the surest one comes first"
+    heavy, light = judge_together([replace(one, weight=w) for one, w in zip(family(dice, (0, 0)), (3, 1), strict=True)])
+    assert [heavy.confidence, light.confidence] == pytest.approx([1 - 0.05 * 3 / 4, 1 - 0.05 / 4])
+
+
+def test_no_change_is_told_that_the_same_setting_has_to_itself() -> None:
+    a, b = [100.0] * 6, [103.0, 103.1, 102.9, 103.0, 103.2, 102.8]
+    (plain,) = judge_together([Pairs(a, b)])
+    (within,) = judge_together([Pairs(a, b, floor=math.log(1.05))])
+    assert (plain.answer, within.answer) == (Answer.DIFFERS, Answer.UNDECIDED)
+    told = ChangedFigure(
+        Measured.GOODPUT, within.answer, 100, 103, 6, within.ratio, within.low, within.high, floor=1.05
+    )
+    assert changes.figure(told).endswith(", as the same setting differs from itself by up to 5.0 %")
 
 
 def test_one_stray_pair_that_decides_is_named() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from linkladder.model import End, Experiment, Fault, Leg, Protocol, Role, TrialResult
 from linkladder.plan import DISCARDED
 
+FEW = 10  # pings, where the load is nothing else
 PROBE = Experiment("path-mtu", "ping", Protocol.DF)
 
 
@@ -17,7 +18,7 @@ def before_it(exp: Experiment) -> Iterator[Experiment]:
     mtu = next((s.mtu for s in exp.settings if s.mtu and set(s.ends) == set(End)), None)
     if mtu is not None:
         yield replace(PROBE, sizes=(mtu,), paths=exp.paths)
-    yield replace(plain, warmup=0.0, duration=DISCARDED)
+    yield replace(plain, warmup=0.0, duration=DISCARDED, count=min(exp.count, FEW))
 
 
 def discarded(seen: TrialResult) -> tuple[Leg, ...]:

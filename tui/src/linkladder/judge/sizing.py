@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from linkladder.judge.ceilings import at_lent_mtu, ceiling
 from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.pairs import ERROR
 from linkladder.judge.stats import difference, spread
 from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Protocol, RungResult
 from linkladder.phrases import sizing as say
@@ -42,14 +43,17 @@ def _needed(load: Experiment, way: Direction, by: dict[int, list[float]], deal: 
 
 
 def _worse_with_streams(groups: dict[tuple[Experiment, Direction], dict[int, list[float]]]) -> list[str]:
-    """Sentences on where the same cores carry significantly less with more streams."""
+    """Sentences on where the same cores carry significantly less with more streams, at 95 % for all together."""
+    both = [
+        (cores, many, few, way, fewer[cores], by[cores])
+        for (many, way), by in groups.items()
+        for (few, other), fewer in groups.items()
+        if way is other and replace(many, streams=few.streams) == few and many.streams > few.streams
+        for cores in sorted(by.keys() & fewer.keys())
+    ]
     said = []
-    for (many, way), by in groups.items():
-        for (few, other), fewer in groups.items():
-            if way is not other or replace(many, streams=few.streams) != few or many.streams <= few.streams:
-                continue
-            for cores in sorted(by.keys() & fewer.keys()):
-                change, noise = difference(fewer[cores], by[cores])
-                if noise is not None and change < -noise:
-                    said.append(say.worse_with_streams(cores, -change, many.streams, few.streams, way))
+    for cores, many, few, way, before, after in both:
+        change, noise = difference(before, after, 1 - ERROR / len(both))
+        if noise is not None and change < -noise:
+            said.append(say.worse_with_streams(cores, -change, many.streams, few.streams, way))
     return said

@@ -372,6 +372,6 @@ class Reader:
         """Check a comparison with the machine as it is: it needs something to compare, and enough pairs."""
         if values["baseline"] is True and not values.get("settings"):
             self.fail("baseline", "experiment", "expected beside settings, which it is compared without", index)
-        if values["protocol"] not in COMPARED:
-            self.fail("baseline", "experiment", f"expected with protocol {', '.join(COMPARED)}", index)
+        if values["protocol"] not in (*COMPARED, Protocol.ECHO):
+            self.fail("baseline", "experiment", f"expected with protocol {', '.join(COMPARED)}, echo", index)
         self.enough_pairs(values, index)
