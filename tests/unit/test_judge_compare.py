@@ -137,3 +137,34 @@ def test_what_changed_between_two_runs_is_named_beside_the_difference() -> None:
     }
     said = compare(with_facts(on, "beta", cards[True]), with_facts(off, "beta", cards[False])).sentence
     assert "differ beyond the noise" in said and "beta vmx0 offloads: lro=on tso=on / lro=off tso=off" in said
+
+
+def two_repeats(low: float, high: float) -> Document:
+    return document(rung(RungName.SAME_VLAN, *(tcp(d, (trial(low, d, 0), trial(high, d, 1))) for d in (F, R))))
+
+
+def test_repeats_far_apart_are_told_of_with_what_changed_though_they_are_too_few() -> None:
+    """A sixth of the rate with large sends off, in two repeats each: no firm difference, and not nothing either."""
+    on, off = two_repeats(500e6, 600e6), two_repeats(80e6, 102e6)
+    cards = {
+        state: HostFacts("beta", nics=(Nic("vmx0", offloads={"tso": state, "lro": True}),)) for state in (True, False)
+    }
+    found = compare(with_facts(on, "beta", cards[True]), with_facts(off, "beta", cards[False]))
+    assert {(d.answer, d.apart, d.beyond_noise) for d in found.differences} == {(Answer.UNDECIDED, True, False)}
+    assert found.sentence == (
+        "2 of 2 settings lie far apart, in too few repeats to be sure of the noise; the most: same-vlan, TCP, 4 "
+        "streams, default window, near to far: 550 Mb/s to 91.0 Mb/s (-83.5 % of the first); all 2 repeats lie far "
+        "below all 2 of the first, and with more repeats it could be told for sure. Changed as well, and the likely "
+        "cause: beta vmx0 offloads: lro=on tso=on / lro=on tso=off."
+    )
+    back = compare(off, on)
+    assert "far above all 2 of the first" in back.sentence and back.sentence.endswith(
+        "Nothing is known to have changed that would explain it."
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [(500e6, 620e6), (80e6, 520e6), (420e6, 450e6)])
+def test_repeats_that_overlap_or_lie_close_are_within_the_noise(low: float, high: float) -> None:
+    found = compare(two_repeats(500e6, 600e6), two_repeats(low, high))
+    assert not any(d.apart for d in found.differences)
+    assert found.sentence.startswith("No difference beyond the noise")

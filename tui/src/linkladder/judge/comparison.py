@@ -21,6 +21,7 @@ from linkladder.phrases import comparison as say
 from linkladder.verdicts import Answer, Comparison, Difference
 
 BAND = 0.02  # share of the rate; changes within it do not matter
+APART = 0.2  # share of the rate; repeats that lie so far apart are told of, even if they are too few to be sure
 OF_A_CARD = ("driver", "mtu", "speed_bps", "offloads", "flow_control", "rx_queues", "tx_queues")
 SUSPECTS = ("cores", "kernel", *OF_A_CARD)  # facts that may be why results differ
 SHOWN = 3
@@ -75,6 +76,9 @@ def _sentence(differences: tuple[Difference, ...], repeats: list[tuple[int, int]
     if changed:
         worst = max(changed, key=lambda d: abs(d.change_percent))
         return say.differ(len(changed), len(differences), worst.sentence, causes[:SHOWN])
+    if apart := [d for d in differences if d.apart]:
+        worst = max(apart, key=lambda d: abs(d.change_percent))
+        return say.far_apart(len(apart), len(differences), worst.sentence, causes[:SHOWN])
     if doubtful := [d for d in differences if d.doubt]:
         worst = max(doubtful, key=lambda d: abs(d.change_percent))
         return say.doubtful(len(doubtful), len(differences), worst.sentence)
@@ -123,13 +127,25 @@ def _difference(left: _Side, right: _Side, confidence: float) -> Difference:
         text = say.same(*seen, BAND)
     else:
         text = say.beyond_noise(*seen) if beyond else say.within_noise(*seen, detectable)
+    apart = answer is Answer.UNDECIDED and _apart(left, right)
+    if apart:
+        text = say.too_few_to_be_sure(*seen, (len(a), len(b)))
     doubt = "" if answer is Answer.UNDECIDED else _doubt(left, right, change, noise or 0.0, answer)
     if doubt:
         answer, text = Answer.UNDECIDED, f"{text} {doubt}"
     differs = answer is Answer.DIFFERS
     return Difference(
-        left.rung, left.words, left.way, base, base + change, percent, differs, detectable, text, answer, doubt
+        left.rung, left.words, left.way, base, base + change, percent, differs, detectable, text, answer, doubt, apart
     )
+
+
+def _apart(left: _Side, right: _Side) -> bool:
+    """Whether all repeats of one run lie far below all of the other's, several each, and nothing else explains it."""
+    lower, higher = sorted((left, right), key=lambda side: statistics.fmean(side.values))
+    if min(len(lower.values), len(higher.values)) < 2 or max(lower.values) > (1 - APART) * min(higher.values):
+        return False
+    change = statistics.fmean(right.values) - statistics.fmean(left.values)
+    return not _doubt(left, right, change, 0.0, Answer.DIFFERS)
 
 
 def _doubt(left: _Side, right: _Side, change: float, noise: float, answer: Answer) -> str:

@@ -32,6 +32,22 @@ def differ(count: int, settings: int, most: str, causes: Sequence[str]) -> str:
     return f"{said} Not the same either: {'; '.join(causes)}." if causes else said
 
 
+def far_apart(count: int, settings: int, most: str, causes: Sequence[str]) -> str:
+    """`most`: the sentence of the setting that differs most."""
+    many = f"{count} of {settings} settings lie far apart, in too few repeats to be sure of the noise; the most: {most}"
+    if not causes:
+        return f"{many} Nothing is known to have changed that would explain it."
+    return f"{many} Changed as well, and the likely cause{'s' if len(causes) > 1 else ''}: {'; '.join(causes)}."
+
+
+def too_few_to_be_sure(name: str, before: float, after: float, percent: float, repeats: tuple[int, int]) -> str:
+    """`repeats`: how many each of the two runs has."""
+    side = "below" if percent < 0 else "above"
+    first, second = repeats
+    every = f"all {second} repeats lie far {side} all {first} of the first"
+    return f"{_change(name, before, after, percent)}; {every}, and with more repeats it could be told for sure."
+
+
 def single_repeats(repeats: Sequence[tuple[int, int]]) -> str:
     """`repeats`: how many each run has of each setting; of every setting at least one of them has a single one."""
     said = {single(*pair) for pair in repeats}

@@ -22,6 +22,7 @@ class Difference:
     sentence: str
     answer: Answer = Answer.UNDECIDED
     doubt: str = ""  # why an answer that the figures suggest is not given; '' if there is no doubt
+    apart: bool = False  # all repeats of one run are far from all of the other's, but they are too few to be sure
 
 
 @dataclass(frozen=True)
