@@ -17,6 +17,18 @@ from world import Lab
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 
 
+PINGED = """
+[[experiment]]
+rungs = ["{rung}"]
+tool = "ping"
+count = 20
+repeats = 4
+settings = {{kind = "tso", value = "off", ends = "both"}}
+baseline = true
+control = true
+"""
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
     with Lab("llx").paired() as lab:
@@ -40,6 +52,24 @@ def test_large_sends_that_are_taken_away_cost_cores_and_are_given_back(world: La
     per_core = next(f for f in change.figures if f.measured is Measured.PER_CORE)
     assert per_core.answer is Answer.DIFFERS
     assert per_core.ratio is not None and per_core.ratio < 0.8
+
+
+def test_the_idle_round_trip_is_compared_and_so_is_what_was_sent_again(world: LabWorld) -> None:
+    """On these cards large sends change neither; the loads and the pings are arms of their own."""
+    pinged = PINGED.format(rung=world.rung)
+    more = 'settings = {kind = "tso", value = "off", ends = "both"}\nbaseline = true\n'
+    run = mischief.Run(world, mischief.plan_text(world, duration=2, repeats=4, more=more) + pinged)
+    assert run.wait() == 0
+    nothing_is_left(world)
+    document = run.document()
+    judged = next(j for j in judge.judge_document(document).rungs if j.changes)
+    loaded, idle, noise = judged.changes
+    assert {change.pairs for change in judged.changes} == {4}
+    (trip,) = idle.figures
+    assert trip.measured is Measured.IDLE_RTT and trip.floor is not None and trip.floor > 1
+    assert [f.measured for f in noise.figures] == [Measured.IDLE_RTT]
+    assert Measured.RESENT in {f.measured for f in loaded.figures}
+    assert any("Noise floor: the same again" in said for said in judged.judgement.findings)
 
 
 def test_what_the_machines_have_already_is_left_out_and_told_of(world: LabWorld) -> None:
