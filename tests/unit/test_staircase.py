@@ -12,7 +12,7 @@ from linkladder import phrases
 from linkladder import plan as plans
 from linkladder.engine.growth import grown
 from linkladder.judge import judge_rung
-from linkladder.judge.changes import changes
+from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.staircase import landings, winner
 from linkladder.model import Document, RungName, RungResult
 from staircases import PLAN, STEPS, climb, measured
@@ -83,3 +83,19 @@ def test_a_change_that_failed_wins_nothing() -> None:
 def test_what_is_no_staircase_is_refused(keys: str, expected: str) -> None:
     with pytest.raises(plans.PlanError, match=expected):
         plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "same-vlan"\n{keys}\n')
+
+
+def test_each_step_is_decided_with_its_part_of_one_error_and_stays_so() -> None:
+    """The staircase has three steps: the first one is decided when the others are not even planned."""
+    plan = plans.read_plan(PLAN)
+    first = measured(plan, plan.rungs[0].experiments, RungResult(RungName.SAME_VLAN))
+    assert steps_to_come(plan, RungName.SAME_VLAN) == 2
+    made = document(first)
+    made = replace(made, run=replace(made.run, plan=plan))
+    (early,) = judge_rung(first, made).changes
+    after, whole = climb()
+    made = document(whole)
+    made = replace(made, run=replace(made.run, plan=after))
+    assert steps_to_come(after, RungName.SAME_VLAN) == 0
+    late = judge_rung(whole, made).changes[0]
+    assert early.figures[0].confidence == late.figures[0].confidence == pytest.approx(1 - 0.05 / 3 / 2)

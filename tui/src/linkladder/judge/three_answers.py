@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from linkladder.judge.student import quantile
 from linkladder.verdicts import MOST_MORE, Answer
@@ -30,6 +30,7 @@ def three_answers(
     return Answer.SAME if -edge <= low and high <= edge else Answer.UNDECIDED, low, high
 
 
+@lru_cache(maxsize=4096)  # a run is judged again with every look at it
 def more_pairs(mean: float, deviation: float, pairs: int, confidence: float, edge: float) -> int | None:
     """How many more pairs would tell in four of five cases; None if so many are not worth it."""
     if _chance(mean, deviation, pairs, pairs + MOST_MORE, confidence, edge) < CHANCE:
