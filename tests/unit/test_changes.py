@@ -253,3 +253,12 @@ def test_each_step_of_a_staircase_has_the_same_part_of_the_error_from_the_first_
     both = changes(replace(first, experiments=tuple(steps)))
     assert alone[0] == both[0], "what was decided stays decided"
     assert [1 - c.figures[0].confidence for c in both] == [pytest.approx(0.0125)] * 2
+
+
+def test_the_exact_test_beside_the_interval_is_told_from_eight_pairs_on() -> None:
+    """Eight gains in eight pairs: one of 2 x 2^-8 sign patterns."""
+    (few,) = changes(rung())
+    (many,) = changes(rung((*WITHOUT, *WITHOUT[:2]), (*WITH, *WITH[:2])))
+    assert few.figures[0].rank_p is None and many.figures[0].rank_p == pytest.approx(2 / 256)
+    assert "; signed ranks p 0.0078)" in phrases.changes.figure(many.figures[0])
+    assert "ranks" not in phrases.changes.figure(few.figures[0])
