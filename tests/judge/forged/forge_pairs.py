@@ -89,6 +89,17 @@ def busy_core(which: str, percent: float) -> Change:
     return lambda t, leg: t["ends"][leg[which]]["cpu"].update(use, percent=(percent + 30) / 4)
 
 
+def cards_of(name: str, **changes: Any) -> Callable[[Json], None]:
+    """That end's cards, as it described them."""
+
+    def edit(d: Json) -> None:
+        facts = next(e for e in d["run"]["ends"] if e["name"] == name)["facts"]
+        for nic in facts["nics"]:
+            nic.update(changes)
+
+    return edit
+
+
 def silent(t: Json, leg: Json) -> None:
     """Nothing in three seconds' worth of it, and the others make good for that."""
     seconds = leg["outcome"]["intervals"]

@@ -14,6 +14,8 @@ from forge import (
     busy,
     card,
     each,
+    idle_rtt,
+    in_todays_form,
     interface,
     level,
     loss,
@@ -24,6 +26,7 @@ from forge import (
 )
 from forged_below import below_carries
 from forged_culprits import weak_generator
+from forged_limits import path_mtu
 from forged_words import CANNOT, FAIL, C, Rows, failed
 
 from linkladder.verdicts import LimiterKind
@@ -95,6 +98,39 @@ def not_as_printed() -> Rows:
     ), FAIL, C.SILENCE  # fmt: skip
 
 
+def behind_a_card() -> Rows:
+    """Losses and silences behind a card of an end's own, and the same that such a card does not explain."""
+    dead = each(BEST, silent(2, 8), (0,))
+    stalled = each(BEST, failed("path", "the transfer stalled"), (1,))
+    lost = each(HALF, loss(0.05))
+    pings = idle_rtt(0.07, 40, 30)
+    for end, host in (("near", "near"), ("far", "beta")):
+        half, none = of_card(host, half_duplex=True), of_card(host, carrier=False)
+        for name, edit in (("6 dead seconds", dead), ("a stalled trial", stalled), ("5 % of UDP lost", lost)):
+            yield f"{name}, the {end} card runs half duplex", together(edit, half), CANNOT, C.OWN_CARD
+            yield f"{name}, the {end} card had no link", together(edit, in_todays_form(none)), CANNOT, C.OWN_CARD
+        yield f"a quarter of the pings lost, the {end} card runs half duplex", together(pings, half), CANNOT, C.OWN_CARD
+        yield f"nothing lost, the {end} card runs half duplex", half, CANNOT, C.OWN_CARD
+        yield f"30 % of UDP lost, the {end} card is a tenth as fast", together(
+            each(HALF, loss(0.3)), of_card(host, speed_bps=1e7)
+        ), CANNOT, C.OWN_CARD  # fmt: skip
+        yield f"6 dead seconds, the {end} card is a tenth as fast", together(dead, of_card(host, speed_bps=1e7)), (
+            FAIL
+        ), C.OUTAGE  # fmt: skip
+        yield f"a black hole, the {end} card runs half duplex", together(path_mtu(1400, True), half), FAIL, C.PATH_MTU
+    for name, counters in (("refused", {"rx_drops": 3000}), ("found damaged", {"rx_errors": 3000, "crc_errors": 3000})):
+        for ids, end in ((HALF[:1], "far"), (HALF[1:], "near")):
+            yield f"5 % of UDP lost, the {end} card {name} as many", together(
+                each(ids, loss(0.05)), each(ids, card(end, **counters))
+            ), CANNOT, C.WHO_LOST  # fmt: skip
+    yield "5 % of UDP lost, the sending card found others damaged", together(
+        each(HALF[:1], loss(0.05)), each(HALF[:1], card("near", rx_errors=3000, crc_errors=3000))
+    ), FAIL, C.UDP_LOSS  # fmt: skip
+    yield "5 % of UDP lost, the receiving card found a few damaged", together(
+        each(HALF[:1], loss(0.05)), each(HALF[:1], card("far", rx_errors=30, crc_errors=30))
+    ), FAIL, C.UDP_LOSS  # fmt: skip
+
+
 def with_output(change: Change) -> Change:
     """The change, but the output of the tools stays."""
 
@@ -107,4 +143,11 @@ def with_output(change: Change) -> Change:
 
 
 def of_card(host: str, **changes: object) -> Edit:
-    return lambda d: interface(d, host, **changes)
+    def edit(d: Json) -> None:
+        if "hosts" in d["run"]:
+            interface(d, host, **changes)
+        else:
+            facts = next(end["facts"] for end in d["run"]["ends"] if end["name"] == host)
+            next(nic for nic in facts["nics"] if nic["name"] == "dc0").update(changes)
+
+    return edit

@@ -20,7 +20,7 @@ from forged_missing import laid_out, not_there
 from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice, unplugged
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
-from forged_shortfall import excused_alike, not_as_printed
+from forged_shortfall import behind_a_card, excused_alike, not_as_printed
 from forged_trials import repeats, silent_things, time
 from forged_words import Row
 
@@ -32,7 +32,7 @@ PARTS = (
     once_more, seconds_and_sums, another_contract, by_an_end, of_udp, on_a_shorter_way,
     promised, both_of_them, claimed_loans, of_other_kinds, unplugged, told_twice, of_ends,
     shown_elsewhere, window_or_queue, counted_nothing,
-    excused_alike, not_as_printed,
+    excused_alike, not_as_printed, behind_a_card,
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from forge_pairs import (
     at_its_sockets,
     busy_core,
     by_another_card,
+    cards_of,
     client,
     copied,
     end,
@@ -134,6 +135,10 @@ def each_trial() -> Iterator[Row]:
         yield run, f"{len(repeats)} of three repeats alone failed by the tool", (
             lambda d, repeats=repeats: [loads(failed_by_tool, lone, repeat=n)(d) for n in repeats]
         ), verdict, cause  # fmt: skip
+    for name, edit in (("stalled by the path", failed), ("dead for seconds", silent)):
+        yield run, f"one pair alone {name}, its far card runs half duplex", (
+            lambda d, edit=edit: (loads(edit, lone)(d), cards_of("delta", half_duplex=True)(d))
+        ), "CANNOT JUDGE", C.OWN_CARD  # fmt: skip
     yield run, "one pair alone at 60 %, held by its receiver's window", held_by_window, "CANNOT JUDGE", C.WINDOW
     yield run, "a quarter of the quicker path's pings lost", (
         lambda d: (idle_pings(pings(0.1, came=30), 0)(d), idle_pings(pings(0.5), 1)(d))

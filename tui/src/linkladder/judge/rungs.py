@@ -9,6 +9,7 @@ from linkladder.judge import remedies
 from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, as_printed, of_changes, proven
 from linkladder.judge.as_sold import own_cards
+from linkladder.judge.card_faults import card_faults, excused, not_the_link
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
@@ -92,16 +93,16 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         verdict = _judge_generator(rung, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
-    verdict = weigh(
-        several.added_to(verdict, rung),
-        [
-            *several.concerns,
-            *(besides_tcp(judged, measured, document) if several_pairs(rung.paths) else ()),
-            *concerns(borne_out, chosen, deal, document),
-            *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
-            *of_changes(whole, document),
-        ],
-    )
+    own = card_faults(rung, deal, document) if rung.name not in GENERATOR else {}
+    found = [
+        *several.concerns,
+        *(besides_tcp(judged, measured, document) if several_pairs(rung.paths) else ()),
+        *concerns(borne_out, chosen, deal, document),
+        *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
+        *of_changes(whole, document),
+    ]
+    verdict = not_the_link(several.added_to(verdict, rung), own)
+    verdict = weigh(verdict, [excused(one, own) for one in found])
     compared = proven(whole, document)
     changed = changes(compared, steps_to_come(document.run.plan, rung.name))
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}

@@ -140,11 +140,11 @@ def _blame(
     if not beyond(q.loss):
         return Verdict.PASS, ""
     if counted_each(out, in_, q.datagrams):
-        dropped = in_.rx_drops / out.tx_packets
+        dropped = _refused(in_) / out.tx_packets
         lost = _lost_on_path(t, q, direction)
         if beyond(lost):
             if dropped >= 0.5 * lost:
-                return Verdict.CANNOT_JUDGE, say.card_dropped(in_.rx_drops)
+                return Verdict.CANNOT_JUDGE, say.card_dropped(_refused(in_))
             if lost - (late := _withheld_of_sender(t, direction)) <= limit:
                 return Verdict.CANNOT_JUDGE, say.sent_in_bursts(t.sender(direction).name, late)
             return Verdict.FAIL, say.path_lost(lost)
@@ -158,10 +158,15 @@ def _blame(
     if t.receiver(direction).udp_dropped is not None and not beyond(_dropped_by_nobody(t, q, direction)):
         return Verdict.PASS, say.sockets_full()
     held = saturated([t], short=q.loss)
-    for drops, said in ((in_.rx_drops, say.card_dropped), (out.tx_drops, say.card_did_not_send)):
+    for drops, said in ((_refused(in_), say.card_dropped), (out.tx_drops, say.card_did_not_send)):
         if drops / q.datagrams >= 0.5 * q.loss:
             held = held or said(drops)
     return (Verdict.CANNOT_JUDGE, held) if held else (Verdict.FAIL, "")
+
+
+def _refused(in_: NicCounters) -> int:
+    """The packets that came to a card and went no further: no room in its ring, or damaged on the last cable."""
+    return in_.rx_drops + max(in_.rx_errors, in_.crc_errors or 0)
 
 
 def _dropped_by_nobody(t: TrialResult, q: Paced, direction: Direction) -> float:

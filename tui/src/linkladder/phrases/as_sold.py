@@ -69,6 +69,15 @@ def half_duplex(card: str, end: str) -> str:
     return f"{card} of {whose(end)} runs half duplex: it cannot send while it receives, acknowledgements too."
 
 
+def without_link(card: str, end: str) -> str:
+    return f"{card} of {whose(end)} had no link when the run began: look at it, its cable and the port it is in."
+
+
+def or_the_card(said: str, card: str) -> str:
+    """`said` and `card`: sentences on a loss, and on the card that may have caused it."""
+    return f"{said} But {card}"
+
+
 def small_mtu(card: str, end: str, mtu: int, entered: int) -> str:
     return f"{card} of {whose(end)} is set to MTU {mtu}, less than the {entered} entered."
 
