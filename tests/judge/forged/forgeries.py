@@ -10,6 +10,7 @@ from forged_able import counted_nothing, shown_elsewhere, window_or_queue
 from forged_again import another_contract, once_more, seconds_and_sums
 from forged_answers import answers
 from forged_arranged import carriers, legs, odd_figures, rearranged, relabelled
+from forged_bands import busy_in_bands, policers, windows
 from forged_below import by_an_end, of_udp, on_a_shorter_way
 from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
@@ -33,6 +34,7 @@ PARTS = (
     promised, both_of_them, claimed_loans, of_other_kinds, unplugged, told_twice, of_ends,
     shown_elsewhere, window_or_queue, counted_nothing,
     excused_alike, not_as_printed, behind_a_card,
+    busy_in_bands, windows, policers,
 )  # fmt: skip
 
 

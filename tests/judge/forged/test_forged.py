@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from forge import TCP, each, forged, values
+from forge import TCP, busy, each, forged, scaled, values
 from forgeries import Row, table
 
 from linkladder.judge import judge_document
 from linkladder.judge.soundness import flaws
-from linkladder.verdicts import Cause
+from linkladder.verdicts import Cause, Verdict
 
 ROWS = table()
 
@@ -35,6 +35,14 @@ def test_forgery(row: Row) -> None:
         assert link.cause is Cause.BUSY_END or named.sentence in judged.sentence
     if link.verdict != "PASS" and rung is judged.rungs[-1]:
         assert judged.verdict == link.verdict
+
+
+@pytest.mark.parametrize("percent,provisional", [(60.0, False), (74.0, False), (76.0, True), (84.0, True)])
+def test_a_core_that_is_nearly_too_busy_makes_a_fail_provisional(percent: float, provisional: bool) -> None:
+    """Else the verdict would turn from a firm FAIL to CANNOT JUDGE with a single percent."""
+    judged = judge_document(forged(each(TCP, scaled(0.6)), each(TCP, busy(percent))))
+    assert (judged.verdict, judged.judgement.provisional) == (Verdict.FAIL, provisional)
+    assert provisional is any("may have a part in it" in text for text in judged.rungs[-1].judgement.findings)
 
 
 @pytest.mark.parametrize("figure", [{"seconds": 1e308}, {"goodput_bps": 1e300}])

@@ -31,6 +31,8 @@ from linkladder.model import (
 from linkladder.model.same_setting import same_load
 
 BUSY = 95.0  # percent of one core
+CLOSE = 85.0  # percent of one core above which it may be what limits
+WARM = 75.0  # percent of one core above which it may be, if nothing shows that the path does
 CALM = 60.0  # percent of one core; an end that uses less does not delay its own pings
 
 
@@ -78,6 +80,7 @@ class Evidence:
     floor_ms: float | None = None  # under load, the value that a fifth of the round trips stay below
     window: float | None = None  # bytes of one stream
     window_fixed: bool = False
+    congestion: tuple[float, ...] = ()  # bytes of a connection's congestion window in each counted second
     seconds: tuple[float, ...] = ()  # bps of each counted second
     burst: float | None = None  # the first second's rate divided by the plateau's
     total_bytes: int = 0
@@ -181,6 +184,7 @@ def gather(
         floor_ms=_floor(trial.rtt_under_load),
         window=window,
         window_fixed=fixed,
+        congestion=tuple(_windows(trial, direction)),
         seconds=seconds,
         burst=_burst(trial, direction, seconds),
         total_bytes=sum(f.total_bytes for f in trial.flows if f.direction is direction),
@@ -339,7 +343,7 @@ def paced_trials(rung: RungResult | None, direction: Direction) -> tuple[Paced, 
 
 def _overwhelmed(end: CpuUse | None, loss: float) -> bool:
     """Whether an end may itself have lost the datagrams or sent them in bursts, so that they prove little."""
-    return end is not None and (end.busiest >= BUSY or 0 < explained(end) >= loss)
+    return end is not None and (end.busiest >= CLOSE or 0 < explained(end) >= loss)
 
 
 def lost_by(trial: TrialResult, direction: Direction) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, duplex_share, measurement_error
 from linkladder.judge.compression import compression
-from linkladder.judge.evidence import counted, direction_bps, ways
+from linkladder.judge.evidence import CALM, WARM, counted, direction_bps, ways
 from linkladder.judge.interim_looks import confidence
 from linkladder.judge.limiters import held_by_window, host_bound, limiter
 from linkladder.judge.outages import plateau
@@ -277,5 +277,13 @@ def _judge_tcp(
             Verdict.CANNOT_JUDGE, provisional, said, (limits.sentence,), remedies.stronger(contract), findings,
             figures, Cause.BUSY_END,
         )  # fmt: skip
+    if not by_path and (warm := saturated(usable, p, close=WARM)):
+        said = say.held_back(short, warm)
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (warm,), remedies.stronger(contract), findings, figures,
+            Cause.BUSY_END,
+        )  # fmt: skip
     said = say.limited(short, limits.sentence if limits else "")
+    if warm := saturated(usable, close=WARM if by_path else CALM):  # no more than a percent from being in doubt
+        findings, provisional = (*findings, say.may_be_the_end(warm)), True
     return Judgement(Verdict.FAIL, provisional, said, (short,), findings=findings, figures=figures, cause=Cause.SHORT)

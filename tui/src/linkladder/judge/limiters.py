@@ -12,7 +12,8 @@ import statistics
 from collections.abc import Callable
 from dataclasses import replace
 
-from linkladder.judge.evidence import BUSY, Evidence, gather
+from linkladder.judge.evidence import BUSY, CLOSE, Evidence, gather
+from linkladder.judge.full_window import HELD, MATHIS, full_window, lost_some
 from linkladder.judge.loss_signs import (
     ABOVE,
     REAL_LOSS,
@@ -20,6 +21,7 @@ from linkladder.judge.loss_signs import (
     bursts,
     loses_below,
     loss_signs,
+    no_policer,
     policer_signs,
     rising,
     same_share,
@@ -36,14 +38,10 @@ SOME_STALLS = 5  # closed windows in a trial; one or two happen at its end
 LONG_MS = 10.0  # a round trip in which TCP grows so slowly that a trial may end before it is done
 GROWS = 1.05  # times the first third of the seconds
 QUEUE_MS = 3.0  # a round trip that rises by more waits in a queue, however busy the ends are
-HELD = 0.5  # of the time that a sender waited for the receiver's window
-ROOMY = 4.0  # times the rate: loss that would allow so much more does not limit it
 TRICKLE = 0.002  # of the ceiling: what crawls through where large sends vanish
 DROPS = 5e-4  # of the packets that a card must have dropped before it is named
 ALONE = 0.2  # of a busy end's rise: pings of an idle end that rise less waited in no queue of the path
-CLOSE = 85.0  # percent of a core from which a queue may be the end's own
 CARRIES = 2.0  # times TCP's rate: so much more UDP tells that no plain policer is at work
-MATHIS = 1.22  # times MSS / (RTT * sqrt(loss)): the rate of one flow under random loss (Mathis et al. 1997)
 BY_SIGNS = {LimiterKind.SHAPER, LimiterKind.POLICER, LimiterKind.LOSS, LimiterKind.BURST, LimiterKind.REORDERING}
 
 _Rule = Callable[[Evidence], Limiter | None]
@@ -169,34 +167,8 @@ def _though_withheld(e: Evidence, found: Limiter) -> Limiter:
 
 
 def _window(e: Evidence) -> Limiter | None:
-    """A window limits where it stands at its bound for the counted seconds while nothing is lost.
-
-    Needs a bound: the buffer that was asked for, the one that the systems granted, or how long the receiver's window
-    held the sender.  A congestion window over a round trip is none: it always makes the rate, whatever limits.
-    """
-    round_trip = e.loaded_ms or e.idle_ms
-    if not round_trip or round_trip < 1.0 or rising(e) or _lost_some(e):
-        return None
-    if e.held is not None and e.held >= HELD:
-        return _limiter(LimiterKind.WINDOW, say.window_held(e.held, e.window, round_trip))
-    if e.window is None:
-        return None
-    allowed = e.window * 8 * max(e.streams, e.flows) / (round_trip / 1000)
-    # The kernel may grant up to twice what was asked for, and counts bookkeeping in it.
-    if not 0.4 <= e.goodput / allowed <= 2.2:
-        return None
-    if not e.window_fixed and not (e.steady and 0.75 <= e.goodput / allowed <= 1.3):
-        return None
-    return _limiter(LimiterKind.WINDOW, say.window_full(e.window, round_trip, e.streams, allowed, e.goodput))
-
-
-def _lost_some(e: Evidence) -> bool:
-    """Whether so much was lost that it may be what holds the rate: then the window follows, and does not lead."""
-    if not e.loss or (e.retransmits or 0) < 3:
-        return False
-    round_trip = max(0.05, e.loaded_ms or e.idle_ms or 0.0)
-    possible = e.streams * MATHIS * e.mss * 8 / (round_trip / 1000 * math.sqrt(e.loss))
-    return possible < ROOMY * e.goodput or not e.window_fixed
+    said = full_window(e)
+    return said and _limiter(LimiterKind.WINDOW, said)
 
 
 def _growth(e: Evidence) -> Limiter | None:
@@ -234,7 +206,7 @@ def _queue(e: Evidence) -> Limiter | None:
         own = say.own_queue(e.idle_ms, e.loaded_ms, e.goodput, lost, end, busiest, e.calm_ms)
         return _limiter(LimiterKind.SHAPER, own, end)
     found = say.queue(e.idle_ms, e.loaded_ms, waiting, e.goodput, lost)
-    if e.held is not None and e.held >= HELD and not _lost_some(e) and not _rate_shown(e):
+    if e.held is not None and e.held >= HELD and not lost_some(e) and not _rate_shown(e):
         # What waits may be all that the receiver's window let out, held up by the receiver or by others' traffic.
         return _limiter(LimiterKind.SHAPER, say.or_the_window(found, e.held), LimiterKind.WINDOW)
     return _limiter(LimiterKind.SHAPER, found)
@@ -309,6 +281,8 @@ def _loss_or_policer(e: Evidence) -> Limiter | None:
         return _limiter(LimiterKind.POLICER, say.policer(e.loss, e.retransmits, e.goodput, flat, policed))
     if random and not policed:
         return _limiter(LimiterKind.LOSS, say.random_loss(e.loss, e.retransmits, flat, random))
+    if clean := no_policer(e):
+        return _limiter(LimiterKind.LOSS, say.random_loss(e.loss, e.retransmits, flat, (clean,)))
     kind = LimiterKind.POLICER if len(policed) > len(random) else LimiterKind.LOSS
     either = say.loss_or_policer(e.loss, e.retransmits, flat, (*policed, *random))
     return Limiter(kind, either.sentence, (LimiterKind.LOSS, LimiterKind.POLICER), either.evidence, either.experiment)
@@ -366,6 +340,9 @@ def _unknown(e: Evidence) -> Limiter:
     trips = None if e.idle_ms is None or e.loaded_ms is None else (e.idle_ms, e.loaded_ms)
     kind, end, lacked, share = _most_withheld(e)
     found = _no_limit(LimiterKind.UNKNOWN, say.unknown(e.goodput, cores, e.loss, trips))
+    busier, busiest = _busier(e)
+    if busiest >= CLOSE:
+        found = replace(found, candidates=(busier,))
     if share < STARVED:
         return found
     said = say.though_withheld(found.sentence, end, lacked, EXPLAINS * share, certain=True)

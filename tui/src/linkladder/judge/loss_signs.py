@@ -14,6 +14,7 @@ from linkladder.phrases import loss_signs as say
 RUNS_DRY = 0.4  # share of the median rise; if a fifth of the round trips rise less, the queue comes and goes
 REAL_LOSS = 1e-4
 ABOVE = 1.15  # times TCP's rate; UDP that gets through at more shows that no rate limit holds TCP
+POLICED = 0.01  # share of the datagrams that a policer takes at least, of a rate that is clearly above its own
 CLEAN = 1e-4  # share of the datagrams
 CLOSE = 1.25  # factor within which two shares of loss count as equal
 MORE = 3.0  # times the loss that UDP may have; if TCP loses more, its bursts cause that, not random loss
@@ -36,13 +37,23 @@ def bursts(e: Evidence) -> bool:
     return lasting < RUNS_DRY or (lasting < 0.6 and (e.burst or 0.0) > 1.2)
 
 
+def no_policer(e: Evidence) -> str:
+    """A sentence on paced UDP far above TCP's rate that lost hardly any, which no policer at that rate lets through."""
+    top = max(e.paced, key=lambda p: p.offered_bps, default=None)
+    if top is None or top.delivered_bps <= ABOVE * e.goodput or top.loss > POLICED:
+        return ""
+    return say.carries_more(top.offered_bps, top.loss, e.goodput)
+
+
 def policer_signs(e: Evidence) -> tuple[str, ...]:
-    """Signs of a policer, which drops packets above a certain rate."""
+    """Signs of a policer, which drops packets above a certain rate; none if paced UDP far above TCP's gets through."""
+    if no_policer(e):
+        return ()
     signs = []
     offers = sorted(e.paced, key=lambda p: p.offered_bps)
-    if len(offers) > 1 and offers[-1].loss > 0.01:
+    if len(offers) > 1 and offers[-1].loss > POLICED:
         low, high = offers[0], offers[-1]
-        flat = [p.delivered_bps for p in offers if p.loss > 0.01]
+        flat = [p.delivered_bps for p in offers if p.loss > POLICED]
         if low.loss < 0.2 * high.loss and not _lost_alike(e, low, high):
             signs.append(say.loses_above(low.loss, low.offered_bps, high.loss, high.offered_bps))
         elif len(flat) > 1 and max(flat) < 1.25 * min(flat) and high.offered_bps > 1.4 * low.offered_bps:

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from linkladder.judge.evidence import BUSY
+from linkladder.judge.evidence import CLOSE
 from linkladder.model import Company, Direction, End, Fault, Leg, Protocol, Role, Rtt, RungResult, TrialResult
 from linkladder.phrases import neighbours as say
 from linkladder.verdicts import Neighbour
@@ -165,6 +165,6 @@ def _busy(trials: Iterable[TrialResult]) -> str:
         for leg in t.legs:
             for n in (leg.near, leg.far) if leg.path == WATCHED else ():
                 cpu = t.ends[n].cpu if 0 <= n < len(t.ends) else None
-                if cpu is not None and cpu.busiest >= BUSY:
+                if cpu is not None and cpu.busiest >= CLOSE:
                     return t.ends[n].name
     return ""

@@ -9,18 +9,19 @@ from linkladder.judge import remedies
 from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, as_printed, of_changes, proven
 from linkladder.judge.as_sold import own_cards
+from linkladder.judge.below_need import against_need
 from linkladder.judge.card_faults import card_faults, excused, not_the_link
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import besides_tcp
-from linkladder.judge.evidence import counted, parameters, ways
+from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
-from linkladder.judge.limiters import held_by_window, host_bound, own_card
+from linkladder.judge.limiters import own_card
 from linkladder.judge.many import at_once, in_company, many
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
@@ -271,7 +272,7 @@ def _judge_link(
     document: Document,
 ) -> Judgement:
     bounded = rung.name is RungName.DC_LINK
-    counting = [j if bounded else _against_need(j, rung, deal) for j in judged if j.counts]
+    counting = [j if bounded else against_need(j, rung, deal) for j in judged if j.counts]
     decides = min(counting, key=lambda j: GRAVITY.index(j.judgement.verdict), default=None)
     worst = decides.judgement.verdict if decides else Verdict.INCOMPLETE
     cause = decides.judgement.cause if decides else Cause.NOTHING_MEASURED
@@ -320,32 +321,6 @@ def _judge_link(
             worst, cause = Verdict.INCOMPLETE, Cause.TRIALS_MISSING
     sentence = _sentence(worst, rung, chosen, deal, reasons, missing)
     return Judgement(worst, provisional, sentence, tuple(reasons), once(advice), once(findings), figures, cause)
-
-
-def _against_need(j: ExperimentJudgement, rung: RungResult, deal: Contract) -> ExperimentJudgement:
-    """The judgement of a setting below the link, but no PASS if it carries less than was bought."""
-    if j.judgement.verdict is not Verdict.PASS or j.spread is None or j.protocol != Protocol.TCP:
-        return j
-    needed = deal.pass_ratio * ceiling(deal).bps
-    if j.spread.low >= needed or _slowest_second(j, rung) >= needed:
-        return j
-    held = host_bound(j.limiter) or held_by_window(j.limiter)
-    scattered = j.spread.maximum >= needed
-    verdict = Verdict.CANNOT_JUDGE if held or scattered else Verdict.FAIL
-    said = say.below_need(j.spread.median, needed, scattered, j.limiter.sentence if j.limiter else "")
-    changed = dataclasses.replace(
-        j.judgement, verdict=verdict, sentence=said, reasons=(said,), remedies=remedies.stronger(deal) if held else (),
-        cause=Cause.SHORT if verdict is Verdict.FAIL else Cause.BUSY_END if held else Cause.SCATTERED,
-    )  # fmt: skip
-    return dataclasses.replace(j, judgement=changed)
-
-
-def _slowest_second(j: ExperimentJudgement, rung: RungResult) -> float:
-    """The rate of the slowest second of all trials, since a fast rung's rate drifts more than its interval allows."""
-    way = Direction(j.direction)
-    trials = [t for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials if t.ok]
-    slowest = [min(counted(t.intervals, way), default=0.0) for t in trials]
-    return min(slowest, default=0.0)
 
 
 def _headroom(rung: RungResult, document: Document, deal: Contract, way: Direction) -> tuple[str, Cause, list[str]]:

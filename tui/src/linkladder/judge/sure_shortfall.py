@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from linkladder.judge.evidence import counted, of_path
+from linkladder.judge.evidence import WARM, counted, of_path
 from linkladder.judge.stats import half_width_of_neighbours, spread
 from linkladder.judge.udp import saturated
 from linkladder.model import Direction, Experiment, Leg, Role, TrialResult
@@ -16,7 +16,7 @@ from linkladder.model import Direction, Experiment, Leg, Role, TrialResult
 
 def held_back(trial: TrialResult, leg: Leg, asked: Experiment) -> str:
     """A sentence on the end of the leg's path that was at its limit; '' if neither was."""
-    return saturated([of_path(trial, leg.path)], asked)
+    return saturated([of_path(trial, leg.path)], asked, close=WARM)
 
 
 def at_most(trials: Sequence[TrialResult], paths: Collection[int], way: Direction) -> float:

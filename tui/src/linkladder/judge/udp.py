@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, datagram
-from linkladder.judge.evidence import Paced, counted_each, of_path, paced
+from linkladder.judge.evidence import CLOSE, Paced, counted_each, of_path, paced
 from linkladder.judge.outages import by_chance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
@@ -17,7 +17,6 @@ from linkladder.phrases.outages import carriers_lost
 from linkladder.phrases.remedies import UDP_QUEUES
 from linkladder.verdicts import Cause, Judgement, Spread, Verdict
 
-CLOSE = 85.0  # percent of a core above which it may be what limits
 WANDERING = 0.93  # cores used per stream, above which one thread may use a whole core's time
 UNLIKELY = 0.01  # probability that a link within its loss limit loses so much; a lower one is no chance
 EVEN = 0.8  # share of the best second; if all others carry more, no link was away for part of one
@@ -205,12 +204,12 @@ def _sent_above(t: TrialResult, p: Experiment, contract: Contract) -> bool:
     return not sent or sent > 0.98 * ceiling(contract, p.protocol, p.write_size).bps
 
 
-def saturated(trials: list[TrialResult], p: Experiment | None = None, short: float = 0.0) -> str:
+def saturated(trials: list[TrialResult], p: Experiment | None = None, short: float = 0.0, close: float = CLOSE) -> str:
     """A sentence on the busiest or most starved end; '' if neither end was at its limit.
 
     A core need not show 100 %: a hypervisor may hide what it takes, so 85 % is close; and a single thread that moves
     between cores keeps none of them busy, but uses one core's time in total. Withheld CPU counts only if it explains
-    `short`, the share that is lacking.
+    `short`, the share that is lacking. `close`: percent of a core that are too many.
     """
     said = ""
     worst = 0.0
@@ -221,14 +220,14 @@ def saturated(trials: list[TrialResult], p: Experiment | None = None, short: flo
             if still >= max(short, STARVED) and 1000 + still > worst:
                 worst = 1000 + still
                 said = say.stood_still(end, still)
-            wanders = 0 < threads < len(cpu.per_core) and cpu.cores_used >= WANDERING * threads and cpu.busiest < CLOSE
+            wanders = 0 < threads < len(cpu.per_core) and cpu.cores_used >= WANDERING * threads and cpu.busiest < close
             if 0 < explained(cpu) >= short and 1000 + lacked(cpu) > worst:
                 worst = 1000 + lacked(cpu)
                 said = say.withheld(end, lacked(cpu))
-            elif cpu.busiest >= CLOSE and cpu.busiest > worst:
+            elif cpu.busiest >= close and cpu.busiest > worst:
                 worst = cpu.busiest
                 said = say.busy_core(end, cpu.busiest)
-            elif cpu.percent >= CLOSE and cpu.percent > worst:
+            elif cpu.percent >= close and cpu.percent > worst:
                 worst = cpu.percent
                 said = say.busy_cpu(end, cpu.percent)
             elif wanders and worst < 1:

@@ -97,6 +97,10 @@ def held_back(short: str, withheld: str) -> str:
     return f"{short} But {withheld}, so the link may carry more than this generator showed."
 
 
+def may_be_the_end(busy: str) -> str:
+    return f"{busy[:1].upper()}{busy[1:]}: not enough to excuse the shortfall, but that end may have a part in it."
+
+
 def limited(short: str, limits: str) -> str:
     """A sentence on a shortfall, followed by one on what limits the rate; '' if that is not known."""
     return f"{short} {limits}" if limits else short
