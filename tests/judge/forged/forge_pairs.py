@@ -33,6 +33,43 @@ def kept(name: str) -> Json:
     return made
 
 
+def both_ways(d: Json) -> None:
+    """Each arm of TCP is there in the other direction too, two hours later: whoever sent has received."""
+    link, plan = d["rungs"][-1], d["run"]["plan"]["rungs"][-1]
+    for e in [one for one in link["experiments"] if one["parameters"]["protocol"] == "tcp"]:
+        back = json.loads(json.dumps(e).replace("forward", "reverse"))
+        link["experiments"].append(back)
+        plan["experiments"].append(back["parameters"])
+        for t in back["trials"]:
+            t.update(id=f"{t['id']}-back", started=an_hour_later(an_hour_later(t["started"])))
+            for leg in t["legs"]:
+                leg["commands"] = []
+                leg["pinged_by"] = {"near": "far", "far": "near"}[leg["pinged_by"]]
+                _other_seconds(leg["outcome"])
+            for leg in (leg for leg in t["legs"] if leg["role"] == "load"):
+                near, far = leg["near"], leg["far"]
+                ends = t["ends"]
+                ends[near], ends[far] = _as(ends[near], ends[far]), _as(ends[far], ends[near])
+    d["run"]["ended"] = an_hour_later(an_hour_later(d["run"]["ended"]))
+
+
+def _as(one: Json, other: Json) -> Json:
+    """The end, having done what the other one did."""
+    named = [{**theirs, "name": mine["name"]} for mine, theirs in zip(one["nics"], other["nics"], strict=True)]
+    seen = json.loads(json.dumps(other["sockets"]))
+    for s in seen["sockets"] if seen else ():
+        s.update(local=s["remote"], remote=s["local"])
+    return {**other, "name": one["name"], "nics": named, "sockets": seen}
+
+
+def _other_seconds(one: Json) -> None:
+    """No trial is a copy of another: a few segments came a second later."""
+    for n, i in enumerate(one["intervals"]):
+        i["bytes"] += 1448 * (1 + n // 2) * (1 if n % 2 else -1)
+    for f in one["flows"]:
+        f.update(intervals=[], local_port=f["local_port"] + 1)
+
+
 def loads(
     change: Change, arm: str = "", path: int | None = None, repeat: int | None = None, **parameters: str
 ) -> Callable[[Json], None]:
@@ -45,8 +82,18 @@ def loads(
                 for leg in t["legs"] if repeat in (None, t["repeat"]) else ():
                     if leg["role"] == "load" and path in (None, leg["path"]):
                         change(t, leg)
+            if wanted and e["median_bps"] is not None:
+                sum_up(e)
 
     return edit
+
+
+def sum_up(e: Json) -> None:
+    """The least, the median and the most of the good trials, as the store makes them."""
+    parts = [[leg["outcome"] for leg in t["legs"] if leg["role"] == "load"] for t in e["trials"]]
+    good = sorted(sum(one["goodput_bps"] for one in legs) for legs in parts if legs and all(one["ok"] for one in legs))
+    least, middle, most = (good[0], good[len(good) // 2], good[-1]) if good else (None, None, None)
+    e.update(min_bps=least, median_bps=middle, max_bps=most)
 
 
 def scaled(share: float, raw: bool = False, cards: bool = True) -> Change:

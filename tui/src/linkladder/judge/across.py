@@ -7,7 +7,7 @@ Otherwise all paths count, loaded all at once, by the trial's direction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from linkladder.judge.sure_shortfall import at_most
@@ -45,18 +45,23 @@ def across(
 ) -> dict[str, Across]:
     """The load that carried most, by direction: "forward" and "reverse", or such as "east to west" between sites."""
     found: dict[str, Across] = {}
-    every = not sited(paths)
     for load in loads:
-        if every and len(load.rates) < len(paths):
-            continue
-        groups: dict[str, list[int]] = {}
-        for n in load.rates:
-            sender, receiver = paths[n].sites(load.way)
-            if every or sender != receiver:
-                groups.setdefault(str(load.way) if every else say.from_site(sender, receiver), []).append(n)
-        for name, numbers in groups.items():
+        for name, numbers in groups(paths, load.rates, load.way).items():
             together = sum(load.rates[n] for n in numbers)
             if name not in found or together > found[name].together:
                 each = sum(alone.get((n, load.way), 0.0) for n in numbers)
                 found[name] = Across(together, each, load.busy, at_most(load.trials, numbers, load.way))
+    return found
+
+
+def groups(paths: Sequence[Path], loaded: Collection[int], way: Direction) -> dict[str, list[int]]:
+    """Which of the paths loaded at once make a sum, by direction as in `across`; none if too few were loaded."""
+    every = not sited(paths)
+    found: dict[str, list[int]] = {}
+    if every and len(loaded) < len(paths):
+        return found
+    for n in sorted(loaded):
+        sender, receiver = paths[n].sites(way)
+        if every or sender != receiver:
+            found.setdefault(str(way) if every else say.from_site(sender, receiver), []).append(n)
     return found

@@ -15,7 +15,9 @@ from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
+from linkladder.judge.each_repeat import carried, of_sums, repeats
 from linkladder.judge.evidence import of_path
+from linkladder.judge.experiments import reached
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
@@ -31,6 +33,7 @@ from linkladder.model import (
     Leg,
     Protocol,
     Role,
+    RungName,
     RungResult,
     TrialResult,
 )
@@ -38,7 +41,7 @@ from linkladder.phrases import company as say
 from linkladder.phrases import headed
 from linkladder.phrases.outages import carriers_lost
 from linkladder.phrases.rungs import not_shown
-from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Verdict
+from linkladder.verdicts import Cause, Cell, CompanyJudgement, Judgement, Sharing, Spread, Verdict
 
 KEPT = 0.95  # share of a path's rate alone; if it keeps as much beside others, it lost nothing
 OVER = 1.01  # times the ceiling; a higher rate cannot be right
@@ -129,8 +132,9 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
             loads = [leg for leg in _loads(trial) if 0 <= leg.path < len(rung.paths)]  # other numbers are no paths
             beside = tuple(sorted(leg.path for leg in loads))
             for leg in loads:
-                bps = leg.outcome.goodput_bps if leg.outcome.ok else None
                 way = e.parameters.direction
+                alone = len(loads) == 1 and rung.name is RungName.DC_LINK  # beside others its share may change
+                bps = carried(trial, (leg.path,), way, alone)
                 silent = bps is None and leg.outcome.fault is Fault.PATH
                 busy = held_back(trial, leg, e.parameters)
                 yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent)
@@ -189,7 +193,8 @@ def _judge_alone(
     figures = {"needed_bps": needed} | ({"alone_bps": alone} if alone is not None else {})
     silent, best = [s for s in tries if s.silent], _best(tries)
     broken = [s for s in best if s.bps is None]
-    provisional = len(tries) < 2 or bool(broken)
+    spread = alone_spread(rung, best)
+    provisional = len(best) - len(broken) < 2 or bool(broken)
     if silent:
         unplugged = all(s.trial.carriers_lost for s in silent)
         verdict, cause = (Verdict.CANNOT_JUDGE, Cause.OWN_CARD) if unplugged else (Verdict.FAIL, Cause.SILENCE)
@@ -197,11 +202,13 @@ def _judge_alone(
         provisional, text = len(tries) < 2, say.silent(len(silent), len(tries), why)
     elif alone is None:
         verdict, cause, text = Verdict.INCOMPLETE, Cause.NOTHING_MEASURED, say.not_measured(failed)
-    elif alone > OVER * limit:
-        verdict, cause, text = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING, say.above(alone, limit)
+    elif (most := spread.maximum if spread else alone) > OVER * limit:
+        verdict, cause, text = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING, say.above(most, limit)
     elif alone >= needed and 2 * len(broken) >= len(best):
         verdict, cause = Verdict.CANNOT_JUDGE, Cause.TRIALS_FAILED
         text = say.few(alone, needed, len(broken), len(best), broken[0].reason)
+    elif alone >= needed and spread and (why := reached(spread, needed)) is not Cause.REACHED:
+        verdict, cause, text = Verdict.CANNOT_JUDGE, why, say.reached_unsurely(alone, spread, needed)
     elif alone >= needed:
         verdict, cause, text = Verdict.PASS, Cause.REACHED, say.reached(alone, needed)
     elif busy:
@@ -216,6 +223,14 @@ def _judge_alone(
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)
+
+
+def alone_spread(rung: RungResult, best: Sequence[Seen]) -> Spread | None:
+    """The interval of the repeats of a setting in which one path was loaded by itself."""
+    if not best:
+        return None
+    p, number = best[0].asked, best[0].path
+    return repeats([s.trial for s in best], p, (number,), p.direction, rung.name is RungName.DC_LINK).spread
 
 
 def _window(rung: RungResult, best: Sequence[Seen], alone: float, deal: Contract) -> str:
@@ -276,13 +291,14 @@ def _whole(
     needed = limit * deal.pass_ratio if limit is not None else None
     each = {(c.path, Direction(c.direction)): c.alone_bps for c in cells if c.alone_bps is not None}
     loads = across(rung.paths, _side_by_side(seen), each)
-    sums = {name: load.together for name, load in loads.items()} or sums  # `lacking` says what failed
+    own = {name: one.spread for name, one in of_sums(rung).items() if one.spread is not None}
+    sums = {name: own[name].median if name in own else load.together for name, load in loads.items()} or sums
     verdict, cause, reasons = Verdict.PASS, Cause.REACHED, list(lacking)
     if lacking or not sums:
         verdict, cause = Verdict.INCOMPLETE, Cause.PEER_LOST if lacking else Cause.NOTHING_MEASURED
     elif limit is not None and needed is not None:
         least = min(sums, key=lambda way: sums[way])
-        if max(sums.values()) > OVER * limit:
+        if max(*sums.values(), *(one.maximum for one in own.values())) > OVER * limit:
             verdict, cause = Verdict.IMPOSSIBLE, Cause.ABOVE_CEILING
         elif sums[least] < needed and (alone := loads[least].alone if least in loads else 0.0) < needed:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.WEAK_GENERATOR
@@ -290,7 +306,7 @@ def _whole(
         elif sums[least] < needed and least in loads and loads[least].busy:
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.BUSY_END
             reasons.append(say.busy_together(sums[least], needed, loads[least].busy))
-        elif sums[least] < needed and (most := loads[least].at_most if least in loads else 0.0) >= needed:
+        elif sums[least] < needed <= (most := own[least].high if least in own else 0.0):
             verdict, cause = Verdict.CANNOT_JUDGE, Cause.SCATTERED
             reasons.append(say.scattered_together(sums[least], needed, most))
         elif sums[least] < needed:

@@ -1,98 +1,164 @@
-"""Checks every repeat of several pairs of ends: their rates are medians, but a firm PASS needs good repeats only.
+"""Holds several pairs of ends to the rule that a single path is held to: the worst repeat and the interval of all.
 
-Needs the loads of each trial; trials in which a load failed are reported elsewhere. Also adds what the verdict on
-pairs, which is about TCP only, leaves out: lost datagrams, and planned trials that are missing.
+Needs the loads of each trial. A path by itself is judged in `company`; here are the sums of paths that went together,
+of which every repeat counts, by what they carried at the same time and for good.
 """
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from linkladder.judge.across import Load, across
+from linkladder import phrases
+from linkladder.judge.across import groups
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import parameters
-from linkladder.judge.planned import missing_trials
-from linkladder.model import Company, Contract, Direction, Document, ExperimentResult, Protocol, Role, RungResult
+from linkladder.judge.evidence import counted
+from linkladder.judge.experiments import reached, spread_of
+from linkladder.judge.interim_looks import confidence
+from linkladder.judge.outages import plateau
+from linkladder.model import (
+    Company,
+    Contract,
+    Direction,
+    Experiment,
+    ExperimentResult,
+    Fault,
+    Protocol,
+    Role,
+    RungName,
+    RungResult,
+    TrialResult,
+)
 from linkladder.phrases import company as say
-from linkladder.phrases import rungs
-from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
+from linkladder.phrases.outages import carriers_lost
+from linkladder.verdicts import Cause, Concern, Spread, Verdict
 
-ON_IT = 0.999  # share of the required rate that counts as reached
 
-_Rates = dict[str, list[float]]  # by what was measured, in words: a rate in bit/s for each trial
+@dataclass(frozen=True)
+class Repeats:
+    """The repeats of one setting, in which some paths were loaded at once."""
+
+    spread: Spread | None  # of the good ones
+    failed: tuple[str, ...]  # why the others failed
+
+
+def carried(t: TrialResult, paths: Collection[int], way: Direction, bounded: bool) -> float | None:
+    """What these paths carried together in one trial in bit/s, or the later level if it fell; None if one failed."""
+    part = of_paths(t, paths)
+    if not part.ok:
+        return None
+    lasting = plateau(counted(part.intervals, way)) if bounded else None
+    return part.goodput_bps if lasting is None else min(part.goodput_bps, lasting)
+
+
+def of_paths(t: TrialResult, paths: Collection[int]) -> TrialResult:
+    """The trial with only the loads of these paths."""
+    return replace(t, legs=tuple(g for g in t.legs if g.role is Role.LOAD and g.path in paths))
+
+
+def repeats(
+    trials: Sequence[TrialResult], p: Experiment, paths: Collection[int], way: Direction, bounded: bool
+) -> Repeats:
+    """What these paths carried together in each of the setting's trials that loaded them all."""
+    mine = [part for part in (of_paths(t, paths) for t in trials) if {g.path for g in part.legs} >= set(paths)]
+    good = [(t, bps) for t in mine if (bps := carried(t, paths, way, bounded)) is not None]
+    seen = spread_of([t for t, _ in good], [bps for _, bps in good], way, confidence(p))
+    return Repeats(seen, tuple(t.reason for t in mine if not t.ok))
+
+
+def of_sums(rung: RungResult) -> dict[str, Repeats]:
+    """For each direction of what the paths share, the repeats of the setting that carried most."""
+    bounded = rung.name is RungName.DC_LINK
+    found: dict[str, Repeats] = {}
+    for e in one_way(rung):
+        way = e.parameters.direction
+        loaded = {n for t in e.trials for g in t.legs if g.role is Role.LOAD and 0 <= (n := g.path) < len(rung.paths)}
+        for name, paths in groups(rung.paths, loaded, way).items() if len(loaded) > 1 else ():
+            one = repeats(e.trials, e.parameters, paths, way, bounded)
+            if name not in found or _median(one) > _median(found[name]):
+                found[name] = one
+    return found
+
+
+def _median(one: Repeats) -> float:
+    return one.spread.median if one.spread is not None else -1.0
+
+
+def one_way(rung: RungResult) -> Iterator[ExperimentResult]:
+    """The TCP settings that loaded paths in one direction, and throughout."""
+    for e in rung.experiments:
+        p = e.parameters
+        both = p.direction in (Direction.DUPLEX, Direction.BOTH)
+        if p.protocol is Protocol.TCP and not p.settings and not both and p.company is not Company.VISITED:
+            yield e
+
+
+def alone(rung: RungResult) -> dict[tuple[int, Direction], Repeats]:
+    """For each path by itself, the repeats of the setting that carried most."""
+    found: dict[tuple[int, Direction], Repeats] = {}
+    for e in one_way(rung):
+        way = e.parameters.direction
+        loaded = {g.path for t in e.trials for g in t.legs if g.role is Role.LOAD}
+        for n in loaded if len(loaded) == 1 and loaded <= set(range(len(rung.paths))) else ():
+            one = repeats(e.trials, e.parameters, (n,), way, rung.name is RungName.DC_LINK)
+            if (n, way) not in found or _median(one) > _median(found[n, way]):
+                found[n, way] = one
+    return found
+
+
+def rests_on_repeats(rung: RungResult, deal: Contract, shared: float | None) -> tuple[str, ...]:
+    """Sentences on which interval of what, from how many repeats, the verdict on several pairs rests."""
+    needed = deal.pass_ratio * ceiling(deal).bps
+    seen = [(say.alone(rung.paths, n, way), one.spread, needed) for (n, way), one in alone(rung).items()]
+    for name, one in of_sums(rung).items() if shared is not None else ():
+        seen.append((say.together(name).rstrip(","), one.spread, deal.pass_ratio * (shared or 0.0)))
+    return tuple(phrases.rests_on_repeats(name, spread, bar) for name, spread, bar in seen if spread is not None)
 
 
 def each_repeat(rung: RungResult, deal: Contract, shared: float | None) -> list[Concern]:
-    """Concerns about repeats below the required rate whose median reaches it; `shared`: all paths' ceiling, bit/s."""
-    tcp = [
-        e
-        for e in rung.experiments
-        if e.parameters.protocol is Protocol.TCP
-        and not e.parameters.settings
-        and e.parameters.direction is not Direction.DUPLEX
-        and e.parameters.company is not Company.VISITED
-    ]
-    found = _below(_best(_alone(rung, e) for e in tcp), deal.pass_ratio * ceiling(deal).bps)
-    if shared is not None:
-        found += _below(_best(_together(rung, e) for e in tcp), deal.pass_ratio * shared)
+    """Concerns about trials that a sum or a median hides; `shared`: the ceiling of what all paths share, in bit/s."""
+    found = [*_stalled(rung), *_fell(rung)]
+    for name, one in of_sums(rung).items() if shared is not None else ():
+        seen, needed = one.spread, deal.pass_ratio * (shared or 0.0)
+        count = (seen.count if seen else 0) + len(one.failed)
+        if seen is not None and seen.count < 2:
+            found.append(Concern(Cause.WORST_TRIAL, say.once(say.together(name)), provisional=True))
+        elif seen is not None and seen.median >= needed and (why := reached(seen, needed)) is not Cause.REACHED:
+            said = say.not_sure(say.together(name), seen, needed)
+            found.append(Concern(why, said, Verdict.CANNOT_JUDGE))
+        if one.failed and seen is not None:
+            said = say.failed_together(name, len(one.failed), count, one.failed[0])
+            best = Verdict.CANNOT_JUDGE if 2 * len(one.failed) >= count else Verdict.PASS
+            found.append(Concern(Cause.TRIALS_FAILED, said, best, provisional=True))
     return found
 
 
-def besides_tcp(judged: tuple[ExperimentJudgement, ...], rung: RungResult, document: Document) -> list[Concern]:
-    """Concerns that the verdict on several pairs, which is about TCP, leaves out: lost datagrams and missing trials."""
-    bad = (Verdict.FAIL, Verdict.CANNOT_JUDGE)
-    found = [
-        Concern(j.judgement.cause, f"{_setting(j, rung)}: {j.judgement.sentence}", j.judgement.verdict)
-        for j in judged
-        if j.counts and j.protocol == Protocol.UDP and j.judgement.verdict in bad
-    ]
-    missing = missing_trials(rung, document)
-    return [*found, Concern(Cause.TRIALS_MISSING, missing, provisional=True)] if missing else found
+def _fell(rung: RungResult) -> Iterator[Concern]:
+    """Findings about a path by itself whose rate did not last; what it carried from then on is judged."""
+    for e in one_way(rung) if rung.name is RungName.DC_LINK else ():
+        way = e.parameters.direction
+        for t in e.trials:
+            loads = {g.path for g in t.legs if g.role is Role.LOAD}
+            lasting = carried(t, loads, way, bounded=True) if len(loads) == 1 else None
+            if lasting is not None and lasting < t.goodput_bps:
+                first = max(counted(t.intervals, way))
+                said = say.did_not_last(e.parameters, way, first, lasting, t.repeat)
+                yield Concern(Cause.LEVEL_FELL, said, figures={"lasting_bps": lasting})
+                break
 
 
-def _setting(j: ExperimentJudgement, rung: RungResult) -> str:
-    return rungs.setting(parameters(rung, j.experiment), j.protocol, j.direction)
-
-
-def _best(rates: Iterable[_Rates]) -> _Rates:
-    """For each thing that was measured, the rates of the setting that carried most, as the verdict rests on it."""
-    best: _Rates = {}
-    for one in rates:
-        for name, values in one.items():
-            if name not in best or statistics.median(values) > statistics.median(best[name]):
-                best[name] = values
-    return best
-
-
-def _below(best: _Rates, needed: float) -> list[Concern]:
-    return [
-        Concern(Cause.WORST_TRIAL, say.worst_repeat(name, values, needed), Verdict.CANNOT_JUDGE)
-        for name, values in best.items()
-        if statistics.median(values) >= ON_IT * needed > min(values)
-    ]
-
-
-def _loads(e: ExperimentResult) -> Iterable[dict[int, float]]:
-    """For each good trial, the rate of every path in bit/s."""
-    for t in e.trials:
-        if t.ok:
-            yield {leg.path: leg.outcome.goodput_bps for leg in t.legs if leg.role is Role.LOAD}
-
-
-def _alone(rung: RungResult, e: ExperimentResult) -> _Rates:
-    found: _Rates = {}
-    for rates in _loads(e):
-        for path, bps in rates.items():
-            if len(rates) == 1 and 0 <= path < len(rung.paths):
-                found.setdefault(say.alone(rung.paths, path, e.parameters.direction), []).append(bps)
-    return found
-
-
-def _together(rung: RungResult, e: ExperimentResult) -> _Rates:
-    found: _Rates = {}
-    for rates in _loads(e):
-        if len(rates) > 1 and all(0 <= path < len(rung.paths) for path in rates):
-            for name, load in across(rung.paths, [Load(e.parameters.direction, rates)], {}).items():
-                found.setdefault(say.together(name), []).append(load.together)
-    return found
+def _stalled(rung: RungResult) -> Iterator[Concern]:
+    """Concerns about paths that carried nothing beside some others; `company` reports those alone or with all."""
+    for e in rung.experiments:
+        p = e.parameters
+        if p.protocol is not Protocol.TCP or p.settings:
+            continue
+        for t in e.trials:
+            loads = [g for g in t.legs if g.role is Role.LOAD and 0 <= g.path < len(rung.paths)]
+            told = len(loads) in (1, len(rung.paths)) and p.direction in (Direction.FORWARD, Direction.REVERSE)
+            for g in () if told and p.company is not Company.VISITED else loads:
+                if not g.outcome.ok and g.outcome.fault is Fault.PATH:
+                    gone = carriers_lost(t.carriers_lost) if t.carriers_lost else ""
+                    said = say.stalled_beside(rung.paths, g.path, p, t.repeat, gone or g.outcome.reason)
+                    cause, best = (Cause.OWN_CARD, Verdict.CANNOT_JUDGE) if gone else (Cause.SILENCE, Verdict.FAIL)
+                    yield Concern(cause, said, best)

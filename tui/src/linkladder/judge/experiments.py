@@ -74,7 +74,7 @@ def judge_experiment(
     best = ceiling(contract, p.protocol, p.write_size).bps
     usable = [t for t in result.trials if t.ok or t.fault is Fault.PATH]
     values = [_carried_bps(t, p, direction, bounded) for t in usable]
-    seen = _spread(usable, values, direction, confidence(p))
+    seen = spread_of(usable, values, direction, confidence(p))
     limits = None
     if p.protocol is Protocol.TCP and usable and seen is not None:
         typical = min(usable, key=lambda t: abs(direction_bps(t, p, direction) - seen.median))
@@ -115,7 +115,9 @@ def _fell(trials: list[TrialResult], p: Experiment, direction: Direction) -> str
     return ""
 
 
-def _spread(trials: list[TrialResult], values: list[float], direction: Direction, sure: float = 0.95) -> Spread | None:
+def spread_of(
+    trials: list[TrialResult], values: list[float], direction: Direction, sure: float = 0.95
+) -> Spread | None:
     """Over the repeats; one repeat lends the spread of its own counted seconds, around its own result."""
     if not values:
         return None
@@ -138,6 +140,13 @@ def _spread(trials: list[TrialResult], values: list[float], direction: Direction
         cv=of_seconds.cv,
         basis="intervals",
     )
+
+
+def reached(seen: Spread, needed: float) -> Cause:
+    """REACHED if the interval and the worst repeat reach the required rate, else which of them does not."""
+    if seen.low < needed:
+        return Cause.SCATTERED
+    return Cause.REACHED if seen.minimum >= needed * (1 - 0.5 * SLIGHT) else Cause.WORST_TRIAL
 
 
 def _judge(
@@ -242,9 +251,10 @@ def _judge_tcp(
     needed = contract.pass_ratio * best
     figures["needed_bps"] = needed
     bar = needed, contract.pass_ratio, best
-    if seen.low >= needed and seen.minimum >= needed * (1 - 0.5 * SLIGHT):
+    sure = reached(seen, needed)
+    if sure is Cause.REACHED:
         return Judgement(Verdict.PASS, provisional, say.needed(seen, *bar), findings=findings, figures=figures)
-    if seen.low >= needed:
+    if sure is Cause.WORST_TRIAL:
         said = say.worst_below(seen, *bar)
         figures["worst_bps"] = seen.minimum
         return Judgement(

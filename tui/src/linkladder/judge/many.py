@@ -10,7 +10,7 @@ from linkladder.judge.able import NOBODY, Able
 from linkladder.judge.bundles import judge_bundles, member_shares
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.company import judge_company
-from linkladder.judge.each_repeat import each_repeat
+from linkladder.judge.each_repeat import each_repeat, rests_on_repeats
 from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.judge.member_down import members_down, unclaimed
 from linkladder.model import Company, Contract, RungResult
@@ -26,6 +26,7 @@ class Many:
     findings: tuple[str, ...]
     members: tuple[MemberDown, ...] = ()
     concerns: tuple[Concern, ...] = ()
+    rests_on: tuple[str, ...] = ()  # of several pairs: which interval of what, from how many repeats
 
     def deal(self, deal: Contract) -> Contract:
         """The contract for all paths at once: if they share a link, that link's rate."""
@@ -50,7 +51,8 @@ def many(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Many:
     uneven = each_repeat(rung, deal, company.ceiling_bps) if company and several_pairs(rung.paths) else ()
     # The rates of such trials do not count and may hide a fault, so a PASS is provisional.
     hidden = (Concern(Cause.TRIALS_MISSING, text, Verdict.PASS, provisional=True) for text in not_done)
-    return Many(company, bundles, tuple(said), members, (*uneven, *hidden))
+    rests = rests_on_repeats(rung, deal, company.ceiling_bps) if company and several_pairs(rung.paths) else ()
+    return Many(company, bundles, tuple(said), members, (*uneven, *hidden), rests)
 
 
 def at_once(rung: RungResult) -> RungResult:

@@ -10,12 +10,12 @@ from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, as_printed, of_changes, proven
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.below_need import against_need
+from linkladder.judge.besides_one_way import besides_tcp, unsettled_arms
 from linkladder.judge.card_faults import card_faults, excused, not_the_link
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
 from linkladder.judge.common_limits import several_pairs
-from linkladder.judge.each_repeat import besides_tcp
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
 from linkladder.judge.figures import rfc6349
@@ -75,7 +75,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
     below = able_below(rung, document, deal) if len(rung.paths) > 1 else NOBODY
-    several, borne_out, measured = many(rung, deal, below), as_it_is(in_company(rung)), rung
+    several, borne_out, measured, of_one = many(rung, deal, below), as_it_is(in_company(rung)), rung, deal
     deal = several.deal(deal)
     whole = at_once(rung)
     rung = as_it_is(whole)
@@ -95,9 +95,13 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
     own = card_faults(rung, deal, document) if rung.name not in GENERATOR else {}
+    if several_pairs(rung.paths):
+        left_out = besides_tcp(measured, of_one, below, document)
+    else:
+        left_out = unsettled_arms(judged, rung) if bounded else []
     found = [
         *several.concerns,
-        *(besides_tcp(judged, measured, document) if several_pairs(rung.paths) else ()),
+        *left_out,
         *concerns(borne_out, chosen, deal, document),
         *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
         *of_changes(whole, document),
@@ -127,7 +131,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         experiments=(*judged, *_on_loan(whole, rung, deal, bounded)),
         rfc6349=rfc6349(rung, deal, chosen, bounded),
         latency=latency(rung, chosen),
-        rests_on=tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
+        rests_on=several.rests_on or tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
         follow_up=() if several_pairs(rung.paths) else follow_ups(rung, verdict, judged, chosen, deal),
         changes=changed,
         staircase=landings(compared, changed, deal),

@@ -24,7 +24,7 @@ from linkladder.phrases.arms import arm, arms_apart, beside, difference, setting
 from linkladder.phrases.cards import bundle, card_speed, card_state
 from linkladder.phrases.changes import briefly, change, compared
 from linkladder.phrases.control_channel import back, one_address, out_of_reach, under_test
-from linkladder.phrases.judgements import headed, latency, opening, rests_on, short_list, verdict_word
+from linkladder.phrases.judgements import headed, latency, opening, rests_on, rests_on_repeats, short_list, verdict_word
 from linkladder.phrases.offloads import offloads
 from linkladder.phrases.outcomes import CONTRADICTED_BRIEFLY, besides_the_rates, checked, each_path, outcome, reached
 from linkladder.phrases.stairs import begins_at, staircase
@@ -64,6 +64,7 @@ __all__ = [
     "outcome",
     "reached",
     "rests_on",
+    "rests_on_repeats",
     "settings",
     "short_list",
     "special",

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkladder import units
-from linkladder.model import Direction, Path
+from linkladder.model import Direction, Experiment, Path
+from linkladder.phrases import arms, judgements, one_setting
 from linkladder.phrases.ways import way
-from linkladder.verdicts import Cell, Verdict
+from linkladder.verdicts import Cell, Spread, Verdict
 
 FEW = 6  # most names in a sentence; the others are only counted
 
@@ -233,7 +234,32 @@ def together(name: str) -> str:
     return f"All together, {way(name) if name in tuple(Direction) else name},"
 
 
-def worst_repeat(name: str, rates: Sequence[float], needed: float) -> str:
+def once(name: str) -> str:
+    """`name`: a text of `together`."""
+    return f"{name} the paths were measured once."
+
+
+def not_sure(name: str, seen: Spread, needed: float) -> str:
     """`name`: a text of `alone` or `together`."""
-    said = f"{name[:1].upper()}{name[1:]} carried {units.rate(min(rates))} in the worst of {len(rates)} repeats"
-    return f"{said}, less than the {units.rate(needed)} needed, which it usually reaches."
+    return f"{name[:1].upper()}{name[1:]} {judgements.sure_of(seen, needed)}."
+
+
+def reached_unsurely(bps: float, seen: Spread, needed: float) -> str:
+    return f"carries {units.rate(bps)} alone, but {judgements.sure_of(seen, needed)}"
+
+
+def failed_together(name: str, failed: int, repeats: int, reason: str) -> str:
+    """`name`: a direction, or a text of `from_site`."""
+    return f"{together(name)} {failed} of {units.plural(repeats, 'repeat')} failed: {reason}"
+
+
+def did_not_last(p: Experiment, direction: str, first: float, lasting: float, repeat: int) -> str:
+    return f"{arms.one_way(p, direction)}: {one_setting.did_not_last(first, lasting, repeat)}"
+
+
+def stalled_beside(paths: Sequence[Path], number: int, p: Experiment, repeat: int, why: str) -> str:
+    return f"{path_name(paths, number, p.direction)} carried nothing beside others ({arms.trial(p, repeat)}): {why}"
+
+
+def one_direction(names: Sequence[str]) -> str:
+    return f"{listed(names)} {'was' if len(names) == 1 else 'were'} not measured alone: the verdict says nothing of it."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkladder import units
 from linkladder.model import RungName
 from linkladder.phrases.ways import way
-from linkladder.verdicts import ExperimentJudgement, Latency, Verdict
+from linkladder.verdicts import ExperimentJudgement, Latency, Spread, Verdict
 
 
 def verdict_word(verdict: str, provisional: bool) -> str:
@@ -25,18 +25,31 @@ def opening(text: str) -> str:
 
 def rests_on(j: ExperimentJudgement) -> str:
     """Which interval, from how many repeats, the verdict on one direction compares with the required rate."""
-    seen, needed = j.spread, j.judgement.figures.get("needed_bps")
-    if seen is None:
-        return ""
+    return rests_on_repeats(way(j.direction), j.spread, j.judgement.figures.get("needed_bps")) if j.spread else ""
+
+
+def rests_on_repeats(name: str, seen: Spread, needed: float | None) -> str:
+    """The same of whatever was measured; `name`: what it is."""
+    head = f"{name[:1].upper()}{name[1:]}"
     bar = f"; {units.rate(needed)} is needed of its lower end, and of the worst repeat" if needed else ""
     if seen.basis == "repeats":
         what = f"the t interval, 95 % sure, of the mean of {seen.count} repeats"
     elif seen.basis == "intervals":
         what = "one repeat, with the t interval, 95 % sure, of its counted seconds by as many as are independent"
     else:
-        return f"{way(j.direction).capitalize()}: one repeat, {units.rate(seen.median)}, without an interval{bar}."
+        return f"{head}: one repeat, {units.rate(seen.median)}, without an interval{bar}."
     bounds = f"{units.rate(seen.low)} to {units.rate(seen.high)}" if seen.low > 0 else "too wide to say anything"
-    return f"{way(j.direction).capitalize()}: {what}, {bounds}{bar}."
+    return f"{head}: {what}, {bounds}{bar}."
+
+
+def sure_of(seen: Spread, needed: float) -> str:
+    """What repeats that do not all make sure of the required rate carried, and what they make sure of."""
+    several = f"{seen.count} repeats carried {units.rate(seen.minimum)} to {units.rate(seen.maximum)}"
+    what = several if seen.basis == "repeats" else f"the seconds of one repeat, {units.rate(seen.median)},"
+    if seen.low >= needed:
+        return f"{what}: the worst of them does not reach the {units.rate(needed)} needed"
+    sure = f"make sure of {units.rate(seen.low)}" if seen.low > 0 else "are too uneven to make sure of anything"
+    return f"{what} and {sure}, where {units.rate(needed)} is needed"
 
 
 def latency(found: Latency) -> str:
