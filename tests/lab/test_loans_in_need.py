@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def on_small_disks(lab: Lab) -> Iterator[None]:
     with contextlib.ExitStack() as mounted:
         for site in SITES:
             state = lab.state(site)
-            beside = state.with_name("before")
+            beside = Path(mounted.enter_context(tempfile.TemporaryDirectory())) / "state"
             shutil.copytree(state, beside, symlinks=True)
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=700", "none", state], check=True)
             mounted.callback(subprocess.run, ["umount", "-l", state], check=True)

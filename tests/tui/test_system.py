@@ -23,6 +23,7 @@ from linkladder.app.screens.system import SystemScreen, ssh_words
 from linkladder.errors import EnvironmentFault
 from linkladder.host.disks import Disk, Part
 from linkladder.host.switches import Appliance
+from linkladder.settings.overview import OnLoan
 from linkladder.upgrade import Manifest
 from linkladder.upgrading import Progress
 from replay_backend import ReplayBackend
@@ -372,3 +373,23 @@ async def test_an_update_that_is_refused_says_why_and_one_that_looks_can_be_left
         await until(pilot, 'Type "stick"')
         await pilot.press("enter")
         await until(pilot, "The upgrade file is not signed for this system")
+
+
+async def test_settings_that_an_experiment_left_are_accepted_by_a_person() -> None:
+    backend = synth.settled()
+    async with system_screen(backend) as pilot:
+        assert "take them as they are" not in await until(pilot, "Shut down")
+    backend.lent = OnLoan(("mtu vmx1: 1500 -> 9000",), left_behind=True, failed="vmx1 is not there")
+    async with system_screen(backend) as pilot:
+        await until(pilot, "take them as they are")
+        for answers in ((), ("left",)):  # the safe answer first
+            assert backend.system_calls == []
+            await pilot.press("end", "enter")
+            shown = " ".join((await until(pilot, "Are these right as they are?")).replace("|", " ").split())
+            assert "vmx1 is not there" in shown
+            backend.lent = None if answers else backend.lent
+            await pilot.press(*answers, "enter")
+            await until(pilot, "take them as they are" if not answers else "They are taken as they are.")
+        assert backend.system_calls == [("accept-settings",)]
+        while "take them as they are" in await until(pilot, "Shut down"):
+            await pilot.pause(0.1)

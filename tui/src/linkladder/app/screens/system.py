@@ -26,6 +26,7 @@ from linkladder.errors import LinkladderError
 if TYPE_CHECKING:
     from linkladder.host.switches import Appliance
     from linkladder.model import HostFacts
+    from linkladder.settings.overview import OnLoan
 
 ACTIONS = [
     ("hostname", "Host name", "give the appliance another name"),
@@ -39,6 +40,7 @@ ACTIONS = [
     ("shutdown", "Shut down", "power off"),
 ]
 INSTALL = ("install", "Install", "put this system onto a disk")
+ACCEPT = ("accept-settings", "Settings", "an experiment left some changed: take them as they are")
 ENDS = "A run that goes on ends early: what it measured is kept, and it can be gone on with."
 SSH = (
     ("key", "add a public key"),
@@ -93,6 +95,7 @@ brings the old one back. So does an update that does not come up healthy.
         super().__init__()
         self.host: HostFacts | None = None
         self.state: Appliance | None = None
+        self.loan: OnLoan | None = None  # what an experiment left changed
 
     def body(self) -> ComposeResult:
         with VerticalScroll(classes="body", can_focus=False):
@@ -120,11 +123,19 @@ brings the old one back. So does an update that does not come up healthy.
             self.query_one("#host", Static).update("\n".join(lines))
             why = self.state.why_not
             # Only a live medium has something to install.
-            menu = self.query_one("#actions", Menu)
-            disks = () if why else await app.ask(app.backend.disks)
-            if disks and menu.option_count == len(ACTIONS):
-                menu.add_option(_option(*INSTALL))
+            self._offer(INSTALL, not why and bool(await app.ask(app.backend.disks)))
+            self.loan = await app.ask(app.backend.on_loan)
+            self._offer(ACCEPT, not why and bool(self.loan and (self.loan.left_behind or self.loan.after_restart)))
             self.query_one("#why", Static).update(f"Nothing below can be changed: {why}.\n" if why else "")
+
+    def _offer(self, action: tuple[str, str, str], wanted: bool) -> None:
+        """Add an action that is not always there to the menu, or take it away again."""
+        menu = self.query_one("#actions", Menu)
+        there = action[0] in [one.id for one in menu.options]
+        if wanted and not there:
+            menu.add_option(_option(*action))
+        elif there and not wanted:
+            menu.remove_option(action[0])
 
     # --- changing
 
@@ -150,6 +161,7 @@ brings the old one back. So does an update that does not come up healthy.
             "mtu": self._ask_frames,
             "install": self._install,
             "update": self._update,
+            "accept-settings": self._accept,
         }.get(verb)
         if asked:
             await asked(self.host, self.state)
@@ -170,6 +182,12 @@ brings the old one back. So does an update that does not come up healthy.
             return
         line.update(done or answer or f"Done: {verb}.")
         self.load()
+
+    async def _accept(self, _host: HostFacts, _: Appliance) -> None:
+        loan = self.loan
+        what = "; ".join(filter(None, (loan.failed or ", ".join(loan.changes), loan.after_restart))) if loan else ""
+        if await self.app.push_screen_wait(Question("Are these right as they are?", what, "Yes", "No", safe=True)):
+            await self._do("accept-settings", done="They are taken as they are.")
 
     async def _ask_name(self, host: HostFacts, _: Appliance) -> None:
         fields = [Entry("name", "Name", host.name)]
