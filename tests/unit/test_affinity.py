@@ -17,7 +17,8 @@ from linkladder import host, phrases
 from linkladder import plan as plans
 from linkladder.agent.answering import Service
 from linkladder.engine.left_out import left_out
-from linkladder.host import backends, freebsd_text, linux_queues, linux_text
+from linkladder.host import cores as own
+from linkladder.host import freebsd_text, linux_queues, linux_text
 from linkladder.judge.changes import changes
 from linkladder.model import (
     Affinity,
@@ -92,8 +93,8 @@ def test_what_cannot_be_pinned_is_left_out_and_says_why(
 
 
 def test_the_command_runs_on_those_cores_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(backends.CORES, "0,1,2")
-    monkeypatch.setattr(backends.os, "cpu_count", lambda: 4)
+    monkeypatch.setenv(own.CORES, "0,1,2")
+    monkeypatch.setattr(own.os, "cpu_count", lambda: 4)
     assert host.pinned(Affinity.FREE, (1,)) == ()
     assert host.pinned(Affinity.BESIDE, (1, 3))[-1] == "1"
     assert host.pinned(Affinity.AWAY, (1, 3))[-1] == "0,2"
@@ -106,7 +107,7 @@ def test_the_command_runs_on_those_cores_of_ours(monkeypatch: pytest.MonkeyPatch
 def test_a_tool_is_started_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """A real process, which is asked where it may run."""
     first, second = sorted(os.sched_getaffinity(0))[:2]
-    monkeypatch.setenv(backends.CORES, f"{first},{second}")
+    monkeypatch.setenv(own.CORES, f"{first},{second}")
     card = Nic("eth1", addresses=("192.0.2.1",), queue_cores=(first,))
     monkeypatch.setattr(host, "facts", lambda: HostFacts("alpha", cores=2, nics=(card,)))
     monkeypatch.setattr(host, "interface_of", lambda address: {"192.0.2.1": "eth1"}.get(address, ""))

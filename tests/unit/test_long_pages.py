@@ -41,7 +41,7 @@ from linkladder.model import (
     TrialResult,
 )
 from linkladder.model import Path as RungPath
-from linkladder.report import condense, page_data, rounding, svg, verify
+from linkladder.report import condense, page_data, rounding, seal, svg, verify
 from linkladder.verdicts import Cause, DocumentJudgement
 
 HOUR, WEEK = 3600.0, 168
@@ -306,8 +306,8 @@ def test_lines_that_no_page_has_are_refused(text: str, tmp_path: Path, capsys: p
     page = report.html(ladder(950e6))
     forged = page_data._in_lines(iter(text.split("\n")[:-1] if text else []))
     other = page_data.DATA.sub(lambda _: forged.element, page)
-    bare = other.replace(verify.SEAL.findall(other)[0][0], "")
-    assert verify.check(verify.seal(bare, None), {}).state is not verify.State.VALID
+    bare = other.replace(seal.SEAL.findall(other)[0][0], "")
+    assert verify.check(seal.seal(bare, None), {}).state is not verify.State.VALID
     file = tmp_path / "r.html"
     file.write_text(other)
     assert cli.main(["judge", str(file)]) == 2 and "no linkladder document" in capsys.readouterr().err

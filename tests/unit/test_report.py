@@ -35,7 +35,7 @@ from linkladder.model import (
     RungName,
 )
 from linkladder.printable import clean
-from linkladder.report import page_data, signing, verify, view
+from linkladder.report import page_data, seal, signing, verify, view
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x00\x1b[31m\u202e{{7*7}}</details>"
 
@@ -249,14 +249,14 @@ def test_a_forger_cannot_seal_again() -> None:
     page = report.html(ladder(950e6), key=signing.own_key())
     known = signing.known_signers()
     changed = page.replace("950 Mb/s", "990 Mb/s")
-    whole, digest, _ = verify.SEAL.findall(changed)[0]
+    whole, digest, _ = seal.SEAL.findall(changed)[0]
     bare = changed.replace(whole, "")
     resealed = changed.replace(digest, hashlib.sha256(bare.encode()).hexdigest())
     assert verify.check(resealed, known).state is verify.State.ALTERED
-    stripped = verify.seal(page.replace(verify.SEAL.findall(page)[0][0], ""), None)
+    stripped = seal.seal(page.replace(seal.SEAL.findall(page)[0][0], ""), None)
     assert verify.check(stripped, known).state is verify.State.UNSIGNED and not verify.check(stripped, known).genuine
     # Even who holds a key cannot make the words differ from the data.
-    lied = verify.seal(bare, lambda text: signing.sign(text, signing.own_key()))
+    lied = seal.seal(bare, lambda text: signing.sign(text, signing.own_key()))
     assert verify.check(lied, known).state is verify.State.ALTERED
 
 
@@ -264,22 +264,22 @@ def test_a_page_cannot_borrow_a_name() -> None:
     """Signed by one known key while it names another: found out."""
     page = report.html(ladder(950e6), key=signing.own_key())
     named = page_data.head(page)["signer"]
-    bare = page.replace(verify.SEAL.findall(page)[0][0], "").replace(named, "SHA256:" + "A" * 43)
-    renamed = verify.seal(bare, lambda text: signing.sign(text, signing.own_key()))
+    bare = page.replace(seal.SEAL.findall(page)[0][0], "").replace(named, "SHA256:" + "A" * 43)
+    renamed = seal.seal(bare, lambda text: signing.sign(text, signing.own_key()))
     assert verify.check(renamed, signing.known_signers()).state is verify.State.ALTERED
 
 
 def test_a_page_of_another_version_rests_on_its_signature() -> None:
     page = report.html(ladder(950e6), key=signing.own_key())
-    whole = verify.SEAL.findall(page)[0][0]
+    whole = seal.SEAL.findall(page)[0][0]
     renderer = page_data.head(page)["renderer"]
     older = page.replace(whole, "").replace(renderer, "0" * 64)
-    sealed = verify.seal(older, lambda text: signing.sign(text, signing.own_key()))
+    sealed = seal.seal(older, lambda text: signing.sign(text, signing.own_key()))
     found = verify.check(sealed, signing.known_signers())
     assert found.state is verify.State.VALID and any("another version" in d for d in found.details)
 
 
-@pytest.mark.parametrize("text", ["", "<html>", "{}", "x" * 1000, verify.BLANK])
+@pytest.mark.parametrize("text", ["", "<html>", "{}", "x" * 1000, seal.BLANK])
 def test_what_is_no_report_is_not_genuine(text: str) -> None:
     assert not verify.check(text, {}).genuine
 

@@ -16,7 +16,8 @@ and reported.
 from __future__ import annotations
 
 from linkladder.host import addresses
-from linkladder.host.backends import backend, confined, hops_from_ttl, own_cores, pinned
+from linkladder.host.backends import backend, hops_from_ttl
+from linkladder.host.cores import confined, own_cores, pinned
 from linkladder.host.parent import die_with_parent
 from linkladder.host.sampler import Sampler, difference, summarise
 from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters

@@ -12,7 +12,7 @@ import psutil
 
 from linkladder.host import addresses
 from linkladder.host import freebsd_text as text
-from linkladder.host.backends import ours, own_cores
+from linkladder.host.cores import ours, own_cores
 from linkladder.host.freebsd_calls import IFF_LOOPBACK, IFF_UP, Calls, Link
 from linkladder.host.freebsd_lagg import lagg
 from linkladder.host.programs import document, output

@@ -7,7 +7,7 @@ import socket
 from dataclasses import replace
 
 from linkladder.host import addresses, linux_text
-from linkladder.host.backends import ours, own_cores
+from linkladder.host.cores import ours, own_cores
 from linkladder.host.ioctls import FLAGS, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, Interfaces
 from linkladder.host.linux_bond import bond
 from linkladder.host.linux_carrier import carriers_lost

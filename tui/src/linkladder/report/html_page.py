@@ -16,7 +16,7 @@ from linkladder.codec import from_json, to_json
 from linkladder.judge import AS_PLANNED, Overrides, judge_document
 from linkladder.model import Document, TrialResult
 from linkladder.printable import clean
-from linkladder.report import page_data, page_text, signing, verify, view
+from linkladder.report import page_data, page_text, seal, signing, view
 from linkladder.report.condense import condensed
 from linkladder.verdicts import Comparison, DocumentJudgement
 
@@ -41,7 +41,7 @@ def html(
     }
     data = page_data.embedded(value, replace(shown, judgement=judged))
     bare = _render(value, data, shown, judged, overrides, comparison)
-    return verify.seal(bare, (lambda statement: signing.sign(statement, key)) if key else None)
+    return seal.seal(bare, (lambda statement: signing.sign(statement, key)) if key else None)
 
 
 def made_again(page: str) -> str | None:
@@ -82,7 +82,7 @@ def _render(
             units=units,
             words=page_text,
             data=Markup(data.element),
-            seal=Markup(verify.BLANK),
+            seal=Markup(seal.BLANK),
             data_sha256=data.sha256,
         )
     )

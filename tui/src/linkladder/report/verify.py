@@ -10,18 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linkladder.report import page_data, signing
-
-SEAL = re.compile(
-    r'<script type="application/json" id="linkladder-seal">'
-    r'(\{"sha256": "([0-9a-f]{64})", "signature": ("[-A-Za-z0-9+/= \\]*"|null)\})</script>'
-)
-BLANK = '<script type="application/json" id="linkladder-seal"></script>'
+from linkladder.report import html_page, page_data, signing
+from linkladder.report.seal import SEAL, statement
 
 
 class State(StrEnum):
@@ -46,14 +39,6 @@ class Verification:
     def genuine(self) -> bool:
         """Whether a known key signed the page and nobody altered it."""
         return self.state is State.VALID
-
-
-def seal(page: str, sign: Callable[[str], str] | None) -> str:
-    """The page with its blank seal filled."""
-    digest = hashlib.sha256(page.encode()).hexdigest()
-    signature = json.dumps(sign(_statement(digest)) if sign else None)
-    filled = f'{{"sha256": "{digest}", "signature": {signature}}}'
-    return page.replace(BLANK, BLANK.replace("></script>", f">{filled}</script>"))
 
 
 def check(page: str, known: dict[str, str]) -> Verification:
@@ -86,7 +71,7 @@ def check(page: str, known: dict[str, str]) -> Verification:
     if signature is None:
         said = "UNSIGNED: intact by its own SHA-256, but nobody signed it, so anybody may have written it."
         return Verification(State.UNSIGNED, said, tuple(details), sha256=digest)
-    found = signing.check(_statement(digest), signature, known)
+    found = signing.check(statement(digest), signature, known)
     details.append(f"Key: {found.fingerprint or 'unreadable'}")
     if not found.fits:
         said = "ALTERED: the signature does not fit the page."
@@ -101,14 +86,8 @@ def check(page: str, known: dict[str, str]) -> Verification:
     return Verification(State.VALID, said, tuple(details), found.signer, found.fingerprint, digest)
 
 
-def _statement(digest: str) -> str:
-    return f"linkladder report sha256:{digest}\n"
-
-
 def _made_again(bare: str) -> bool | None:
     """Whether the same data give the same page; None if another version wrote it."""
-    from linkladder.report import html_page  # imported late, as that module imports this one
-
     if page_data.head(bare).get("renderer") != html_page.renderer():
         return None
     # Compressed data may differ between versions of a compressor though they mean the same, so they are left out.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 
 from linkladder.model import Fault
-from linkladder.tools.registry import TOOLS
+from linkladder.tools.contract import Tool
 
-HARMLESS = re.compile("|".join([r"^\s*$", *(words for tool in TOOLS.values() for words in tool.harmless)]))
 PATH = (
     (re.compile(r"No route to host|Host is down|Destination Host Unreachable", re.I), "the other end does not answer"),
     (
@@ -56,7 +56,7 @@ def listen(*texts: str | Iterable[str]) -> Said:
     for text in texts:
         for line in text.splitlines() if isinstance(text, str) else text:
             line = " ".join(line.split())
-            if line and not HARMLESS.search(line):
+            if line and not _harmless().search(line):
                 said.lines.append(line)
     for fault, known in ((Fault.TOOL, TOOL), (Fault.PATH, PATH)):
         for pattern, plain in known:
@@ -68,10 +68,16 @@ def listen(*texts: str | Iterable[str]) -> Said:
     return said
 
 
+@cache
+def _harmless() -> re.Pattern[str]:
+    """What some tool declares to mean nothing."""
+    return re.compile("|".join([r"^\s*$", *(words for tool in Tool.__subclasses__() for words in tool.harmless)]))
+
+
 def known(lines: Iterable[str]) -> list[str]:
     """Those of the lines that are known messages of failure; in saved output they stand among the figures."""
     patterns = [p for p, _ in (*TOOL, *PATH)]
-    return [line for line in lines if any(p.search(line) for p in patterns) and not HARMLESS.search(line)]
+    return [line for line in lines if any(p.search(line) for p in patterns) and not _harmless().search(line)]
 
 
 def shorten(text: str, most: int = 300) -> str:

@@ -1,0 +1,55 @@
+"""Which CPU cores of this machine are counted, and the prefix for a command that is to run on some of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from linkladder.errors import EnvironmentFault
+from linkladder.model import Affinity
+
+CORES = "LINKLADDER_CORES"
+
+
+def own_cores(total: int) -> tuple[int, ...]:
+    """The cores to count: those named in LINKLADDER_CORES that the machine has, or all without it."""
+    text = os.environ.get(CORES, "").strip()
+    if not text:
+        return tuple(range(total))
+    try:
+        named = sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        raise EnvironmentFault(f"{CORES}={text[:40]!r} names no cores", "", "write it as 0 or 0,1") from None
+    kept = tuple(core for core in named if 0 <= core < total)
+    if not kept:
+        raise EnvironmentFault(f"{CORES}={text[:40]!r} names no core of this machine", f"it has cores 0 to {total - 1}")
+    return kept
+
+
+def confined(cores: int) -> tuple[str, ...]:
+    """The prefix for a command that may use only this many cores; raises ValueError if this end has fewer."""
+    mine = own_cores(os.cpu_count() or 1)
+    if cores > len(mine):
+        raise ValueError(f"{cores} cores were asked for, and this end has {len(mine)}")
+    return _on(mine[:cores])
+
+
+def ours(cores: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of these cores that are counted, as LINKLADDER_CORES may name only some."""
+    return tuple(core for core in own_cores(os.cpu_count() or 1) if core in cores)
+
+
+def pinned(affinity: Affinity, queue_cores: tuple[int, ...]) -> tuple[str, ...]:
+    """The prefix for a command that must run on the queues' cores or on other cores; ValueError if none is left."""
+    if affinity is Affinity.FREE:
+        return ()
+    mine = own_cores(os.cpu_count() or 1)
+    which = tuple(core for core in mine if (core in queue_cores) == (affinity is Affinity.BESIDE))
+    if not queue_cores or not which:
+        raise ValueError(f"no core of this end lies {affinity} the adapter's queues")
+    return _on(which)
+
+
+def _on(cores: tuple[int, ...]) -> tuple[str, ...]:
+    which = ",".join(map(str, cores))
+    return ("cpuset", "-l", which) if sys.platform.startswith("freebsd") else ("taskset", "-c", which)
