@@ -132,7 +132,8 @@ def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LabWorld
     other = "reno" if before[0] != "reno" else "cubic"
     more = (
         f'settings = [{{kind = "congestion", value = "{other}"}}, {{kind = "sack", value = false}}, '
-        '{kind = "ecn", value = true}, {kind = "receive-buffer", value = 2097152}]\n'
+        '{kind = "ecn", value = true}, {kind = "receive-buffer", value = 2097152}, '
+        '{kind = "send-default", value = 262144}]\n'
     )
     run = mischief.Run(world, mischief.plan_text(world, duration=3, more=more))
     assert run.wait() == 0
@@ -144,8 +145,9 @@ def test_settings_of_the_kernel_are_in_force_for_the_trial_alone(world: LabWorld
     changed = [(str(c.end), " ".join(c.argv)) for leg in trial.legs for c in leg.commands if c.role == "setting"]
     assert {("far", "sysctl net.ipv4.tcp_sack: 1 -> 0"), ("near", "sysctl net.ipv4.tcp_sack: 1 -> 0")} < set(changed)
     assert sum(one.endswith(" 2097152") and "tcp_rmem" in one for _, one in changed) == 2
+    assert sum(f"4096 262144 {16 << 20}" in one and "tcp_wmem" in one for _, one in changed) == 2
     assert {("far", "sysctl net.ipv4.tcp_ecn: 2 -> 1"), ("near", "sysctl net.ipv4.tcp_ecn: 2 -> 1")} < set(changed)
-    for name, value in (("tcp_sack", "1"), ("tcp_ecn", "2")):
+    for name, value in (("tcp_sack", "1"), ("tcp_ecn", "2"), ("tcp_wmem", f"4096\t16384\t{16 << 20}")):
         assert [world.run(site, f"cat /proc/sys/net/ipv4/{name}").strip() for site in SITES] == [value, value]
 
 
