@@ -9,6 +9,7 @@ import statistics
 import pytest
 
 from judge_documents import GOOD, both, document, link_pings, tcp, trial
+from linkladder import phrases
 from linkladder.judge import judge_document
 from linkladder.judge.latency import grade
 from linkladder.judge.stats import effective, half_width, half_width_of_neighbours
@@ -40,6 +41,18 @@ def test_each_way_that_was_filled_has_its_round_trips_and_a_grade() -> None:
     assert (other.direction, other.p99_ms, other.grade) == (R, 900.0, "F")
     assert [(b.low_ms, b.high_ms, b.count) for b in other.histogram] == [(200, 500, 45), (500, 1000, 15)]
     assert sum(b.count for b in one.histogram) == 60
+
+
+def test_the_slower_of_both_ends_pings_are_graded_and_their_end_is_told() -> None:
+    quick, slow = pinged(*[20.0] * 20), pinged(*[304.0] * 20)
+    ways = (
+        tcp(w, tuple(trial(GOOD, w, n, rtt_under_load=quick, far_rtt_under_load=slow) for n in range(3)))
+        for w in (F, R)
+    )
+    judged = judge_document(document(both(RungName.SAME_HOST, 4e9), link_pings(pinged(*[4.0] * 20), *ways))).rungs[-1]
+    assert {(one.pinged_by, one.median_ms, one.grade) for one in judged.latency} == {("far", 304.0, "D")}
+    assert "of 60 pings of the far end" in phrases.latency(judged.latency[0])
+    assert any("rises from 4.00 ms to 304 ms" in text for text in judged.judgement.findings), "a long queue"
 
 
 def test_without_pings_beside_the_load_nothing_is_claimed() -> None:

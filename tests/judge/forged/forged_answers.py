@@ -46,7 +46,7 @@ def answers() -> Rows:
     for share in (0.0, 0.01):
         left = f"{share:.0%} of the answers" if share else "no answer"
         yield f"{left} after the first second", stops(1.0, share), FAIL, C.OUTAGE
-    yield "no answer in one second of three", stops(2.0, 0.0), PASS, C.SEEN
+    yield "no answer in one second of three", stops(2.0, 0.0), UNSURE, C.SEEN
     yield "the clients' output is not there", each(BEST, prints(lambda text: "")), UNSURE, C.RAW_OUTPUT
     yield "the clients are not there", each(BEST, without_clients), UNSURE, C.RAW_OUTPUT
 

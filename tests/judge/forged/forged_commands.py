@@ -38,7 +38,7 @@ def commanded() -> Rows:
 
 def of_the_class(mark: tuple[str, ...], printed: int) -> Edit:
     return together(
-        contract(dscp=CLASS), of_arms(LOADS, dscp=CLASS), planned_class, each(LOADS, added(*mark)),
+        contract(dscp=CLASS), of_arms((*LOADS, "round-trip"), dscp=CLASS), planned_class, each(LOADS, added(*mark)),
         each(LOADS, printed_class(printed)),
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ def of_the_class(mark: tuple[str, ...], printed: int) -> Edit:
 def planned_class(d: Json) -> None:
     for r in d["run"]["plan"]["rungs"]:
         for e in r["experiments"]:
-            if r["name"] == "dc-link" and e["id"] in LOADS:
+            if r["name"] == "dc-link" and e["id"] in (*LOADS, "round-trip"):
                 e["dscp"] = CLASS
 
 

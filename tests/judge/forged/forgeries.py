@@ -16,7 +16,7 @@ from forged_commands import commanded
 from forged_contradictions import another_machine, impossible_figures, lost_ends, wrong_times
 from forged_culprits import culprits
 from forged_details import around, seconds, whose
-from forged_firm import other_arms
+from forged_firm import FIRM
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_missing import laid_out, not_there
 from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice, unplugged
@@ -35,7 +35,7 @@ PARTS = (
     promised, both_of_them, claimed_loans, of_other_kinds, unplugged, told_twice, of_ends,
     shown_elsewhere, window_or_queue, counted_nothing,
     excused_alike, not_as_printed, behind_a_card,
-    busy_in_bands, windows, policers, other_arms,
+    busy_in_bands, windows, policers, *FIRM,
 )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
     classes = sorted({p.dscp for p in asked if p.dscp != deal.dscp})
     if classes:
         found.append(Concern(Cause.NOT_AS_SOLD, say.other_class(classes, deal.dscp), Verdict.CANNOT_JUDGE))
+    found += _limits_of_another_class(rung, deal)
     if small := _segments(trials, deal):
         found.append(small)
     larger = {nic.mtu for _, nic in cards(rung, document) if nic.mtu > deal.mtu}
@@ -59,6 +60,17 @@ def sold(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contrac
     ):
         found.append(Concern(Cause.NOT_AS_SOLD, say.maybe_larger(larger.pop(), deal.mtu), provisional=True))
     return [*found, *_delay(rung, deal, document)]
+
+
+def _limits_of_another_class(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Concerns if paced UDP or idle pings, which the limits rest on, never ran in the class that was sold."""
+    found = []
+    for kind in (Protocol.UDP, Protocol.ECHO):
+        ran = {e.parameters.dscp for e in rung.experiments if e.parameters.protocol is kind and e.trials}
+        if ran and deal.dscp not in ran:
+            said = say.limits_of_another_class(kind is Protocol.UDP, sorted(ran), deal.dscp)
+            found.append(Concern(Cause.NOT_AS_SOLD, said, Verdict.CANNOT_JUDGE))
+    return found
 
 
 def _delay(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:

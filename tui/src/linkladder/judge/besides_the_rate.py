@@ -99,7 +99,7 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
             found += _unanswered(known, deal, len(idle), unplugged)
         elif any(r.sent for r in known):
             found.append(_in_vain(sum(r.sent for r in known), rung, path, deal, unplugged))
-    if (unknown := [reason for path, reason in why.items() if path not in idle]) and not _datagrams(rung, deal):
+    if (unknown := [reason for path, reason in why.items() if path not in idle]) and not datagrams_tell(rung, deal):
         said = say.pings_failed(unknown[0], deal.loss_percent)
         found.append(Concern(Cause.PING_LOSS, said, Verdict.INCOMPLETE))
     under = [t.rtt_under_load for e in rung.experiments for t in e.trials if t.ok and t.rtt_under_load]
@@ -144,12 +144,12 @@ def _in_vain(sent: int, rung: RungResult, path: int, deal: Contract, unplugged: 
         said = say.no_idle_ping(sent, sum(beside), deal.loss_percent)
         verdict = Verdict.CANNOT_JUDGE if unplugged else Verdict.FAIL
         return Concern(Cause.PING_LOSS, said, verdict, figures=figures)
-    if deal.loss_percent < 100 and not _datagrams(rung, deal, path):
+    if deal.loss_percent < 100 and not datagrams_tell(rung, deal, path):
         return Concern(Cause.PING_LOSS, say.loss_unknown(sent, deal.loss_percent), Verdict.INCOMPLETE, figures=figures)
     return Concern(Cause.PING_LOSS, say.no_ping(sent), figures=figures)
 
 
-def _datagrams(rung: RungResult, deal: Contract, path: int | None = None) -> bool:
+def datagrams_tell(rung: RungResult, deal: Contract, path: int | None = None) -> bool:
     """Whether paced UDP within the contract tells of loss in each direction that was loaded, on that path or on any."""
     loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
     counted_in = {
@@ -226,9 +226,9 @@ def _bloat(rung: RungResult, tcp: list[ExperimentResult]) -> list[Concern]:
     worst: tuple[float, float] | None = None
     for e in tcp:
         for t in e.trials:
-            r = t.rtt_under_load
-            if t.ok and r is not None and r.p50_ms is not None and base is not None:
-                worst = max(worst or (0.0, 0.0), (r.p50_ms - base, r.p50_ms))
+            for r in map(t.pinged_under_load, End):
+                if t.ok and r is not None and r.p50_ms is not None and base is not None:
+                    worst = max(worst or (0.0, 0.0), (r.p50_ms - base, r.p50_ms))
     if worst is None or base is None or worst[0] < BLOAT_MS:
         return []
     said = say.long_queue(base, worst[1])

@@ -16,6 +16,7 @@ from linkladder.judge.evidence import direction_bps, paced, ways
 from linkladder.judge.history import history
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, stalled_answers
+from linkladder.judge.pings_beside import beside_loads
 from linkladder.model import Contract, Direction, Document, Protocol, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
@@ -36,8 +37,9 @@ def concerns(
     """All concerns about this rung; for a rung inside one host, only those that make its figures doubtful."""
     found = [*_whereabouts(rung), *accounts(rung, document)]
     order = [*arranged(rung, document), *_left_out(rung)]
-    if rung.name in GENERATOR:
-        return [*found, *order]
+    if rung.name in GENERATOR:  # no path can have been away, so that its ends are not to be relied on
+        away = [replace(c, best=Verdict.CANNOT_JUDGE if c.best else None) for c in outages(rung, deal)]
+        return [*found, *away, *order]
     cards = own_cards(rung, deal, document)
     held = any(c.best is Verdict.CANNOT_JUDGE for c in cards)
     mtu = _path_mtu(rung, deal, held)
@@ -54,6 +56,7 @@ def concerns(
             *carriers(rung),
             *stalled_answers(rung),
             *pings(rung, deal),
+            *beside_loads(rung, deal),
             *sold(rung, chosen, deal, document),
             *layer(chosen, deal),
             *_larger_segments(rung, deal),
@@ -63,7 +66,10 @@ def concerns(
             *once_again(rung, chosen),
         ]
         below = [(r.name, [*pings(r, deal), *_path_mtu(r, deal, False)]) for r in _shorter_ways(rung, document)]
+        below += [(r.name, outages(_as_it_is(r), deal)) for r in document.rungs if r.name is not rung.name]
         found = [_excused(one, below) for one in found]
+    else:
+        found += [*outages(rung, deal), *carriers(rung)]
     return [*found, *order]
 
 
@@ -184,6 +190,11 @@ def once(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
+def _as_it_is(rung: RungResult) -> RungResult:
+    """The rung without experiments under settings on loan, whose adapters may restart."""
+    return replace(rung, experiments=tuple(e for e in rung.experiments if not e.parameters.settings))
+
+
 def _shorter_ways(rung: RungResult, document: Document) -> list[RungResult]:
     """The rungs below the link that were measured between the same ends."""
     if rung.name is not RungName.DC_LINK:
@@ -203,6 +214,9 @@ def _excused(concern: Concern, below: list[tuple[RungName, list[Concern]]]) -> C
 def _as_much(here: Concern, there: Concern) -> bool:
     if here.cause is not there.cause:
         return False
+    if here.cause is Cause.OUTAGE:
+        away = [1 - one.figures.get("availability_percent", 100.0) / 100 for one in (here, there)]
+        return away[1] >= ALIKE * away[0] > 0
     lost, of = (("pings_lost", "pings_sent"), (here.figures, there.figures))
     if all(key in figures for key in lost for figures in of):
         shares = [figures[lost[0]] / max(1.0, figures[lost[1]]) for figures in of]

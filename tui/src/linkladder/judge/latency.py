@@ -1,8 +1,8 @@
 """Grades the latency of a full link, by the round trips beside TCP in each direction.
 
-Needs pings beside the load (`ping_under_load`) and idle ones. The pings are sent by the near end; the round trip that
-TCP itself saw comes from the sending end, which is the far end in reverse direction. All repeats of the best setting
-are taken together.
+Needs pings beside the load (`ping_under_load`) and idle ones. Of the two ends' pings beside the load the slower ones
+count; the round trip that TCP itself saw comes from the sending end, which is the far end in reverse direction. All
+repeats of the best setting are taken together.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import itertools
 import statistics
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from linkladder.model import Direction, Protocol, RungResult
+from linkladder.model import Direction, End, Protocol, RungResult
 from linkladder.verdicts import Bucket, ExperimentJudgement, Latency
 
 # A grade is given if the 95th percentile under load rises by less than this over the idle median, in ms.
@@ -62,10 +62,12 @@ def latency(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> tuple[L
 
 def _one(rung: RungResult, way: str, j: ExperimentJudgement, idle: float | None) -> Latency | None:
     trials = [t for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials if t.ok]
-    series = [t.rtt_under_load.samples_ms for t in trials if t.rtt_under_load]
-    samples = Times(ms for one in series for ms in one)
-    if samples.total < LEAST:
+    of_ends = {by: [r.samples_ms for t in trials if (r := t.pinged_under_load(by))] for by in End}
+    known = {by: times for by, series in of_ends.items() if (times := _times(series)).total >= LEAST}
+    if not known:
         return None
+    slower = max(known, key=lambda by: known[by].quantile(0.95))
+    series, samples = of_ends[slower], known[slower]
     moves = (abs(b - a) for one in series for a, b in itertools.pairwise(one))
     several = any(len(one) > 1 for one in series)
     tcp = Times(
@@ -84,7 +86,12 @@ def _one(rung: RungResult, way: str, j: ExperimentJudgement, idle: float | None)
         tcp_end=trials[0].sender(Direction(way)).name if tcp.total else "",
         grade=grade(p95 - idle) if idle is not None else "",
         histogram=_histogram(samples),
+        pinged_by=str(slower),
     )
+
+
+def _times(series: Iterable[Sequence[float]]) -> Times:
+    return Times(ms for one in series for ms in one)
 
 
 def grade(rise_ms: float) -> str:

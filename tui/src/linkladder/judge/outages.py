@@ -86,7 +86,11 @@ def outages(rung: RungResult, deal: Contract) -> list[Concern]:
         figures = {"dead_seconds": lost, "availability_percent": share}
         if worst < RUN - INEXACT and lost < 2 * RUN - INEXACT:
             often = lost - still >= RUN - INEXACT  # repeated single ones are no accident of a machine
-            found.append(Concern(Cause.SEEN, say.brief(way, lost, where), provisional=often, figures=figures))
+            beyond = 100 * (1 - (lost - still) / measured) < deal.availability_percent
+            said = say.brief(way, lost, where)
+            said += f" {say.brief_beyond(measured, share, deal.availability_percent)}" if beyond else ""
+            best = Verdict.PASS if beyond and not often else None
+            found.append(Concern(Cause.SEEN, said, best, provisional=often or beyond, figures=figures))
             continue
         seen = way, lost, measured, worst, where, share
         if share >= deal.availability_percent:

@@ -220,9 +220,8 @@ def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: di
     if j.protocol == Protocol.UDP:
         return not above_contract(p, deal) or j.judgement.cause is Cause.UDP_LOSS
     # A trial in which the path carried nothing counts against it with any setting, and so does poor full duplex.
-    return j.judgement.verdict is Verdict.FAIL and (
-        p.direction is Direction.DUPLEX or (j.spread is not None and j.spread.minimum <= 0)
-    )
+    silent = j.spread is not None and j.spread.minimum <= 0 and j.judgement.verdict is not Verdict.PASS
+    return silent or (j.judgement.verdict is Verdict.FAIL and p.direction is Direction.DUPLEX)
 
 
 def _one_bad_trial(j: ExperimentJudgement) -> bool:

@@ -26,6 +26,11 @@ def other_class(measured: Iterable[int], wanted: int) -> str:
     return f"Measured in class DSCP {', '.join(map(str, measured))}; the contract is for DSCP {wanted}."
 
 
+def limits_of_another_class(datagrams: bool, measured: Iterable[int], wanted: int) -> str:
+    what = "Loss and jitter of paced UDP were" if datagrams else "Round trip and loss of pings were"
+    return f"{what} measured in class DSCP {', '.join(map(str, measured))}; the contract is for DSCP {wanted}."
+
+
 def looped(address: object, rung: str) -> str:
     return f"Flows ran over {address}, inside one machine, and not over {rung}."
 

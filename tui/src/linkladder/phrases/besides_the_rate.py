@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkladder import units
 from linkladder.model import Experiment
-from linkladder.phrases.arms import one_way, streams
+from linkladder.phrases.arms import arm, one_way, streams, trial
 from linkladder.phrases.ways import way
 
 
@@ -44,6 +44,28 @@ def pings_lost(lost: int, sent: int, limit: float | None = None) -> str:
 
 def pings_beside_lost(lost: int, sent: int) -> str:
     return f"{lost} of {sent} pings beside TCP were not answered."
+
+
+def none_beside(p: Experiment, by: str, series: int, sent: int) -> str:
+    """`by`: the end that sent them; `sent`: how many, 0 if that is not known."""
+    which = f"None of {sent} pings" if sent else f"No ping in {units.plural(series, 'series')}"
+    return f"{which} of the {by} end was answered beside a load ({arm(p)}), though pings are answered otherwise."
+
+
+def ends_apart(p: Experiment, repeat: int, slow: str, slow_ms: float, quick_ms: float, limit_ms: float) -> str:
+    """`slow`: the end whose pings took longer."""
+    return (
+        f"The pings of the {slow} end took {units.milliseconds(slow_ms)} beside a load ({trial(p, repeat)}), those of "
+        f"the other end {units.milliseconds(quick_ms)} at the same time: no queue makes that difference, and whether "
+        f"the delay stays within {units.milliseconds(limit_ms)} is not sure."
+    )
+
+
+def loss_unmeasured(limit: float) -> str:
+    return (
+        "Loss was measured neither by pings nor by paced UDP in each direction: whether it stays within the "
+        f"{limit:g} % of loss that the contract allows is not known."
+    )
 
 
 def jitter_unknown(limit_ms: float, direction: str = "") -> str:

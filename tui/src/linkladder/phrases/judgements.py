@@ -56,11 +56,12 @@ def latency(found: Latency) -> str:
     """The round trips of a loaded direction in a line."""
     idle = f"{units.milliseconds(found.idle_ms)} idle, " if found.idle_ms is not None else ""
     tcp = f"; TCP itself saw {units.milliseconds(found.tcp_ms)} at the {found.tcp_end} end" if found.tcp_ms else ""
+    by = "" if found.pinged_by == "near" else f" of the {found.pinged_by} end"
     graded = f": grade {found.grade}" if found.grade else ""
     return (
         f"{way(found.direction).capitalize()} filled{graded}: {idle}{units.milliseconds(found.median_ms)} median, "
         f"{units.milliseconds(found.p95_ms)} 95th and {units.milliseconds(found.p99_ms)} 99th percentile, jitter "
-        f"{units.milliseconds(found.jitter_ms)}, of {found.samples} pings{tcp}"
+        f"{units.milliseconds(found.jitter_ms)}, of {found.samples} pings{by}{tcp}"
     )
 
 

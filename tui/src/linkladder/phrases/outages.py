@@ -20,6 +20,13 @@ def brief(direction: str, dead: float, where: str) -> str:
     return f"{dead:.1f} s carried nothing, {way(direction)} ({where})."
 
 
+def brief_beyond(measured: float, available: float, sold: float) -> str:
+    return (
+        f"It was available for {available:.2f} % of the {units.duration(measured)} measured, where {sold:g} % of it is "
+        "needed; a time so short may also be an accident of a machine."
+    )
+
+
 def outage(direction: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
     return f"{_outage(direction, dead, measured, longest, where, available)}."
 

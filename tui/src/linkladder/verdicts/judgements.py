@@ -160,6 +160,7 @@ class Latency:
     tcp_end: str = ""
     grade: str = ""  # "" if no idle round trip was measured
     histogram: tuple[Bucket, ...] = ()
+    pinged_by: str = "near"  # the end whose pings beside the load these are, the slower ones of both ends'
 
 
 LEAST_PAIRS = 4  # to compare two settings
