@@ -189,4 +189,36 @@ def without_link() -> Rows:
         ), CANNOT, C.OWN_CARD  # fmt: skip
 
 
-FIRM = (other_arms, classes, far_pings, away, untold_loss, without_link)
+def swapped() -> Rows:
+    """Whole records of the two ends, or what they saw of the connections, have changed places."""
+    for name, ids in (("TCP", BEST), ("UDP", HALF)):
+        yield f"the ends' records of {name} changed places", of_trials(swap, ids), CANNOT, C.UNACCOUNTED
+    yield "the ends' connections of TCP changed places", of_trials(swap_sockets, BEST), CANNOT, C.CONTRADICTION
+    yield "the ends' connections of both ways at once changed places", of_trials(swap_sockets, DUPLEX), CANNOT, (
+        C.CONTRADICTION
+    )  # fmt: skip
+    yield "the ends' records of both ways at once changed places", of_trials(swap, DUPLEX), CANNOT, C.CONTRADICTION
+    yield "the ends' records of both ways at once changed places in one repeat", of_trials(swap, DUPLEX, (1,)), (
+        CANNOT
+    ), C.CONTRADICTION  # fmt: skip
+    yield "the ends are told in another order", of_trials(reorder, (*TCP, *DUPLEX, *UDP)), PASS, C.REACHED
+
+
+def swap(t: Json) -> None:
+    """Each end has the other's record, but for its name."""
+    near, far = t["ends"]
+    t["ends"] = [{**far, "name": near["name"]}, {**near, "name": far["name"]}]
+
+
+def swap_sockets(t: Json) -> None:
+    near, far = t["ends"]
+    near["sockets"], far["sockets"] = far["sockets"], near["sockets"]
+
+
+def reorder(t: Json) -> None:
+    t["ends"].reverse()
+    for leg in t["legs"]:
+        leg["near"], leg["far"] = leg["far"], leg["near"]
+
+
+FIRM = (swapped, other_arms, classes, far_pings, away, untold_loss, without_link)

@@ -10,7 +10,7 @@ from typing import Any
 
 from forge_arms import both_at_once, broken, dropped, never_asked, once, paced_udp, rates, together
 from forge_long import lengthened, shaped
-from forge_pairs import ALONE, SIDE, Json, loads, shared
+from forge_pairs import ALONE, SIDE, Json, loads, paced, pings, shared, silent, without_link
 
 from linkladder.verdicts import Cause as C
 
@@ -29,7 +29,7 @@ def repeats() -> Iterator[Forgery]:
     close = [95.638 * share for share in (0.9702, 0.999, 0.972)]
     yield "repeats alone of 97.02, 99.9 and 97.2 %", rates(ALONE, *close), "CANNOT JUDGE", C.SCATTERED
     yield "the same in one direction", rates(ALONE, *close, way="reverse"), "CANNOT JUDGE", C.SCATTERED
-    yield "the same of one pair", rates("alone-gamma-delta", *close), "CANNOT JUDGE", C.SCATTERED
+    yield "the same of the other pair", rates("alone-gamma-delta", *close), "CANNOT JUDGE", C.SCATTERED
     yield "repeats alone of 98.9, 99 and 99.1 %", rates(ALONE, 94.6, 94.7, 94.8), "PASS", C.REACHED
     yield "one of three sums a little less than needed", together(
         rates(SIDE, 71.5, 71.6, 69.2, path=0), rates(SIDE, 71.6, 71.7, 69.3, path=1)
@@ -88,7 +88,7 @@ def both_at_a_time() -> Iterator[Forgery]:
 
 
 def datagrams() -> Iterator[Forgery]:
-    for name, arm in (("both pairs alone", ALONE), ("one pair alone", "alone-gamma-delta"), ("side by side", SIDE)):
+    for name, arm in (("one pair alone", ALONE), ("the other alone", "alone-gamma-delta"), ("both side by side", SIDE)):
         yield f"UDP of {name} loses nothing", paced_udp(arm, 0.0), "PASS", C.REACHED
         yield f"UDP of {name} loses 5 %", paced_udp(arm, 0.05), "FAIL", C.UDP_LOSS
         yield f"UDP of {name} loses 0.5 %, nothing is said of what they share", together(
@@ -106,6 +106,131 @@ def lost_loads() -> Iterator[Forgery]:
         ), C.PEER_LOST  # fmt: skip
 
 
+def limits() -> Iterator[Forgery]:
+    """What the contract allows holds for each pair, by the pings and the datagrams of either end."""
+    of_both = paced_udp("alone-", 0.0)
+    jitter, delay = sold(jitter_ms=5.0), sold(delay_ms=50.0)
+    yield "a limit of jitter, and no UDP", jitter, "INCOMPLETE", C.JITTER
+    yield "a limit of jitter, and UDP of one pair", together(jitter, paced_udp(ALONE, 0.0)), "INCOMPLETE", C.JITTER
+    yield "a limit of jitter, and UDP of both", together(jitter, of_both), "PASS", C.REACHED
+    yield "UDP of both in another class", together(of_both, in_class(8, "udp")), "CANNOT JUDGE", C.NOT_AS_SOLD
+    yield "idle pings in another class", in_class(8, "echo"), "CANNOT JUDGE", C.NOT_AS_SOLD
+    yield "neither UDP nor pings", without_pings(), "UNSURE", C.PING_LOSS
+    yield "no pings, and UDP of one pair", together(without_pings(), paced_udp(ALONE, 0.0)), "UNSURE", C.PING_LOSS
+    yield "no pings, and UDP of both", together(without_pings(), of_both), "PASS", C.REACHED
+    yield "idle pings of one pair are not there", echo_of(0), "UNSURE", C.PING_LOSS
+    yield "a limit of delay that holds", delay, "PASS", C.REACHED
+    yield "300 ms by the far end's pings of one pair", together(delay, beside("far", 300.0)), "UNSURE", C.DELAY
+    yield "none of the far end's pings of one pair answered", beside("far", 3.0, 0), "UNSURE", C.PING_LOSS
+    yield "none of the near end's pings of one pair answered", beside("near", 3.0, 0), "UNSURE", C.PING_LOSS
+    dead = shaped(1, 1, 1, 0.0, 1.2, 1.2, 1.2, 1.1, 1.1, 1.1)
+    yield "one dead second of one pair", together(lengthened(10), loads(dead, "alone-gamma-delta", repeat=1)), (
+        "UNSURE"
+    ), C.SEEN  # fmt: skip
+    yield "one dead second of one pair where 98 % is sold", together(
+        lengthened(10), loads(dead, "alone-gamma-delta", repeat=1), sold(availability_percent=98.0)
+    ), "PASS", C.SEEN  # fmt: skip
+
+
+def sold(**limits: float) -> Callable[[Json], None]:
+    return lambda d: d["run"]["plan"]["contract"].update(limits)
+
+
+def in_class(dscp: int, protocol: str) -> Callable[[Json], None]:
+    def edit(d: Json) -> None:
+        for r in (d["rungs"][-1], d["run"]["plan"]["rungs"][-1]):
+            for p in (e.get("parameters", e) for e in r["experiments"]):
+                p["dscp"] = dscp if p["protocol"] == protocol else p["dscp"]
+        for e in d["rungs"][-1]["experiments"]:
+            for t in e["trials"] if e["parameters"]["protocol"] == "echo" else ():
+                for leg in t["legs"]:
+                    leg["commands"] = []
+
+    return edit
+
+
+def without_pings() -> Callable[[Json], None]:
+    """Neither idle ones nor any beside the loads."""
+
+    def edit(d: Json) -> None:
+        for r in (d["rungs"][-1], d["run"]["plan"]["rungs"][-1]):
+            r["experiments"] = [e for e in r["experiments"] if e.get("parameters", e)["protocol"] != "echo"]
+        for t in (t for e in d["rungs"][-1]["experiments"] for t in e["trials"]):
+            t["legs"] = [leg for leg in t["legs"] if leg["role"] != "ping"]
+
+    return edit
+
+
+def echo_of(path: int) -> Callable[[Json], None]:
+    """The idle pings of this path alone, and none beside loads of the others."""
+
+    def edit(d: Json) -> None:
+        for t in (t for e in d["rungs"][-1]["experiments"] for t in e["trials"]):
+            idle = [leg for leg in t["legs"] if leg["outcome"].get("rtt") and leg["path"] != path]
+            t["legs"] = [leg for leg in t["legs"] if leg not in idle]
+
+    return edit
+
+
+def beside(end: str, ms: float, came: int = 40) -> Callable[[Json], None]:
+    """The second pair's pings beside its loads, as one of its ends sent them."""
+    seen = pings(ms, 40, came)
+    if not came:
+        seen.update(dict.fromkeys(("min_ms", "avg_ms", "max_ms", "p50_ms", "p95_ms", "stddev_ms")))
+
+    def edit(d: Json) -> None:
+        for leg in (g for e in d["rungs"][-1]["experiments"] for t in e["trials"] for g in t["legs"]):
+            if leg["role"] == "ping" and leg["path"] == 1 and leg["pinged_by"] == end:
+                leg["commands"] = []
+                leg["outcome"]["rtt"] = seen
+
+    return edit
+
+
 def several() -> Iterator[Forgery]:
-    for part in (repeats, time, directions, both_at_a_time, datagrams, lost_loads):
+    for part in (repeats, time, directions, both_at_a_time, datagrams, lost_loads, limits):
         yield from part()
+
+
+def cards() -> Iterator[Forgery]:
+    """Two cards of one pair, both of them at once enough for what was sold: each by itself is looked at as well."""
+    one = "alone-path1"
+    yield "two cards", as_link, "UNSURE", C.PING_LOSS
+    yield "one card alone stalled by the path", together(as_link, loads(broken("path"), one)), "FAIL", C.SILENCE
+    yield "one card alone failed by the tool", together(as_link, loads(broken("tool"), one)), "UNSURE", C.TRIALS_FAILED
+    yield "one card alone stalled while it had no link", together(
+        as_link, loads(broken("path"), one), loads(without_link, one)
+    ), "CANNOT JUDGE", C.OWN_CARD  # fmt: skip
+    yield "UDP of one card loses 5 %", together(as_link, udp_of_one_card, loads(losing, "udp")), "FAIL", C.UDP_LOSS
+
+
+def as_link(d: Json) -> None:
+    """The rung inside one host is that of the link, and so much was sold."""
+    seen = {"claim": "dc-link", "findings": [], "contradicts": False, "asked": "", "word": "", "against": []}
+    d["rungs"][-1].update(name="dc-link", evidence={**seen, "rtt_ms": 0.1})
+    d["run"]["plan"]["rungs"][-1]["name"] = "dc-link"
+    d["run"]["plan"]["contract"]["rate_bps"] = 179e6
+
+
+def udp_of_one_card(d: Json) -> None:
+    for r in (d["rungs"][-1], d["run"]["plan"]["rungs"][-1]):
+        for p in (e.get("parameters", e) for e in r["experiments"]):
+            if p["protocol"] == "udp":
+                p.update(company="alone", paths=[0], udp_rate_bps=20e6)
+    for e in d["rungs"][-1]["experiments"]:
+        for t in e["trials"] if e["parameters"]["protocol"] == "udp" else ():
+            t["legs"] = [leg for leg in t["legs"] if leg["path"] == 0]
+
+
+def losing(t: Json, leg: Json) -> None:
+    paced(t, leg, 20e6, 0.05, 1470)
+    for i in leg["outcome"]["intervals"]:
+        i["jitter_ms"] = 0.1
+    for f in leg["outcome"]["flows"]:
+        f["jitter_ms"] = 0.1
+
+
+def mesh() -> Iterator[Forgery]:
+    """A round of a mesh is no path alone and not all of them: it counts all the same."""
+    yield "one path of a round stalled", loads(broken("path"), "rounds-2", 1), "FAIL", C.SILENCE
+    yield "one path of a round dead for seconds", loads(silent, "rounds-2", 1), "FAIL", C.OUTAGE

@@ -45,7 +45,7 @@ from forge_pairs import (
     without_pair_in,
     without_seconds,
 )
-from forged_several import several
+from forged_several import cards, mesh, several
 
 from linkladder import formats
 from linkladder.judge import judge_document
@@ -218,14 +218,9 @@ def _of_client(command: Json) -> str:
     return "" if command["role"] == "server" else said.replace("LOCAL_BYTES_RECVD=7", "LOCAL_BYTES_RECVD=6")
 
 
-ROWS = [
-    *pairs(),
-    *every_repeat(),
-    *each_trial(),
-    *not_sure(),
-    *((BOTH_WAYS, *row) for row in several()),
-    *tools(),
-]
+ROWS = [*pairs(), *every_repeat(), *each_trial(), *not_sure(), *tools()]
+ROWS += [(BOTH_WAYS, *row) for row in several()]
+ROWS += [("v2/two-paths", *row) for row in cards()] + [("v2/mesh", *row) for row in mesh()]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS])

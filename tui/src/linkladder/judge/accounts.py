@@ -238,11 +238,15 @@ def _misplaced(t: TrialResult, rung: RungResult) -> str:
         if leg.role is not Role.LOAD or not 0 <= leg.path < len(rung.paths):
             continue
         path = rung.paths[leg.path]
-        for number, name in ((leg.near, path.origin or End.NEAR), (leg.far, path.peer)):
+        sides = ((leg.near, path.origin or End.NEAR, path.remote), (leg.far, path.peer, path.local))
+        for number, name, across in sides:
             if not 0 <= number < len(t.ends):
                 return say.no_such_end(number)
             if name and not t.ends[number].of(name):
                 return say.other_end(t.ends[number].name, name)
+            seen = t.ends[number].sockets
+            if across and path.local != path.remote and any(s.local == across for s in (seen.sockets if seen else ())):
+                return say.sockets_of_other_end(t.ends[number].name, across)
     return ""
 
 

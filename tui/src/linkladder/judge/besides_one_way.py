@@ -13,9 +13,10 @@ from dataclasses import replace
 from linkladder.judge.able import Able, able_on
 from linkladder.judge.across import groups
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.each_repeat import one_way
+from linkladder.judge.each_repeat import one_way, stalled
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
+from linkladder.judge.machine_limits import several_pairs
 from linkladder.judge.planned import missing_trials, planned
 from linkladder.model import (
     Contract,
@@ -38,7 +39,22 @@ BOTH = (Direction.FORWARD, Direction.REVERSE)
 OPEN = (Verdict.CANNOT_JUDGE, Verdict.INCOMPLETE)
 
 
-def unsettled_arms(judged: Iterable[ExperimentJudgement], rung: RungResult) -> list[Concern]:
+def besides_one_way(
+    judged: tuple[ExperimentJudgement, ...],
+    rung: RungResult,
+    measured: RungResult,
+    sold: Contract,
+    below: Able,
+    document: Document,
+) -> list[Concern]:
+    """The concerns about what the verdict leaves out; `rung` is the judged part of what was `measured`."""
+    if several_pairs(rung.paths):
+        return _of_pairs(measured, sold, below, document)
+    bounded = rung.name is RungName.DC_LINK
+    return [*_unsettled_arms(judged, rung), *_of_some_paths(measured, sold)] if bounded else []
+
+
+def _unsettled_arms(judged: Iterable[ExperimentJudgement], rung: RungResult) -> list[Concern]:
     """Concerns about settings of a single path that count for nothing else: both ways at once without an answer, and
     TCP of which the tool failed as many trials as it measured.
     """
@@ -64,13 +80,29 @@ def _every_repeat(j: ExperimentJudgement) -> bool:
     return j.spread is not None and j.spread.minimum >= j.judgement.figures.get("needed_bps", math.inf)
 
 
-def besides_tcp(rung: RungResult, deal: Contract, below: Able, document: Document) -> list[Concern]:
+def _of_some_paths(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Concerns of several cards of one pair: arms that loaded some of its paths are in no sum that is judged."""
+    every = set(range(len(rung.paths)))
+    some = [e for e in rung.experiments if _loaded(e) and not every <= _loaded(e) and not e.parameters.settings]
+    part = replace(rung, experiments=tuple(some))
+    return [*stalled(part, ()), *_datagrams(part, deal), *_broken(part)]
+
+
+def _broken(rung: RungResult) -> list[Concern]:
+    """A concern about the first trial of TCP one way that was not measured, as what it was to show is not known."""
+    broken = [(e, t) for e in one_way(rung) for t in e.trials if not t.ok and t.fault is not Fault.PATH]
+    said = [say_of_paths.broken(e.parameters, t.repeat, t.reason) for e, t in broken[:1]]
+    return [Concern(Cause.TRIALS_FAILED, text, Verdict.PASS, provisional=True) for text in said]
+
+
+def _of_pairs(rung: RungResult, deal: Contract, below: Able, document: Document) -> list[Concern]:
     """The concerns of several pairs of ends; `deal`: what one path is sold as, `below`: the ends shown to be able."""
     missing = missing_trials(rung, document)
     return [
         *_datagrams(rung, deal),
         *_at_once(rung, deal, below | able_on(rung, deal.pass_ratio * ceiling(deal).bps)),
         *_one_direction(rung, document),
+        *_broken(rung),
         *([Concern(Cause.TRIALS_MISSING, missing, provisional=True)] if missing else []),
     ]
 

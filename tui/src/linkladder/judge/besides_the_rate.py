@@ -61,10 +61,16 @@ def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
     trials = [(t, e.parameters) for e in within for t in e.trials if t.ok and t.jitter_ms is not None]
     loads = (e.parameters for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP))
     asked = dict.fromkeys(way for p in loads for way in ways(p))
-    known = {way for _, p in trials for way in ways(p)}
-    unknown = (
-        [say.jitter_unknown(limit, way) for way in asked if way not in known] if known else [say.jitter_unknown(limit)]
-    )
+    paths = range(max(1, len(rung.paths)))
+    known = {
+        (leg.path, way)
+        for t, p in trials
+        for leg in t.legs
+        if leg.role is Role.LOAD and leg.outcome.jitter_ms is not None
+        for way in ways(p)
+    }
+    lacking = [way for way in asked if any((n, way) not in known for n in paths)]
+    unknown = [say.jitter_unknown(limit, way) for way in lacking] if known else [say.jitter_unknown(limit)]
     found = [Concern(Cause.JITTER, said, Verdict.INCOMPLETE) for said in unknown]
     above = [
         (leg.outcome.jitter_ms, saturated([of_its_ends(t, leg)]))

@@ -117,7 +117,7 @@ def rests_on_repeats(rung: RungResult, deal: Contract, shared: float | None) -> 
 
 def each_repeat(rung: RungResult, deal: Contract, shared: float | None) -> list[Concern]:
     """Concerns about trials that a sum or a median hides; `shared`: the ceiling of what all paths share, in bit/s."""
-    found = [*_stalled(rung), *_fell(rung)]
+    found = [*stalled(rung, (1, len(rung.paths))), *_fell(rung)]
     for name, one in of_sums(rung).items() if shared is not None else ():
         seen, needed = one.spread, deal.pass_ratio * (shared or 0.0)
         count = (seen.count if seen else 0) + len(one.failed)
@@ -147,18 +147,20 @@ def _fell(rung: RungResult) -> Iterator[Concern]:
                 break
 
 
-def _stalled(rung: RungResult) -> Iterator[Concern]:
-    """Concerns about paths that carried nothing beside some others; `company` reports those alone or with all."""
+def stalled(rung: RungResult, told: Collection[int]) -> Iterator[Concern]:
+    """Concerns about loads of TCP in which a path carried nothing; `told`: how many paths at once are judged elsewhere,
+    where they were loaded one way and throughout.
+    """
     for e in rung.experiments:
         p = e.parameters
         if p.protocol is not Protocol.TCP or p.settings:
             continue
+        elsewhere = p.direction is not Direction.DUPLEX and p.company is not Company.VISITED
         for t in e.trials:
             loads = [g for g in t.legs if g.role is Role.LOAD and 0 <= g.path < len(rung.paths)]
-            told = len(loads) in (1, len(rung.paths)) and p.direction in (Direction.FORWARD, Direction.REVERSE)
-            for g in () if told and p.company is not Company.VISITED else loads:
+            for g in () if elsewhere and len(loads) in told else loads:
                 if not g.outcome.ok and g.outcome.fault is Fault.PATH:
                     gone = carriers_lost(t.carriers_lost) if t.carriers_lost else ""
-                    said = say.stalled_beside(rung.paths, g.path, p, t.repeat, gone or g.outcome.reason)
+                    said = say.stalled(rung.paths, g.path, p, t.repeat, gone or g.outcome.reason)
                     cause, best = (Cause.OWN_CARD, Verdict.CANNOT_JUDGE) if gone else (Cause.SILENCE, Verdict.FAIL)
                     yield Concern(cause, said, best)

@@ -10,7 +10,7 @@ from linkladder.judge.able import NOBODY, able_below, able_on
 from linkladder.judge.accounts import accounts, as_printed, of_changes, proven
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.below_need import against_need
-from linkladder.judge.besides_one_way import besides_tcp, unsettled_arms
+from linkladder.judge.besides_one_way import besides_one_way
 from linkladder.judge.card_faults import card_faults, excused, not_the_link
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
@@ -95,13 +95,9 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
     own = card_faults(rung, deal, document) if rung.name not in GENERATOR else {}
-    if several_pairs(rung.paths):
-        left_out = besides_tcp(measured, of_one, below, document)
-    else:
-        left_out = unsettled_arms(judged, rung) if bounded else []
     found = [
         *several.concerns,
-        *left_out,
+        *besides_one_way(judged, rung, measured, of_one, below, document),
         *concerns(borne_out, chosen, deal, document),
         *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
         *of_changes(whole, document),

@@ -167,6 +167,10 @@ def second_printed(at: float, claimed: int, seen: int) -> str:
     return f"its second {at:.0f} has {units.size(claimed)}, the tools' own output has {units.size(seen)} of it"
 
 
+def sockets_of_other_end(end: str, address: str) -> str:
+    return f"the {end} end's connections are said to begin at {address}, the address of the end across"
+
+
 def other_end(recorded: str, named: str) -> str:
     return f"its record is that of the {recorded} end, where its path names {named}"
 

@@ -257,8 +257,12 @@ def did_not_last(p: Experiment, direction: str, first: float, lasting: float, re
     return f"{arms.one_way(p, direction)}: {one_setting.did_not_last(first, lasting, repeat)}"
 
 
-def stalled_beside(paths: Sequence[Path], number: int, p: Experiment, repeat: int, why: str) -> str:
-    return f"{path_name(paths, number, p.direction)} carried nothing beside others ({arms.trial(p, repeat)}): {why}"
+def broken(p: Experiment, repeat: int, why: str) -> str:
+    return f"{arms.trial(p, repeat)} was not measured: {why}"
+
+
+def stalled(paths: Sequence[Path], number: int, p: Experiment, repeat: int, why: str) -> str:
+    return f"{path_name(paths, number, p.direction)} carried nothing ({arms.trial(p, repeat)}): {why}"
 
 
 def one_direction(names: Sequence[str]) -> str:
