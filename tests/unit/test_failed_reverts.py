@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import host, settings
+from linkladder import host, privilege, settings
 from linkladder.errors import LinkladderError
 from linkladder.priv import accepted
 from linkladder.priv.running import Failed
@@ -115,3 +116,39 @@ def test_a_person_accepts_settings_by_a_command(own_state: Path) -> None:
     assert asked.returncode != 0 and "nobody to ask" in asked.stderr and journal_of(own_state).exists()
     done = subprocess.run([*argv, "--yes"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not journal_of(own_state).exists(), done.stderr
+
+
+async def test_who_is_interrupted_while_putting_back_leaves_it_to_the_undo(
+    kernel: Kernel, own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an agent whose caller is killed in the middle of it: the undo must not be told that all is done."""
+    said: list[str] = []
+
+    class Watched(settings.Undo):
+        async def arm(self, journal: object, entries: object) -> None: ...
+
+        async def renew(self) -> None: ...
+
+        async def stand_down(self) -> None:
+            said.append("done")
+
+        def leave(self) -> None:
+            said.append("left")
+
+    held = settings.Lease(CHANGES, Watched(60))
+    await held.acquire()
+    never = asyncio.Event()
+
+    async def slow(verb: str, *args: str) -> privilege.Completed:
+        said.append("putting back")
+        await never.wait()
+        return await kernel.run(verb, *args)
+
+    monkeypatch.setattr(privilege, "run", slow)
+    release = asyncio.create_task(held.release())
+    while not said:
+        await asyncio.sleep(0.001)
+    release.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await release
+    assert said == ["putting back", "left"] and journal_of(own_state).exists()

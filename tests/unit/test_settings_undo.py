@@ -230,6 +230,18 @@ async def test_one_that_is_killed_is_replaced(journal: Journal, processes: list[
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+async def test_one_that_is_left_to_it_acts_at_once(journal: Journal, processes: list[int]) -> None:
+    undo = Undo(60)
+    await undo.arm(journal, HERE.entries)
+    undo.leave()
+    journal.unlock()
+    async with asyncio.timeout(20):
+        while journal.exists() or journal.lent():
+            await asyncio.sleep(0.02)
+    assert len(processes) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 async def test_the_door_that_it_came_through_may_be_killed(
     journal: Journal, processes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,14 @@ class Undo:
             self._writer.close()
         self._reader = self._writer = self._watching = None
 
+    def leave(self) -> None:
+        """Let the process act at once, as its holder was interrupted while it restored the settings itself."""
+        if self._watching:
+            self._watching.cancel()
+        if self._writer:
+            self._writer.transport.abort()
+        self._reader = self._writer = self._watching = None
+
     async def _replace_when_killed(
         self, reader: asyncio.StreamReader, journal: Journal, entries: Sequence[Entry]
     ) -> None:

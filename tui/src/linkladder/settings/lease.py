@@ -109,12 +109,20 @@ class Lease:
         """Restore everything, and return it in words; what cannot be restored stays in the journal for recover()."""
         if not self._held:
             return ()
+        ended = False
         try:
-            done = await self._renewed_beside(restore(self._journal, self._record))
+            try:
+                done = await self._renewed_beside(restore(self._journal, self._record))
+                ended = True
+            except LinkladderError:
+                ended = True  # it was tried in vain, and the journal says so
+                raise
         finally:
             self._held = False
-            if self._undo:
+            if self._undo and ended:
                 await self._undo.stand_down()
+            elif self._undo:
+                self._undo.leave()  # it was interrupted, as an agent whose caller is gone
             self._journal.unlock()
         return done
 
