@@ -13,6 +13,7 @@ from linkladder.judge.disorder import reordered_or_lost
 from linkladder.judge.lent_bundles import lent_bundles
 from linkladder.model import (
     Contract,
+    CpuUse,
     Direction,
     EndRecord,
     Experiment,
@@ -21,6 +22,7 @@ from linkladder.model import (
     NicCounters,
     Outcome,
     Protocol,
+    Rtt,
     RungName,
     RungResult,
     Setting,
@@ -35,10 +37,15 @@ DEAL = Contract(port_bps=10e9)
 FLOWS, BLOCKS = (1, 2, 4, 8, 16), (20000, 30001)
 
 
+IDLE = CpuUse(20.0, 30.0, 0.6)
+
+
 def measured(flows: int, block: int, bps: float) -> ExperimentResult:
+    """A trial that neither a core nor a window held."""
     name = f"tcp-{flows}-{block}"
-    leg = Leg(Outcome(True, goodput_bps=bps, by_direction={"forward": bps}))
-    return ExperimentResult(Experiment(name, streams=flows, client_port=block), (TrialResult(name, 0, (leg,)),))
+    leg = Leg(Outcome(True, goodput_bps=bps, by_direction={"forward": bps}, rtt=Rtt(9, 9, p50_ms=0.4)))
+    trial = TrialResult(name, 0, (leg,), (EndRecord("near", cpu=IDLE), EndRecord("far", cpu=IDLE)))
+    return ExperimentResult(Experiment(name, streams=flows, client_port=block), (trial,))
 
 
 def judged(rates: dict[tuple[int, int], float]) -> BundleJudgement:

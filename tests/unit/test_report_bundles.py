@@ -10,6 +10,7 @@ from linkladder.judge import judge_document
 from linkladder.model import (
     Bundle,
     Contract,
+    CpuUse,
     Document,
     EndRecord,
     Experiment,
@@ -22,6 +23,7 @@ from linkladder.model import (
     Outcome,
     Path,
     Plan,
+    Rtt,
     RunEnd,
     Rung,
     RungName,
@@ -40,9 +42,9 @@ def measured(flows: int, block: int, bps: float, shares: tuple[float, float]) ->
     def end(name: str, cards: tuple[str, ...]) -> EndRecord:
         moved = [int(share * bps) for share in shares]
         counted = [NicCounters(card, rx_bytes=n, tx_bytes=n) for card, n in zip(cards, moved, strict=True)]
-        return EndRecord(name, members=tuple(counted))
+        return EndRecord(name, cpu=CpuUse(20.0, 30.0, 0.6), members=tuple(counted))
 
-    leg = Leg(Outcome(True, goodput_bps=bps, by_direction={"forward": bps}))
+    leg = Leg(Outcome(True, goodput_bps=bps, by_direction={"forward": bps}, rtt=Rtt(9, 9, p50_ms=0.4)))
     trial = TrialResult(f"{flows}-{block}", 0, (leg,), (end("near", ("ix0", "ix1")), end("far", ("em0", "em1"))))
     return ExperimentResult(Experiment(f"tcp-{flows}-{block}", streams=flows, client_port=block), (trial,))
 

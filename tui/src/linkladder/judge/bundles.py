@@ -2,7 +2,7 @@
 
 A bundle assigns flows to members by a hash of their ports. The rate of n flows, divided by the rate of one flow, tells
 how many members they use. How likely that is for each number of members follows from throwing n balls into as many
-bins.
+bins. Needs a single flow that the way held, and nothing of its own (`one_flow`): else no number of members is told.
 """
 
 from __future__ import annotations
@@ -10,59 +10,88 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from linkladder.judge.ceilings import ceiling
+from linkladder.judge.limiters import of_an_end
+from linkladder.judge.one_flow import held_by
 from linkladder.model import Contract, Direction, Protocol, RungResult
 from linkladder.phrases import bundles as say
-from linkladder.verdicts import BundleJudgement
+from linkladder.verdicts import BundleJudgement, LimiterKind
 
 MOST = 8  # the largest number of members that is considered
 SLACK = 0.25  # how far a sum may lie from a whole number of members
+SURE = 0.5  # the chance above which a number of members is called likely
 SHORT = 0.12  # share of what the members can carry; if more is unused, the flows are called uneven
 LOPSIDED = 0.7  # share of the flows on one member
 
 
 def judge_bundles(rung: RungResult, deal: Contract) -> tuple[BundleJudgement, ...]:
     """A judgement for each direction in which single flows and many flows from stated client ports were measured."""
-    limit = ceiling(deal).bps
-    found = (_judge(rung, way, limit) for way in (Direction.FORWARD, Direction.REVERSE))
+    found = (_judge(rung, way, deal) for way in (Direction.FORWARD, Direction.REVERSE))
     return tuple(one for one in found if one is not None)
 
 
-def _judge(rung: RungResult, way: Direction, limit: float) -> BundleJudgement | None:
-    blocks: dict[int, dict[int, float]] = {}  # median bit/s by first port and number of flows
+@dataclass
+class _Rates:
+    """What flows from stated client ports got in one direction."""
+
+    blocks: dict[int, dict[int, float]] = field(default_factory=dict)  # median bit/s by first port and number of flows
+    held: list[tuple[float, LimiterKind]] = field(default_factory=list)  # single flows that something of their own held
+    ends: dict[int, LimiterKind] = field(default_factory=dict)  # numbers of flows whose sum an end held, or may have
+
+
+def _rates(rung: RungResult, deal: Contract, way: Direction) -> _Rates:
+    found = _Rates()
     for e in rung.experiments:
         p = e.parameters
-        good = [t.goodput_bps for t in e.trials if t.ok and t.goodput_bps > 0]
-        if p.protocol is Protocol.TCP and p.client_port and p.direction is way and good and not p.settings:
-            blocks.setdefault(p.client_port, {})[p.streams] = statistics.median(good)
-    singles = [rates[1] for rates in blocks.values() if 1 in rates]
-    many = [(flows, bps) for rates in blocks.values() for flows, bps in rates.items() if flows > 1]
-    if not singles or not many:
+        if p.protocol is not Protocol.TCP or not p.client_port or p.direction is not way or p.settings:
+            continue
+        good = [(t.goodput_bps, held_by(t, p, deal, rung, way)) for t in e.trials if t.ok and t.goodput_bps > 0]
+        if p.streams == 1:
+            found.held += [(bps, hold) for bps, hold in good if hold]
+            good = [one for one in good if not one[1]]
+        elif good and (hold := max(good, key=lambda one: one[0])[1]) and of_an_end(hold):
+            found.ends[p.streams] = hold
+        if good:
+            found.blocks.setdefault(p.client_port, {})[p.streams] = statistics.median(bps for bps, _ in good)
+    return found
+
+
+def _judge(rung: RungResult, way: Direction, deal: Contract) -> BundleJudgement | None:
+    seen = _rates(rung, deal, way)
+    blocks, limit = seen.blocks.values(), ceiling(deal).bps
+    singles = [rates[1] for rates in blocks if 1 in rates]
+    many = [(flows, bps) for rates in blocks for flows, bps in rates.items() if flows > 1]
+    if not (singles or seen.held) or not many:
         return None
-    one = statistics.median(singles)
+    one = statistics.median(singles or [bps for bps, _ in seen.held])
+    top = max(flows for flows, _ in many)
+    steps = {flows: max(bps for n, bps in many if n == flows) for flows in sorted({n for n, _ in many})}
+    made = BundleJudgement(str(way), one, top, steps[top], 0, 0.0, {str(n): bps for n, bps in steps.items()})
+    if not singles:
+        hold = statistics.mode(hold for _, hold in seen.held)
+        return replace(made, held=str(hold), sentences=(say.cannot_tell(made, hold),))
     chances = likely([(flows, bps / one) for flows, bps in many])
     members = max(chances, key=lambda m: chances[m])
-    top = max(flows for flows, _ in many)
-    best = max(bps for flows, bps in many if flows == top)
-    worst = [rates[top] for rates in blocks.values() if top in rates]
+    few = chances[members] <= SURE and members > 1  # few flows say that they took different members, and no more
+    if few:
+        members = min(MOST, max(1, round(max(bps for _, bps in many) / one)))
+    if members == 1 and top in seen.ends:
+        hold = seen.ends[top]
+        return replace(made, held=str(hold), sentences=(say.cannot_tell_together(made, hold),))
+    worst = [rates[top] for rates in blocks if top in rates]
     unused = 1 - max(worst) / (members * one)
-    made = BundleJudgement(
-        direction=str(way),
-        one_bps=one,
-        most_flows=top,
-        most_bps=best,
-        members=members,
-        chance=chances[members],
-        steps={str(flows): max(bps for n, bps in many if n == flows) for flows in sorted({n for n, _ in many})},
-        odds=odds(top, members, LOPSIDED),
-        unused=max(0.0, unused),
-    )
-    sentences = [say.concluded(made, limit if best > 0.95 * limit else None)]
-    if members > 1 and unused > SHORT:
+    chance = sum(p for m, p in chances.items() if few or m == members)
+    luck = odds(top, members, LOPSIDED)
+    made = replace(made, members=members, chance=chance, odds=luck, unused=max(0.0, unused))
+    at_ceiling, by_end = made.most_bps > 0.95 * limit, top in seen.ends
+    least = say.AT_CEILING if at_ceiling else say.BY_AN_END if by_end else say.FEW_FLOWS if few else ""
+    sentences = [say.concluded(made, least)]
+    if members > 1 and unused > SHORT and (at_ceiling or not least):
         sentences.append(say.uneven(made, len(worst)) if len(worst) > 1 else say.one_block(made))
-    return BundleJudgement(**{**vars(made), "sentences": tuple(sentences)})
+    return replace(made, sentences=tuple(sentences))
 
 
 def member_shares(rung: RungResult) -> list[str]:

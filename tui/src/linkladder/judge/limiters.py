@@ -83,6 +83,24 @@ def held_by_window(found: Limiter | None) -> bool:
     return found is not None and bool(windows & {found.kind, *found.candidates})
 
 
+def holds_each_flow(found: Limiter, measured: bool) -> LimiterKind | None:
+    """What holds, or may hold, each flow by itself, so that many get more over a single way too; None: the way does.
+
+    Where no rule finds a limit the way is what is left, if the ends were `measured`: it would have been found there.
+    """
+    if host_bound(found):
+        return LimiterKind.RECEIVER if LimiterKind.RECEIVER in found.candidates else LimiterKind.SENDER
+    if held_by_window(found):
+        return LimiterKind.GROWTH if found.kind is LimiterKind.GROWTH else LimiterKind.WINDOW
+    if found.kind in (LimiterKind.LINK, LimiterKind.SHAPER) or (not found.known and measured):
+        return None
+    return found.kind
+
+
+def of_an_end(kind: LimiterKind | None) -> bool:
+    return kind in (LimiterKind.SENDER, LimiterKind.RECEIVER)
+
+
 def own_card(sentence: str, evidence: tuple[str, ...]) -> Limiter:
     """An end's own card, which other figures than a trial's have shown to be in trouble."""
     return Limiter(LimiterKind.OWN_CARD, sentence, (LimiterKind.OWN_CARD,), evidence)

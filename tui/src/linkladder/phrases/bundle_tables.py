@@ -23,6 +23,8 @@ def from_port(port: int) -> str:
 
 
 def of_members(members: int) -> str:
+    if not members:
+        return "Of the members"
     return "Of one link" if members == 1 else f"Of {members} members"
 
 

@@ -7,16 +7,47 @@ from collections.abc import Sequence
 from linkladder import units
 from linkladder.model import Setting
 from linkladder.phrases.arms import setting
+from linkladder.phrases.limiters import held_each_flow
 from linkladder.phrases.ways import way
-from linkladder.verdicts import BundleJudgement
+from linkladder.verdicts import BundleJudgement, LimiterKind
 
 NUMBERS = {2: "two", 3: "three", 4: "four"}
 
 
-def concluded(seen: BundleJudgement, ceiling: float | None) -> str:
-    """As 'Near to far: one flow gets 941 Mb/s; 16 get 1.74 Gb/s, 1.85 times as much: 2 members are likely (98 %).'"""
+def _start(seen: BundleJudgement) -> str:
     where = way(seen.direction)
-    start = f"{where[:1].upper()}{where[1:]}: one flow gets {units.rate(seen.one_bps)}; {seen.most_flows} get "
+    return f"{where[:1].upper()}{where[1:]}: one flow gets {units.rate(seen.one_bps)}; {seen.most_flows} get "
+
+
+def cannot_tell(seen: BundleJudgement, held: LimiterKind) -> str:
+    """One flow was held by something of its own, and many flows get more whatever the way is."""
+    what, remedy = held_each_flow(held)
+    return (
+        f"{_start(seen)}{units.rate(seen.most_bps)}. It cannot be told from that whether the way has several members: "
+        f"the one flow was held by {what}. To tell, {remedy}."
+    )
+
+
+def cannot_tell_together(seen: BundleJudgement, held: LimiterKind) -> str:
+    """Many flows get no more than one, but an end held them."""
+    what, remedy = held_each_flow(held)
+    return (
+        f"{_start(seen)}{units.rate(seen.most_bps)}. It cannot be told from that whether the way has several members: "
+        f"the flows together were held by {what}. To tell, {remedy}."
+    )
+
+
+AT_CEILING = "that is all the link can carry, so at least {} members are at work"
+BY_AN_END = "at least {} members are at work, and an end could do no more"
+FEW_FLOWS = "at least {} members are at work; more flows tell how many"
+
+
+def concluded(seen: BundleJudgement, least: str = "") -> str:
+    """As 'Near to far: one flow gets 941 Mb/s; 16 get 1.74 Gb/s, 1.85 times as much: 2 members are likely (98 %).'
+
+    `least`: one of the sentences above, where there may be more members than the flows used.
+    """
+    start = _start(seen)
     gain = seen.most_bps / seen.one_bps
     if seen.members == 1:
         return (
@@ -24,12 +55,9 @@ def concluded(seen: BundleJudgement, ceiling: float | None) -> str:
             "hashes by addresses only, in which one pair of machines never gets more."
         )
     used = 100 * seen.most_bps / (seen.members * seen.one_bps)
-    sentence = f"{start}{units.rate(seen.most_bps)}, {gain:.2f} times as much: "
-    if ceiling is not None and seen.most_bps > 0.95 * ceiling:
-        sentence += f"that is all the link can carry, so at least {seen.members} members are at work"
-    else:
-        sentence += f"{seen.members} members are likely ({100 * seen.chance:.0f} %), {used:.0f} % of them used"
-    return f"{sentence}; one flow gets one member."
+    likely = f"{seen.members} members are likely ({100 * seen.chance:.0f} %), {used:.0f} % of them used"
+    found = least.format(seen.members) or likely
+    return f"{start}{units.rate(seen.most_bps)}, {gain:.2f} times as much: {found}; one flow gets one member."
 
 
 def uneven(seen: BundleJudgement, blocks: int) -> str:

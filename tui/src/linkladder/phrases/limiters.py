@@ -327,3 +327,28 @@ def more_cores(end: str) -> Question:
     return Question(
         text, "more throughput means that one core held it, and the core still saturated then names the end"
     )
+
+
+# What holds each flow by itself, and what to do to see the way behind it.
+EACH_FLOW = {
+    LimiterKind.WINDOW: (
+        "its own window, and the windows of many flows add up, over a single link too",
+        'give every flow a larger one (window = "8M"; linkladder doctor tells the system\'s limit)',
+    ),
+    LimiterKind.GROWTH: (
+        "the slow growth of TCP on this long way, which ended only with the trial",
+        "measure longer (duration = 60)",
+    ),
+    LimiterKind.SENDER: ("a busy core of the sender", "use faster cores, MTU 9000 or TSO"),
+    LimiterKind.RECEIVER: ("a busy core of the receiver", "use faster cores, MTU 9000 or LRO"),
+}
+ANOTHER = ("{} rather than by the rate of a link", "find that first (the rung's findings say more)")
+NOT_KNOWN = ("something that is not known: cores and round trips were not all measured", "run the plan bundle again")
+
+
+def held_each_flow(kind: LimiterKind) -> tuple[str, str]:
+    """What held a flow by itself, and what to do to see the way behind it."""
+    if kind is LimiterKind.UNKNOWN:
+        return NOT_KNOWN
+    what, remedy = EACH_FLOW.get(kind, ANOTHER)
+    return what.format(kind), remedy

@@ -50,7 +50,7 @@ def _transfers(rung: RungResult, judged: BundleJudgement) -> Table:
     for flows, found in sorted(rates.items()):
         best = max(found.values())
         each = (words.transfer(found[port]) if port in found else "-" for port in blocks)
-        share = f"{best / (judged.members * judged.one_bps):.0%}" if judged.one_bps else "-"
+        share = f"{best / (judged.members * judged.one_bps):.0%}" if judged.members else "-"
         rows.append((words.transfers(flows), *each, f"{best / judged.one_bps:.2f}" if judged.one_bps else "-", share))
     heads = (words.FLOWS, *map(words.from_port, blocks), words.TIMES_ONE, words.of_members(judged.members))
     return Table(words.what_transfers_get(way(judged.direction)), heads, tuple(rows))
