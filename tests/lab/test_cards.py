@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+import run_logs
 from linkladder import events, formats
 from linkladder.judge.company import judge_company
 from linkladder.judge.withheld import STARVED
 from linkladder.model import Document, RungResult
-from linkladder.run import eventlog
 from linkladder.verdicts import CompanyJudgement
 from world import Lab
 
@@ -62,7 +62,7 @@ def both_cards(lab: Lab) -> Measured:
     """What was measured of both, what is judged of it, and the seconds that were shown live."""
     _, rung, seen = measured(lab, path("10.98.1.1", "10.98.1.2"), path("10.98.2.1", "10.98.2.2"))
     (log,) = (lab.state("alpha") / "live").glob("*.jsonl")
-    return rung, seen, [e for _, e in eventlog.read(log) if isinstance(e, events.IntervalSeen)]
+    return rung, seen, [e for _, e in run_logs.whole(log) if isinstance(e, events.IntervalSeen)]
 
 
 def test_two_hundred_and_three_hundred_are_five_hundred_with_the_shares_right(both_cards: Measured) -> None:

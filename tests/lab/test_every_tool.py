@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import run_logs
 from linkladder import events
 from linkladder.codec import from_json
 from linkladder.judge.withheld import STARVED
 from linkladder.model import Document
-from linkladder.run import eventlog
 from network import GENTLE
 from world import TOP, Lab
 
@@ -31,7 +31,7 @@ def live_seconds(lab: Lab) -> dict[str, list[events.IntervalSeen]]:
     """What was shown of each experiment of the latest run while it was measured."""
     told: dict[str, list[events.IntervalSeen]] = {}
     now = ""
-    for _, event in eventlog.read(max((lab.state("alpha") / "live").glob("*.jsonl"))):
+    for _, event in run_logs.whole(max((lab.state("alpha") / "live").glob("*.jsonl"))):
         if isinstance(event, events.TrialStarted):
             now = event.experiment
         elif isinstance(event, events.IntervalSeen):

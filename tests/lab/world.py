@@ -181,7 +181,7 @@ class Lab(Network):
         log = (self.folder / self.prefix / site / "sshd.log").open("ab")
         # an account without a password counts as locked (any cloud image's), unless PAM is asked
         pam = ["-o", "UsePAM=yes"] if locked(self.user) else []
-        argv = [*run, *sshd.argv(config), *pam]
+        argv = [*run, sshd.program(), "-D", "-e", "-f", str(config), *pam]
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         (self.folder / self.prefix / site / "sshd.pid").write_text(str(process.pid))
         wait_for(lambda: self._listens(site), 5.0, f"sshd of {site} did not start; see {log.name}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import recordings
+import run_logs
 from linkladder.codec import CodecError
 from linkladder.errors import EnvironmentFault
 from linkladder.events import PeerBack
@@ -28,7 +29,7 @@ def test_tail_sees_lines_as_they_are_finished(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write(lines[1][20:] + "\n" + lines[2][:-1])
     assert [at for at, _ in tail.poll()] == [LOG[1][0]]
-    assert len(list(eventlog.read(path))) == 2  # the third line was cut short
+    assert len(run_logs.whole(path)) == 2  # the third line was cut short
 
 
 def test_a_log_says_its_form_and_another_one_is_refused_by_name(tmp_path: Path) -> None:
@@ -39,14 +40,14 @@ def test_a_log_says_its_form_and_another_one_is_refused_by_name(tmp_path: Path) 
     recorder.close()
     first, line = path.read_text(encoding="utf-8").splitlines()
     assert first == '{"form": "linkladder-events/1"}'
-    assert [event for _, event in eventlog.read(path)] == [PeerBack("beta")]
+    assert [event for _, event in run_logs.whole(path)] == [PeerBack("beta")]
     path.write_text(line + "\n", encoding="utf-8")
-    assert [event for _, event in eventlog.read(path)] == [PeerBack("beta")], "of before forms were told"
+    assert [event for _, event in run_logs.whole(path)] == [PeerBack("beta")], "of before forms were told"
     path.write_text(f"{first}\n" + line.replace('"beta"', '"beta","since":3') + "\n", encoding="utf-8")
-    assert [event for _, event in eventlog.read(path)] == [PeerBack("beta")]
+    assert [event for _, event in run_logs.whole(path)] == [PeerBack("beta")]
     path.write_text('{"form": "linkladder-events/2"}\n{"happened": "much"}\n', encoding="utf-8")
     with pytest.raises(EnvironmentFault, match="another linkladder") as refused:
-        list(eventlog.read(path))
+        run_logs.whole(path)
     assert "linkladder-events/2" in refused.value.cause
 
 
@@ -82,7 +83,7 @@ def test_a_spoilt_line_does_not_take_the_others_along(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     lines = [eventlog.dump(event, at) for at, event in LOG[:3]]
     path.write_text(f"{lines[0]}\n{lines[1][:30]}\n{lines[2]}\n", encoding="utf-8")
-    assert [at for at, _ in eventlog.read(path)] == [LOG[n][0] for n in (0, 2)]
+    assert [at for at, _ in run_logs.whole(path)] == [LOG[n][0] for n in (0, 2)]
 
 
 def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_what_is_kept_back_makes_room_for_the_last_words(tmp_path: Path) -> None
     log._file.flush = real
     log.write(LOG[-1][1])
     log.close()
-    assert [type(event).__name__ for _, event in eventlog.read(path)] == ["RunStarted", "RunFinished"]
+    assert [type(event).__name__ for _, event in run_logs.whole(path)] == ["RunStarted", "RunFinished"]
 
 
 def test_a_disk_that_takes_nothing_more_raises_nothing(tmp_path: Path) -> None:

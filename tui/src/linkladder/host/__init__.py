@@ -19,7 +19,7 @@ from linkladder.host import addresses
 from linkladder.host.backends import backend, hops_from_ttl
 from linkladder.host.cores import confined, own_cores, pinned
 from linkladder.host.parent import die_with_parent
-from linkladder.host.sampler import Sampler, difference, summarise
+from linkladder.host.sampler import Sampler, summarise
 from linkladder.model import Bundle, CoreTimes, HostFacts, NicCounters, SocketStat, TcpCounters
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "confined",
     "core_times",
     "die_with_parent",
-    "difference",
     "facts",
     "hops_from_ttl",
     "interface_of",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import fields
 
 from linkladder.host.backends import backend
-from linkladder.model import CoreLoad, CoreTimes, CpuUse, HostSample, MemoryUse, NicCounters
+from linkladder.model import CoreLoad, CoreTimes, CpuUse, HostSample, MemoryUse
 
 SHORTEST = 1e-3  # seconds, less than a tick of any clock
 QUIET = CoreLoad(0.0, 0.0, 0.0, 100.0)
@@ -57,16 +56,6 @@ def load(before: CoreTimes, after: CoreTimes, unknown: CoreLoad = QUIET) -> Core
         return unknown
     scale = 100.0 / total
     return CoreLoad(user * scale, system * scale, interrupt * scale, idle * scale)
-
-
-def difference(before: NicCounters, after: NicCounters) -> NicCounters:
-    """What an interface counted between two readings; a counter that is unknown in one of them stays unknown."""
-    values: dict[str, int | None] = {}
-    for f in fields(NicCounters):
-        if f.name != "name":
-            old, new = getattr(before, f.name), getattr(after, f.name)
-            values[f.name] = None if old is None or new is None else max(0, new - old)
-    return NicCounters(after.name, **values)  # type: ignore[arg-type]
 
 
 def summarise(

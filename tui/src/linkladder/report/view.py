@@ -26,7 +26,8 @@ from linkladder.model import (
 )
 from linkladder.model.same_setting import Identity, family
 from linkladder.phrases.member_down import card_down
-from linkladder.report import compared, matrix, page_text, svg, transfers
+from linkladder.report import compared, page_text, svg, transfers
+from linkladder.report.paths_picture import paths_picture
 from linkladder.verdicts import DocumentJudgement, ExperimentJudgement, MemberDown, RungJudgement
 
 WAYS = tuple(Direction)
@@ -137,7 +138,7 @@ def _rung(document: Document, result: RungResult, judged: RungJudgement, deal: C
         result=result,
         judged=judged,
         css=page_text.css(judged.verdict),
-        company=Markup(matrix.matrix(judged.company, "Every path by itself and with all")) if judged.company else "",
+        company=Markup(paths_picture(judged.company, "Every path by itself and with all")) if judged.company else "",
         bundles=transfers.tables(document, result, judged.bundles),
         stairs=tuple(compared.table(mine) for mine in flights(judged.staircase)),
         compared=_compared(result, judged),

@@ -18,7 +18,7 @@ import os
 import time
 import typing
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -63,15 +63,6 @@ def parse(line: str) -> Entry:
         raise codec.CodecError(f"not an event of a run: {line[:60]!r}")
     event = codec.from_json(KINDS[record["event"]], record.get("data"), extra=True)
     return codec.from_json(float, record.get("at"), "at"), event
-
-
-def read(path: Path) -> Iterator[Entry]:
-    """Every event of a log, without a last line that a power cut left unfinished."""
-    tail = Tail(path)
-    try:
-        yield from tail.poll()
-    finally:
-        tail.close()
 
 
 class Recorder:

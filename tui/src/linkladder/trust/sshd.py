@@ -142,10 +142,6 @@ def write_authorized(base: Path, granted: Collection[str] | None = None) -> None
     files.write(state.trusted(base) / "authorized_keys", "".join(lines), mode)
 
 
-def argv(config: Path) -> list[str]:
-    return [program(), "-D", "-e", "-f", str(config)]
-
-
 def program() -> str:
     return shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin") or "/usr/sbin/sshd"
 

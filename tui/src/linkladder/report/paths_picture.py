@@ -11,7 +11,7 @@ ROW, TOP, NAMES = 34, 44, 110
 LONGEST = 12  # letters of a name that are shown
 
 
-def matrix(seen: CompanyJudgement, title: str) -> str:
+def paths_picture(seen: CompanyJudgement, title: str) -> str:
     """The matrix: in each cell what the path carries alone, and below it what it carries with all others."""
     grid = words.grid(seen.cells)
     wide = (WIDTH - NAMES) / max(1, len(grid.columns))

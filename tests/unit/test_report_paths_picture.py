@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import several
 from linkladder import report
-from linkladder.report.matrix import matrix
+from linkladder.report.paths_picture import paths_picture
 from linkladder.verdicts import Cell, CompanyJudgement, Judgement, Verdict
 
 GOOD, BAD = (Judgement(verdict, False, str(verdict)) for verdict in (Verdict.PASS, Verdict.FAIL))
@@ -18,7 +18,7 @@ def test_eight_by_eight_have_a_figure_each() -> None:
         Cell(n, a, b, "forward", BAD if (a, b) == ("beta", "<gamma>") else GOOD, 1e6 * (100 + n), together_bps=4e7)
         for n, (a, b) in enumerate((a, b) for a in ENDS for b in ENDS if a != b)
     )
-    drawn = matrix(CompanyJudgement(cells, GOOD), "Every path")
+    drawn = paths_picture(CompanyJudgement(cells, GOOD), "Every path")
     root = ET.fromstring(drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))
     texts = [e.text or "" for e in root.iter() if e.tag.endswith("text")]
     assert all(f"{100 + n}M" in " ".join(texts) for n in range(56))
