@@ -48,6 +48,14 @@ def test_without_a_word_it_runs_where_the_link_has_a_path(
     assert [rung.name for rung in load("tune").rungs] == [(*expected, "same-vlan")[0]]
 
 
+def test_the_rung_that_a_plan_names_goes_before_the_link_s_first(own_state: Path) -> None:
+    paths = {name: (LinkPath("10.0.0.1", "10.0.0.2", "beta"),) for name in (RungName.SAME_HOST, RungName.SAME_VLAN)}
+    plans.save_link(own_state, plans.Link(paths=paths))
+    mine = own_state / "mine.toml"
+    mine.write_text('name = "mine"\nrung = "same-host"\n[[experiment]]\n')
+    assert [rung.name for rung in load(str(mine)).rungs] == [RungName.SAME_HOST]
+
+
 def test_two_rungs_are_measured_where_two_are_asked_for() -> None:
     asked = plans.Asked((RungName.DC_LINK, RungName.SAME_HOST))
     assert [rung.name for rung in plans.builtin("tune", asked=asked).rungs] == [RungName.SAME_HOST, RungName.DC_LINK]

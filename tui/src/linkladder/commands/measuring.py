@@ -112,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> Asked:
     """What the options ask of the plan beyond what it says."""
     rungs = tuple(RungName(name) for name in args.rung or ())
-    return Asked(rungs, THOROUGH if args.thorough else LEAST_PAIRS, tuple(getattr(args, "also", ())))
+    return Asked(rungs, pairs=THOROUGH if args.thorough else LEAST_PAIRS, also=tuple(getattr(args, "also", ())))
 
 
 def _with_peer(plan: Plan) -> Plan:

@@ -70,7 +70,7 @@ the other one or linkladder dies, a process of its own puts it back.
             return
         self.rungs = self.rungs or rungs_to_try(link)
         for name in SHORT:
-            plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], self.pairs))
+            plan = await app.ask(app.backend.plan, name, link, Asked(self.rungs[:1], pairs=self.pairs))
             if plan:
                 self.plans[name] = plan
         box = self.query_one("#experiments", OptionList)
