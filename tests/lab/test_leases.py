@@ -254,10 +254,10 @@ def test_the_adapter_that_carries_control_stays_as_it_is(world: LabWorld) -> Non
     assert "mg0 carries control" in failed(world, text)
 
 
-def test_what_an_adapter_refuses_fails_the_trial_and_says_so(world: LabWorld) -> None:
-    world.run("beta", "ip link set sh0 mtu 1500")
-    text = mischief.plan_text(world, duration=2, more='settings = [{kind = "lro", value = true}]')
-    assert "lro" in failed(world, text)
+def test_what_a_machine_refuses_fails_the_trial_and_says_so(world: LabWorld) -> None:
+    """The ceilings of what a program may ask for are the whole machine's, and no namespace may write them."""
+    text = mischief.plan_text(world, duration=2, more='settings = [{kind = "send-ceiling", value = 1048576}]')
+    assert "net.core.wmem_max" in failed(world, text)
 
 
 def test_what_cannot_be_put_back_blocks_the_next_run_and_says_so(world: LabWorld) -> None:

@@ -119,3 +119,17 @@ def test_a_dry_run_tells_what_is_left_out_and_takes_no_time_for_it(
     assert "left out: tcp-1s-default-tso-on-forward: tso of vmx1 at one is on already" in told
     describe(made)
     assert f"{4 * 7 * 6 + 6} trials" in capsys.readouterr().out, "of a peer that is not known nothing is left out"
+
+
+def test_an_arm_that_the_tool_cannot_do_is_left_out_and_the_others_are_measured() -> None:
+    steps = 'steps = [{window = ["800k"], tool = ["iperf", "iperf3"]}]'
+    made = plans.read_plan(f'name = "p"\n[[experiment]]\nrungs = "dc-link"\ndirection = "duplex"\n{steps}\n')
+    known = {end: replace(host, tools={"iperf": "2.1.8"}) for end, host in facts().items()}
+    gone = left_out(made.rungs[0].experiments, PATH, known)
+    by_tool = {e.tool: gone.get(e.id, "") for e in made.rungs[0].experiments if e.baseline}
+    assert "iperf sets a socket buffer only for the way from client to server" in by_tool["iperf"]
+    assert "iperf3" in by_tool["iperf3"]
+    both = {end: replace(host, tools={"iperf": "2.1.8", "iperf3": "3.16"}) for end, host in facts().items()}
+    gone = left_out(made.rungs[0].experiments, PATH, both)
+    assert [e.tool for e in made.rungs[0].experiments if e.baseline and e.id not in gone] == ["iperf3"]
+    assert left_out(made.rungs[0].experiments, PATH, facts()) == {}, "of machines that have told no versions"

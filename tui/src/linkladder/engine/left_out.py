@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linkladder import units
+from linkladder import tools, units
 from linkladder.model import (
     FEWEST_CARDS,
     MOST_CARDS,
@@ -19,11 +19,12 @@ from linkladder.model import (
     Setting,
 )
 from linkladder.model.same_setting import identity, once_more
+from linkladder.tools import ToolVersions
 
 
 def in_vain(rung: Rung, paths: Sequence[Path], facts: Mapping[str, HostFacts]) -> dict[str, str]:
     """The rung's experiments that would change nothing on any of its paths; `facts` are by peer, '' being this end."""
-    if not any(e.settings or e.cores or e.affinity is not Affinity.FREE for e in rung.experiments):
+    if not any(e.settings or e.cores or e.affinity is not Affinity.FREE or e.baseline for e in rung.experiments):
         return {}
     each = [
         left_out(rung.experiments, path, {End.NEAR: facts[path.origin], End.FAR: facts[path.peer]})
@@ -73,7 +74,9 @@ def _doubled(experiments: Sequence[Experiment], path: Path, facts: Mapping[End, 
 
 
 def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str:
-    """Why a setting cannot change anything: too few cores, no such setting, or it has that value everywhere already."""
+    """Why an arm cannot change anything: no tool does it, too few cores, no such setting, or it is so already."""
+    if exp.baseline and (said := _impossible(exp, facts)):
+        return said
     small = next((host for host in facts.values() if exp.cores and host.cores and exp.cores > host.cores), None)
     if small:
         return f"{small.name} has {units.plural(small.cores, 'core')}"
@@ -98,6 +101,18 @@ def _in_vain(exp: Experiment, path: Path, facts: Mapping[End, HostFacts]) -> str
             acts = acts or present != setting.value
             there.append(f"{setting.kind} of {adapter} at {host.name} is {present} already")
     return "" if acts or not settings else "; ".join(there)
+
+
+def _impossible(exp: Experiment, facts: Mapping[End, HostFacts]) -> str:
+    """Why the tool cannot do an arm at these ends; '' where it can, or where nothing is known of its versions."""
+    near, far = (ToolVersions(facts[end].tools, facts[end].os) for end in (End.NEAR, End.FAR))
+    if not near.found or not far.found:
+        return ""
+    try:
+        tools.layout(exp, near, far)
+    except tools.Unavailable as error:
+        return str(error)
+    return ""
 
 
 def _no_member(setting: Setting, end: End, path: Path, host: HostFacts) -> str:

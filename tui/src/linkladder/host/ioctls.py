@@ -13,7 +13,8 @@ SIOCGIFHWADDR = 0x8927
 SIOCETHTOOL = 0x8946
 IFF_UP, IFF_LOOPBACK, IFF_RUNNING = 0x1, 0x8, 0x40
 GSET, GDRVINFO, GSTRINGS, GSTATS, GFLAGS, GSSET_INFO, GCHANNELS = 0x1, 0x3, 0x1B, 0x1D, 0x25, 0x37, 0x3C
-STATS_SET = 1
+STATS_SET, FEATURES_SET = 1, 4
+GFEATURES = 0x3A
 FLAG_LRO = 1 << 15
 QUESTIONS = {"rxcsum": 0x14, "txcsum": 0x16, "tso": 0x1E, "gso": 0x23, "gro": 0x2B}
 FLAGS = (*QUESTIONS, "lro")
@@ -63,6 +64,23 @@ class Interfaces:
         except OSError:
             return None
         return buffer.raw
+
+    def can_change(self, name: str, feature: str) -> bool:
+        """Whether the driver lets a feature be switched, by the name that `ethtool -k` has for it in the kernel."""
+        reply = self._ask(name, struct.pack("IIQI", GSSET_INFO, 0, 1 << FEATURES_SET, 0))
+        if not reply or not struct.unpack_from("Q", reply, 8)[0]:
+            return False
+        count = struct.unpack_from("I", reply, 16)[0]
+        blocks = -(-count // 32)
+        names = self._ask(name, struct.pack(f"III{count * STRING}x", GSTRINGS, FEATURES_SET, count))
+        known = self._ask(name, struct.pack(f"II{blocks * 16}x", GFEATURES, blocks))
+        if not names or not known:
+            return False
+        words = [names[12 + i * STRING : 12 + (i + 1) * STRING].split(b"\0", 1)[0].decode() for i in range(count)]
+        if feature not in words:
+            return False
+        block, bit = divmod(words.index(feature), 32)
+        return bool(struct.unpack_from("I", known, 8 + 16 * block)[0] >> bit & 1)
 
     def driver(self, name: str) -> str:
         reply = self._ask(name, struct.pack("I192x", GDRVINFO))

@@ -169,6 +169,8 @@ class Linux:
 def _nic(interfaces: Interfaces, name: str, owned: tuple[str, ...]) -> Nic:
     flags = interfaces.flags(name) or 0
     states = {flag: interfaces.flag(name, flag) for flag in FLAGS}
+    if not states["lro"] and not interfaces.can_change(name, "rx-lro"):
+        states["lro"] = None  # a card that cannot do it says "off", too
     rx, tx = interfaces.queues(name)
     return Nic(
         name=name,
