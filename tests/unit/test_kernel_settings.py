@@ -150,6 +150,6 @@ def test_a_stack_that_no_module_brings_is_said_and_left_out() -> None:
 def test_it_is_told_in_words_with_what_to_set_where() -> None:
     plain, changed = plans.read_plan(plan("sack", "off")).rungs[0].experiments
     assert phrases.difference(changed, plain) == "SACK off"
-    lines = phrases.to_set([changed], Path("192.0.2.1", "192.0.2.2", "beta", "vmx1", "vmx1"))
+    lines = phrases.to_set([changed], [Path("192.0.2.1", "192.0.2.2", "beta", "vmx1", "vmx1")])
     assert "To set, SACK off, at both ends, FreeBSD: sysctl net.inet.tcp.sack.enable=0" in lines
     assert "To set, SACK off, at both ends, Linux: sysctl -w net.ipv4.tcp_sack=0" in lines

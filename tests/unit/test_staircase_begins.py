@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import trials
-from linkladder import judge, report
+from linkladder import judge, keeping, report
 from linkladder import plan as plans
 from linkladder.cli import main
 from linkladder.engine import generators
@@ -22,12 +22,15 @@ from linkladder.model import (
     Generator,
     HostFacts,
     Looked,
+    Nic,
     Plan,
+    RunEnd,
     Rung,
     RungName,
     RunState,
     Strength,
 )
+from linkladder.model import Path as Path_
 from linkladder.report import compared
 from linkladder.run.starting_point import begun_at_best
 from linkladder.store import Store
@@ -186,3 +189,19 @@ def test_more_is_tried_where_it_is_asked_for() -> None:
 def test_what_cannot_be_tried_is_refused(also: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "--also", also, "--dry-run"]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_lines_name_the_cards_that_the_ends_told_of() -> None:
+    """A path that leaves its cards open is found by its addresses."""
+    path = Path_("10.0.0.1", "10.0.0.2", "beta")
+    nics = {"near": Nic("vmx3", addresses=("10.0.0.1",)), "beta": Nic("ens7", addresses=("10.0.0.2",))}
+    ends = tuple(RunEnd(name, HostFacts(name, nics=(nic,))) for name, nic in nics.items())
+    before = climbed()
+    made = replace(before, run=replace(before.run, ends=ends), rungs=(replace(before.rungs[0], paths=(path, path)),))
+    (judged,) = judge.judge_document(made).rungs
+    said = [line for line in judged.judgement.findings if "ip link" in line]
+    assert said == [
+        "To set, MTU 9000, at the near end, Linux: ip link set dev vmx3 mtu 9000",
+        "To set, MTU 9000, at the far end, beta, Linux: ip link set dev ens7 mtu 9000",
+    ]
+    assert keeping.winners(made).elsewhere == ("at beta: linkladder system mtu ens7 9000",)

@@ -20,7 +20,7 @@ K = SettingKind
 
 
 def lines(*settings: Setting, path: Path = PATH, **load: int) -> list[str]:
-    return list(to_set([Experiment("won", settings=settings, **load)], path))  # type: ignore[arg-type]
+    return list(to_set([Experiment("won", settings=settings, **load)], [path]))  # type: ignore[arg-type]
 
 
 def of(system: str, found: list[str]) -> list[str]:
@@ -102,7 +102,7 @@ def test_what_was_not_kept_in_every_direction_says_in_which() -> None:
     back, both = (
         Experiment(str(way), settings=(jumbo,), direction=way) for way in (Direction.REVERSE, Direction.DUPLEX)
     )
-    found = to_set([forward, back, both], SAME)
+    found = to_set([forward, back, both], [SAME])
     assert found[0] == "To set, MTU 9000, at both ends, FreeBSD: ifconfig sh0 mtu 9000"
     assert found[-1] == (
         "To set, 4 streams (near to far only), at the end that connects: let the application open 4 connections"

@@ -43,7 +43,7 @@ def winners(document: Document) -> Winners:
             if other.value != setting.value:
                 what = f"{setting.kind} {other.value} won one way and {setting.value} another"
                 raise UsageError("what is to be kept?", what, "choose one and set it by linkladder system")
-            paths += rung.paths
+            paths += [judge.with_cards(path, document) for path in rung.paths]
     if not kept:
         raise UsageError(
             f"run {document.run.id} kept no setting", "nothing was surely better", "linkladder tune tries some"

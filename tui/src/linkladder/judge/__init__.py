@@ -29,7 +29,7 @@ from linkladder.judge.limiters import limiter
 from linkladder.judge.rungs import judge_rung
 from linkladder.judge.sequential import unsettled
 from linkladder.judge.soundness import flaws
-from linkladder.judge.staircase import flights, winner_so_far, won
+from linkladder.judge.staircase import flights, winner_so_far, with_cards, won
 from linkladder.verdicts import (
     Ceiling,
     Comparison,
@@ -79,6 +79,7 @@ __all__ = [
     "unsettled",
     "whole_datagram",
     "winner_so_far",
+    "with_cards",
     "with_judgement",
     "won",
 ]

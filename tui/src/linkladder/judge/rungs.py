@@ -109,7 +109,7 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
     words = [(phrases.difference(*arms[c]), phrases.beside(*arms[c]), c) for c in changed]
     answers = (
-        *staircase(compared, changed),
+        *staircase(compared, changed, document),
         *phrases.offloads([(*arms[c], c) for c in changed]),
         *phrases.briefly(words),
         *sizing(whole, deal),

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from linkladder import phrases
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, duplex_share
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.stats import spread
-from linkladder.model import Contract, Direction, Experiment, ExperimentResult, Plan, RungName, RungResult
+from linkladder.model import (
+    Contract,
+    Direction,
+    Document,
+    Experiment,
+    ExperimentResult,
+    Path,
+    Plan,
+    RungName,
+    RungResult,
+)
 from linkladder.verdicts import Answer, Change, ChangedFigure, Landing, Measured
 
 
@@ -74,10 +85,25 @@ def flights(found: Sequence[Landing]) -> list[tuple[Landing, ...]]:
     return [tuple(one for one in found if (one.both_ways, one.direction) == key) for key in keys]
 
 
-def staircase(rung: RungResult, changed: Sequence[Change]) -> tuple[str, ...]:
+def staircase(rung: RungResult, changed: Sequence[Change], document: Document | None = None) -> tuple[str, ...]:
     """Sentences for each direction: which changes were kept, what they achieve, and what to set where."""
     sentences = [phrases.staircase(mine) for mine in flights(landings(rung, changed))]
-    return (*sentences, *phrases.to_set(_all_kept(rung, changed), rung.paths[0] if rung.paths else None))
+    paths = [with_cards(path, document) if document else path for path in rung.paths]
+    return (*sentences, *phrases.to_set(_all_kept(rung, changed), paths))
+
+
+def with_cards(path: Path, document: Document) -> Path:
+    """The path with the names of its cards, by what its ends told of themselves, where it names none."""
+
+    def card(end: str, address: str) -> str:
+        facts = document.run.facts(end)
+        return next((nic.name for nic in facts.nics if address in nic.addresses), "") if facts else ""
+
+    return replace(
+        path,
+        local_interface=path.local_interface or card(path.origin or "near", path.local),
+        remote_interface=path.remote_interface or card(path.peer, path.remote),
+    )
 
 
 def won(rung: RungResult, plan: Plan) -> tuple[Experiment, ...]:

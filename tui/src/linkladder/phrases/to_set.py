@@ -32,15 +32,17 @@ LET_BY_LINUX = 212992
 Line = tuple[str, str]  # the system, and what to type there
 
 
-def to_set(kept: Sequence[Experiment], path: Path | None) -> tuple[str, ...]:
+def to_set(kept: Sequence[Experiment], paths: Sequence[Path]) -> tuple[str, ...]:
     """A line for each system and each change that the staircases kept, with the directions in which it was kept.
 
     Such as 'To set, MTU 9000, at both ends, Linux: ip link set dev eth0 mtu 9000'.
     """
     found: dict[tuple[str, str, str, str], list[Direction]] = {}
     for p in kept:
-        for what, where, (system, line) in _lines(p, path):
-            found.setdefault((what, where, system, line), []).append(p.direction)
+        for what, where, (system, line) in (one for path in paths or (Path(),) for one in _lines(p, path)):
+            ways = found.setdefault((what, where, system, line), [])
+            if p.direction not in ways:
+                ways.append(p.direction)
     return tuple(
         f"To set, {what}{_won(ways, len(kept))}, {where}{f', {system}' if system else ''}: {line}"
         for (what, where, system, line), ways in found.items()
@@ -51,7 +53,7 @@ def _won(ways: Sequence[Direction], staircases: int) -> str:
     return "" if len(ways) == staircases else f" ({', '.join(map(way, ways))} only)"
 
 
-def _lines(p: Experiment, path: Path | None) -> Iterator[tuple[str, str, Line]]:
+def _lines(p: Experiment, path: Path) -> Iterator[tuple[str, str, Line]]:
     for one in p.settings:
         what = setting(one).removesuffix(f" at the {one.ends[0]} end")
         for where, card in _cards(one, path):
@@ -66,15 +68,15 @@ def _lines(p: Experiment, path: Path | None) -> Iterator[tuple[str, str, Line]]:
         yield streams(p.streams), "at the end that connects", ("", f"let the application open {p.streams} connections")
 
 
-def _cards(one: Setting, path: Path | None) -> Iterator[tuple[str, str]]:
+def _cards(one: Setting, path: Path) -> Iterator[tuple[str, str]]:
     """The ends that a setting is for, and the card there; both at once where the line is the same."""
-    names = {End.NEAR: path.local_interface if path else "", End.FAR: path.remote_interface if path else ""}
+    names = {End.NEAR: path.local_interface, End.FAR: path.remote_interface}
     cards = {end: names[end] or "IFACE" for end in one.ends}
     if len(cards) == 2 and (one.of_machine or len(set(cards.values())) == 1):
         yield "at both ends", cards[End.NEAR]
         return
     for end, card in cards.items():
-        peer = f", {path.peer}" if path and path.peer and end is End.FAR else ""
+        peer = f", {path.peer}" if path.peer and end is End.FAR else ""
         yield f"at the {end} end{peer}", card
 
 
