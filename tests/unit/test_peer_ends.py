@@ -10,7 +10,7 @@ from linkladder import wire
 from linkladder.errors import EnvironmentFault
 from linkladder.model import Path
 from linkladder.peer import connector, ends
-from linkladder.settings import undo
+from linkladder.settings import arming
 from linkladder.trust import peers
 
 SLOW = (
@@ -58,7 +58,7 @@ async def test_an_agent_of_our_own_is_slow_for_longer_than_one_across_a_network(
 
 
 def test_a_peer_waits_longer_for_a_lease_than_its_undo_may_take_to_start() -> None:
-    assert undo.START_LIMIT < ends.HELLO_TIMEOUT and wire.TakeLease.slow
+    assert arming.START_LIMIT < ends.HELLO_TIMEOUT and wire.TakeLease.slow
 
 
 @pytest.mark.parametrize("order", [("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")])

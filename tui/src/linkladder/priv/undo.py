@@ -140,13 +140,23 @@ def _done(words: list[str], parts: list[Step]) -> bool:
 
 def _read_back(folder: str, lock: list[int]) -> None:
     """As the holder's user, have the holder's own linkladder see to the journal."""
-    import subprocess  # imported late, as most loans are given back
-
     name, uid = os.environ.get("DOAS_USER", ""), os.environ.get("SUDO_UID", "")
     user = pwd.getpwnam(name) if name else pwd.getpwuid(int(uid)) if uid else None
-    subprocess.run(
-        [sys.executable, "-I", "-m", "linkladder.settings", folder],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT, cwd="/",
-        pass_fds=lock, check=False, user=user and user.pw_uid, group=user and user.pw_gid,
-        extra_groups=[] if user else None,
-    )  # fmt: skip
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        if user:
+            os.setgroups([])
+            os.setgid(user.pw_gid)
+            os.setuid(user.pw_uid)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(nothing, number)
+        for descriptor in lock:
+            os.set_inheritable(descriptor, True)
+        os.chdir("/")
+        os.execve(sys.executable, [sys.executable, "-I", "-m", "linkladder.settings", folder], ENVIRONMENT)
+    finally:
+        os._exit(127)
