@@ -15,9 +15,8 @@ from linkladder import __version__, host, privilege, settings, tools, wire
 from linkladder.agent.firewall import Firewall
 from linkladder.agent.lending import Lending
 from linkladder.agent.probing import ProbeListener, probe
-from linkladder.agent.processes import Child, Children, Gate
+from linkladder.agent.processes import Child, Children, Gate, Turn
 from linkladder.agent.targets import Caller, Targets, owned
-from linkladder.agent.turn import Turn
 from linkladder.errors import LinkladderError, in_a_line
 from linkladder.host import programs
 from linkladder.model import Affinity, Experiment, HostFacts

@@ -10,13 +10,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from linkladder import host
 from linkladder.agent import reaper
 from linkladder.host.programs import search_path
+from linkladder.reservation import Reservation
 from linkladder.tools import OUTPUT_LIMIT
-from linkladder.wire import Exited, Finished, Line
+from linkladder.wire import Exited, Finished, Line, Refused
 
 HELD_START = os.path.join(os.path.dirname(__file__), "held_start.py")  # run as a separate program, never imported
 GRACE = 1.0  # seconds between asking a process to end and killing it
@@ -277,3 +278,47 @@ async def _moment(reading: int) -> float | None:
 
 def _environment() -> dict[str, str]:
     return {"PATH": search_path(), "LC_ALL": "C", "TZ": "UTC"}
+
+
+class Turn:
+    """One run's hold of this end: what it asks for is carried out while that lasts, and nothing of it outlasts it."""
+
+    def __init__(self) -> None:
+        self.lock = Reservation()
+        self._ending = False
+        self._under_way = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    @contextlib.contextmanager
+    def carrying_out(self) -> Iterator[None]:
+        """Count a request that needs the reservation; refused without one, and once it is being given back."""
+        if not self.lock.held or self._ending:
+            raise Refused("reserve this appliance first")
+        self._under_way += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._quiet.set()
+
+    def go_on(self) -> None:
+        """Refuse what a request, taken before, would still begin while the reservation is being given back."""
+        if self._ending:
+            raise Refused("the reservation of this appliance is over")
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Take no more requests meanwhile; the reservation is free afterwards, unless what had to be ended was not."""
+        self._ending = True
+        try:
+            yield
+            self.lock.release()
+        finally:
+            self._ending = False
+
+    async def quiet(self) -> None:
+        """Wait until every request that was taken before has been carried out or refused."""
+        await self._quiet.wait()

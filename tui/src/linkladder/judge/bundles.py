@@ -2,7 +2,8 @@
 
 A bundle assigns flows to members by a hash of their ports. The rate of n flows, divided by the rate of one flow, tells
 how many members they use. How likely that is for each number of members follows from throwing n balls into as many
-bins. Needs a single flow that the way held, and nothing of its own (`one_flow`): else no number of members is told.
+bins. Needs a single flow that the way held (a queue, its ceiling): a window, a busy end or lost packets hold each by
+itself, so that many get many times as much over a single link too, and no number of members is told.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.limiters import of_an_end
-from linkladder.judge.one_flow import held_by
-from linkladder.model import Contract, Direction, Protocol, RungResult
+from linkladder.judge.evidence import gather
+from linkladder.judge.limiters import holds_each_flow, limiter_of, of_an_end
+from linkladder.model import Contract, Direction, Experiment, Protocol, RungName, RungResult, TrialResult
 from linkladder.phrases import bundles as say
 from linkladder.verdicts import BundleJudgement, LimiterKind
 
@@ -57,6 +58,14 @@ def _rates(rung: RungResult, deal: Contract, way: Direction) -> _Rates:
         if good:
             found.blocks.setdefault(p.client_port, {})[p.streams] = statistics.median(bps for bps, _ in good)
     return found
+
+
+def held_by(trial: TrialResult, p: Experiment, deal: Contract, rung: RungResult, way: Direction) -> LimiterKind | None:
+    """What held the flow, or may have; None: the way itself."""
+    bounded = rung.name is RungName.DC_LINK
+    seen = gather(trial, p, deal, way, rung, bounded)
+    measured = None not in (seen.sender_busy, seen.receiver_busy, seen.loaded_ms or seen.idle_ms)
+    return holds_each_flow(limiter_of(seen, bounded), measured)
 
 
 def _judge(rung: RungResult, way: Direction, deal: Contract) -> BundleJudgement | None:
