@@ -177,7 +177,7 @@ class ReplayBackend:
         return tuple(PlanChoice(p.name, p.title, plan.seconds(p), plan.trials(p), plan.longest(p)) for p in made)
 
     def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan:
-        asked = asked or plan.Asked(described=plan.rungs_to_try(link))
+        asked = asked or plan.Asked(available=plan.rungs_to_try(link))
         return plan.with_link(plan.builtin(name, self.host.cores, link.contract, asked), link)
 
     def ceiling(self, link: Link) -> Ceiling | None:

@@ -115,7 +115,7 @@ class LiveBackend(Machine, StoredRuns):
         return tuple(choices)
 
     def plan(self, name: str, link: Link, asked: Asked | None = None) -> Plan:
-        cores, asked = len(host.core_times()), asked or plan.Asked(described=plan.rungs_to_try(link))
+        cores, asked = len(host.core_times()), asked or plan.Asked(available=plan.rungs_to_try(link))
         if name in plan.BUILTIN:
             read = plan.builtin(name, cores, link.contract, asked)
         else:

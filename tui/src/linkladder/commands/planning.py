@@ -48,7 +48,7 @@ def load(name: str, peer: str = "", asked: plans.Asked = plans.AS_WRITTEN) -> Pl
     folder = state.folder()
     link = plans.load_link(folder)
     cores = len(host.core_times())
-    asked = replace(asked, described=plans.rungs_to_try(link))
+    asked = replace(asked, available=plans.rungs_to_try(link))
     is_file = name.endswith(".toml") or "/" in name
     read = plans.read_plan_file(FilePath(name), cores, link.contract, asked) if is_file else None
     paired = [one.name for one in peers.load()]

@@ -62,7 +62,7 @@ class Asked:
     """What a person asks of a plan beyond what it says."""
 
     rungs: tuple[RungName, ...] = ()  # where experiments run that name no rung; none: where the plan says
-    described: tuple[RungName, ...] = ()  # by the link; where the plan's own is none of them, the first of these is it
+    available: tuple[RungName, ...] = ()  # by the link; where the plan's own is none of them, the first of these is it
     pairs: int = LEAST_PAIRS  # of a comparison, at least
     also: tuple[str, ...] = ()  # settings that staircases try after their own steps: "lro", "congestion=htcp"
 
@@ -104,7 +104,7 @@ def read_plan(
     paths = reader.paths(data.get("path", {}))
     if "rung" in data:
         own = reader.value(data, "rung", fields.choice(RungName), "")
-        reader.on = asked.rungs or ((own,) if own in asked.described else asked.described[:1]) or (own,)
+        reader.on = asked.rungs or ((own,) if own in asked.available else asked.available[:1]) or (own,)
     rungs = reader.rungs(data.get("experiment"), agreed, paths, cores)
     mesh = reader.value(data, "mesh", fields.flag, "") if "mesh" in data else False
     ends = tuple(reader.value(data, "ends", fields.many(fields.text), "")) if "ends" in data else ()
