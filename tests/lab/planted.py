@@ -113,9 +113,9 @@ def drops(rng: random.Random) -> Planted:
 
 
 def cores(rng: random.Random) -> Planted:
-    """Both ends on one core have half of what they have on two."""
+    """Who has one core alone has the one that others want: of two there is a quieter one."""
     arms, expected = swapped(rng, "cores = 2", "cores = 1", LESS)
-    return Planted(f"streams = {rng.choice([1, 2])}\n{arms}", expected)
+    return Planted(f"streams = {rng.choice([1, 2])}\n{arms}", expected, None, first_core_wanted)
 
 
 def nothing(rng: random.Random) -> Planted:
@@ -205,6 +205,20 @@ def starved(lab: Lab, share: float) -> Iterator[None]:
         quota.close()
 
 
+@contextlib.contextmanager
+def first_core_wanted(lab: Lab) -> Iterator[None]:
+    """Processes that want the first core, and mostly get it."""
+    first = lab.cores("alpha").split(",")[0]
+    argv = ["taskset", "-c", first, "nice", "-n", str(impairments.PRIORITY), sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for _ in range(impairments.BURNERS)]
+    try:
+        yield
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+
+
 class AllCores(Lab):
     """Both appliances have all cores of this machine."""
 
@@ -256,7 +270,7 @@ def told(document: Document, drawn: Planted) -> list[Found]:
             found.append(_nothing_through(document, change))
         else:
             found.append(_answer(change, drawn.expected, drawn.figure, rung.judgement.findings))
-    return found
+    return found or [Found(f"nothing was compared: {'; '.join(document.run.notes)}", False)]
 
 
 def _answer(change: Change, expected: str, wanted: Measured, findings: Sequence[str]) -> Found:
