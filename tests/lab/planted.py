@@ -112,12 +112,6 @@ def drops(rng: random.Random) -> Planted:
     return Planted('settings = [{kind = "mtu", value = 9000}]\nbaseline = true', NOTHING_THROUGH, link, jumbo_between)
 
 
-def cores(rng: random.Random) -> Planted:
-    """Who has one core alone has the one that others want: of two there is a quieter one."""
-    arms, expected = swapped(rng, "cores = 2", "cores = 1", LESS)
-    return Planted(f"streams = {rng.choice([1, 2])}\n{arms}", expected, None, first_core_wanted)
-
-
 def nothing(rng: random.Random) -> Planted:
     """Arms that differ in name alone: iperf writes 128 kB at a time whether it is told to or not."""
     arms = 'write_size = "128K"\nbaseline = {write_size = "127K"}'
@@ -132,7 +126,6 @@ KINDS: dict[str, Callable[[random.Random], Planted]] = {
     "mtu": mtu,
     "offloads": offloads,
     "drops above 1500": drops,
-    "cores": cores,
     "nothing": nothing,
 }
 
@@ -203,28 +196,6 @@ def starved(lab: Lab, share: float) -> Iterator[None]:
         over.set()
         watcher.join()
         quota.close()
-
-
-@contextlib.contextmanager
-def first_core_wanted(lab: Lab) -> Iterator[None]:
-    """Processes that want the first core, and mostly get it."""
-    first = lab.cores("alpha").split(",")[0]
-    argv = ["taskset", "-c", first, "nice", "-n", str(impairments.PRIORITY), sys.executable, "-c", "while True: pass"]
-    others = [subprocess.Popen(argv, stdin=subprocess.DEVNULL) for _ in range(impairments.BURNERS)]
-    try:
-        yield
-    finally:
-        for one in others:
-            one.kill()
-            one.wait()
-
-
-class AllCores(Lab):
-    """Both appliances have all cores of this machine."""
-
-    @staticmethod
-    def cores(site: str) -> str:
-        return ",".join(map(str, sorted(os.sched_getaffinity(0))))
 
 
 # --- measuring and asking

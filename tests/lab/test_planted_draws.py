@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import planted
-from planted import DRAWS, FIRST, KINDS, AllCores
+from planted import DRAWS, FIRST, KINDS
 from world import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(planted.PATIENCE * max(1, DRAWS))]
@@ -26,16 +26,9 @@ def lab() -> Iterator[Lab]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def wide() -> Iterator[Lab]:
-    with AllCores("llw").paired() as made:
-        yield made
-
-
 @pytest.mark.alone  # what is measured without a limit needs the cores
 @pytest.mark.parametrize("kind", KINDS if DRAWS else [QUICK])
-def test_what_was_planted_is_found_and_nothing_else(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    lab = request.getfixturevalue("wide" if kind == "cores" else "lab")
+def test_what_was_planted_is_found_and_nothing_else(kind: str, lab: Lab, tmp_path: Path) -> None:
     found = []
     for seed in range(FIRST, FIRST + max(1, DRAWS)):
         for one in planted.measured(lab, kind, seed, tmp_path, control=not DRAWS):
