@@ -61,6 +61,12 @@ def test_it_has_its_place_in_the_time_and_in_no_comparison() -> None:
     assert plain.repeats == changed.repeats
 
 
+def test_pings_that_are_arms_themselves_are_preceded_by_a_few() -> None:
+    exp = Experiment("e", "ping", Protocol.ECHO, settings=(TSO,), discard_first=True)
+    (load,) = before_it(exp)
+    assert (load.protocol, load.count, exp.count) == (Protocol.ECHO, 10, 100)
+
+
 def test_large_packets_are_waited_for_and_then_a_short_load_of_its_own_kind() -> None:
     exp = Experiment("e", streams=4, write_size=1 << 20, settings=(JUMBO, TSO), discard_first=True)
     probe, load = before_it(exp)

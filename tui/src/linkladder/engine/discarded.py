@@ -18,7 +18,8 @@ def before_it(exp: Experiment) -> Iterator[Experiment]:
     mtu = next((s.mtu for s in exp.settings if s.mtu and set(s.ends) == set(End)), None)
     if mtu is not None:
         yield replace(PROBE, sizes=(mtu,), paths=exp.paths)
-    yield replace(plain, warmup=0.0, duration=DISCARDED, count=min(exp.count, FEW))
+    count = min(exp.count, FEW) if exp.protocol is Protocol.ECHO else exp.count
+    yield replace(plain, warmup=0.0, duration=DISCARDED, count=count)
 
 
 def discarded(seen: TrialResult) -> tuple[Leg, ...]:
