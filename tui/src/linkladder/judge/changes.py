@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.arm_figures import arm_figures
 from linkladder.judge.evidence import ways
-from linkladder.judge.pairs import ERROR, PairAnswer, Pairs, judge_together
+from linkladder.judge.pairs import ERROR, PairAnswer, Pairs, judge_pairs, judge_together
 from linkladder.model import Direction, Experiment, ExperimentResult, Plan, RungName, RungResult, TrialResult
 from linkladder.model.same_setting import once_more
 from linkladder.verdicts import Answer, Change, ChangedFigure, Measured
@@ -71,7 +71,7 @@ def changes(rung: RungResult, to_come: int = 0) -> tuple[Change, ...]:
     stages = (0 in steps) + max(steps, default=0) + to_come
     answers: dict[_Key, _Answers] = {arms.changed: noise[arms.base] for arms in asked if arms.again}
     for step in steps:
-        answers |= _told([arms for arms in tried if arms.a.step == step], floors, ERROR / stages)
+        answers |= _answered([arms for arms in tried if arms.a.step == step], floors, ERROR / stages)
     return tuple(
         _change(arms, answers[arms.changed], {} if arms.again else floors.get(arms.base, {})) for arms in asked
     )
@@ -82,7 +82,7 @@ def steps_to_come(plan: Plan, name: RungName) -> int:
     return max((len(stair.steps) for rung in plan.rungs if rung.name is name for stair in rung.stairs), default=0)
 
 
-def _told(tried: Sequence[_Arms], floors: dict[_Key, dict[Measured, float]], error: float) -> dict[_Key, _Answers]:
+def _answered(tried: Sequence[_Arms], floors: dict[_Key, dict[Measured, float]], error: float) -> dict[_Key, _Answers]:
     """The answers of all these arms, which share the error."""
     named = [(arms, measured) for arms in tried for measured in arms.figures]
     carried = sum(measured in CARRIED for _, measured in named)
@@ -103,7 +103,7 @@ def _told(tried: Sequence[_Arms], floors: dict[_Key, dict[Measured, float]], err
 
 def _noise(arms: _Arms) -> _Answers:
     """What the unchanged setting differs from itself by, with the interval of each figure by itself."""
-    found = {measured: judge_together([pairs])[0] for measured, pairs in arms.figures.items()}
+    found = {m: judge_pairs(pairs.a, pairs.b, band=pairs.band, least=pairs.least) for m, pairs in arms.figures.items()}
     return {m: replace(f, answer=Answer.UNDECIDED) if f.answer is Answer.DIFFERS else f for m, f in found.items()}
 
 

@@ -71,13 +71,15 @@ def judge_together(family: Sequence[Pairs], error: float = ERROR) -> tuple[PairA
     return tuple(_judge(one, 1 - share) for one, share in zip(family, shares, strict=True))
 
 
-def judge_pairs(a: Sequence[float], b: Sequence[float], comparisons: int = 1, band: float = BAND) -> PairAnswer:
+def judge_pairs(
+    a: Sequence[float], b: Sequence[float], comparisons: int = 1, band: float = BAND, least: float = 0.0
+) -> PairAnswer:
     """Compare B with A pair by pair; `comparisons` is how many answers share the error.
 
     Needs at least four pairs with every figure above zero; else it is undecided. "Differs" needs an interval that does
     not contain 'no change' and an estimate beyond the band; "same" needs an interval within the band.
     """
-    return _judge(Pairs(a, b, band), 1 - ERROR / max(1, comparisons))
+    return _judge(Pairs(a, b, band, least), 1 - ERROR / max(1, comparisons))
 
 
 def _judge(one: Pairs, confidence: float) -> PairAnswer:
@@ -89,17 +91,17 @@ def _judge(one: Pairs, confidence: float) -> PairAnswer:
     answer, low, high = three_answers(mean, deviation, count, confidence, edge)
     rank_p = signed_rank(logs) if count >= RANKED_PAIRS else None
     ratio, least, most = (_ratio(log) for log in (mean, low, high))
-    told = PairAnswer(answer, count, ratio, least, most, confidence, rank_p)
+    found = PairAnswer(answer, count, ratio, least, most, confidence, rank_p)
     if rank_p is not None and (rank_p <= ERROR) != (_chance(logs) <= ERROR):
         stray = _farthest(logs)
         others = [*logs[:stray], *logs[stray + 1 :]]
         without, _, _ = three_answers(statistics.fmean(others), statistics.stdev(others), len(others), confidence, edge)
-        told = replace(told, outlier=stray + 1 if without != answer else None)
+        found = replace(found, outlier=stray + 1 if without != answer else None)
     if answer is Answer.DIFFERS and (abs(mean) <= one.floor or (rank_p is not None and rank_p > ERROR)):
-        return replace(told, answer=Answer.UNDECIDED)
+        return replace(found, answer=Answer.UNDECIDED)
     if answer is Answer.UNDECIDED:
-        return replace(told, more_pairs=more_pairs(mean, deviation, count, confidence, edge))
-    return told
+        return replace(found, more_pairs=more_pairs(mean, deviation, count, confidence, edge))
+    return found
 
 
 def _holm(figures: Sequence[tuple[float, float]], error: float) -> list[float]:

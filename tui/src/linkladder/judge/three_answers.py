@@ -38,19 +38,19 @@ def more_pairs(mean: float, deviation: float, pairs: int, confidence: float, edg
     few, enough = 0, MOST_MORE
     while enough - few > 1:
         middle = (few + enough) // 2
-        told = _chance(mean, deviation, pairs, pairs + middle, confidence, edge) >= CHANCE
-        few, enough = (few, middle) if told else (middle, enough)
+        enough_so = _chance(mean, deviation, pairs, pairs + middle, confidence, edge) >= CHANCE
+        few, enough = (few, middle) if enough_so else (middle, enough)
     return enough
 
 
 def _chance(mean: float, deviation: float, pairs: int, wanted: int, confidence: float, edge: float) -> float:
     """The share of new runs of `wanted` pairs that get an answer."""
     sure = quantile(confidence, wanted - 1) / math.sqrt(wanted)
-    told = 0
+    answers = 0
     for off, wide in _draws(pairs, wanted):
         size, half = abs(mean + off * deviation), sure * wide * deviation
-        told += size > max(half, edge) or size + half <= edge
-    return told / DRAWS
+        answers += size > max(half, edge) or size + half <= edge
+    return answers / DRAWS
 
 
 @cache
