@@ -1,4 +1,4 @@
-"""What happens to a tool's output on its way: lines lost, doubled, swapped, cut; characters changed; files joined."""
+"""What happens to a tool's output on its way: lines lost, doubled, moved, cut; characters changed; files joined."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ def damage(
         lines.insert(b, lines[a])
     elif kind == "swap":
         lines[a], lines[b] = lines[b], lines[a]
+    elif kind == "move":  # some lines, anywhere or to either end
+        block = lines[min(a, b) : max(a, b) + 1]
+        del lines[min(a, b) : max(a, b) + 1]
+        to = draw(st.sampled_from((0, len(lines), draw(st.integers(0, len(lines))))))
+        lines[to:to] = [line if line.endswith("\n") else f"{line}\n" for line in block]
+    elif kind == "reverse":
+        lines.reverse()
     elif kind == "merge":
         lines[a] = lines[a][: draw(st.integers(0, len(lines[a])))] + lines[b]
     elif kind == "foreign" and foreign is not None:
@@ -42,7 +49,8 @@ def damage(
     elif kind == "digit":
         if places := [i for i, c in enumerate(lines[a]) if c.isdigit()]:
             at = draw(st.sampled_from(places))
-            lines[a] = lines[a][:at] + draw(st.sampled_from(characters)) + lines[a][at + 1 :]
+            digit = draw(st.sampled_from(("", lines[a][at] * 2, *characters)))  # lost, doubled or another one
+            lines[a] = lines[a][:at] + digit + lines[a][at + 1 :]
     else:
         lines += lines
     return "".join(lines)

@@ -19,7 +19,7 @@ from linkladder.tools.netperf import saved
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 FEW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-HOW = ("cut", "head", "drop", "repeat", "swap", "merge", "twice", "join")
+HOW = ("cut", "head", "drop", "repeat", "swap", "move", "reverse", "merge", "twice", "join")
 ALONE = {"classic-maerts", "classic-rr", "classic-stream", "classic-stream-M", "classic-stream-cpu"}
 ALONE |= {"maerts-banner", "maerts-bare"}
 
@@ -50,6 +50,7 @@ def test_netperf(data: st.DataObject) -> None:
     outcome, truth = damaged(data, "netperf", NETPERF)
     if outcome.ok:
         close(outcome.goodput_bps, truth.goodput_bps)
+        same_loss(outcome, truth)
         assert (outcome.transactions is None) is (truth.transactions is None)
         if outcome.transactions and truth.transactions:
             close(outcome.transactions.rate, truth.transactions.rate)
@@ -105,6 +106,27 @@ def damaged(data: st.DataObject, tool: str, files: dict[Path, str]) -> tuple[Out
     outcome = tools.parse_saved(tool, data.draw(damaged_text.damage(files[path], how, other)))
     assert outcome.ok or outcome.reason
     return outcome, tools.parse_saved(tool, files[path])
+
+
+def same_loss(outcome: Outcome, truth: Outcome) -> None:
+    assert (outcome.lost is None) is (truth.lost is None)
+    if outcome.lost is not None and truth.lost is not None and outcome.datagrams and truth.datagrams:
+        close(outcome.lost / outcome.datagrams, truth.lost / truth.datagrams)
+
+
+@pytest.mark.parametrize(
+    "wrong,said",
+    [
+        (("136144      0     760.87", "13614       0     760.87"), "datagrams arrived, and 13614 were sent"),
+        (("136144      0     760.87", "1361444     0     760.87"), "the sender's rate is"),
+        (("136144      0     760.87", "136144      0     960.87"), "the sender's rate is"),
+    ],
+)
+def test_datagrams_sent_that_contradict_their_rate_are_no_result(wrong: tuple[str, str], said: str) -> None:
+    text = (CAPTURES / "netperf-2.7.0-linux" / "classic-udp.txt").read_text()
+    assert wrong[0] in text
+    outcome = tools.parse_saved("netperf", text.replace(*wrong))
+    assert not outcome.ok and said in outcome.reason
 
 
 def close(told: float | None, true: float | None, share: float = 0.021) -> None:

@@ -22,7 +22,7 @@ from linkladder import tools
 from linkladder.model import End
 
 FEW = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-HOW = ("cut", "drop", "repeat", "swap", "digit", "join", "merge")
+HOW = ("cut", "drop", "repeat", "swap", "move", "reverse", "digit", "join", "merge")
 
 
 @FEW

@@ -86,7 +86,7 @@ def sound(outcome: Outcome) -> None:
 
 
 def damage(text: str) -> st.SearchStrategy[str]:
-    kinds = ("cut", "head", "drop", "repeat", "swap", "merge", "foreign", "digit", "twice")
+    kinds = ("cut", "head", "drop", "repeat", "swap", "move", "reverse", "merge", "foreign", "digit", "twice")
     foreign = st.sampled_from(HOSTILE) | st.text(max_size=80)
     return damaged_text.damage(text, kinds, characters="0123456789.-", foreign=foreign)
 
@@ -163,13 +163,17 @@ def near_truth(outcome: Outcome, truth: Outcome) -> None:
         assert outcome.by_direction.keys() == truth.by_direction.keys()
         for way, bps in truth.by_direction.items():
             assert outcome.by_direction[way] == pytest.approx(bps, rel=0.021)
+        assert (outcome.lost is None) is (truth.lost is None)
+        if outcome.lost is not None and truth.lost is not None and outcome.datagrams and truth.datagrams:
+            share = truth.lost / truth.datagrams
+            assert outcome.lost / outcome.datagrams == pytest.approx(share, rel=0.021, abs=0.003)
 
 
 @settings(FEW, max_examples=300)
 @given(st.data())
 def test_a_damaged_trial_gives_the_true_rate_or_none(data: st.DataObject) -> None:
     """Damage to one end's text; a digit may be wrong by what the rate beside it cannot show (2 %)."""
-    name = data.draw(st.sampled_from(("tcp-p2", "reverse-p2", "duplex-p2", "udp-p2", "window")))
+    name = data.draw(st.sampled_from(("tcp-p2", "reverse-p2", "duplex-p2", "udp-p2", "udpdown", "window")))
     exp = EXPERIMENTS[name]
     server, client = read(FOLDER, f"{name}.server.txt"), read(FOLDER, f"{name}.client.txt")
     if data.draw(st.booleans()):
@@ -240,3 +244,47 @@ def test_hostile_lines_among_good_ones_change_nothing(line: str) -> None:
     sound(outcome)
     assert outcome.ok is (line not in CONTRADICT), outcome.reason
     near_truth(outcome, good)
+
+
+UDP_OF_A_CLIENT = [p for p, text in INDEPENDENT.items() if "UDP port" in text and "Client connecting" in text]
+
+
+@pytest.mark.parametrize("path", UDP_OF_A_CLIENT, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_header_after_its_figures_is_no_result(path: Path) -> None:
+    """What was sent would be taken for what was received, and both be added up."""
+    lines = INDEPENDENT[path].splitlines(keepends=True)
+    rows = [line for line in lines if line.startswith("[")]
+    for text in ("".join([*rows, *(line for line in lines if line not in rows)]), "".join(reversed(lines))):
+        outcome = tools.parse_saved("iperf", text)
+        assert not outcome.ok and outcome.reason
+
+
+def test_one_way_of_both_is_no_result() -> None:
+    text = (CAPTURES / "iperf-2.1.8-debian" / "fullduplex.client.txt").read_text()
+    lines = text.splitlines(keepends=True)
+    for star in (True, False):
+        kept = [line for line in lines if "sec " not in line or line.startswith("[ *") is star]
+        outcome = tools.parse_saved("iperf", "".join(kept))
+        assert not outcome.ok and "only one way" in outcome.reason
+
+
+def test_what_a_silent_end_lost_is_known_from_its_sender_alone() -> None:
+    """The receiver saw nothing after the last datagram; where the sender's count is gone nobody knows what was lost."""
+    server, client = read(FOLDER, "udpdown.server.txt"), read(FOLDER, "udpdown.client.txt")
+    exp = EXPERIMENTS["udpdown"]
+    for gone, ok in (("Sent 7147 datagrams", True), ("0.0000-4.0", True), ("sec ", False)):
+        text = "".join(line for line in client.splitlines(keepends=True) if gone not in line)
+        text = text if ok else "".join(line for line in text.splitlines(keepends=True) if "Sent" not in line)
+        outcome = tools.finish(exp, tools.layout(exp, MODERN, MODERN), (server, ""), ((text, ""),), TWO_ENDS)
+        assert outcome.ok is ok, outcome.reason
+        if ok and outcome.lost and outcome.datagrams:
+            assert outcome.lost / outcome.datagrams == pytest.approx(0.6, abs=0.003)
+
+
+def test_more_bytes_than_the_datagrams_hold_are_no_result() -> None:
+    server, client = read(FOLDER, "udpdown.server.txt"), read(FOLDER, "udpdown.client.txt")
+    exp = EXPERIMENTS["udpdown"]
+    for wrong in ("0/786 (0%)", "0/17866 (0%)"):
+        text = server.replace("0/1786 (0%)", wrong)
+        outcome = tools.finish(exp, tools.layout(exp, MODERN, MODERN), (text, ""), ((client, ""),), TWO_ENDS)
+        assert not outcome.ok and "datagram" in outcome.reason

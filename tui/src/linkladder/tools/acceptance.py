@@ -137,10 +137,10 @@ def _pairs(
         if stream.only == "tx":  # it carries the payload of the other direction
             continue
         other = sending.get(port(stream, not to_server))
-        total = other.tx.total if other else None
+        total, count = (other.tx.total, flow_sums.sent(other, sender.datagram)) if other else (None, None)
         if other and (other.tx.conflict or flow_sums.contradiction(other.tx)):
             other = None  # the sender's figures contradict each other, so they are not used
-        pairs.append(Pair(stream, stream.rx, other.tx if other else None, other.sent if other else None, total))
+        pairs.append(Pair(stream, stream.rx, other.tx if other else None, count, total))
     if len(pairs) > exp.streams:
         reason = f"{len(pairs)} flows were seen where {exp.streams} were asked: another test ran into this one"
         raise Broken(Fault.TOOL, reason)
@@ -380,15 +380,15 @@ def _udp(exp: Experiment, pairs: list[Pair], outcome: Outcome) -> Outcome:
     lost, datagrams, warnings = outcome.lost, outcome.datagrams, list(outcome.warnings)
     if lost is None or datagrams is None:
         raise Broken(Fault.TOOL, "the receiver's lines tell nothing of lost datagrams")
+    if any(p.sent is None and flow_sums.ends_silent(p.rx, exp.warmup + exp.duration) for p in pairs):
+        raise Broken(Fault.TOOL, "nothing arrived at its end, and the sender does not tell how many datagrams it sent")
     unseen = sum(flow_sums.missing(p.rx, p.sent) for p in pairs)
     if unseen:
         lost, datagrams = lost + unseen, datagrams + unseen
         warnings.append(f"{unseen} datagrams were sent after the last one that arrived: they count as lost")
     size = exp.write_size or UDP_PAYLOAD[family(pairs[0].stream.connection.local)]
-    biggest = max((f.bytes * 8 for f in outcome.flows), default=0)
-    received = datagrams - lost
-    if received > 0 and biggest and sum(f.bytes for f in outcome.flows) < received * size * 0.9:
-        raise Broken(Fault.TOOL, f"the receiver read less than the {size} bytes of each datagram")
+    if reason := next(filter(None, (flow_sums.of_size(p.rx, size) for p in pairs)), ""):
+        raise Broken(Fault.TOOL, reason)
     if exp.udp_rate_bps and outcome.offered_bps is not None and outcome.offered_bps < exp.udp_rate_bps * COMPLETE:
         share = outcome.offered_bps / exp.udp_rate_bps * 100
         warnings.append(f"the sender put out {share:.0f} % of the rate asked: it could not do more")

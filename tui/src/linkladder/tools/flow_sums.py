@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from linkladder.model import Direction, Experiment, Flow, Interval
 from linkladder.tools.seconds import EDGE, counted, known_sum, losses_of
-from linkladder.tools.streams import Connection, Row, Series
+from linkladder.tools.streams import Connection, Row, Series, Stream
 
 
 def complete(series: Series) -> list[Row]:
@@ -48,7 +48,11 @@ def contradiction(series: Series, block: int | None = None) -> str:
         return f"its seconds add up to {added} bytes, its own total is {total.bytes}"
     if added < total.bytes * 0.94 - max(slack, block or 0):  # a full buffer empties in 10 ms
         return f"its seconds add up to {added} bytes, its own total is {total.bytes}"
-    return ""
+    counts = [r.datagrams for r in seconds]
+    count = known_sum(counts)
+    if None in counts or count is None or total.datagrams is None or abs(total.datagrams - count) <= 12 + 0.01 * count:
+        return ""
+    return f"its seconds add up to {count} datagrams, its own total is {total.datagrams}"
 
 
 def total_bytes(series: Series) -> int:
@@ -110,6 +114,33 @@ def offered(exp: Experiment, tx: Series) -> float | None:
     if not rows:
         return None
     return sum(r.bytes for r in rows) * 8 / (rows[-1].end - rows[0].start)
+
+
+def sent(stream: Stream, size: int | None) -> int | None:
+    """How many datagrams of `size` bytes a sender says it sent, or else its bytes make; None if these contradict it."""
+    if stream.tx.conflict and stream.tx.summary:  # one report tells both
+        return None
+    total = stream.tx.total
+    if not size or total is None or total.end <= 1.5:  # a single second, the others of which are missing
+        return stream.sent
+    made = total.bytes // size
+    return made if stream.sent is None else stream.sent if abs(stream.sent - made) <= 12 + 0.01 * made else None
+
+
+def ends_silent(rx: Series, asked: float) -> bool:
+    """Whether nothing arrived at the end of the time, so that the receiver cannot tell what was lost there."""
+    return max((row.end for row in rx.rows if row.bytes), default=0.0) < asked - 0.5
+
+
+def of_size(rx: Series, size: int) -> str:
+    """How the bytes of a flow contradict the datagrams of that size that arrived; '' if they do not."""
+    number = sum(r.bytes for r in rx.rows)
+    received = sum((r.datagrams or 0) - (r.lost or 0) for r in rx.rows)
+    if received <= 0 or not number or abs(number - received * size) <= 0.02 * received * size + 12 * size:
+        return ""
+    if number < received * size:
+        return f"the receiver read less than the {size} bytes of each datagram"
+    return f"{number} bytes arrived, and {received} datagrams of {size} bytes are said to have arrived"
 
 
 def missing(rx: Series, sent: int | None) -> int:

@@ -76,6 +76,8 @@ def _channels(output: Output) -> list[tuple[Direction, Channel]] | Outcome:
     reported = any(r.kind == "udp" for s in output.streams for r in s.tx.rows)
     if output.protocol == "udp" and client and not reported and seen == {"tx"}:
         return no_result("the receiver never reported, so that nobody knows what arrived", Fault.PATH)
+    if output.duplex and not {"rx", "tx"} <= seen:
+        return no_result("it ran both ways at once, and the figures of only one way are there")
     found: list[tuple[Direction, Channel]] = []
     if "tx" in seen:
         found.append((Direction.FORWARD if client else Direction.REVERSE, "tx"))
@@ -88,6 +90,9 @@ def _way(outcome: Outcome, way: Direction, channel: Channel, streams: list[Strea
     """The outcome with one direction added, or the failure found in it."""
     streams = [s for s in streams if s.only in ("", channel)]
     series = [s.series(channel) for s in streams]
+    rows = [r for one in series for r in (*one.rows, *([one.final] if one.final else [])) if not r.filled]
+    if channel != "tx" and len({r.kind == "udp" for r in rows}) > 1:
+        return no_result("some of its lines of UDP do not tell what was lost: they are not whole")
     longest = max(s.end for s in series)
     for stream, one in zip(streams, series, strict=True):
         if reason := _reason(one, asked, longest):

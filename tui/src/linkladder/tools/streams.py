@@ -170,6 +170,7 @@ class Output:
     datagram: int | None = None  # payload bytes of each datagram that this process sends
     sum: float = 0.0  # bytes of all flows if it prints that; used only to check the flows
     flows: int | None = None  # how many flows there are, if its header says so
+    duplex: bool = False  # whether it says that its connections carry payload both ways
     mixed: str = ""  # why this is not the output of one process in one run
     foreign: list[str] = field(default_factory=list)  # lines of no known kind
 

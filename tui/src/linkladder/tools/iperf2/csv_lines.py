@@ -13,6 +13,7 @@ LINE = re.compile(
 )
 DAY = 86400
 APART = 2.5  # seconds by which the flows' starts may differ; some versions print times in whole seconds
+FLOWS = re.compile(r" (?:-P|--parallel)[ =]?(\d{1,4})\b")  # of the command, if it is there
 UDP = re.compile(r"^,(\d{1,12}\.\d+),(\d{1,12}),(\d{1,12}),-?\d+\.\d+,\d{1,12}$")
 
 
@@ -29,6 +30,8 @@ def parse(text: str) -> Output:
         line = line.strip()
         match = LINE.match(line)
         if not match:
+            if line.startswith("$ ") and (flows := FLOWS.search(line)):
+                out.flows = int(flows[1])
             if line and not line.startswith(("$ ", "rc=", "time,")):
                 out.foreign.append(line)
                 if line.count(",") > 5:

@@ -62,7 +62,7 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
     """Read everything that a process printed; without a `role` its header tells it."""
     out = Output(role)
     current: dict[str, Stream] = {}  # by id, which stands for the connection that was announced last
-    headers = 0
+    headers, late = 0, False
     for line in text.splitlines():
         line = line.rstrip()
         if line.startswith("["):
@@ -78,6 +78,7 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
                     out.mixed = "a connection was made after others had ended: it holds more than one run"
                 stream = current[connection.flow] = Stream(connection)
                 out.streams.append(stream)
+                out.duplex = out.duplex or "(full-duplex)" in line
                 continue
             if total := SUM.match(line):
                 out.sum = max(out.sum, float(total[2]) * UNITS[total[3]])
@@ -89,11 +90,13 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
                 current[sent[1]].sent = int(sent[2])
                 continue
         elif match := CLIENT.match(line):
+            late = late or any(s.seen for s in out.streams)
             out.role, out.protocol, out.port = out.role or "client", _protocol(match[2]), int(match[3])
             out.flows = int(match[4]) if match[4] else None
             headers += 1
             continue
         elif match := SERVER.match(line):
+            late = late or any(s.seen for s in out.streams)
             out.role, out.protocol, out.port = out.role or "server", _protocol(match[1]), int(match[2])
             headers += 1
             continue
@@ -112,6 +115,8 @@ def parse(text: str, role: Literal["client", "server", ""] = "") -> Output:
         stream.fill()
     if headers > 1:
         out.mixed = "it begins more than once: it holds more than one run, or both ends of one"
+    elif late and not role:
+        out.mixed = "its header comes after its figures: its lines are out of order"
     return out
 
 

@@ -62,7 +62,12 @@ def _way(session: Session) -> Direction | None:
     """The direction of the data; the end where netperf ran counts as the near one."""
     if session.test == "MAERTS" or session.number("LOCAL_BYTES_RECVD") or session.number("REMOTE_BYTES_SENT"):
         return Direction.REVERSE
-    if session.test == "STREAM" or session.number("LOCAL_BYTES_SENT") or session.number("REMOTE_BYTES_RECVD"):
+    if (
+        session.test == "STREAM"
+        or session.number("MESSAGES_SENT")
+        or session.number("LOCAL_BYTES_SENT")
+        or session.number("REMOTE_BYTES_RECVD")
+    ):
         return Direction.FORWARD
     return None
 
@@ -81,12 +86,25 @@ def _beside(session: Session, per_second: float, elapsed: float | None) -> list[
         made = messages * size / elapsed
         apart = abs(made - per_second) > (ROUNDED + 0.005 / elapsed) * max(made, per_second)
         said.append(f"its datagrams make {made:.0f} bytes a second, its rate is {per_second:.0f}" if apart else "")
+        said.append(_sent(session, messages, size))
     covered = sum(p.end - p.start for p in session.pieces)
     if covered > 0.9 * elapsed:
         seen = sum(p.amount for p in session.pieces) / covered
         apart = abs(seen - per_second) > 0.02 * per_second
         said.append(f"its interim results make {seen:.0f} a second, its total {per_second:.0f}" if apart else "")
     return said
+
+
+def _sent(session: Session, received: float, size: float) -> str:
+    """How the datagrams sent contradict the rate of the sender or what arrived; '' if they do not, or are not there."""
+    sent, elapsed, rate = (session.number(name) for name in ("MESSAGES_SENT", "SENT_TIME", "SENT_THROUGHPUT"))
+    if sent is not None and sent < received:
+        return f"{received:.0f} datagrams arrived, and {sent:.0f} were sent"
+    if sent is None or not elapsed or rate is None:
+        return ""
+    made, told = sent * size / elapsed, rate * SCALES[session.values["THROUGHPUT_UNITS"]]
+    apart = abs(made - told) > (ROUNDED + 0.005 / elapsed) * max(made, told)
+    return f"the datagrams sent make {made:.0f} bytes a second, the sender's rate is {told:.0f}" if apart else ""
 
 
 def _latencies(rate: float, mean: float | None, ordered: list[float | None]) -> str:

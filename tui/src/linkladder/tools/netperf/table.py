@@ -28,9 +28,15 @@ def read(lines: Sequence[str]) -> dict[str, str]:
             return {  # the first row was sent, the second one arrived
                 "ELAPSED_TIME": rows[1][1], "THROUGHPUT": rows[1][3], "THROUGHPUT_UNITS": match[1],
                 "MESSAGES_SENT": rows[0][3], "MESSAGES_RECEIVED": rows[1][2], "LOCAL_SEND_SIZE": rows[0][1],
+                "SENT_TIME": rows[0][2], "SENT_THROUGHPUT": rows[0][5],
             }  # fmt: skip
     return {}
 
 
 def _sent_and_arrived(rows: Sequence[Sequence[str]]) -> bool:
-    return len(rows) == 2 and len(rows[0]) in (6, 8) and len(rows[1]) in (4, 6) and bool(WHOLE.match(rows[1][3]))
+    return (
+        len(rows) == 2
+        and len(rows[0]) in (6, 8)
+        and len(rows[1]) in (4, 6)
+        and bool(WHOLE.match(rows[1][3]) and WHOLE.match(rows[0][5]))
+    )
