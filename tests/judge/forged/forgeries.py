@@ -20,6 +20,7 @@ from forged_firm import FIRM
 from forged_limits import as_sold, bars, both_ways, healthy_all_the_same
 from forged_missing import laid_out, not_there
 from forged_of_plan import both_of_them, claimed_loans, of_ends, of_other_kinds, promised, told_twice, unplugged
+from forged_own_ends import own_ends, windows_and_queues
 from forged_parts import nothing_changed, parts
 from forged_records import damaged
 from forged_shortfall import behind_a_card, excused_alike, not_as_printed
@@ -35,7 +36,7 @@ PARTS = (
     promised, both_of_them, claimed_loans, of_other_kinds, unplugged, told_twice, of_ends,
     shown_elsewhere, window_or_queue, counted_nothing,
     excused_alike, not_as_printed, behind_a_card,
-    busy_in_bands, windows, policers, *FIRM,
+    busy_in_bands, windows, policers, own_ends, windows_and_queues, *FIRM,
 )  # fmt: skip
 
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from linkladder.judge.able import Able, able_on
 from linkladder.judge.across import groups
 from linkladder.judge.ceilings import ceiling
+from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import one_way, stalled
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
-from linkladder.judge.machine_limits import several_pairs
 from linkladder.judge.planned import missing_trials, planned
 from linkladder.model import (
     Contract,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 
 from linkladder.judge import remedies
@@ -201,7 +202,7 @@ def _judge(
         return judge_udp(result, usable, seen, contract, direction, best, provisional, tuple(findings), figures)
     if p.direction in (Direction.DUPLEX, Direction.BOTH):
         best *= duplex_share(contract)
-    judged = _judge_tcp(p, usable, seen, limits, contract, best, provisional, tuple(findings), figures)
+    judged = _judge_tcp(p, direction, usable, seen, limits, contract, best, provisional, tuple(findings), figures)
     if judged.cause in (Cause.SCATTERED, Cause.WORST_TRIAL) and (kept := _kept_from_cpu(usable, values, judged, best)):
         said = say.interfered(seen, (judged.figures["needed_bps"], contract.pass_ratio, best), kept)
         return replace(
@@ -237,8 +238,18 @@ def _kept_from_cpu(
     return tuple(found)
 
 
+def _without_link(trials: list[TrialResult], p: Experiment, direction: Direction, needed: float) -> str:
+    """Which cards lost their link in every trial below the bar, if most seconds reach it all the same; '' if not so."""
+    below = [t for t in trials if direction_bps(t, p, direction) < needed]
+    seconds = [counted(t.intervals, direction) for t in below if t.carriers_lost]
+    if not below or len(seconds) < len(below) or any(not s or statistics.median(s) < needed for s in seconds):
+        return ""
+    return carriers_lost(below[0].carriers_lost)
+
+
 def _judge_tcp(
     p: Experiment,
+    direction: Direction,
     usable: list[TrialResult],
     seen: Spread,
     limits: Limiter | None,
@@ -268,6 +279,11 @@ def _judge_tcp(
             Cause.SCATTERED,
         )  # fmt: skip
     short = say.needed(seen, *bar)
+    if gone := _without_link(usable, p, direction, needed):
+        said = say.but(short, f"{gone}.")
+        return Judgement(
+            Verdict.CANNOT_JUDGE, provisional, said, (said,), (MORE_REPEATS,), findings, figures, Cause.OWN_CARD
+        )
     by_path = limits is not None and limits.known and not host_bound(limits)  # then time withheld excuses its part
     if withheld := saturated(usable, p, 1 - seen.median / best if by_path else 0.0):
         said = say.held_back(short, withheld)

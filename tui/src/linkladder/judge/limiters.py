@@ -227,6 +227,8 @@ def _queue(e: Evidence) -> Limiter | None:
     if e.held is not None and e.held >= HELD and not lost_some(e) and not _rate_shown(e):
         # What waits may be all that the receiver's window let out, held up by the receiver or by others' traffic.
         return _limiter(LimiterKind.SHAPER, say.or_the_window(found, e.held), LimiterKind.WINDOW)
+    if e.zero_windows >= SOME_STALLS and not lost_some(e) and not _rate_shown(e):
+        return _limiter(LimiterKind.SHAPER, say.or_the_receiver(found, e.zero_windows), LimiterKind.RECEIVER)
     return _limiter(LimiterKind.SHAPER, found)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from linkladder.judge import remedies
 from linkladder.judge.ceilings import ceiling, datagram
-from linkladder.judge.evidence import CLOSE, Paced, counted_each, of_path, paced
+from linkladder.judge.evidence import CLOSE, WARM, Paced, counted_each, of_path, paced
 from linkladder.judge.outages import by_chance
 from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import STARVED, explained, lacked, withheld
@@ -156,7 +156,7 @@ def _blame(
         return Verdict.PASS, ""
     if t.receiver(direction).udp_dropped is not None and not beyond(_dropped_by_nobody(t, q, direction)):
         return Verdict.PASS, say.sockets_full()
-    held = saturated([t], short=q.loss)
+    held = saturated([t], short=q.loss, close=WARM)
     for drops, said in ((_refused(in_), say.card_dropped), (out.tx_drops, say.card_did_not_send)):
         if drops / q.datagrams >= 0.5 * q.loss:
             held = held or said(drops)

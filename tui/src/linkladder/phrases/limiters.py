@@ -165,6 +165,12 @@ def queue(idle: float, loaded: float, held: float, goodput: float, loss: float |
     )
 
 
+def or_the_receiver(found: Said, times: int) -> Said:
+    stem = found.sentence.rstrip(".")
+    said = f"{stem}; but the receiver closed its window {times} times, so that it may be what limits."
+    return Said(said, (*found.evidence, stalls(times)), found.experiment)
+
+
 def or_the_window(found: Said, share: float) -> Said:
     """A queue, while the receiver's window held the sender for that share of the time."""
     said = f"the receiver's window held the sender for {share:.0%} of the time"
