@@ -102,9 +102,9 @@ def _sent(session: Session, received: float, size: float) -> str:
         return f"{received:.0f} datagrams arrived, and {sent:.0f} were sent"
     if sent is None or not elapsed or rate is None:
         return ""
-    made, told = sent * size / elapsed, rate * SCALES[session.values["THROUGHPUT_UNITS"]]
-    apart = abs(made - told) > (ROUNDED + 0.005 / elapsed) * max(made, told)
-    return f"the datagrams sent make {made:.0f} bytes a second, the sender's rate is {told:.0f}" if apart else ""
+    made, printed = sent * size / elapsed, rate * SCALES[session.values["THROUGHPUT_UNITS"]]
+    apart = abs(made - printed) > (ROUNDED + 0.005 / elapsed) * max(made, printed)
+    return f"the datagrams sent make {made:.0f} bytes a second, the sender's rate is {printed:.0f}" if apart else ""
 
 
 def _latencies(rate: float, mean: float | None, ordered: list[float | None]) -> str:
