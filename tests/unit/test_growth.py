@@ -38,7 +38,6 @@ def test_what_grew_to_the_end_without_loss_or_a_queue_met_no_limit() -> None:
         {"loaded_ms": 163.0},  # a queue stands
         {"loaded_ms": None},
         {"idle_ms": 0.4, "loaded_ms": 0.4},  # so near, growing takes no second
-        {"sender_busy": 99.0},  # it may be that end
         {"seconds": (150e6, 155e6, 152e6, 153e6, 151e6, 154e6)},  # it does not grow
         {"seconds": (55e6, 90e6, 240e6, 250e6, 50e6, 210e6)},  # nor does this
         {"seconds": (55e6, 260e6)},
@@ -47,6 +46,12 @@ def test_what_grew_to_the_end_without_loss_or_a_queue_met_no_limit() -> None:
 )
 def test_it_takes_every_witness(changes: dict[str, object]) -> None:
     assert kind(**changes) is not LimiterKind.GROWTH
+
+
+def test_growth_beside_a_busy_core_may_be_either() -> None:
+    """A core that other work keeps busy does not make the growth another thing, and it may be that core as well."""
+    found = limiter_of(replace(OVER_150_MS, sender_busy=99.0), bounded=True)
+    assert found.candidates == (LimiterKind.GROWTH, LimiterKind.SENDER) and "99 % busy" in found.sentence
 
 
 def test_a_path_that_was_filled_in_the_end_is_the_limit_all_the_same() -> None:

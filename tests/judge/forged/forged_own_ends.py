@@ -98,6 +98,9 @@ def windows_and_queues() -> Rows:
     yield "a long way on which TCP grows to the end", together(far, each(TCP, growing), each(TCP, again(0.0))), (
         CANNOT
     ), C.WINDOW  # fmt: skip
+    yield "a long way on which TCP grows to the end, and a core is at 99 %", together(
+        far, each(TCP, growing), each(TCP, again(0.0)), each(TCP, busy(99.0))
+    ), CANNOT, C.BUSY_END, L.GROWTH  # fmt: skip
     yield "a short way on which the rate grows to the end", together(
         idle_rtt(1.0), each(TCP, loaded_rtt(1.1)), each(TCP, growing), each(TCP, again(0.0))
     ), FAIL, C.SHORT, L.UNKNOWN  # fmt: skip

@@ -197,12 +197,16 @@ def _growth(e: Evidence) -> Limiter | None:
     part = len(e.seconds) // 3
     if part < 1 or e.retransmits != 0 or e.rise_ms is None or e.idle_ms is None or e.loaded_ms is None:
         return None
-    if e.idle_ms < LONG_MS or rising(e) or _too_busy(e):
+    if e.idle_ms < LONG_MS or rising(e):
         return None
     first, last = e.seconds[:part], e.seconds[-part:]
     if min(last) <= max(first) or statistics.fmean(last) < GROWS * statistics.fmean(first):
         return None
-    return _limiter(LimiterKind.GROWTH, say.growth(e.goodput, first[0], last[-1], (e.idle_ms, e.loaded_ms)))
+    found = _limiter(LimiterKind.GROWTH, say.growth(e.goodput, first[0], last[-1], (e.idle_ms, e.loaded_ms)))
+    for end, busiest in _busy_ends(e):  # by other work, or by what it sends: the growth alone does not tell
+        said = say.or_the_end(found.sentence, end, busiest)
+        found = replace(found, sentence=said, candidates=(*found.candidates, end))
+    return found
 
 
 def _queue(e: Evidence) -> Limiter | None:
