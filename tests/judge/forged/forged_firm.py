@@ -63,6 +63,30 @@ def other_arms() -> Rows:
     )
 
 
+def erratic() -> Rows:
+    """A setting that can, and mostly does not, shows that the path is not steady."""
+    for share in (0.01, 0.3):
+        yield f"two of three at {share:.0%} in the arms of one stream", each(SINGLE, scaled(share), (0, 1)), CANNOT, (
+            C.SCATTERED
+        )  # fmt: skip
+    yield "two of three at 45 % in the arms of two streams", each(BEST, scaled(0.45), (1, 2)), CANNOT, C.SCATTERED
+    yield "all three at 45 % in the arms of one stream", each(SINGLE, scaled(0.45)), PASS, C.REACHED
+    yield "the far end was lost before trials inside one host", interrupted("same-host"), UNSURE, C.PEER_LOST, None, (
+        "same-host"
+    )  # fmt: skip
+
+
+def interrupted(name: str) -> Edit:
+    lost = {"seconds": 20.0, "reason": "it was out of reach", "shared": False, "carriers": []}
+
+    def edit(d: Json) -> None:
+        for e in rung(d, name)["experiments"]:
+            for t in e["trials"][:1]:
+                t["interruptions"] = [{**lost, "started": t["started"]}]
+
+    return in_todays_form(edit)
+
+
 def classes() -> Rows:
     """The limits are those of the class that was sold, as the rate is."""
     for name, ids in (("UDP", UDP), ("pings", ECHO), ("UDP and pings", (*UDP, *ECHO))):
@@ -175,6 +199,9 @@ def untold_loss() -> Rows:
     yield "UDP one way and no pings", together(without_arms(HALF[0], MOST[0], *ECHO), silent_ends), UNSURE, (
         C.PING_LOSS
     )  # fmt: skip
+    yield "five pings and no UDP", together(without_arms(*UDP), silent_ends, idle_rtt(0.07, 5, 5)), UNSURE, C.PING_LOSS
+    yield "five pings, and UDP", together(silent_ends, idle_rtt(0.07, 5, 5)), PASS, C.REACHED
+    yield "twenty pings and no UDP", together(without_arms(*UDP), silent_ends, idle_rtt(0.07, 20, 20)), PASS, C.REACHED
     yield "UDP and no pings", together(without_arms(*ECHO), silent_ends), PASS, C.REACHED
     yield "neither UDP nor pings, and any loss is allowed", together(
         without_arms(*UDP, *ECHO), silent_ends, contract(loss_percent=100.0)
@@ -221,4 +248,4 @@ def reorder(t: Json) -> None:
         leg["near"], leg["far"] = leg["far"], leg["near"]
 
 
-FIRM = (swapped, other_arms, classes, far_pings, away, untold_loss, without_link)
+FIRM = (swapped, other_arms, erratic, classes, far_pings, away, untold_loss, without_link)

@@ -39,7 +39,8 @@ def concerns(
     order = [*arranged(rung, document), *_left_out(rung)]
     if rung.name in GENERATOR:  # no path can have been away, so that its ends are not to be relied on
         away = [replace(c, best=Verdict.CANNOT_JUDGE if c.best else None) for c in outages(rung, deal)]
-        return [*found, *away, *order]
+        lost = [replace(c, best=None, provisional=True) for c in lost_trials(rung)]
+        return [*found, *away, *lost, *order]
     cards = own_cards(rung, deal, document)
     held = any(c.best is Verdict.CANNOT_JUDGE for c in cards)
     mtu = _path_mtu(rung, deal, held)

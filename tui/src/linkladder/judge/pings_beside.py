@@ -15,6 +15,7 @@ from linkladder.model import Contract, End, ExperimentResult, Fault, Leg, Protoc
 from linkladder.phrases import besides_the_rate as say
 from linkladder.verdicts import Cause, Concern, Verdict
 
+LEAST = 10  # answered pings; fewer tell next to nothing of loss
 TWICE = 2.0  # times the other end's round trip; with less than that apart, both saw the same
 
 
@@ -69,19 +70,21 @@ def _far_apart(rung: RungResult, deal: Contract) -> Iterator[Concern]:
 
 
 def _unmeasured(rung: RungResult, deal: Contract) -> Iterator[Concern]:
-    """A concern about each path on which neither idle pings nor paced UDP ran, nor pings beside loads kept the limit.
-
-    `pings` reports idle pings that ran and told nothing.
+    """A concern if on some path neither idle pings nor paced UDP ran, nor pings beside loads kept the limit, or if all
+    that ran are a few pings. `pings` reports idle pings that ran and told nothing.
     """
     loads = [e for e in rung.experiments if e.parameters.protocol in (Protocol.TCP, Protocol.UDP)]
     idle = [e for e in rung.experiments if e.parameters.protocol is Protocol.ECHO]
     asked = {leg.path for e in idle for t in e.trials for leg in t.legs}
     loaded = {leg.path for e in loads for t in e.trials for leg in t.legs if leg.role is Role.LOAD and leg.outcome.ok}
-    for path in sorted(loaded - asked) if deal.loss_percent < 100 else ():
+    for path in sorted(loaded) if deal.loss_percent < 100 else ():
         seen = [leg.outcome.rtt for e in loads for leg in _beside(e, path) if leg.outcome.rtt is not None]
         sent, got = sum(r.sent for r in seen), sum(r.received for r in seen)
-        kept = got > 0 and by_chance(sent - got, sent, deal.loss_percent / 100) >= FEW
-        if not kept and not datagrams_tell(rung, deal, path):
-            said = say.loss_unmeasured(deal.loss_percent)
+        kept = got if by_chance(sent - got, sent, deal.loss_percent / 100) >= FEW else 0
+        alone = [leg.outcome.rtt for e in idle for t in e.trials for leg in t.legs if leg.path == path]
+        answered = kept + sum(r.received for r in alone if r is not None)
+        nothing = not kept and path not in asked
+        if (nothing or 0 < answered < LEAST) and not datagrams_tell(rung, deal, path):
+            said = say.loss_of_few(answered, deal.loss_percent) if answered else say.loss_unmeasured(deal.loss_percent)
             yield Concern(Cause.PING_LOSS, said, Verdict.PASS, provisional=True)
             return

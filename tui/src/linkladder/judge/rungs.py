@@ -221,11 +221,14 @@ def _counts(j: ExperimentJudgement, rung: RungResult, deal: Contract, chosen: di
 
 
 def _one_bad_trial(j: ExperimentJudgement) -> bool:
-    """Whether a setting whose median reaches the required rate had a trial that did not."""
+    """Whether a setting whose median reaches the required rate had a trial that did not, or a setting of which a trial
+    reaches it had one with less than half of that.
+    """
     needed = j.judgement.figures.get("needed_bps")
     if j.spread is None or needed is None or j.judgement.verdict is not Verdict.CANNOT_JUDGE:
         return False
-    return j.spread.median >= needed > j.spread.minimum * 1.01
+    half = j.spread.maximum >= needed and j.spread.minimum < needed / 2
+    return half or j.spread.median >= needed > j.spread.minimum * 1.01
 
 
 def _judge_generator(rung: RungResult, chosen: dict[str, ExperimentJudgement], deal: Contract) -> Judgement:
