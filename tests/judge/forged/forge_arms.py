@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forge import busiest
-from forge_pairs import Json, an_hour_later, loads, paced, scaled, sum_up
+from forge_pairs import SIDE, Json, an_hour_later, loads, paced, scaled, sum_up
 
 Edit = Callable[[Json], None]
 OF_BOTH = 0.97  # share of one way's rate that acknowledgements leave
@@ -161,5 +161,24 @@ def together(*edits: Callable[[Json], Any]) -> Edit:
     def edit(d: Json) -> None:
         for one in edits:
             one(d)
+
+    return edit
+
+
+def visited(*changes: Callable[[Json, Json], Any]) -> Edit:
+    """Arms in which the first path is loaded throughout and the second comes and goes, with its loads changed."""
+
+    def edit(d: Json) -> None:
+        for e in arms(d, SIDE):
+            way = e["parameters"]["direction"]
+            made = _added(d, e, 4, id=f"visited-{way}", company="visited", paths=[])
+            for t in made["trials"]:
+                for leg in t["legs"]:
+                    leg["commands"] = []
+                    leg["role"] = "visitor" if leg["path"] == 1 and leg["role"] == "load" else leg["role"]
+                for change in changes:
+                    change(t, next(leg for leg in t["legs"] if leg["role"] == "load"))
+            sum_up(made)
+        _later(d, 4)
 
     return edit

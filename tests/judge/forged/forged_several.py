@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from forge_arms import both_at_once, broken, dropped, never_asked, once, paced_udp, rates, together
+from forge_arms import both_at_once, broken, dropped, never_asked, once, paced_udp, rates, together, visited
 from forge_long import lengthened, shaped
 from forge_pairs import ALONE, SIDE, Json, loads, paced, pings, shared, silent, without_link
 
@@ -132,6 +132,24 @@ def limits() -> Iterator[Forgery]:
     ), "PASS", C.SEEN  # fmt: skip
 
 
+def visits() -> Iterator[Forgery]:
+    """Where a neighbour comes and goes the rate is no path's own; what broke there counts all the same."""
+    lost = {"seconds": 20.0, "reason": "out of reach", "shared": True, "carriers": []}
+    yield "a neighbour comes and goes", together(lengthened(10), visited()), "PASS", C.REACHED
+    for name, change, verdict, cause in (
+        ("is dead for seconds", silent, "CANNOT JUDGE", C.OUTAGE),
+        ("stalled", broken("path"), "FAIL", C.SILENCE),
+        ("failed by the tool", broken("tool"), "UNSURE", C.TRIALS_FAILED),
+        ("had no link", without_link, "UNSURE", C.CONTRADICTION),
+        ("lost its peer", lambda t, _: t.update(interruptions=[{**lost, "started": t["started"]}]), "CANNOT JUDGE", (
+            C.OUTAGE
+        )),
+    ):  # fmt: skip
+        yield f"where a neighbour comes and goes the first path {name}", together(
+            lengthened(10), visited(change)
+        ), verdict, cause  # fmt: skip
+
+
 def sold(**limits: float) -> Callable[[Json], None]:
     return lambda d: d["run"]["plan"]["contract"].update(limits)
 
@@ -188,7 +206,7 @@ def beside(end: str, ms: float, came: int = 40) -> Callable[[Json], None]:
 
 
 def several() -> Iterator[Forgery]:
-    for part in (repeats, time, directions, both_at_a_time, datagrams, lost_loads, limits):
+    for part in (repeats, time, directions, both_at_a_time, datagrams, lost_loads, limits, visits):
         yield from part()
 
 

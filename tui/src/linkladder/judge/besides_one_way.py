@@ -17,8 +17,10 @@ from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import one_way, stalled
 from linkladder.judge.evidence import parameters, ways
 from linkladder.judge.experiments import judge_experiment
+from linkladder.judge.outages import carriers, lost_trials, outages
 from linkladder.judge.planned import missing_trials, planned
 from linkladder.model import (
+    Company,
     Contract,
     Direction,
     Document,
@@ -48,10 +50,22 @@ def besides_one_way(
     document: Document,
 ) -> list[Concern]:
     """The concerns about what the verdict leaves out; `rung` is the judged part of what was `measured`."""
+    visited = _of_visited(measured, sold)
     if several_pairs(rung.paths):
-        return _of_pairs(measured, sold, below, document)
+        return [*_of_pairs(measured, sold, below, document), *visited]
     bounded = rung.name is RungName.DC_LINK
-    return [*_unsettled_arms(judged, rung), *_of_some_paths(measured, sold)] if bounded else []
+    return [*_unsettled_arms(judged, rung), *_of_some_paths(measured, sold), *visited] if bounded else []
+
+
+def _of_visited(rung: RungResult, deal: Contract) -> list[Concern]:
+    """Concerns about trials in which other paths came and went: their rate is no path's own, but what broke counts.
+
+    Seconds in which the watched path carried nothing may be the visitor's doing, so that they do not fail it.
+    """
+    its_arms = tuple(e for e in rung.experiments if e.parameters.company is Company.VISITED)
+    part = replace(rung, experiments=its_arms if len(rung.paths) > 1 else ())
+    away = [replace(c, best=Verdict.CANNOT_JUDGE if c.best else None) for c in outages(part, deal)]
+    return [*away, *carriers(part), *lost_trials(part), *_broken(part)]
 
 
 def _unsettled_arms(judged: Iterable[ExperimentJudgement], rung: RungResult) -> list[Concern]:
@@ -90,7 +104,8 @@ def _of_some_paths(rung: RungResult, deal: Contract) -> list[Concern]:
 
 def _broken(rung: RungResult) -> list[Concern]:
     """A concern about the first trial of TCP one way that was not measured, as what it was to show is not known."""
-    broken = [(e, t) for e in one_way(rung) for t in e.trials if not t.ok and t.fault is not Fault.PATH]
+    single = (e for e in rung.experiments if e.parameters.protocol is Protocol.TCP and len(ways(e.parameters)) == 1)
+    broken = [(e, t) for e in single for t in e.trials if not t.ok and t.fault is not Fault.PATH]
     said = [say_of_paths.broken(e.parameters, t.repeat, t.reason) for e, t in broken[:1]]
     return [Concern(Cause.TRIALS_FAILED, text, Verdict.PASS, provisional=True) for text in said]
 
