@@ -105,9 +105,15 @@ def paced_udp(name: str, lost: float, rate: float = 40e6, fault: str = "", repea
 
 
 def broken(fault: str) -> Callable[[Json, Json], None]:
-    return lambda _, leg: leg["outcome"].update(
-        ok=False, fault=fault, reason="it broke off", goodput_bps=0.0, by_direction={}, flows=[], intervals=[]
-    )
+    """The load failed, and nothing is left of what its tool printed."""
+
+    def change(_: Json, leg: Json) -> None:
+        leg["commands"] = []
+        leg["outcome"].update(
+            ok=False, fault=fault, reason="it broke off", goodput_bps=0.0, by_direction={}, flows=[], intervals=[]
+        )
+
+    return change
 
 
 def dropped(name: str, *repeats: int, **parameters: str) -> Edit:
