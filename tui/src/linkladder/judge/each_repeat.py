@@ -147,9 +147,10 @@ def _fell(rung: RungResult) -> Iterator[Concern]:
                 break
 
 
-def stalled(rung: RungResult, told: Collection[int]) -> Iterator[Concern]:
-    """Concerns about loads of TCP in which a path carried nothing; `told`: how many paths at once are judged elsewhere,
-    where they were loaded one way and throughout.
+def stalled(rung: RungResult, judged: Collection[int]) -> Iterator[Concern]:
+    """Concerns about loads of TCP in which a path carried nothing.
+
+    `judged`: how many paths at once are judged elsewhere, where they were loaded one way and throughout.
     """
     for e in rung.experiments:
         p = e.parameters
@@ -158,7 +159,7 @@ def stalled(rung: RungResult, told: Collection[int]) -> Iterator[Concern]:
         elsewhere = p.direction is not Direction.DUPLEX and p.company is not Company.VISITED
         for t in e.trials:
             loads = [g for g in t.legs if g.role is Role.LOAD and 0 <= g.path < len(rung.paths)]
-            for g in () if elsewhere and len(loads) in told else loads:
+            for g in () if elsewhere and len(loads) in judged else loads:
                 if not g.outcome.ok and g.outcome.fault is Fault.PATH:
                     gone = carriers_lost(t.carriers_lost) if t.carriers_lost else ""
                     said = say.stalled(rung.paths, g.path, p, t.repeat, gone or g.outcome.reason)
