@@ -6,11 +6,11 @@ not import the model, which holds them.
 
 from __future__ import annotations
 
+from linkladder.verdicts.conclusions import BundleJudgement, Landing, MemberDown
 from linkladder.verdicts.judgements import (
     LEAST_PAIRS,
     MOST_MORE,
     Bucket,
-    BundleJudgement,
     Ceiling,
     Cell,
     Change,
@@ -21,10 +21,8 @@ from linkladder.verdicts.judgements import (
     ExperimentJudgement,
     FollowUp,
     Judgement,
-    Landing,
     Latency,
     Limiter,
-    MemberDown,
     Neighbour,
     OwnLimit,
     Rfc6349,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from linkladder.verdicts.conclusions import BundleJudgement, Landing, MemberDown
 from linkladder.verdicts.kinds import Answer, Cause, LimiterKind, Measured, Verdict
 
 
@@ -281,72 +282,6 @@ class CompanyJudgement:
     skew_ms: float | None = None  # between the starts of the first and the last leg, in the worst trial
     neighbours: tuple[Neighbour, ...] = ()  # of the first path
     own_limits: tuple[OwnLimit, ...] = ()
-
-
-@dataclass(frozen=True)
-class Landing:
-    """One arm of a step of a staircase: the best so far, or a change that was tried beside it."""
-
-    direction: str
-    step: int
-    words: str
-    bps: float
-    low: float
-    high: float
-    kept: bool  # whether the next step was built on it
-    answer: Answer | None = None  # compared with the best so far
-    ratio: float | None = None
-    both_ways: bool = False  # whether the other direction was loaded at the same time
-    ceiling_bps: float | None = None  # of this direction, at the MTU that this arm has
-
-
-@dataclass(frozen=True)
-class BundleJudgement:
-    """One direction over what may be a bundle of links: the rates of one flow and of many."""
-
-    direction: str
-    one_bps: float
-    most_flows: int
-    most_bps: float  # of the best block of ports
-    members: int  # the most likely number; 0 if it cannot be told
-    chance: float  # the probability of that number, 0..1
-    steps: dict[str, float] = field(default_factory=dict)  # flows -> bps
-    odds: float = 0.0  # the probability that hashing puts 70 % of the flows or more on one member
-    unused: float = 0.0  # share of what that many members can carry that stayed unused
-    held: str = ""  # the limiter that held the flows, if it was not the way, so that no number can be told
-    sentences: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class MemberDown:
-    """A bundle's member that was taken down during a trial, and what the bundle did meanwhile in one direction."""
-
-    experiment: str
-    repeat: int
-    direction: str
-    end: str
-    card: str
-    since: float  # seconds of the trial
-    until: float
-    believed: bool  # whether its own counters stood still meanwhile; if not, the fields below are not set
-    sends: bool = False  # whether `end` sends in this direction
-    before_bps: float | None = None
-    without_bps: float | None = None
-    after_bps: float | None = None
-    resolution_s: float | None = None  # time between two samples
-    silent_down_s: float | None = None  # the longest time in which nothing arrived after it went down
-    silent_back_s: float | None = None  # the longest time in which nothing arrived after it came back
-    flows: int = 0
-    stopped: int = 0  # flows that stopped for a second or longer
-    longest_stop_s: float = 0.0
-    not_back: int = 0  # flows that did not go on
-    again: int | None = None  # segments sent again after it went down
-    again_before: int | None = None
-    lost: int | None = None  # datagrams
-    share_before: float | None = None  # its share of what all members at that end carried
-    share_without: float | None = None
-    share_after: float | None = None
-    sentences: tuple[str, ...] = ()
 
 
 class Judged:
