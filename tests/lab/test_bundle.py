@@ -81,7 +81,7 @@ def test_one_flow_takes_one_member_and_sixteen_take_both() -> None:
 
 def test_a_single_link_whose_one_flow_its_own_window_holds_is_no_bundle() -> None:
     """Eight windows get eight times as much over one link as over eight members."""
-    with Lab("llw", Link(rate=1e9, delay_ms=10)).paired() as lab:
+    with Lab("lxw", Link(rate=1e9, delay_ms=10)).paired() as lab:
         document = measured(lab, [1, 8], [20000, 30001], 'window = "64k"\n')
     rates = [e.trials[0].goodput_bps for e in document.rungs[0].experiments if e.parameters.client_port]
     (seen,) = judge_bundles(document.rungs[0], document.run.plan.contract)

@@ -75,7 +75,7 @@ def none_in_force(world: LabWorld) -> None:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabWorld]:
-    with Lab("lln", inside=GENTLE).paired() as lab, on_small_disks(lab):
+    with Lab("lxn", inside=GENTLE).paired() as lab, on_small_disks(lab):
         yield LabWorld(lab, tmp_path_factory.mktemp("need"))
 
 

@@ -22,7 +22,7 @@ OFTEN = {"nothing": 0.95}  # of the draws; of what was planted all
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab("llq").paired() as made:
+    with Lab("lxq").paired() as made:
         yield made
 
 

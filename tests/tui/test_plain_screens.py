@@ -40,7 +40,7 @@ def test_the_ladder_says_all_it_can_in_plain_words() -> None:
     met = 0
     for at, event in [*synth.the_log(), (9e9, events.PeerLost("beta", "no route to host", 0.0))]:
         progress.apply(event, at)
-        said = run_message.message(progress, None, False, "").plain
+        said = run_message.message(progress, None, False, "").text.plain
         texts = [said, ladder_text.ladder(progress, {}, 78).plain, *progress.history]
         if progress.trial:
             texts += [ladder_text.figures(progress.trial, 78).plain, throughput.caption(progress, progress.trial)]

@@ -29,7 +29,7 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Service:
     program.chmod(0o755)
     monkeypatch.setattr(answering.programs, "find", lambda name: str(program))
     made = Service(lambda event: None)
-    for name in ("_own", "_held"):
+    for name in ("_own",):
         monkeypatch.setattr(made, name, lambda *_: None)
     for name in ("check_way", "check"):
         monkeypatch.setattr(made.targets, name, lambda *_: None)

@@ -11,7 +11,7 @@ import pytest
 
 import trials
 from linkladder import cli, state, wire
-from linkladder.agent.targets import Targets
+from linkladder.agent.targets import Caller, Targets
 from linkladder.engine import Engine
 from linkladder.engine.far_ends import FarEnds
 from linkladder.engine.warmup import with_longer_warmup
@@ -186,9 +186,9 @@ def test_the_stored_warm_up_is_the_one_that_was_cut(own_state: Path, round_trip:
 
 def test_two_peers_in_turn_are_both_targets_for_the_whole_run() -> None:
     """beta, gamma, beta: who was met does not go when another is, and the ends' agents of one run know both."""
-    targets = Targets()
+    targets = Targets(Caller.CONSOLE)
     for address in ("198.51.100.2", "198.51.100.3", "198.51.100.2"):
-        targets.proved(address)
+        targets.met(address)
     for address in ("198.51.100.2", "198.51.100.3", "::ffff:198.51.100.2"):
         targets.check(address)
     targets.forget()

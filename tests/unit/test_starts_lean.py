@@ -20,14 +20,14 @@ OUTPUT = ("linkladder.tools.acceptance", "linkladder.tools.saved", "linkladder.t
           )  # fmt: skip
 STARTS = {
     "agent": ("import linkladder.cli as c; c._parser(['agent', '--near']); import linkladder.agent.stdio",
-              (*NEVER, *OUTPUT), 255, 62),
+              (*NEVER, *OUTPUT), 255, 63),
     "agent --end": ("import linkladder.cli as c; c._parser(['agent', '--end', 'x']); import linkladder.trust.sshd",
                     (*NEVER, *OUTPUT, "asyncio", "linkladder.model", "psutil"), 118, 13),
     "undo": ("import linkladder.priv.program, linkladder.priv.undo", (*NEVER, *OUTPUT, "asyncio", "linkladder.model"),
              90, 15),
     "what reads back": ("import linkladder.settings.__main__", (*NEVER, *OUTPUT), 215, 40),
     "pair": ("import linkladder.cli as c; c._parser(['pair']); import linkladder.pairing.service",
-             (*NEVER, *OUTPUT), 232, 42),
+             (*NEVER, *OUTPUT), 232, 43),
     "run": ("import linkladder.cli as c; c._parser(['run'])",
             ("textual", "rich", "jinja2", "linkladder.report", "linkladder.app"), 460, 240),
     "console": ("import linkladder.app.main, linkladder.app.live_backend",

@@ -21,7 +21,7 @@ from linkladder.judge.experiments import reached
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
-from linkladder.judge.sure_shortfall import at_most, held_back
+from linkladder.judge.sure_shortfall import held_back
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import (
     Company,
@@ -218,8 +218,9 @@ def _judge_alone(
     elif unknown:
         verdict, cause = Verdict.CANNOT_JUDGE, Cause.UNKNOWN_GENERATOR
         text = say.reached(alone, needed) + f". {not_shown(unknown)}"
-    elif (most := at_most([s.trial for s in best], {best[0].path}, best[0].direction)) >= needed:
-        verdict, cause, text = Verdict.CANNOT_JUDGE, Cause.SCATTERED, say.scattered(say.reached(alone, needed), most)
+    elif spread and spread.high >= needed:
+        verdict, cause = Verdict.CANNOT_JUDGE, Cause.SCATTERED
+        text = say.scattered(say.reached(alone, needed), spread.high)
     else:
         verdict, cause, text = Verdict.FAIL, Cause.SHORT, say.reached(alone, needed)
     return Judgement(verdict, provisional, headed(verdict, provisional, text), figures=figures, cause=cause, text=text)

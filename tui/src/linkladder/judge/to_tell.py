@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
-from linkladder import tools
 from linkladder.judge.ceilings import ceiling, whole_datagram
 from linkladder.judge.evidence import by_streams, paced_trials, parameters, probed
 from linkladder.model import (
@@ -112,7 +111,7 @@ def probe(way: Direction, deal: Contract) -> Experiment:
 
 def as_toml(rung: str, e: Experiment) -> str:
     """The experiment as a table of a plan file."""
-    timed = ("duration", "warmup") if tools.named(e.tool).loads else ()
+    timed = ("duration", "warmup") if e.protocol not in (Protocol.DF, Protocol.ECHO) else ()
     given = {
         f.name.removesuffix("_bps"): getattr(e, f.name)
         for f in fields(Experiment)
