@@ -11,7 +11,6 @@ from rich.text import Text
 from linkladder import units
 from linkladder.app.backend import Finding, Health, HomeView, PeerView
 from linkladder.app.widgets.verdict import verdict
-from linkladder.phrases.control_channel import OUT_OF_REACH
 
 if TYPE_CHECKING:
     from linkladder.model import HostFacts, Nic
