@@ -29,10 +29,10 @@ STARTS = {
     "pair": ("import linkladder.cli as c; c._parser(['pair']); import linkladder.pairing.service",
              (*NEVER, *OUTPUT), 232, 43),
     "run": ("import linkladder.cli as c; c._parser(['run'])",
-            ("textual", "rich", "jinja2", "linkladder.report", "linkladder.app"), 460, 240),
+            ("textual", "rich", "jinja2", "linkladder.report", "linkladder.app"), 475, 254),
     "console": ("import linkladder.app.main, linkladder.app.live_backend",
                 ("jinja2", "linkladder.report", "linkladder.engine", "linkladder.agent", "linkladder.peer",
-                 "linkladder.keeping"), 620, 197),
+                 "linkladder.keeping"), 635, 212),
     "priv": ("import linkladder.priv.program",
              (*NEVER, *OUTPUT, "asyncio", "dataclasses", "linkladder.model"), 75, 14),
 }  # fmt: skip

@@ -113,6 +113,8 @@ def peer_lines(peers: Sequence[PeerView], measuring: bool) -> list[Text]:
 
 def peer_line(peer: PeerView, measuring: bool = False) -> Text:
     """A peer, such as 'beta  10.7.0.2  reachable, round trip 0.21 ms'."""
+    from linkladder.phrases.control_channel import OUT_OF_REACH  # imported late, so that the first frame comes sooner
+
     address = peer.addresses[0] if peer.addresses else "no address"
     out = Text(f"{peer.name:<12} {address:<16} ", no_wrap=True, overflow="ellipsis")
     if peer.reachable is None:

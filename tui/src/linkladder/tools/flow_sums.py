@@ -50,7 +50,10 @@ def contradiction(series: Series, block: int | None = None) -> str:
         return f"its seconds add up to {added} bytes, its own total is {total.bytes}"
     counts = [r.datagrams for r in seconds]
     count = known_sum(counts)
-    if None in counts or count is None or total.datagrams is None or abs(total.datagrams - count) <= 12 + 0.01 * count:
+    if None in counts or count is None or total.datagrams is None:
+        return ""
+    # A busy receiver finds some datagrams in its socket after its last second, which count in the total only.
+    if -12 - 0.01 * count <= total.datagrams - count <= 12 + 0.02 * count:
         return ""
     return f"its seconds add up to {count} datagrams, its own total is {total.datagrams}"
 
