@@ -8,7 +8,7 @@ import pytest
 
 from ecmp import Bundle
 from linkladder.judge.disorder import Disorder, disorder
-from linkladder.model import Direction
+from linkladder.model import Direction, Protocol
 from linkladder.verdicts import LimiterKind
 from network import Link
 from test_bundle import measured
@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.calm, pytest.mark.timeout(200)]  # a 
 def of_one_flow(lab: Bundle) -> tuple[Disorder, set[LimiterKind]]:
     """What the ends counted, and what the judge says may have held the flow."""
     document = measured(lab, [1], [20000])
-    trial = document.rungs[0].experiments[0].trials[0]
+    loads = (e for e in document.rungs[0].experiments if e.parameters.protocol is Protocol.TCP)
+    trial = next(loads).trials[0]
     assert trial.ok, trial.reason
     seen = disorder(trial, Direction.FORWARD)
     assert seen is not None and document.judgement is not None
