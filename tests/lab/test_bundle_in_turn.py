@@ -9,7 +9,7 @@ import pytest
 from ecmp import Bundle
 from linkladder.judge.disorder import Disorder, disorder
 from linkladder.model import Direction, Protocol
-from linkladder.verdicts import LimiterKind
+from linkladder.verdicts import Cause, LimiterKind
 from network import Link
 from test_bundle import measured
 
@@ -24,7 +24,9 @@ def of_one_flow(lab: Bundle) -> tuple[Disorder, set[LimiterKind]]:
     assert trial.ok, trial.reason
     seen = disorder(trial, Direction.FORWARD)
     assert seen is not None and document.judgement is not None
-    found = document.judgement.rungs[0].limiter
+    judged = document.judgement.rungs[0]
+    assert not {c.cause for c in judged.judgement.concerns} & {Cause.UNACCOUNTED, Cause.OWN_CARD}, "TCP sent it again"
+    found = judged.limiter
     return seen, {found.kind, *found.candidates} if found else set()
 
 

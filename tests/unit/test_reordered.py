@@ -40,6 +40,14 @@ def test_a_busy_core_fits_as_well() -> None:
     assert limits(16_000, 6000, 5500, sender_busy=98.0, receiver_busy=99.0) == {LimiterKind.REORDERING, *both}
 
 
+def test_what_is_sent_twice_makes_a_queue_that_is_not_the_cause() -> None:
+    """Seen over two paths in turn: 92 % sent again, nearly all for nothing, and 2.5 ms of queue."""
+    queue = {"idle_ms": 0.1, "loaded_ms": 2.6}
+    assert limits(35_000, 36_800, 36_000, **queue) == {LimiterKind.REORDERING, LimiterKind.SHAPER}
+    few = limiter_of(replace(SLOW, disorder=reordered_or_lost(16_000, SEGMENTS, 6000, 5500), **queue), bounded=True)
+    assert few.kind is LimiterKind.SHAPER and "lost" not in few.sentence
+
+
 @pytest.mark.parametrize(
     ("mixed", "again", "needless"),
     [

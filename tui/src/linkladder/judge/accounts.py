@@ -24,6 +24,7 @@ from linkladder.judge.contradictions import (
     of_transactions,
 )
 from linkladder.judge.copies import copies
+from linkladder.judge.disorder import sent_again
 from linkladder.judge.evidence import direction_bps, ways
 from linkladder.judge.recount import recount, refuted, unreadable
 from linkladder.judge.recount_answers import recount_answers
@@ -48,7 +49,7 @@ from linkladder.verdicts import Cause, Concern, Verdict
 
 AGREE = 0.02  # share of a result by which its own seconds and flows may differ from it, besides the measuring error
 WHOLE = 0.9  # share of the asked time that must have been counted
-SHARED = 1.5  # times a trial's bytes; headers and repeated segments never make a card count so much
+SHARED = 1.5  # times a trial's bytes, those sent again included; headers never make a card count so much
 COUNTED = 0.95  # share of a trial's bytes that the cards must have seen
 ONE_BY_ONE = 0.99  # the same for paced UDP, where a card counts every datagram with its headers
 TWICE = 1.5  # times the packets sent; if more come in, they were doubled or belong to other traffic
@@ -338,6 +339,7 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
         if moved < SMALL:
             continue
         back = sum(f.total_bytes for f in t.flows if f.direction is not way)
+        most = SHARED * (moved + visited + sent_again(t.senders(way)) + 0.1 * back) + SMALL
         for inwards, ends in ((False, t.senders(way)), (True, t.receivers(way))):
             for end in ends:
                 if strange := _of_other_cards(end, rung, document):
@@ -346,7 +348,7 @@ def _counters(t: TrialResult, p: Experiment, rung: RungResult, document: Documen
                     return Cause.UNACCOUNTED, say.end_without_counters(end.name)
             counted = [card for end in ends for card in _of_path(end, rung, document)]
             saw = sum(card.rx_bytes if inwards else card.tx_bytes for card in counted)
-            more = inwards and p.protocol is Protocol.TCP and saw > SHARED * (moved + visited + 0.1 * back) + SMALL
+            more = inwards and p.protocol is Protocol.TCP and saw > most
             least = ONE_BY_ONE if p.protocol is Protocol.UDP else COUNTED
             if saw < least * moved or more:
                 named = [card.name for card in counted if card.name]

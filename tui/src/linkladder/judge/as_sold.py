@@ -13,12 +13,12 @@ import statistics
 from dataclasses import replace
 
 from linkladder.judge.ceilings import IP_HEADER, TCP_HEADER, TIMESTAMPS, ceiling, rate_sold
+from linkladder.judge.disorder import sent_again
 from linkladder.judge.evidence import ways
 from linkladder.judge.withheld import STARVED, withheld
 from linkladder.model import (
     Contract,
     Document,
-    EndRecord,
     Layer,
     Nic,
     Protocol,
@@ -33,8 +33,7 @@ from linkladder.verdicts import Cause, Concern, ExperimentJudgement, Verdict
 ALIKE = 0.0015  # share by which a rate may miss a layer's ceiling; the ceilings of two layers differ by more
 TAGGED = re.compile(r"^vlan\d+$|(\.\d+)+$")  # names of interfaces that put a VLAN tag on
 LOADS = (Protocol.TCP, Protocol.UDP)
-PACKET = 1500  # bytes of a segment that was sent again, where its size is not told
-BESIDE = 1.5  # times a trial's bytes; headers and segments sent again make less
+BESIDE = 1.5  # times a trial's bytes, those sent again included; headers make less
 SMALL = 1 << 20  # bytes of other traffic that are ignored
 SMALLER = 0.98  # share of the segment size that the MTU allows
 BELOW = (RungName.SAME_HOST, RungName.SAME_VLAN)  # rungs between the same two ends
@@ -272,19 +271,12 @@ def _other_traffic(rung: RungResult) -> list[Concern]:
                 back = sum(f.total_bytes for f in t.flows if f.direction is not way)
                 sent = sum(end.carried.tx_bytes for end in t.senders(way))
                 measured += t.ok and moved > 0
-                again = sum(_sent_again(end) for end in t.senders(way))
+                again = sent_again(t.senders(way))
                 if t.ok and moved and sent > BESIDE * (moved + again + 0.1 * back) + SMALL:
                     found.append(say.other_traffic([end.name for end in t.senders(way)], sent, moved))
     if not found or 2 * len(found) < measured:
         return []
     return [Concern(Cause.OWN_CARD, found[0], provisional=True, excuses=True)]
-
-
-def _sent_again(end: EndRecord) -> float:
-    """Bytes; over paths that take turns TCP may send half of all again."""
-    if end.tcp is None:
-        return 0.0
-    return end.tcp.retransmitted_bytes or (end.tcp.retransmits or 0) * PACKET
 
 
 def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:

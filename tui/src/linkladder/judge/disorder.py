@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from linkladder.model import Direction, Protocol, RungResult, TrialResult
+from linkladder.model import Direction, EndRecord, Protocol, RungResult, TrialResult
 from linkladder.phrases import bundles as say
 
+LARGEST = 1514  # bytes of a usual segment on the wire, where only the number of those sent again is told
+FILLS = 0.2  # share of segments sent again for nothing that fills a way so that a queue stands before it
 SOME = 0.001  # share of segments out of order or sent again; nothing is said below it
 NEEDLESS, NEEDED = 0.5, 0.2  # share of repeated segments received twice: reordering from the first, loss to the second
 NEARLY_ALL = 0.8
@@ -29,6 +32,11 @@ class Disorder:
         return mixed and self.needless is not None and self.needless > NEEDED
 
     @property
+    def fills_the_way(self) -> bool:
+        """Whether what was sent again for nothing takes so much of the way that it makes a queue by itself."""
+        return self.slows_tcp and self.nothing_lost and self.again >= FILLS
+
+    @property
     def nothing_lost(self) -> bool:
         """Whether nearly everything that was sent again had already arrived."""
         return self.needless is not None and self.needless >= NEARLY_ALL
@@ -43,6 +51,12 @@ def disorder(trial: TrialResult, way: Direction) -> Disorder | None:
     if sent.needless_bytes is not None and sent.retransmitted_bytes:
         needless = round(sent.retransmits * sent.needless_bytes / sent.retransmitted_bytes)
     return reordered_or_lost(heard.out_of_order, sent.segments_sent, sent.retransmits, needless)
+
+
+def sent_again(ends: Iterable[EndRecord]) -> float:
+    """The bytes that these ends sent once more, by their own counters; what takes turns may be half of all."""
+    counted = [end.tcp for end in ends if end.tcp is not None]
+    return sum(tcp.retransmitted_bytes or LARGEST * (tcp.retransmits or 0) for tcp in counted)
 
 
 def reordered_or_lost(out_of_order: int, segments: int, again: int, dsacks: int | None) -> Disorder:

@@ -219,7 +219,8 @@ def _queue(e: Evidence) -> Limiter | None:
     if loss_signs(e) and any(p.delivered_bps > ABOVE * e.goodput for p in e.paced):
         return None  # a path that carries more, and loses at any rate, is not shaped to what TCP gets
     waiting = e.rise_ms / 1000 * e.goodput / 8
-    lost = e.loss if e.loss and e.loss > SOME_LOSS else None
+    for_nothing = e.disorder is not None and e.disorder.nothing_lost
+    lost = e.loss if e.loss and e.loss > SOME_LOSS and not for_nothing else None
     end, busiest = _busier(e)
     if busiest >= CLOSE and not _rate_shown(e):
         # In a machine whose cores are that busy a standing queue is its own until something shows otherwise.
@@ -253,8 +254,14 @@ def _reordered(e: Evidence) -> Limiter | None:
     """Packets that overtake each other; needs both ends' counters, and the receiver's word of what came twice."""
     if not (d := e.disorder) or not d.slows_tcp:
         return None
-    others = (*([] if d.nothing_lost else [LimiterKind.LOSS]), *(end for end, _ in _busy_ends(e)))
+    queue = [LimiterKind.SHAPER] if rising(e) else []
+    others = (*([] if d.nothing_lost else [LimiterKind.LOSS]), *queue, *(end for end, _ in _busy_ends(e)))
     return _limiter(LimiterKind.REORDERING, say.reordered(d.out_of_order, d.again, d.needless or 0.0, others), *others)
+
+
+def _sent_twice(e: Evidence) -> Limiter | None:
+    """Reordering so strong that what is sent again for nothing stands in a queue of its own making."""
+    return _reordered(e) if e.disorder and e.disorder.fills_the_way else None
 
 
 def _lossy(e: Evidence) -> Limiter | None:
@@ -373,4 +380,15 @@ def _unknown(e: Evidence) -> Limiter:
     return replace(found, sentence=said.sentence, evidence=(*found.evidence, *said.evidence), candidates=(kind,))
 
 
-RULES: tuple[_Rule, ...] = (_nothing_arrived, _link, _starved, _window, _growth, _queue, _reordered, _lossy, _busy)
+RULES: tuple[_Rule, ...] = (
+    _nothing_arrived,
+    _link,
+    _starved,
+    _window,
+    _growth,
+    _sent_twice,
+    _queue,
+    _reordered,
+    _lossy,
+    _busy,
+)

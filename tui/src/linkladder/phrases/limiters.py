@@ -224,10 +224,11 @@ def reordered(out_of_order: float, again: float, needless: float, others: Sequen
     said = [
         f"Reordering: packets overtake each other on the way, which TCP takes for loss; {mixed}",
         *("some may be lost as well" for kind in others if kind is LimiterKind.LOSS),
+        *("a queue stands as well, so that a shaper may limit it too" for kind in others if kind is LimiterKind.SHAPER),
         *(
             f"a core of the {kind} is busy, so that it may be what limits"
             for kind in others
-            if kind is not LimiterKind.LOSS
+            if kind not in (LimiterKind.LOSS, LimiterKind.SHAPER)
         ),
     ]
     return Said(
