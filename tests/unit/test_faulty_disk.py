@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+import run_logs
 from linkladder import drafts, reservation
 from linkladder.events import Event, RunFinished, TrialFinished
 from linkladder.model import Experiment, Plan, Protocol, Rung, RungName, RunState
-from linkladder.run import eventlog, process
+from linkladder.run import process
 from linkladder.run.lock import locked
 from linkladder.store import Store
 
@@ -30,7 +31,7 @@ async def measured(folder: Path) -> tuple[list[Event], RunFinished | None]:
     with locked(folder) as lock:
         last = await process.measure(lock, PLAN, tell=lambda event, *_: seen.append(event))
     (log,) = (folder / "live").glob("*.jsonl")
-    assert [type(e) for _, e in eventlog.read(log)] == [type(e) for e in seen]
+    assert [type(e) for _, e in run_logs.whole(log)] == [type(e) for e in seen]
     return seen, last
 
 

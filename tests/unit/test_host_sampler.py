@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from linkladder import host
 from linkladder.errors import LinkladderError
 from linkladder.host.sampler import QUIET, load
-from linkladder.model import CoreLoad, CoreTimes, HostSample, NicCounters
+from linkladder.model import CoreLoad, CoreTimes, HostSample
 
 
 def sample(t: float, *idle: float, memory: int = 100) -> HostSample:
@@ -60,11 +60,6 @@ def test_without_samples_there_is_no_load_and_no_error() -> None:
     cpu, memory = host.summarise([], 1000, 0.0, 10.0, 1e9)
     assert (cpu.percent, cpu.per_core, cpu.gbps_per_core) == (0.0, (), None)
     assert memory.total == 1000
-
-
-def test_counters_differ_and_unknown_stays_unknown() -> None:
-    before, after = NicCounters("a", rx_bytes=5, crc_errors=1), NicCounters("a", rx_bytes=9, crc_errors=4, rx_pause=1)
-    assert host.difference(before, after) == NicCounters("a", rx_bytes=4, crc_errors=3, rx_pause=None)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import run_logs
 import soaked
 from linkladder import events, wire
 from linkladder.agent import processes
@@ -69,7 +70,7 @@ def test_the_runs_log_of_a_week_is_some_ten_thousand_lines(tmp_path: Path) -> No
         log.write(events.RoundTripSeen(float(t), 0.2))
     log.write(events.Notice("the last word"))
     log.close()
-    kept = Counter(type(event).__name__ + getattr(event, "end", "") for _, event in eventlog.read(path))
+    kept = Counter(type(event).__name__ + getattr(event, "end", "") for _, event in run_logs.whole(path))
     assert kept["Notice"] == kept["TrialStarted"] == 1
     assert kept["Samplednear"] == kept["Sampledfar"] == kept["RoundTripSeen"] < 10_000
     assert path.stat().st_size < 20 << 20
@@ -83,7 +84,7 @@ def test_a_trial_of_an_hour_is_logged_in_full_and_each_begins_anew(tmp_path: Pat
         for t in range(eventlog.DENSE):
             log.write(events.RoundTripSeen(float(t), 0.2))
     log.close()
-    assert sum(isinstance(event, events.RoundTripSeen) for _, event in eventlog.read(path)) == 2 * eventlog.DENSE
+    assert sum(isinstance(event, events.RoundTripSeen) for _, event in run_logs.whole(path)) == 2 * eventlog.DENSE
 
 
 async def test_output_beyond_what_is_kept_is_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +134,7 @@ def test_the_log_of_a_soak_keeps_the_seconds_of_its_last_trials_alone(
     lasting = [event for event in written if not isinstance(event, events.RoundTripSeen)]
     assert seen == written
     assert [event for event in now_and_then if not isinstance(event, events.RoundTripSeen)] == lasting
-    late = [event for _, event in eventlog.read(path)]
+    late = [event for _, event in run_logs.whole(path)]
     assert [event for event in late if not isinstance(event, events.RoundTripSeen)] == lasting
     assert largest < 2 * eventlog.MOST + 48 * 6000 and len(late) < len(written) / 5
     assert [one.name for one in tmp_path.glob("log*")] == ["log.jsonl"]

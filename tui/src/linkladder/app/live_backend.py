@@ -19,7 +19,6 @@ from linkladder.model import HostFacts, Plan, RungName
 from linkladder.plan import Asked, Link
 from linkladder.run.launch import launch, log_lines
 from linkladder.run.session import LiveSession, current
-from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, terminal
 from linkladder.trust import peers as pinned
 from linkladder.verdicts import Ceiling
@@ -125,6 +124,8 @@ class LiveBackend(Machine, StoredRuns):
         made = replace(made, rungs=rungs)
         if not any(r.stairs for r in rungs):
             return made
+        from linkladder.run.starting_point import begun_at_best  # imported late: the first page needs no earlier run
+
         with open_store(self.folder) as store:
             return begun_at_best(made, store)[0]
 

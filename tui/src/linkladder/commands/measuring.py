@@ -20,7 +20,7 @@ from linkladder.engine import Controls
 from linkladder.errors import EnvironmentFault, UsageError
 from linkladder.judge import judge_document
 from linkladder.model import Plan, RungName, RunState
-from linkladder.plan import BUILTIN, LEAST_PAIRS, SHORT, THOROUGH, Asked, builtin
+from linkladder.plan import BUILTIN, SHORT, THOROUGH, Asked, builtin
 from linkladder.plan.read import ALSO
 from linkladder.printable import clean
 from linkladder.run import lock, process
@@ -29,6 +29,7 @@ from linkladder.run.starting_point import begun_at_best
 from linkladder.run.steering import Seat, seated, terminal
 from linkladder.store import Store
 from linkladder.trust import peers
+from linkladder.verdicts import LEAST_PAIRS
 
 LONG = ("ladder", "ladder-long")
 LOOK = 0.25  # seconds between two reads of the log

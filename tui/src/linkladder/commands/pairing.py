@@ -11,15 +11,14 @@ import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkladder import units
 from linkladder.codec import to_json
-from linkladder.commands.site_pairing import Site, due
 from linkladder.errors import LinkladderError, UsageError
 from linkladder.pairing import handoff, secret
 from linkladder.pairing import window_events as say
-from linkladder.pairing.service import PORT, PairingService
+from linkladder.pairing.service import PORT, UNBOUNDED, PairingService
 from linkladder.trust import peers
 
 MOST = 99  # most appliances that are listed while a window is open
@@ -125,9 +124,14 @@ def _pair(args: argparse.Namespace) -> int:
     if (args.ends, args.wait) != (None, None):
         _check_site(args)
     known = secret.read(args.secret_file) if args.secret_file else None
-    others = due(args.ends, args.wait)
+    others = _due(args)
     service = PairingService(secret=known, port=args.port, name=args.name, others=others)
     return asyncio.run(Pairing(service, args).run())
+
+
+def _due(args: argparse.Namespace) -> int:
+    """How many others a window is open for; UNBOUNDED: as many as come."""
+    return UNBOUNDED if args.wait is not None else (args.ends or 2) - 1
 
 
 def _check_site(args: argparse.Namespace) -> None:
@@ -137,6 +141,10 @@ def _check_site(args: argparse.Namespace) -> None:
         raise UsageError(f"a site has 2 to {MOST} ends, not {args.ends}")
     if args.wait is not None and not 0 < args.wait <= args.minutes:
         raise UsageError("--wait is longer than the window is open", hint=f"at most {args.minutes:g} (--minutes)")
+
+
+if TYPE_CHECKING:
+    from linkladder.commands.site_pairing import Site
 
 
 class Pairing:
@@ -153,7 +161,9 @@ class Pairing:
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._site: Site | None = None
         if args.secret_file and not args.address:
-            self._site = Site(service, self._call_heard, args.ends, args.wait)
+            from linkladder.commands.site_pairing import Site
+
+            self._site = Site(service, self._call_heard, _due(args), args.wait)
         self._told: set[str] = set()  # at a site calls are repeated, and told once
 
     async def run(self) -> int:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from linkladder import units
+from linkladder.pairing.service import UNBOUNDED
 from linkladder.pairing.window_events import Appliance
 
 AGAIN = 2.0  # seconds until those heard and not yet paired are called again, as each pairs with one at a time
-UNBOUNDED = 0
 
 
 class Window(Protocol):
@@ -28,17 +28,17 @@ class Window(Protocol):
 
 
 class Site:
-    """`call` calls an appliance and returns once the call is over."""
+    """`call` calls an appliance and returns once the call is over; `others`: how many are due."""
 
     def __init__(
         self,
         window: Window,
         call: Callable[[Appliance], Coroutine[Any, Any, None]],
-        ends: int | None = None,
+        others: int,
         wait: float | None = None,
     ) -> None:
         self._window, self._call = window, call
-        self._others = due(ends, wait)
+        self._others = others
         self._wait = wait
         self._rest: asyncio.TimerHandle | None = None
         self._rested = False
@@ -98,8 +98,3 @@ class Site:
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         self._tasks[name] = asyncio.create_task(work)
         self._tasks[name].add_done_callback(lambda _: self._tasks.pop(name, None))
-
-
-def due(ends: int | None, wait: float | None) -> int:
-    """How many others a window is open for; UNBOUNDED: as many as come."""
-    return UNBOUNDED if wait is not None else (ends or 2) - 1

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from linkladder.judge.sure_shortfall import at_most
-from linkladder.model import Direction, Path, TrialResult
+from linkladder.model import Direction, Path
 from linkladder.phrases import company as say
 
 
@@ -22,7 +21,6 @@ class Load:
     way: Direction
     rates: dict[int, float]
     busy: str = ""  # says which end had no CPU to spare; '' if none
-    trials: tuple[TrialResult, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,6 @@ class Across:
     together: float
     alone: float
     busy: str = ""
-    at_most: float = 0.0  # the upper bound of `together`
 
 
 def sited(paths: Sequence[Path]) -> bool:
@@ -50,7 +47,7 @@ def across(
             together = sum(load.rates[n] for n in numbers)
             if name not in found or together > found[name].together:
                 each = sum(alone.get((n, load.way), 0.0) for n in numbers)
-                found[name] = Across(together, each, load.busy, at_most(load.trials, numbers, load.way))
+                found[name] = Across(together, each, load.busy)
     return found
 
 

@@ -16,12 +16,12 @@ from linkladder.judge.across import Load, across
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
 from linkladder.judge.each_repeat import carried, of_sums, repeats
-from linkladder.judge.evidence import of_path
+from linkladder.judge.evidence import WARM, of_path
 from linkladder.judge.experiments import reached
 from linkladder.judge.limiters import held_by_window, limiter
 from linkladder.judge.neighbours import absent, judge_neighbours
 from linkladder.judge.neighbours import sentences as neighbour_sentences
-from linkladder.judge.sure_shortfall import held_back
+from linkladder.judge.udp import saturated
 from linkladder.judge.weighing import GRAVITY
 from linkladder.model import (
     Company,
@@ -136,7 +136,7 @@ def _seen(rung: RungResult) -> Iterable[Seen]:
                 alone = len(loads) == 1 and rung.name is RungName.DC_LINK  # beside others its share may change
                 bps = carried(trial, (leg.path,), way, alone)
                 silent = bps is None and leg.outcome.fault is Fault.PATH
-                busy = held_back(trial, leg, e.parameters)
+                busy = saturated([of_path(trial, leg.path)], e.parameters, close=WARM)
                 yield Seen(leg.path, way, bps, leg.outcome.reason, busy, e.parameters, beside, trial, silent)
 
 
@@ -336,9 +336,8 @@ def _side_by_side(seen: Sequence[Seen]) -> Iterable[Load]:
     for (_, way), group in groups.items():
         rates = {n: _rate(s for s in group if s.path == n)[0] for n in group[0].beside}
         if all(bps is not None for bps in rates.values()):
-            trials = tuple({id(s.trial): s.trial for s in group}.values())
             busy = next((s.busy for s in group if s.busy), "")
-            yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, busy, trials)
+            yield Load(way, {n: bps or 0.0 for n, bps in rates.items()}, busy)
 
 
 def _apart(

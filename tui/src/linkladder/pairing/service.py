@@ -33,6 +33,7 @@ from linkladder.trust import peers
 from linkladder.trust.keys import fingerprint
 
 PORT = 8623
+UNBOUNDED = 0  # others: as many as come
 GUESSES = 3
 WAITING, PER_SOURCE = 256, 4  # the most connections that have not got as far as a code, in all and from one address
 REVEAL_TIME = 10.0  # seconds; the called end may first wait for its own call to fail
@@ -44,7 +45,7 @@ NO_FAULT = (Reason.BUSY, Reason.CROSSED, Reason.CLOSED)  # who calls at a wrong 
 class PairingService:
     """A pairing window; a `secret`, as `secret.read` returns it, confirms in place of a person.
 
-    With a secret it stays open until that many `others` are paired, or for as many as come (0).
+    With a secret it stays open until that many `others` are paired, or for as many as come (UNBOUNDED).
     """
 
     def __init__(

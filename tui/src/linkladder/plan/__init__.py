@@ -26,7 +26,6 @@ from linkladder.plan.naming import name_of, named_apart
 from linkladder.plan.read import (
     AS_WRITTEN,
     BUILTIN,
-    LEAST_PAIRS,
     SHORT,
     THOROUGH,
     Asked,
@@ -42,7 +41,6 @@ __all__ = [
     "AS_WRITTEN",
     "BUILTIN",
     "DISCARDED",
-    "LEAST_PAIRS",
     "SEARCH",
     "SHORT",
     "THOROUGH",

@@ -30,8 +30,9 @@ from linkladder.plan.expand import AGAIN, multiply
 from linkladder.plan.naming import LONGEST_NAME, named_apart
 from linkladder.plan.stairs import foot
 from linkladder.tools import TOOLS
+from linkladder.verdicts import LEAST_PAIRS
 
-PAIRS, LEAST_PAIRS, THOROUGH = 6, 4, 10  # pairs of a comparison: default, least, thorough; fixed before it begins
+PAIRS, THOROUGH = 6, 10  # pairs of a comparison, which are fixed before it begins
 SEEN = 3.0  # least seconds before a bundle's member goes down, while it is away, and afterwards
 SHORTEST_VISIT = 3  # seconds: one for the start, and two to measure
 LEAST_LOOK = 2  # repeats before the first check whether they settle the verdict

@@ -17,7 +17,8 @@ from linkladder.app.experiment_text import about, question
 from linkladder.app.page import Page
 from linkladder.app.widgets.menu import Menu
 from linkladder.model import Plan, RungName
-from linkladder.plan import LEAST_PAIRS, SHORT, THOROUGH, Asked, longest, rungs_to_try, seconds
+from linkladder.plan import SHORT, THOROUGH, Asked, longest, rungs_to_try, seconds
+from linkladder.verdicts import LEAST_PAIRS
 
 
 class ExperimentsScreen(Page):
