@@ -21,7 +21,7 @@ from linkladder.model import Document, TrialResult
 from two_cards import PATHS
 
 from .machine import SLOW
-from .pair import CARDS, USER, Pair
+from .pair import CARDS, USER, Pair, addressed
 from .test_failures import GIVEN, VmWorld
 from .test_loans import JOURNAL, RUN, TIMES, UNDO, ended, find, kill, powered_on
 
@@ -224,5 +224,6 @@ def test_a_power_cut_of_an_end(world: VmWorld, two_cards: Pair, time_of: int) ->
     print(f"{cut} cut, {other} put back after {time.monotonic() - began:.0f} s")
     ended(world, run, cut)
     powered_on(two_cards, cut)
+    addressed(two_cards.site(cut))  # the tests' way in gives it the address of a machine with one card
     unlike(world)
     put_back(world, before, 20)
