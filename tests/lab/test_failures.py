@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,21 @@ def test_json_on_standard_output_is_all_there_is(world: LabWorld) -> None:
     out, _ = run.communicate(timeout=60)
     assert run.returncode == 0
     assert json.loads(out)["schema"] == SCHEMA
+
+
+def test_what_the_ends_saw_is_told_in_the_tool_s_seconds(world: LabWorld) -> None:
+    """A tool that takes three seconds to begin, as on a busy machine: its end's samples count from its first second."""
+    with mischief.false_iperf(world, "alpha", f'sleep 3; exec {shutil.which("iperf")} "$@"') as env:
+        run = mischief.Run(world, mischief.plan_text(world, duration=3), env=env)
+        assert run.wait(60) == 0
+    (trial,) = run.trials()
+    for end in trial.ends:
+        assert end.samples[0].t < -2, end.samples[0]
+        sent = [(s.t, sum(nic.tx_bytes + nic.rx_bytes for nic in s.nics)) for s in end.samples]
+        waited = [b - a for (_, a), (t, b) in pairwise(sent) if t < -0.5]
+        loaded = [b - a for (t, a), (until, b) in pairwise(sent) if t > 0.5 and until < 3.5]
+        assert waited and loaded and max(waited) < min(loaded) / 2, (end.name, sent)
+        assert abs(end.samples[-1].t - 4) < 1.5, end.samples[-1]
 
 
 STANDING = """

@@ -128,6 +128,21 @@ class Watched:
         return host.summarise(self.samples, last.memory_total, first_counted, until, carried, starved)
 
 
+def counted_from(made: EndRecord, since: float) -> EndRecord:
+    """With its times in the tool's seconds, the first of which began at `since`: the judge compares the two."""
+
+    def moved(t: float) -> float:
+        return round(t - since, 3)
+
+    return replace(
+        made,
+        samples=tuple(replace(one, t=moved(one.t)) for one in made.samples),
+        windows=tuple(replace(one, t=moved(one.t)) for one in made.windows),
+        held_up=tuple(replace(one, at=moved(one.at)) for one in made.held_up),
+        away=tuple(replace(one, since=moved(one.since), until=moved(one.until)) for one in made.away),
+    )
+
+
 def of_trial(sockets: tuple[SocketStat, ...], ports: range | tuple[int, ...]) -> tuple[SocketStat, ...]:
     """The connections that carry this trial's payload; connections of an earlier trial may still be open."""
     return tuple(

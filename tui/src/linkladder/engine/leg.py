@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -60,7 +61,7 @@ class RunningLeg:
         self.watchdog = False
         self.progressed: Callable[[], None] = lambda: None  # says that it has come a step further
         self.broken: Outcome | None = None  # why it could not go on
-        self.still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still, since clients began
+        self.still: tuple[tuple[float, float], ...] = ()  # from when to when an end stood still, on its tool's clock
         self.ways: tuple[Command, ...] = ()  # the cards by which its packets leave
 
     @property
@@ -78,6 +79,12 @@ class RunningLeg:
         if self.there is not None:
             return max(*moments, self.there - self.tool.waits(self.exp))
         return max(moments) if self.where.together else min(moments)
+
+    @property
+    def zero(self) -> float:
+        """When its tool's first second began: on a busy machine some time after its clients were started."""
+        seen = [p.zero for p in self.processes if p not in self.pings and p.zero < math.inf]
+        return max(self.began, *seen) if seen and self.where.together else self.began
 
     @property
     def where(self) -> tools.Layout:
@@ -251,9 +258,8 @@ class RunningLeg:
     # --- when it is over
 
     def stood_still(self, watched: Mapping[int, Watched], begun: float) -> None:
-        """Take from what was seen of its ends when one stood still; their clock's zero is `begun`, the tool's is its
-        clients' start."""
-        apart = self.began - begun
+        """Take from what was seen of its ends when one stood still; their clock's zero is `begun`."""
+        apart = self.zero - begun
         seen = [one for side in self.route.sides for one in watched[side.end].stood_still()]
         self.still = tuple((one.at - apart, one.at + one.seconds - apart) for one in seen)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field
 
 from linkladder import tools, wire
 from linkladder.engine.account import STILL
 from linkladder.engine.route import Side
-from linkladder.model import Command
+from linkladder.model import Command, Interval
 
 
 @dataclass(eq=False)
@@ -23,6 +24,7 @@ class Process:
     began: float  # on the near end's clock
     live: tools.Live
     heard: float = field(default_factory=time.monotonic)  # when its end told of it, or of itself
+    zero: float = math.inf  # by its own seconds, when the first of them began; a line may be late, never early
     quiet: float = 0.0  # seconds since its last line in which its end told of itself
     exited: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
@@ -48,6 +50,9 @@ class Process:
 
     def spoke(self) -> None:
         self.heard, self.quiet = time.monotonic(), 0.0
+
+    def reported(self, second: Interval) -> None:
+        self.zero = min(self.zero, time.monotonic() - second.end)
 
     async def enough(self) -> None:
         """Have it end as after its time."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from linkladder import tools, wire
-from linkladder.engine.account import Watched, accounted, of_trial
+from linkladder.engine.account import Watched, accounted, counted_from, of_trial
 from linkladder.engine.discarded import before_it, carried, discarded
 from linkladder.engine.leases import STEP, Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts
@@ -208,9 +208,9 @@ class Trial:
         watched = self.watched.get(number)
         if watched is None or not watched.after:
             return EndRecord(self.ends[number].name if number in self.ends else "near")
-        since = min((leg.began for leg in self.legs if leg.clients), default=self.begun) - self.begun
+        since = min((leg.zero for leg in self.legs if leg.clients), default=self.begun) - self.begun
         made = watched.record(self.exp, carried[number], self.offset[number], since)
-        return replace(made, wall_offset_s=self.wall.get(number), away=self.member.at(number))
+        return counted_from(replace(made, wall_offset_s=self.wall.get(number), away=self.member.at(number)), since)
 
     # --- every step is taken by all, and who cannot take it is out of the trial alone
 
@@ -386,8 +386,10 @@ class Trial:
             return
         process.spoke()
         for line in event.lines:
-            found = process.live.feed(line)
-            for interval in () if leg.visits else found:
+            for interval in process.live.feed(line):
+                process.reported(interval)
+                if leg.visits:
+                    continue
                 self.tool_reports = True
                 for second in self.seconds.add(leg.number, interval):
                     self.emit(second)

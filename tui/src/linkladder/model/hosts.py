@@ -196,7 +196,7 @@ class WindowSeen:
 
 @dataclass(frozen=True)
 class HostSample:
-    """One second of a host; `t` is seconds since the trial began on the near end's clock."""
+    """One second of a host; `t` counts from the start of the tool's first second, on the near end's clock."""
 
     t: float
     cores: tuple[CoreLoad, ...]

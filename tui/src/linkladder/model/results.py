@@ -68,7 +68,7 @@ class Leg:
 class HeldUp:
     """A time in which an end did not even look at itself, as it does each second: all that it does stood still."""
 
-    at: float  # of the look before, on the clock of its samples
+    at: float  # of the look before, in seconds of the trial, as its samples
     seconds: float  # until the next one
 
 
