@@ -87,7 +87,10 @@ def put_back(world: VmWorld, before: dict[str, list[str]], within: float) -> Non
     try:
         mischief.until(left, within, "not everything was put back")
     except AssertionError:
-        raise AssertionError({site: (before[site], shown(world, site)) for site in before}) from None
+        cards = {site: (before[site], now) for site in before if (now := shown(world, site)) != before[site]}
+        files = {site: world.run(site, f"head -c 2000 {JOURNAL} {RECORD}", check=False) for site in before}
+        undoing = [line for site in before for line in world.processes(site).values() if re.search(UNDO, line)]
+        raise AssertionError((cards, files, undoing)) from None
 
 
 def measured(document: Document, kind: str, streams: int) -> TrialResult:
