@@ -70,10 +70,11 @@ class Upgrading(Dialog):
 
     def show_progress(self, what: str, done: int, total: int, seconds: float) -> None:
         """Show the progress; while a file is fetched this is called in another thread."""
-        if time.monotonic() > self._quiet_until:
-            self.app.call_later(self._show, line(what, done, total, seconds))
+        self.app.call_later(self._show, line(what, done, total, seconds))
 
     def _show(self, text: str) -> None:
+        if time.monotonic() < self._quiet_until:  # asked here, as it may have been on its way when a key was pressed
+            return
         for static in self.query("#passed").results(Static):
             static.update(text)
 
