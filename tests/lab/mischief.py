@@ -112,17 +112,18 @@ def tool(world: World, site: str, *words: str, seconds: float = PATIENCE) -> int
     return until(find, seconds, f"no tool with {words} came up on {site}")
 
 
+def serving(world: World, site: str = "beta") -> int | None:
+    """The pid of the agent that serves a peer, if there is one."""
+    for pid, line in world.processes(site).items():
+        words = line.split()
+        if "agent" in words and "--peer" in words and "python" in words[0]:
+            return pid
+    return None
+
+
 def agent(world: World, site: str = "beta") -> int:
     """The pid of the agent that serves alpha."""
-
-    def find() -> int | None:
-        for pid, line in world.processes(site).items():
-            words = line.split()
-            if "agent" in words and "--peer" in words and "python" in words[0]:
-                return pid
-        return None
-
-    return until(find, PATIENCE, f"no agent on {site}")
+    return until(lambda: serving(world, site), PATIENCE, f"no agent on {site}")
 
 
 def until(found: Callable[[], Found | None], seconds: float, otherwise: str) -> Found:

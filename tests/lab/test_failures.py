@@ -16,7 +16,8 @@ import pytest
 
 import mischief
 import spaces
-from linkladder.model import SCHEMA
+from linkladder import host
+from linkladder.model import SCHEMA, EndRecord
 from network import GENTLE
 from world import Lab
 
@@ -122,6 +123,34 @@ def test_what_the_ends_saw_is_told_in_the_tool_s_seconds(world: LabWorld) -> Non
         loaded = [b - a for (t, a), (until, b) in pairwise(sent) if t > 0.5 and until < 3.5]
         assert waited and loaded and max(waited) < min(loaded) / 2, (end.name, sent)
         assert abs(end.samples[-1].t - 4) < 1.5, end.samples[-1]
+        in_counted_seconds(end, 1, 4)
+
+
+SESSIONS = """
+name = "sessions"
+[[experiment]]
+rungs = ["same-host"]
+tool = "netperf"
+protocol = "rr"
+sessions = 3
+duration = 3
+warmup = 1
+"""
+
+
+def test_sessions_that_wait_for_each_other_count_from_when_the_last_one_asks(world: LabWorld) -> None:
+    run = mischief.Run(world, SESSIONS)
+    assert run.wait(60) == 0
+    (trial,) = run.trials()
+    for end in trial.ends:
+        assert end.samples[0].t < -1, "they wait two seconds"
+        in_counted_seconds(end, 1, 4)
+
+
+def in_counted_seconds(end: EndRecord, start: float, until: float) -> None:
+    """Its CPU is that of these of its samples."""
+    use, _ = host.summarise(end.samples, 0, start, until)
+    assert end.cpu and end.cpu.per_core == pytest.approx(use.per_core, abs=0.5), (end.cpu, use)
 
 
 STANDING = """

@@ -221,16 +221,11 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-def held(world: LabWorld) -> bool:
-    """Whether the far end still has an agent of a run before, which ends by itself once that run is gone."""
-    return any("agent" in line.split() and "--peer" in line.split() for line in world.processes("beta").values())
-
-
 def test_a_run_that_hangs_while_its_clock_goes_on_keeps_no_settings(world: LabWorld) -> None:
     """What waits for the tools waits for ever; renewing is a task of its own in the same process, and goes on."""
     plan = f"{world.folder}/hangs.toml"
     world.write("alpha", plan, mischief.plan_text(world, duration=4, more=NINE))
-    mischief.until(lambda: None if held(world) else True, 60, "an earlier run holds the far end")
+    mischief.until(lambda: None if mischief.serving(world) else True, 60, "an earlier run holds the far end")
     argv = world.lab.command("alpha", [sys.executable, "-c", HANGS, "run", "--plan", plan, "--peer", "beta"])
     run = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:

@@ -271,7 +271,8 @@ async def test_it_is_told_to_each_end_that_the_setting_names_in_the_trials_own_s
     exp, offset = asked(End.FAR), {0: 0.0, 1: 100.0}
     member = MemberDown(exp, offset)
     async with Loan(exp.settings, [route(near, far)], ["127.0.0.1"]) as loan:
-        await member.keep_time(loan, asyncio.get_running_loop().time())
+        began = asyncio.get_running_loop().time()
+        await member.keep_time(loan, began, lambda: began)
         loan.check()
     assert near.heard == [] and far.heard == [True, False] and member.at(0) == ()
     (away,) = member.at(1)
@@ -280,11 +281,24 @@ async def test_it_is_told_to_each_end_that_the_setting_names_in_the_trials_own_s
     assert [member.shown(0, t / 10) for t in range(21)].count(True) == 3
 
 
+async def test_it_waits_for_a_tool_that_is_late() -> None:
+    """The tool turns out to have begun later than its client was started: its seconds are those that count."""
+    exp, far = asked(End.FAR), End_(0.0)
+    member = MemberDown(exp, {0: 0.0, 1: 0.0})
+    async with Loan(exp.settings, [route(End_(0.0), far)], ["127.0.0.1"]) as loan:
+        began = asyncio.get_running_loop().time()
+        known = iter([began, *[began + 0.3] * 9])
+        await member.keep_time(loan, began, lambda: next(known))
+    (away,) = member.at(1)
+    assert 0.32 <= away.since < away.until and away.until >= 0.36, away
+
+
 async def test_an_end_that_refuses_ends_the_loan_with_its_words_and_nothing_is_claimed() -> None:
     exp = asked()
     member = MemberDown(exp, {0: 0.0, 1: 0.0})
     async with Loan(exp.settings, [route(End_(0.0, refuses=True), End_(0.0))], ["127.0.0.1"]) as loan:
-        await member.keep_time(loan, asyncio.get_running_loop().time())
+        began = asyncio.get_running_loop().time()
+        await member.keep_time(loan, began, lambda: began)
         with pytest.raises(Said, match="did not take down"):
             loan.check()
     assert member.at(0) == () and member.at(1) == ()

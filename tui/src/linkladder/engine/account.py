@@ -101,7 +101,7 @@ class Watched:
 
     def record(self, exp: Experiment, carried_bps: float, clock_offset: float, since: float = 0.0) -> EndRecord:
         """The trial as this end saw it; `carried_bps` is the goodput of the legs that end here, `since` when on the
-        samples' clock its clients began: many take their time to be ready."""
+        samples' clock the tool's first second began: many take their time to be ready."""
         first, last = next(iter(self.before.values())), next(iter(self.after.values()))
         tcp = _with_sockets(_difference(TcpCounters(), first.tcp, last.tcp), self.sockets)
         nics = {nic.name: nic for address in self.before if (nic := self.nic(address))}
@@ -123,7 +123,7 @@ class Watched:
         if first.starved is not None and last.starved is not None:
             span = (exp.warmup + exp.duration) * max(1, len(self.samples[0].cores))
             starved = min(1.0, max(0.0, (last.starved - first.starved) / span))
-        first_counted = since + tools.named(exp.tool).waits(exp) + exp.warmup
+        first_counted = since + exp.warmup
         until = first_counted + exp.duration
         return host.summarise(self.samples, last.memory_total, first_counted, until, carried, starved)
 

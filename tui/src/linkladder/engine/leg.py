@@ -82,9 +82,12 @@ class RunningLeg:
 
     @property
     def zero(self) -> float:
-        """When its tool's first second began: on a busy machine some time after its clients were started."""
+        """When its tool's first second began, as far as is known by now: on a busy machine well after its clients'
+        start."""
+        if not self.where.together:
+            return self.began
         seen = [p.zero for p in self.processes if p not in self.pings and p.zero < math.inf]
-        return max(self.began, *seen) if seen and self.where.together else self.began
+        return max(self.began, *seen) if seen else self.began + self.tool.waits(self.exp)
 
     @property
     def where(self) -> tools.Layout:
@@ -332,6 +335,11 @@ def _spans(clients: Sequence[Process]) -> list[tuple[float, float]]:
     """From when to when each has told of; nothing until all have."""
     every = [one for client in clients if (one := client.live.span)]
     return every if len(every) == len(clients) else []
+
+
+def first_second(legs: Sequence[RunningLeg]) -> float:
+    """When the first second of the first leg's tool began, as far as is known by now; now while none has a client."""
+    return min((leg.zero for leg in legs if leg.clients), default=time.monotonic())
 
 
 def load_ping(exp: Experiment) -> Experiment:

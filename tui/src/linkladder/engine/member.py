@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from linkladder.engine.leases import Loan
 from linkladder.model import Away, Experiment
@@ -33,10 +33,12 @@ class MemberDown:
         self._shown[end] = t
         return True
 
-    async def keep_time(self, loan: Loan, begun: float) -> None:
-        """Switch the member at its times; `begun` is when the trial began, on the near end's clock."""
+    async def keep_time(self, loan: Loan, begun: float, zero: Callable[[], float]) -> None:
+        """Switch the member at its times, in seconds of the tool; `begun` is when the trial began, on the near end's
+        clock, and `zero` tells when the tool's first second did, which is known better once it reports."""
         for moment, down in zip(self._asked or (), (True, False), strict=False):
-            await asyncio.sleep(begun + moment - time.monotonic())
+            while (left := zero() + moment - time.monotonic()) > 0:
+                await asyncio.sleep(min(left, SECOND))
             for end, seen in await loan.turn(down):
                 at = round(seen.t - self._offset[end] - begun, 3)
                 for name in seen.members:

@@ -51,8 +51,12 @@ class Process:
     def spoke(self) -> None:
         self.heard, self.quiet = time.monotonic(), 0.0
 
-    def reported(self, second: Interval) -> None:
-        self.zero = min(self.zero, time.monotonic() - second.end)
+    def read(self, line: str) -> list[Interval]:
+        """The seconds that are complete with this line."""
+        found = self.live.feed(line)
+        for second in found:
+            self.zero = min(self.zero, time.monotonic() - second.end)
+        return found
 
     async def enough(self) -> None:
         """Have it end as after its time."""

@@ -15,7 +15,7 @@ from linkladder import tools, wire
 from linkladder.engine.account import Watched, accounted, counted_from, of_trial
 from linkladder.engine.discarded import before_it, carried, discarded
 from linkladder.engine.leases import STEP, Loan
-from linkladder.engine.leg import LegFault, RunningLeg, Starts
+from linkladder.engine.leg import LegFault, RunningLeg, Starts, first_second
 from linkladder.engine.live import CardSeconds, LiveSeconds
 from linkladder.engine.member import MemberDown
 from linkladder.engine.ports import ports_for
@@ -161,7 +161,8 @@ class Trial:
                 await self._every_end(lambda number: self.ends[number].point.ask(sampling))
             await self._every_leg(self._serve)
             starts = self._barrier()
-            beside = [asyncio.create_task(one) for one in (self._look(), self.member.keep_time(loan, self.begun))]
+            switching = self.member.keep_time(loan, self.begun, lambda: first_second(self.legs))
+            beside = [asyncio.create_task(one) for one in (self._look(), switching)]
             try:
                 await self._every_leg(lambda leg: leg.visit() if leg.visits else leg.run(starts))
             finally:
@@ -208,7 +209,7 @@ class Trial:
         watched = self.watched.get(number)
         if watched is None or not watched.after:
             return EndRecord(self.ends[number].name if number in self.ends else "near")
-        since = min((leg.zero for leg in self.legs if leg.clients), default=self.begun) - self.begun
+        since = first_second(self.legs) - self.begun
         made = watched.record(self.exp, carried[number], self.offset[number], since)
         return counted_from(replace(made, wall_offset_s=self.wall.get(number), away=self.member.at(number)), since)
 
@@ -386,10 +387,8 @@ class Trial:
             return
         process.spoke()
         for line in event.lines:
-            for interval in process.live.feed(line):
-                process.reported(interval)
-                if leg.visits:
-                    continue
+            found = process.read(line)
+            for interval in () if leg.visits else found:
                 self.tool_reports = True
                 for second in self.seconds.add(leg.number, interval):
                     self.emit(second)
