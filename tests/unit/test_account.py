@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from linkladder import tools
 from linkladder.engine import account
 from linkladder.engine.account import Watched
+from linkladder.engine.leg import RunningLeg
 from linkladder.engine.route import Route, Side
+from linkladder.engine.tool_process import Process
 from linkladder.model import (
     CoreLoad,
     Direction,
+    End,
     Experiment,
     Fault,
     Flow,
@@ -144,8 +148,19 @@ def test_processors_are_counted_from_when_sessions_ask_and_not_while_they_wait(s
         watched.samples.append(HostSample(float(second), (CoreLoad(busy, 0.0, 0.0, 100 - busy),), GIGABYTE))
     for _ in range(2):
         watched.count("10.0.0.1", CountersReply("em0", NicCounters("em0"), TcpCounters(), None, GIGABYTE))
-    cpu = watched.record(exp, 0.0, 0.0, since).cpu
+    running = RunningLeg(exp, route(), 0, 5301, "key", {})
+    running.layout = tools.Layout(End.FAR, End.NEAR, clients=2)
+    running.clients = [
+        Process(route().near, "client", n, (), begun, tools.Live()) for n, begun in enumerate((0, since))
+    ]
+    running.processes = running.clients
+    cpu = watched.record(exp, 0.0, 0.0, running.zero).cpu
     assert waits and cpu and cpu.percent == 50.0
+    told = time.monotonic()
+    running.clients[1].zero = told
+    assert running.zero == told, "what the tool reports is known better"
+    running.there = told + waits + 1  # the last of them began to ask
+    assert running.zero == told + 1, "and that the last has come"
 
 
 def test_the_datagrams_that_found_a_full_socket_are_the_trials_own() -> None:
