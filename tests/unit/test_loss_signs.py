@@ -120,3 +120,21 @@ def test_what_loses_below_tcp_s_own_rate_as_well_is_no_policer_alone() -> None:
     assert {LimiterKind.POLICER, LimiterKind.LOSS} <= found
     clean = (paced(48.6e6, 1, 16_534), paced(87.5e6, 446, 29_760))
     assert candidates(replace(LOST, goodput=52.5e6, loss=0.007, paced=clean)) == {LimiterKind.POLICER}
+
+
+def test_a_first_second_of_a_busy_sender_names_no_policer_alone() -> None:
+    """Of a real trial whose sender's cores others took from its second second on: it lost a few segments of its own."""
+    met = replace(LOST, goodput=145e6, ceiling=2.8e9, loss=0.0014, burst=1.6, seconds=(145e6, 146e6, 144e6, 145e6))
+    assert candidates(replace(met, sender_busy=60.0)) == {LimiterKind.POLICER}
+    found = limiter_of(replace(met, sender_busy=100.0), bounded=True)
+    assert {found.kind, *found.candidates} == {LimiterKind.POLICER, LimiterKind.SENDER}
+    assert "a core of the sender is 100 % busy" in found.sentence
+    policed = (paced(70e6, 0, 8300), paced(290e6, 8000, 16_000))
+    assert candidates(replace(met, sender_busy=100.0, paced=policed)) == {LimiterKind.POLICER}, "UDP shows who drops"
+
+
+def test_what_bursts_lose_beside_a_saturated_core_may_be_lost_in_that_end() -> None:
+    clean = (paced(48.6e6, 0, 16_534), paced(87.5e6, 0, 29_760))
+    met = replace(LOST, goodput=30e6, loss=0.01, paced=clean)
+    assert candidates(met) == {LimiterKind.BURST}
+    assert candidates(replace(met, sender_busy=99.0)) == {LimiterKind.BURST, LimiterKind.SENDER}

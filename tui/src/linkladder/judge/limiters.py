@@ -177,11 +177,15 @@ def _though_withheld(e: Evidence, found: Limiter) -> Limiter:
         quick_ones_too = e.floor_ms is not None and rising(replace(e, loaded_ms=e.floor_ms))
         certain = quick_ones_too or _rate_shown(e)
     else:
-        evenly = any(p.loss > REAL_LOSS and not p.uneven for p in e.paced)
-        certain = found.kind is not LimiterKind.BURST and evenly
+        certain = found.kind is not LimiterKind.BURST and _lost_evenly(e)
     said = say.though_withheld(found.sentence, end, lacked, EXPLAINS * share, certain)
     candidates = found.candidates if certain else (*found.candidates, kind)
     return replace(found, sentence=said.sentence, evidence=(*found.evidence, *said.evidence), candidates=candidates)
+
+
+def _lost_evenly(e: Evidence) -> bool:
+    """Whether paced UDP was lost that no busy sender sent in bursts: the path's loss, not an end's."""
+    return any(p.loss > REAL_LOSS and not p.uneven for p in e.paced)
 
 
 def _window(e: Evidence) -> Limiter | None:
@@ -288,8 +292,8 @@ def _or_burst(e: Evidence, found: Limiter) -> Limiter:
 
 
 def _or_busy(e: Evidence, found: Limiter) -> Limiter:
-    """What a busy machine loses may be all that was lost, until UDP shows who loses it."""
-    if not {LimiterKind.LOSS, LimiterKind.POLICER} <= set(found.candidates):
+    """What a busy machine loses may be all that was lost, until datagrams that came evenly show who loses it."""
+    if _lost_evenly(e) and not {LimiterKind.LOSS, LimiterKind.POLICER} <= set(found.candidates):
         return found
     for end, busiest in _busy_ends(e):
         said = say.or_the_end(found.sentence, end, busiest)
