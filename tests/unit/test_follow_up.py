@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from judge_documents import GIGABIT, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp
+from judge_documents import GIGABIT, F, R, both, df, document, ladder, ping, rung, tcp, trial, udp, with_facts
 from linkladder import plan as plans
 from linkladder import tools
 from linkladder.judge import LimiterKind, Verdict, judge_document
-from linkladder.model import Document, PathMtu, Plan, Protocol, RungName, RungResult, TcpCounters
+from linkladder.model import Document, HostFacts, PathMtu, Plan, Protocol, RungName, RungResult, TcpCounters
 from linkladder.tools import ToolVersions
 
 LOSSY = {"near": TcpCounters(1_000_000, 4000), "far": TcpCounters(1_000_000, 4000)}
@@ -151,3 +151,14 @@ def test_incompressible_payload_is_asked_of_netperf_alone() -> None:
     assert argv[argv.index("-F") + 1] == "/dev/urandom,/dev/urandom" and argv.index("-F") < argv.index("--")
     with pytest.raises(plans.PlanError, match="only with netperf"):
         plans.read_plan(text.replace('tool = "netperf"\n', ""))
+
+
+def test_no_window_is_asked_for_that_an_end_would_not_grant() -> None:
+    """An unknown limit asks for a large window: one that an end grants not is no question but a failed trial."""
+    made = document(HOST, link())
+    wanted = [e.window for r in asked(made)[0].rungs for e in r.experiments if e.window]
+    assert wanted, "where no end tells what it grants"
+    for granted, found in ((wanted[0], wanted), (wanted[0] // 2, [])):
+        near = HostFacts("alpha", "Linux", cores=4, window_limit=granted)
+        told = with_facts(made, "near", near)
+        assert [e.window for r in asked(told)[0].rungs for e in r.experiments if e.window] == found

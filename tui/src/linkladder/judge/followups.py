@@ -24,8 +24,12 @@ def follow_ups(
     judged: tuple[ExperimentJudgement, ...],
     chosen: dict[str, ExperimentJudgement],
     deal: Contract,
+    granted: int | None = None,
 ) -> tuple[FollowUp, ...]:
-    """The experiments to add; none for a firm PASS, or if everything that would help was measured already."""
+    """The experiments to add; none for a firm PASS, or if everything that would help was measured already.
+
+    `granted`: the largest socket buffer that every end grants, where the ends tell; a larger window is not asked for.
+    """
     asked: list[Asked] = []
     for j in judged:
         if j.judgement.verdict is Verdict.IMPOSSIBLE and j.protocol == Protocol.TCP:
@@ -39,7 +43,8 @@ def follow_ups(
     if rung.name is RungName.DC_LINK:
         asked += _other_way(rung, chosen)
         asked += _unprobed(rung, deal) if asked else ()
-    return tuple(_merged(rung.name, [a for a in asked if not _done(rung, a[1])]))
+    new = [(question, e) for question, e in asked if not _done(rung, e) and not _refused(e, granted)]
+    return tuple(_merged(rung.name, new))
 
 
 def _incompressible(rung: RungResult, j: ExperimentJudgement) -> Iterable[Asked]:
@@ -69,6 +74,11 @@ def _repeats(rung: RungResult, verdict: Judgement, chosen: dict[str, ExperimentJ
 def _done(rung: RungResult, asked: Experiment) -> bool:
     """Whether the rung has that load already, as often as asked for, so that measuring it again would not help."""
     return any(same_load(e.parameters, asked) and len(e.trials) >= asked.repeats for e in rung.experiments)
+
+
+def _refused(asked: Experiment, granted: int | None) -> bool:
+    """Whether an end would refuse so large a window, so that the trial could only fail."""
+    return asked.window is not None and granted is not None and asked.window > granted
 
 
 def _other_way(rung: RungResult, chosen: dict[str, ExperimentJudgement]) -> Iterable[Asked]:

@@ -128,7 +128,9 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         rfc6349=rfc6349(rung, deal, chosen, bounded),
         latency=latency(rung, chosen),
         rests_on=several.rests_on or tuple(phrases.rests_on(j) for j in chosen.values() if j.spread is not None),
-        follow_up=() if several_pairs(rung.paths) else follow_ups(rung, verdict, judged, chosen, deal),
+        follow_up=()
+        if several_pairs(rung.paths)
+        else follow_ups(rung, verdict, judged, chosen, deal, document.run.window_limit),
         changes=changed,
         staircase=landings(compared, changed, deal),
         answers=answers,

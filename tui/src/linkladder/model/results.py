@@ -345,6 +345,12 @@ class RunInfo:
         """What the end of this name was; None where it has told nothing."""
         return next((end.facts for end in self.ends if end.name == name), None)
 
+    @property
+    def window_limit(self) -> int | None:
+        """The largest socket buffer that every end grants; None where none has told."""
+        limits = (end.facts.window_limit for end in self.ends if end.facts is not None)
+        return min((one for one in limits if one is not None), default=None)
+
 
 @dataclass(frozen=True)
 class Document:
