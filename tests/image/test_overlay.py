@@ -80,7 +80,7 @@ def test_rc_scripts_are_ordered_without_a_circle() -> None:
 def test_every_enabled_service_of_ours_is_there() -> None:
     text = (OVERLAY / "etc/rc.conf").read_text()
     enabled = re.findall(r'^(ll\w+|linkladder_\w+)_enable="YES"', text, re.M)
-    assert set(enabled) <= set(rc_order()) and len(enabled) == 9
+    assert set(enabled) <= set(rc_order()) and len(enabled) == 10
 
 
 def test_nothing_listens_but_the_control_channel() -> None:

@@ -98,6 +98,8 @@ def test_what_depends_on_the_machine_is_set_again_after_the_last_reading_of_sysc
     """FreeBSD reads it twice: a congestion control that was kept, and larger buffers, were lost at every boot."""
     last = (OVERLAY / "etc/rc.d/lltune_last").read_text()
     assert re.search(r"^# REQUIRE: .*\bsysctl_lastload\b", last, re.M) and "/etc/rc.d/lltune kernel" in last
+    loans = (OVERLAY / "etc/rc.d/llloans").read_text()
+    assert "# REQUIRE: lltune_last" in loans, "what a restart has ended is told by the settings as configured"
     tuned = (OVERLAY / "etc/rc.d/lltune").read_text()
     again = tuned.partition("lltune_kernel()\n{\n")[2].partition("}")[0].split()
     assert again == ["lltune_memory", "lltune_congestion"] and 'kernel_cmd="lltune_kernel"' in tuned

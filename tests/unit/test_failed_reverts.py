@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linkladder import host, privilege, settings
+from linkladder import cli, host, privilege, settings
 from linkladder.errors import LinkladderError
 from linkladder.priv import accepted
 from linkladder.priv.running import Failed
@@ -43,6 +43,20 @@ async def test_what_cannot_be_read_is_not_put_back(
     kernel.refuse = set()
     await settings.settle()
     assert kernel.all() == BEFORE and overview.on_loan() is None
+
+
+def test_the_first_start_after_a_power_cut_closes_the_record_of_a_loan(kernel: Kernel, own_state: Path) -> None:
+    """What the appliance runs at boot: nobody shall read of settings left changed which the restart has ended."""
+    held = settings.Lease(CHANGES)
+    asyncio.run(held.acquire())
+    held._journal.unlock()  # as if the process were gone
+    kernel.boot = "second"
+    kernel.path.write_text(json.dumps(BEFORE))
+    assert overview.left_behind()
+    assert cli.main(["agent", "--settle"]) == 0
+    seen = overview.on_loan()
+    assert seen and not seen.left_behind and "this machine was restarted, and it ended a loan" in seen.after_restart
+    assert cli.main(["agent", "--settle"]) == 0, "with nothing to settle"
 
 
 async def test_a_failed_revert_outlives_a_restart_in_words(kernel: Kernel, own_state: Path) -> None:

@@ -12,6 +12,7 @@ def add_parsers(commands: Any) -> None:
     whom.add_argument("--peer", metavar="NAME")
     whom.add_argument("--near", action="store_true", help="for this appliance's own console")
     whom.add_argument("--end", metavar="NAME", help="end the agents of a peer that is no longer trusted")
+    whom.add_argument("--settle", action="store_true", help="end what a loan of settings left before a restart")
     agent.add_argument("--introduced", action="store_true", help="that peer may have it measure with others")
     agent.set_defaults(handler=_agent)
 
@@ -21,6 +22,13 @@ def _agent(args: argparse.Namespace) -> int:
         from linkladder.trust import sshd
 
         sshd.end_sessions(args.end)
+        return 0
+    if args.settle:
+        import asyncio
+
+        from linkladder import settings
+
+        asyncio.run(settings.recover())  # what cannot be put back stays noted, and keeps runs from starting
         return 0
     from linkladder.agent import stdio  # imported late, as `linkladder --help` does not need it
 
