@@ -130,6 +130,35 @@ def test_state_that_is_in_memory_alone_says_why(tmp_path: Path, part: str, why: 
     assert why in (tmp_path / "state/in-memory").read_text()
 
 
+def test_root_gives_nothing_away_that_a_link_of_the_measuring_user_leads_to(tmp_path: Path) -> None:
+    """The real function, after a broken tool has put a link where its folder was: a boot must not make /etc its own."""
+    text = (OVERLAY / "etc/rc.d/llstate").read_text()
+    function = text[text.index("llstate_identity()") : text.index("# What the operator chose")]
+    function = function.replace("/usr/local/libexec/linkladder-machine", "machine").replace(
+        "/etc/hostid", "$state/noted"
+    )
+    roots, measure = tmp_path / "etc", tmp_path / "state" / "measure"
+    roots.mkdir(mode=0o700)
+    measure.mkdir(parents=True)
+    (measure / "run").symlink_to(roots)
+    stand_ins = f"""
+        state={tmp_path}/state system={tmp_path}/state/system home={tmp_path}/state/linkladder
+        measure={measure} trusted={tmp_path}/state/trusted
+        chown() {{ shift; for one; do realpath "$one"; done; }}
+        su() {{ echo "as $2: $4"; }}
+        llstate_disk() {{ :; }}
+        machine() {{ :; }}
+        mkdir -p $system/ssh && echo 1 | tee $system/hostid >$system/ssh/ssh_host_ed25519_key
+    """
+    done = subprocess.run(["sh", "-c", f"{stand_ins}\n{function}\nllstate_identity"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    given = done.stdout.splitlines()
+    assert str(measure) in given and str(roots) not in given
+    assert roots.stat().st_mode & 0o777 == 0o700 and not list(roots.iterdir())
+    (made,) = [line for line in given if line.startswith("as llmeasure: ")]
+    assert f"mkdir -p {measure}/run/agents" in made and "chmod 755" in made
+
+
 def test_root_comes_from_the_screen_and_from_the_loaders_menu_alone() -> None:
     """As docs/security.md has it: no login on the serial line, and single user mode asks for no password."""
     lines = [line.split() for line in (OVERLAY / "etc/ttys").read_text().splitlines() if line[:1] not in ("", "#")]
