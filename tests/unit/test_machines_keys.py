@@ -67,6 +67,31 @@ def test_cut_off_in_between_it_begins_once_more(own_state: Path, monkeypatch: py
     assert not set(before) & set(shown(own_state)) and not peers.load()
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b'[{"name": "beta", "us', b"[{\x00\xff", b"[{}]", b"{}", b"7", b"[" * 100_000],
+    ids=["cut", "bytes", "empty", "object", "number", "deep"],
+)
+def test_a_damaged_list_of_peers_lets_the_control_channel_start(own_state: Path, content: bytes) -> None:
+    """The boot makes keys and sshd's list before any console looks at the peers; it must not fail there."""
+    identity.bind(own_state, FIRST)
+    before = shown(own_state)
+    peer = peers.pin(peers.Peer("beta", ("192.0.2.1",), a_key(), a_key()))
+    (own_state / "peers.json").write_bytes(content)
+    assert not identity.bind(own_state, FIRST)
+    assert shown(own_state) == before and peer.user_key not in (own_state / "sshd" / "authorized_keys").read_text()
+
+
+@pytest.mark.parametrize("name", ["keys/machine", "sshd/authorized_keys"])
+def test_what_a_boot_writes_may_be_damaged_before(own_state: Path, name: str) -> None:
+    identity.bind(own_state, FIRST)
+    peer = peers.pin(peers.Peer("beta", ("192.0.2.1",), a_key(), a_key()))
+    (own_state / name).write_bytes(b"\xff\xfe\x00")
+    others = identity.bind(own_state, FIRST)
+    assert others == (name == "keys/machine"), "keys of nobody knows which machine are not taken for its own"
+    assert (peer.user_key in (own_state / "sshd" / "authorized_keys").read_text()) != others
+
+
 def test_by_hand_it_is_the_operators_and_ends_in_a_new_boot() -> None:
     forget, reboot = verbs.build("operator", "reset-identity", [], "FreeBSD")
     assert forget == ["/usr/local/libexec/linkladder-machine", "--forget", "/state/system"]

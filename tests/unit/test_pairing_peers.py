@@ -354,9 +354,10 @@ def test_without_ssh_there_is_still_a_list() -> None:
 
 
 def test_a_broken_list_trusts_nobody_and_is_told(own_state: Path) -> None:
-    peers.pin(a_peer())
+    known = peers.pin(a_peer())
     (own_state / "peers.json").write_text("[{]")
     assert peers.load() == ()
+    assert known.user_key not in (own_state / "sshd" / "authorized_keys").read_text(), "nor lets sshd in who was on it"
     assert ["pair with each of them again" in one.why for one in damage.found(own_state)] == [True]
 
 

@@ -15,7 +15,7 @@ from linkladder.errors import EnvironmentFault
 
 def write(path: Path, text: str, mode: int = 0o600) -> None:
     """Replace the file in one step; after a power cut it is either the old or the new one."""
-    if path.exists() and path.read_text() == text and stat.S_IMODE(path.stat().st_mode) == mode:
+    if path.exists() and path.read_bytes() == text.encode() and stat.S_IMODE(path.stat().st_mode) == mode:
         return
     drafts.replace(path, text, mode)
 

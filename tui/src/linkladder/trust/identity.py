@@ -22,7 +22,7 @@ def bind(base: Path, host_id: str) -> bool:
     """Make new keys, and forget all peers, if the keys are missing or another machine's; returns whether another's."""
     folder = keys.folder(base)
     note = folder / NOTE
-    others = note.exists() and note.read_text().strip() != host_id
+    others = note.exists() and note.read_text(errors="replace").strip() != host_id
     if others:
         for one in folder.iterdir():
             if one != note:

@@ -57,9 +57,10 @@ def load() -> tuple[Peer, ...]:
         return tuple(from_json(Peer, _without_announced(one)) for one in json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return ()
-    except (AttributeError, TypeError, ValueError, CodecError) as error:
+    except (AttributeError, TypeError, ValueError, RecursionError, CodecError) as error:
         with contextlib.suppress(OSError):
             damage.set_aside([path], f"the list of peers was damaged ({error}): pair with each of them again")
+            sshd.write_authorized(path.parent)  # nobody may come in who is not listed
             return ()
         raise EnvironmentFault(f"the peers in {path} are damaged", str(error), "remove it and pair again") from error
     except OSError as error:

@@ -130,14 +130,10 @@ def write_authorized(base: Path, granted: Collection[str] | None = None) -> None
         words = [measurer.program()]
     if "\n" in "".join(words):
         raise EnvironmentFault("the state folder has a line break in its name", str(base), "use another folder")
-    lines = []
-    for peer in _listed(base):
-        if granted is not None and peer["name"] not in granted:
-            continue
-        # quoted for sh first, then for the option, in which only the double quote is special
-        more = ["--introduced"] if peer.get("introduces") else []
-        command = shlex.join([*words, "--peer", peer["name"], *more]).replace('"', '\\"')
-        lines.append(f'restrict,command="{command}" {peer["user_key"]} {peer["name"]}\n')
+    try:
+        lines = [_line(words, peer) for peer in _listed(base) if granted is None or peer["name"] in granted]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        lines = []  # a damaged list trusts nobody; whoever loads it sets it aside and tells
     mode = 0o644 if measurer.program() else 0o600  # an agent reads it as another user
     files.write(state.trusted(base) / "authorized_keys", "".join(lines), mode)
 
@@ -205,6 +201,13 @@ def _authorized() -> set[str]:
     with contextlib.suppress(FileNotFoundError):
         return {line.split()[-1] for line in (state.trusted() / "authorized_keys").read_text().splitlines()}
     return set()
+
+
+def _line(words: list[str], peer: dict[str, Any]) -> str:
+    # quoted for sh first, then for the option, in which only the double quote is special
+    more = ["--introduced"] if peer.get("introduces") else []
+    command = shlex.join([*words, "--peer", peer["name"], *more]).replace('"', '\\"')
+    return f'restrict,command="{command}" {peer["user_key"]} {peer["name"]}\n'
 
 
 def _listed(base: Path) -> list[dict[str, Any]]:
