@@ -44,6 +44,7 @@ class Service:
         self.gate: Gate | None = None  # of the trial whose clients start together
         self.listener: ProbeListener | None = None
         self.awaited = ("", "")  # the listener's address, and whose knock it is for
+        self.listening = asyncio.Lock()
         self.sampling: asyncio.Task[None] | None = None
         self.sampler = host.Sampler()
         self.sampled = 0.0
@@ -58,7 +59,8 @@ class Service:
 
     async def close(self) -> None:
         """Clean up: end tools and listeners, restore settings, close the firewall and release the reservation."""
-        await self.do_cancel(wire.Cancel())
+        with contextlib.suppress(wire.Refused):
+            await self.do_cancel(wire.Cancel())
         with contextlib.suppress(wire.Refused):  # the journal still has it, and the next reservation reports it
             await self.lending.give_back()
         with contextlib.suppress(wire.Refused):
@@ -157,21 +159,29 @@ class Service:
         own, peer, targets = request.address, request.peer, self.targets
         self._own(own)
         targets.check_way(own, peer)
-        await self.do_unlisten(wire.Unlisten())
-        await self.firewall.open(own, peer)
-        key, met = bytes.fromhex(request.key), partial(targets.met_by, expected=peer)
-        try:
-            self.listener = await ProbeListener.open(own, request.port, request.udp, key, targets.role, met)
+        async with self.listening:  # or of two requests at once each would open a port, and one stay open
+            await self._unlisten()
             self.awaited = (own, peer)
-        except OSError as error:
-            raise wire.Refused(f"port {request.port} of {own} cannot be opened: {error.strerror}") from None
+            await self.firewall.open(own, peer)
+            key, met = bytes.fromhex(request.key), partial(targets.met_by, expected=peer)
+            try:
+                self.listener = await ProbeListener.open(own, request.port, request.udp, key, targets.role, met)
+            except OSError as error:
+                await self._unlisten()
+                raise wire.Refused(f"port {request.port} of {own} cannot be opened: {error.strerror}") from None
 
     async def do_unlisten(self, _: wire.Unlisten) -> None:
+        async with self.listening:
+            await self._unlisten()
+
+    async def _unlisten(self) -> None:
         if self.listener:
             await self.listener.close()
             self.listener = None
-            if not self.targets.known(self.awaited[1]):
-                await self.firewall.shut(*self.awaited)
+        own, peer = self.awaited
+        if peer and not self.targets.known(peer):
+            await self.firewall.shut(own, peer)
+        self.awaited = ("", "")
 
     async def do_probe(self, request: wire.Probe) -> wire.ProbeReply:
         self._own(request.local)
@@ -269,10 +279,10 @@ class Service:
 
     async def do_cancel(self, _: wire.Cancel) -> None:
         await self.do_sampling(wire.Sampling(False))
-        await self.do_unlisten(wire.Unlisten())
         await self.children.stop_all()
         self._open_gate()
         self.firewall.trial_over()
+        await self.do_unlisten(wire.Unlisten())  # last, as the firewall may refuse
 
     async def _placed(self, argv: Iterable[str], exp: Experiment, address: str) -> list[str]:
         """The command line, restricted to the CPU cores that the experiment allows its tool."""
@@ -338,10 +348,8 @@ class Service:
             due += every
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             self._say_sample()
-            missed = (
-                time.monotonic() - due
-            ) // every  # on an overloaded machine samples come late, and two too close together say nothing
-            due += every * max(0.0, missed)
+            # an overloaded machine takes samples late, and two too close together say nothing
+            due += every * max(0.0, (time.monotonic() - due) // every)
 
     def _say_sample(self) -> None:
         seen, self.sampled = self.sampler.sample(), time.monotonic()
