@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,25 @@ async def test_a_journal_that_cannot_be_read_is_told_until_a_person_accepts_what
     assert overview.on_loan() is None and overview.findings() == ()
     async with settings.Lease(CHANGES):
         pass
+
+
+@pytest.mark.parametrize("kind", ["deep", "pipe", "link", "terminal"])
+def test_a_journal_that_a_broken_tool_has_left_stops_no_console(own_state: Path, kind: str) -> None:
+    journal = journal_of(own_state)
+    match kind:
+        case "deep":
+            journal.write_text("[" * 100_000)
+        case "pipe":
+            os.mkfifo(journal)
+        case "link":
+            (own_state / "elsewhere").write_text('{"boot": "first", "entries": [], "failed": "elsewhere"}')
+            journal.symlink_to(own_state / "elsewhere")
+        case _:
+            journal.write_text('{"boot": "first", "entries": [], "failed": "\\u001b[2J"}')
+    code = "from linkladder.settings import overview; print(ascii(overview.on_loan().failed))"
+    looking = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "elsewhere" not in looking.stdout and "x1b" not in looking.stdout
+    assert ("not known which settings" in looking.stdout) == (kind != "terminal"), looking.stderr
 
 
 async def test_what_is_on_loan_cannot_be_accepted(kernel: Kernel, own_state: Path) -> None:

@@ -64,3 +64,29 @@ def test_somebody_who_looks_at_that_moment_does_not_make_it_busy(folder: Path, m
     monkeypatch.setattr("linkladder.locks.time.sleep", lambda _: os.close(looking))
     assert mine.take("alpha, run 1") is None
     mine.release()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_who_looks_waits_for_no_pipe_and_follows_no_link(folder: Path, kind: str) -> None:
+    """The folder is the measuring user's, and a broken tool may have put anything there; the console looks at it."""
+    path = folder / "run" / "trial.lock"
+    path.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        (folder / "secret").write_text("ll1-secret")
+        path.symlink_to(folder / "secret")
+    looking = subprocess.run(
+        [sys.executable, "-c", "from linkladder.reservation import holder; print(repr(holder()))"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert looking.stdout == "''\n", looking.stderr
+
+
+def test_a_holder_cannot_speak_to_the_terminal() -> None:
+    mine = Reservation()
+    assert mine.take("alpha\x1b]0;x\x07\x9b2J") is None
+    assert holder() == "alpha\ufffd]0;x\ufffd\ufffd2J"
+    mine.release()

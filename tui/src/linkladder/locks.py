@@ -12,6 +12,7 @@ from linkladder import state
 LOOKS = 10  # how often taking the lock is tried, as a process that only checks it holds it for a moment
 LOOK = 0.01  # seconds between the tries
 MOST = 4096  # the most bytes that are read of what the holder wrote
+LOOKING = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # follows no link, and waits for no pipe
 
 
 class HeldFile:
@@ -60,7 +61,7 @@ class HeldFile:
 def held(path: Path) -> bool:
     """Whether a process holds the lock of this file now."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, LOOKING)
     except OSError:
         return False
     try:
@@ -69,11 +70,21 @@ def held(path: Path) -> bool:
         os.close(file)
 
 
-def written(path: Path) -> str:
-    """What the present or last holder wrote; '' if there is nothing."""
+def seen(path: Path, most: int = MOST) -> bytes:
+    """The first bytes of a file which another user may have put in its place."""
+    file = os.open(path, LOOKING)
     try:
-        with path.open("rb") as file:
-            return file.read(MOST).decode("utf-8", "replace").strip()
+        return os.read(file, most)
+    finally:
+        os.close(file)
+
+
+def written(path: Path) -> str:
+    """What the present or last holder wrote, fit for a terminal; '' if there is nothing."""
+    from linkladder.printable import one_line  # imported late, so that agents start faster
+
+    try:
+        return one_line(seen(path).decode("utf-8", "replace").strip())
     except OSError:
         return ""
 

@@ -15,6 +15,7 @@ from linkladder.errors import EnvironmentFault
 NAME = "settings.journal"
 LOCK = "settings.lock"
 NOTICE = "settings.notice"
+MOST = 1 << 20  # bytes that a record may have
 ACCEPT = "linkladder system accept-settings"  # by which a person takes the settings as they are
 
 
@@ -72,14 +73,14 @@ class Journal:
     def read(self) -> Record | None:
         """The record, None without one. Each reading of a damaged one raises Damaged, until a person has seen to it."""
         try:
-            text = self._path.read_text(encoding="utf-8")
+            text = locks.seen(self._path, MOST).decode("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
             raise self._damaged(error) from None
         try:
             return codec.from_json(Record, json.loads(text))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._damaged(error) from None
 
     def _damaged(self, error: Exception) -> Damaged:

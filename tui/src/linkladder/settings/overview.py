@@ -30,9 +30,11 @@ def on_loan(folder: Path | None = None) -> OnLoan | None:
         return OnLoan((), left_behind=True, failed=f"{error.title}: {error.cause}", after_restart=notice)
     if record is None:
         return OnLoan((), after_restart=notice) if notice else None
-    changes = tuple(f"{e.kind} {e.target}: {e.old} -> {e.new}" for e in record.entries if e.new is not None)
+    from linkladder.printable import one_line  # imported late, so that agents start faster
+
+    changes = tuple(one_line(f"{e.kind} {e.target}: {e.old} -> {e.new}") for e in record.entries if e.new is not None)
     left = max(0.0, record.seconds - journal.age()) if record.seconds else None
-    return OnLoan(changes, left, not lent, record.failed, notice)
+    return OnLoan(changes, left, not lent, one_line(record.failed), notice)
 
 
 def left_behind(folder: Path | None = None) -> bool:
