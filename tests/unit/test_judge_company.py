@@ -117,6 +117,17 @@ def _nothing_taken(seen: CompanyJudgement) -> bool:
     return any("share no end" in text.replace("shares", "share") for text in seen.findings)
 
 
+def test_a_card_excuses_its_own_path_and_no_other() -> None:
+    able = Able(frozenset({"near", "gamma"}), frozenset({"beta", "delta"}))
+    measured_so = rung(PAIRS[:2], *alone(100e6, 100e6))
+    seen = judge_company(measured_so, DEAL, able, [{}, {Cause.SHORT: "ix0 of delta runs half duplex."}])
+    assert seen is not None
+    assert [(c.judgement.verdict, c.judgement.cause) for c in seen.cells] == [
+        (Verdict.FAIL, Cause.SHORT), (Verdict.CANNOT_JUDGE, Cause.OWN_CARD),
+    ]  # fmt: skip
+    assert "ix0 of delta" in seen.cells[1].judgement.sentence
+
+
 def test_that_paths_take_nothing_is_said_only_of_paths_without_a_common_end_measured_together() -> None:
     three = (Path(peer="beta"), Path(peer="gamma"), Path(peer="gamma", origin="beta"))
     assert not _nothing_taken(judged(three, *alone(ALONE, ALONE, ALONE), together(95e6, 96e6, 96e6)))

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from forge_arms import both_at_once, paced_udp
+from forge_long import lengthened, shaped
 from forge_pairs import (
     ALONE,
     SIDE,
@@ -45,7 +47,7 @@ from forge_pairs import (
     without_pair_in,
     without_seconds,
 )
-from forged_several import cards, mesh, several
+from forged_several import cards, mesh, several, sold
 
 from linkladder import formats
 from linkladder.judge import judge_document
@@ -142,6 +144,7 @@ def each_trial() -> Iterator[Row]:
         yield run, f"one pair alone {name}, its far card runs half duplex", (
             lambda d, edit=edit: (loads(edit, lone)(d), cards_of("delta", half_duplex=True)(d))
         ), "CANNOT JUDGE", C.OWN_CARD  # fmt: skip
+    yield from of_cards()
     yield run, "one pair alone at 60 %, held by its receiver's window", held_by_window, "CANNOT JUDGE", C.WINDOW
     yield run, "a quarter of the quicker path's pings lost", (
         lambda d: (idle_pings(pings(0.1, came=30), 0)(d), idle_pings(pings(0.5), 1)(d))
@@ -151,6 +154,46 @@ def each_trial() -> Iterator[Row]:
     ), "CANNOT JUDGE", C.ELSEWHERE  # fmt: skip
     yield run, "the ends of the second pair have the same cards", same_cards, "CANNOT JUDGE", C.ELSEWHERE
     yield run, "the near ends of both pairs are one machine", one_machine, "CANNOT JUDGE", C.ELSEWHERE
+
+
+def of_cards() -> Iterator[Row]:
+    """The card of one pair excuses what that pair loses, and nothing of the other."""
+    lone, few, dead = "alone-gamma-delta", pings(0.5, came=30), shaped(1, 1, 0.0, 0.0, 0.0, 1.6, 1.6, 1.6, 1.6, 1.6)
+    losses: tuple[tuple[str, Callable[[Json], Any], C], ...] = (
+        ("stalled by the path", loads(failed, lone), C.SILENCE),
+        ("dead for seconds alone", loads(silent, lone), C.OUTAGE),
+        ("dead for seconds side by side", loads(silent, SIDE, 1), C.OUTAGE),
+        ("lost 5 % of its UDP", lossy_udp(0.0, 0.05), C.UDP_LOSS),
+        ("lost a quarter of its pings", idle_pings(few, 1), C.PING_LOSS),
+        (
+            "jitters",
+            lambda d: (paced_udp("alone-", 0.0)(d), sold(jitter_ms=5.0)(d), loads(jittery, "udp", 1)(d)),
+            C.JITTER,
+        ),
+        ("stalled both ways at once", both_at_once(lone, fault="path"), C.SILENCE),
+        ("carried 30 % both ways at once", both_at_once(lone, 0.3), C.SHORT),
+    )
+    for name, edit, cause in losses:
+        for end_, verdict, why in (("delta", "CANNOT JUDGE", C.OWN_CARD), ("beta", "FAIL", cause)):
+            yield BOTH_WAYS, f"gamma and delta {name}, the card of {end_} runs half duplex", (
+                lambda d, edit=edit, end_=end_: (edit(d), cards_of(end_, half_duplex=True)(d))
+            ), verdict, why  # fmt: skip
+    for gone, verdict in (("its own", "CANNOT JUDGE"), ("the other's", "FAIL")):
+        yield BOTH_WAYS, f"the second pair dead for seconds, {gone} card lost its link", (
+            lambda d, gone=gone: (
+                (lengthened(10)(d), loads(dead, SIDE, 1)(d)), loads(without_link, SIDE, gone == "its own")(d)
+            )
+        ), verdict, C.OUTAGE  # fmt: skip
+    yield BOTH_WAYS, "both pairs dead for seconds, one card runs half duplex", (
+        lambda d: (loads(silent, SIDE)(d), cards_of("beta", half_duplex=True)(d))
+    ), "FAIL", C.OUTAGE  # fmt: skip
+    yield BOTH_WAYS, "each pair with its own MTU", (
+        lambda d: [cards_of(name, mtu=9000)(d) for name in ("gamma", "delta")]
+    ), "PASS", C.REACHED  # fmt: skip
+
+
+def jittery(_: Json, leg: Json) -> None:
+    leg["outcome"]["jitter_ms"] = 50.0
 
 
 def not_sure() -> Iterator[Row]:

@@ -21,6 +21,7 @@ from linkladder.model import (
     Document,
     Layer,
     Nic,
+    Path,
     Protocol,
     RungName,
     RungResult,
@@ -194,21 +195,32 @@ def _segments(trials: list[TrialResult], deal: Contract) -> Concern | None:
 
 def own_cards(rung: RungResult, deal: Contract, document: Document) -> list[Concern]:
     """Concerns about the ends' own cards, before the link is blamed: too slow, with a small MTU, or in trouble."""
-    found = []
+    on: dict[str, list[int]] = {}  # for each sentence, the paths that use the card
+    unequal: dict[str, list[int]] = {}
     needed = rate_sold(deal)
-    for end, nic in cards(rung, document):
-        if nic.speed_bps is not None and 0 < nic.speed_bps < needed:
-            said = say.slow_card(nic.name, end, nic.speed_bps, needed)
-            found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
-        if nic.half_duplex:
-            said = say.half_duplex(nic.name, end)
-            found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
-        if nic.mtu and nic.mtu < deal.mtu:
-            said = say.small_mtu(nic.name, end, nic.mtu, deal.mtu)
-            found.append(Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True))
-    mtus = {nic.mtu for _, nic in cards(rung, document) if nic.mtu}
-    if len(mtus) > 1 and not found:
-        found.append(Concern(Cause.OWN_CARD, say.unequal_mtus(mtus), provisional=True, excuses=True))
+    for number, path in enumerate(rung.paths):
+        both = cards_of(path, document)
+        said = []
+        for end, nic in both:
+            if nic.speed_bps is not None and 0 < nic.speed_bps < needed:
+                said.append(say.slow_card(nic.name, end, nic.speed_bps, needed))
+            if nic.half_duplex:
+                said.append(say.half_duplex(nic.name, end))
+            if nic.mtu and nic.mtu < deal.mtu:
+                said.append(say.small_mtu(nic.name, end, nic.mtu, deal.mtu))
+        for one in said:
+            on.setdefault(one, []).append(number)
+        mtus = {nic.mtu for _, nic in both if nic.mtu}
+        if len(mtus) > 1 and not said:
+            unequal.setdefault(say.unequal_mtus(mtus), []).append(number)
+    found = [
+        Concern(Cause.OWN_CARD, said, Verdict.CANNOT_JUDGE, excuses=True, paths=tuple(paths))
+        for said, paths in on.items()
+    ]
+    found += [
+        Concern(Cause.OWN_CARD, said, provisional=True, excuses=True, paths=tuple(paths))
+        for said, paths in unequal.items()
+    ]
     return [*found, *_tags(rung, deal, document), *_other_traffic(rung), *_card_troubles(rung)]
 
 
@@ -281,11 +293,15 @@ def _other_traffic(rung: RungResult) -> list[Concern]:
 
 def cards(rung: RungResult, document: Document) -> list[tuple[str, Nic]]:
     """The interfaces of the rung's paths, each with its end's name."""
+    return [card for path in rung.paths for card in cards_of(path, document)]
+
+
+def cards_of(p: Path, document: Document) -> list[tuple[str, Nic]]:
+    """The path's two interfaces, each with its end's name, or those that are known."""
     found = []
     for name, interface, address in (
-        side
-        for p in rung.paths
-        for side in ((p.origin or "near", p.local_interface, p.local), (p.peer, p.remote_interface, p.remote))
+        (p.origin or "near", p.local_interface, p.local),
+        (p.peer, p.remote_interface, p.remote),
     ):
         host = document.run.facts(name)
         nic = next((n for n in host.nics if n.name == interface or address in n.addresses), None) if host else None
@@ -298,9 +314,11 @@ def _card_troubles(rung: RungResult) -> list[Concern]:
     """Concerns about CRC and other errors, frames dropped at a full ring, and pause frames of the ends' cards."""
     sums: dict[tuple[str, str, str], int] = {}
     packets: dict[tuple[str, str], int] = {}
+    paths: dict[tuple[str, str], set[int]] = {}
     for e in rung.experiments:
         for t in e.trials:
-            for end, c in ((one.name, card) for one in t.ends for card in one.nics):
+            for number, end, c in ((n, one.name, card) for n, one in enumerate(t.ends) for card in one.nics):
+                paths.setdefault((end, c.name), set()).update(_paths_of(rung, t, number, c.name))
                 packets[end, c.name] = packets.get((end, c.name), 0) + c.rx_packets + c.tx_packets
                 for counter in say.TROUBLES:
                     if count := getattr(c, counter) or 0:
@@ -311,5 +329,15 @@ def _card_troubles(rung: RungResult) -> list[Concern]:
         said = say.card_trouble(name, end, counter, count)
         figures = {"count": float(count), "share": share}
         many = share > 1e-3
-        found.append(Concern(Cause.OWN_CARD, said, provisional=many, excuses=many, figures=figures))
+        on = tuple(sorted(paths[end, name]))
+        found.append(Concern(Cause.OWN_CARD, said, provisional=many, excuses=many, figures=figures, paths=on))
     return found
+
+
+def _paths_of(rung: RungResult, t: TrialResult, number: int, card: str) -> set[int]:
+    """The paths of the trial that use this card of its end `number`; all at that end if none names the card."""
+    near = {g.path for g in t.legs if g.near == number and 0 <= g.path < len(rung.paths)}
+    far = {g.path for g in t.legs if g.far == number and 0 <= g.path < len(rung.paths)}
+    named = {n for n in near if rung.paths[n].local_interface == card}
+    named |= {n for n in far if rung.paths[n].remote_interface == card}
+    return named or near | far

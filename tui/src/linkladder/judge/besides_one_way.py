@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from linkladder.judge.able import Able, able_on
 from linkladder.judge.across import groups
+from linkladder.judge.card_faults import at_fault
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.each_repeat import one_way, stalled
@@ -146,10 +147,11 @@ def _judged(rung: RungResult, deal: Contract, kind: Protocol) -> Iterator[tuple[
 
 def _datagrams(rung: RungResult, deal: Contract) -> Iterator[Concern]:
     """Concerns about paced UDP, whichever paths were loaded at once."""
-    for _, j in _judged(rung, deal, Protocol.UDP):
+    for e, j in _judged(rung, deal, Protocol.UDP):
         said = f"{_name(j, rung)}: {j.judgement.sentence}"
         if j.judgement.verdict is not Verdict.PASS:
-            yield Concern(j.judgement.cause, said, j.judgement.verdict)
+            paths = at_fault(j, e, _of_paths(deal, len(_loaded(e))))
+            yield Concern(j.judgement.cause, said, j.judgement.verdict, paths=paths)
         elif j.judgement.provisional:
             yield Concern(Cause.TRIALS_FAILED, said, Verdict.PASS, provisional=True)
 
@@ -167,7 +169,9 @@ def _at_once(rung: RungResult, deal: Contract, able: Able) -> Iterator[Concern]:
         known = len(paths) == 1 and not any(able.lacking(rung.paths[n], w) for n in paths for w in BOTH)
         best = verdict if not short or known else Verdict.CANNOT_JUDGE
         said = f"{_name(j, rung)}: {j.judgement.sentence}"
-        yield Concern(j.judgement.cause, said, Verdict.PASS if best in OPEN else best, provisional=best in OPEN)
+        open_ = best in OPEN
+        of = at_fault(j, e, _of_paths(deal, len(paths)))
+        yield Concern(j.judgement.cause, said, Verdict.PASS if open_ else best, provisional=open_, paths=of)
 
 
 def _name(j: ExperimentJudgement, rung: RungResult) -> str:

@@ -11,7 +11,7 @@ import statistics
 from dataclasses import replace
 
 from linkladder.judge.contradictions import contradiction
-from linkladder.judge.evidence import direction_bps, ways
+from linkladder.judge.evidence import direction_bps, of_path, ways
 from linkladder.judge.outages import by_chance
 from linkladder.judge.udp import above_contract, saturated
 from linkladder.model import (
@@ -73,16 +73,19 @@ def _jitter(rung: RungResult, deal: Contract) -> list[Concern]:
     unknown = [say.jitter_unknown(limit, way) for way in lacking] if known else [say.jitter_unknown(limit)]
     found = [Concern(Cause.JITTER, said, Verdict.INCOMPLETE) for said in unknown]
     above = [
-        (leg.outcome.jitter_ms, saturated([of_its_ends(t, leg)]))
+        (leg.outcome.jitter_ms, saturated([of_its_ends(t, leg)]), leg.path)
         for t, p in trials
         if not contradiction(t, p)  # a trial that contradicts itself is reported elsewhere
         for leg in t.legs
         if leg.role is Role.LOAD and leg.outcome.jitter_ms is not None and leg.outcome.jitter_ms > limit
     ]
-    for ms, weak in sorted(above, key=lambda one: (bool(one[1]), -one[0]))[:1]:
+    worst: dict[int, tuple[float, str, int]] = {}  # of each path
+    for one in sorted(above, key=lambda one: (bool(one[1]), -one[0])):
+        worst.setdefault(one[2], one)
+    for ms, weak, path in worst.values():
         said = say.jitter_above(ms, limit, weak)
         verdict = Verdict.CANNOT_JUDGE if weak else Verdict.FAIL
-        found.append(Concern(Cause.JITTER, said, verdict, figures={"jitter_ms": ms}))
+        found.append(Concern(Cause.JITTER, said, verdict, figures={"jitter_ms": ms}, paths=(path,)))
     return found
 
 
@@ -100,11 +103,12 @@ def pings(rung: RungResult, deal: Contract) -> list[Concern]:
     if any(t.fault is Fault.PATH and t.rtt and t.rtt.received == t.rtt.sent > 0 for _, t in series):
         found.append(Concern(Cause.CONTRADICTION, say.failed_and_answered(), provisional=True))
     for path, known in idle.items():
-        unplugged = any(t.carriers_lost for _, t in series)
+        unplugged = any(of_path(t, path).carriers_lost for _, t in series)
         if any(r.received for r in known):
-            found += _unanswered(known, deal, len(idle), unplugged)
+            found += [replace(c, paths=(path,)) for c in _unanswered(known, deal, len(idle), unplugged)]
         elif any(r.sent for r in known):
-            found.append(_in_vain(sum(r.sent for r in known), rung, path, deal, unplugged))
+            in_vain = _in_vain(sum(r.sent for r in known), rung, path, deal, unplugged)
+            found.append(replace(in_vain, paths=(path,)))
     if (unknown := [reason for path, reason in why.items() if path not in idle]) and not datagrams_tell(rung, deal):
         said = say.pings_failed(unknown[0], deal.loss_percent)
         found.append(Concern(Cause.PING_LOSS, said, Verdict.INCOMPLETE))

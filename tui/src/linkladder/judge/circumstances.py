@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from linkladder.judge import evidence
@@ -17,7 +17,7 @@ from linkladder.judge.history import history
 from linkladder.judge.once_again import once_again
 from linkladder.judge.outages import carriers, lost_trials, outages, stalled_answers
 from linkladder.judge.pings_beside import beside_loads
-from linkladder.model import Contract, Direction, Document, Protocol, RungName, RungResult
+from linkladder.model import Contract, Direction, Document, Protocol, Role, RungName, RungResult
 from linkladder.phrases import circumstances as say
 from linkladder.phrases import rungs as say_of_rungs
 from linkladder.verdicts import SHORTFALL, Cause, Concern, ExperimentJudgement, Verdict
@@ -42,7 +42,7 @@ def concerns(
         lost = [replace(c, best=None, provisional=True) for c in lost_trials(rung)]
         return [*found, *away, *lost, *order]
     cards = own_cards(rung, deal, document)
-    held = any(c.best is Verdict.CANNOT_JUDGE for c in cards)
+    held = [c for c in cards if c.best is Verdict.CANNOT_JUDGE]
     mtu = _path_mtu(rung, deal, held)
     found = [*(cards if held else ()), *mtu, *found, *lost_trials(rung), *(() if held else cards)]
     if any(accounts(r, document) for r in document.rungs if r.name is not rung.name):
@@ -66,7 +66,7 @@ def concerns(
             *history(rung, deal),
             *once_again(rung, chosen),
         ]
-        below = [(r.name, [*pings(r, deal), *_path_mtu(r, deal, False)]) for r in _shorter_ways(rung, document)]
+        below = [(r.name, [*pings(r, deal), *_path_mtu(r, deal, ())]) for r in _shorter_ways(rung, document)]
         below += [(r.name, outages(_as_it_is(r), deal)) for r in document.rungs if r.name is not rung.name]
         found = [_excused(one, below) for one in found]
     else:
@@ -87,24 +87,25 @@ def under_loans(whole: RungResult, deal: Contract) -> list[Concern]:
     return [replace(c, best=None, provisional=c.provisional or c.best is not None) for c in found]
 
 
-def _path_mtu(rung: RungResult, deal: Contract, held: bool) -> list[Concern]:
+def _path_mtu(rung: RungResult, deal: Contract, held: Sequence[Concern]) -> list[Concern]:
     """Concerns about black holes at or below the contract's MTU, and about paths with a smaller MTU.
 
-    `held`: an end's own card is in trouble, so that a small path MTU cannot be blamed on the link.
+    `held`: about ends' own cards in trouble, so that a small MTU of their paths cannot be blamed on the link.
     """
     holes, small = [], []
     for e in rung.experiments:
-        for t in e.trials:
-            if t.path_mtu is None or not (t.path_mtu.passed or t.path_mtu.mtu) or of_probes(t.path_mtu):
+        for number, seen in ((g.path, g.outcome.path_mtu) for t in e.trials for g in t.legs if g.role is Role.LOAD):
+            if seen is None or not (seen.passed or seen.mtu) or of_probes(seen):
                 continue
-            way, seen = e.parameters.direction, t.path_mtu
+            way = e.parameters.direction
+            by_card = any(not c.paths or number in c.paths for c in held)
             within = not seen.failed or min(seen.failed) <= deal.mtu
             if seen.black_hole and within:
                 figures = {f"{way}_mtu": float(seen.mtu or 0)}
                 holes.append(Concern(Cause.PATH_MTU, say.black_hole(way, seen.mtu), Verdict.FAIL, figures=figures))
             elif seen.mtu is not None and seen.mtu < deal.mtu and seen.failed:
                 said = say.small_path(way, seen.mtu, deal.mtu)
-                small.append(Concern(Cause.PATH_MTU, said, Verdict.CANNOT_JUDGE if held else _small(rung)))
+                small.append(Concern(Cause.PATH_MTU, said, Verdict.CANNOT_JUDGE if by_card else _small(rung)))
     return [*holes, *small]
 
 

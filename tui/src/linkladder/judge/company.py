@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from linkladder.judge.able import NOBODY, Able, able_on
 from linkladder.judge.across import Load, across
+from linkladder.judge.card_faults import Faults, not_the_link
 from linkladder.judge.ceilings import ceiling
 from linkladder.judge.common_limits import WAYS, own_limits, plateaus, several_pairs
 from linkladder.judge.each_repeat import carried, of_sums, repeats
@@ -63,10 +64,13 @@ class Seen:
     silent: bool  # the path carried nothing
 
 
-def judge_company(rung: RungResult, deal: Contract, below: Able = NOBODY) -> CompanyJudgement | None:
+def judge_company(
+    rung: RungResult, deal: Contract, below: Able = NOBODY, faults: Faults = ()
+) -> CompanyJudgement | None:
     """Judge a rung with several measured paths; None if it has no such paths.
 
     `below`: the ends that lower rungs show to be able to send or receive as much; paths of this rung may show others.
+    `faults`: what each path's own cards may have caused.
     """
     if len(rung.paths) < 2:
         return None
@@ -75,7 +79,10 @@ def judge_company(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Com
         return None
     able = below | able_on(rung, deal.pass_ratio * ceiling(deal).bps)
     cells = tuple(
-        _cell(rung, n, way, seen, deal, able) for n in range(len(rung.paths)) for way in WAYS if _any(seen, n, way)
+        _cell(rung, n, way, seen, deal, able, faults)
+        for n in range(len(rung.paths))
+        for way in WAYS
+        if _any(seen, n, way)
     )
     every = tuple(range(len(rung.paths)))
     sums, alone, fair = {}, {}, {}
@@ -165,7 +172,9 @@ def _best(seen: Iterable[Seen]) -> list[Seen]:
 # --- a path by itself
 
 
-def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], deal: Contract, able: Able) -> Cell:
+def _cell(
+    rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], deal: Contract, able: Able, faults: Faults
+) -> Cell:
     mine = [s for s in seen if s.path == number and s.direction is way]
     every = tuple(range(len(rung.paths)))
     tries = [s for s in mine if s.beside == (number,)]
@@ -175,6 +184,7 @@ def _cell(rung: RungResult, number: int, way: Direction, seen: Sequence[Seen], d
     sender, receiver = rung.paths[number].ends(way)
     unknown = able.lacking(rung.paths[number], way)
     judged = _judge_alone(rung, tries, [s.reason for s in mine if s.bps is None], deal, unknown)
+    judged = not_the_link(judged, faults, (number,))
     limit = ceiling(deal).bps
     loss, rtt = _pings(rung, number)
     return Cell(number, sender, receiver, str(way), judged, alone, beside, together, limit, loss, rtt)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from linkladder import phrases
 from linkladder.judge.across import groups
 from linkladder.judge.ceilings import ceiling
-from linkladder.judge.evidence import counted
+from linkladder.judge.evidence import counted, of_path
 from linkladder.judge.experiments import reached, spread_of
 from linkladder.judge.interim_looks import confidence
 from linkladder.judge.outages import plateau
@@ -161,7 +161,8 @@ def stalled(rung: RungResult, judged: Collection[int]) -> Iterator[Concern]:
             loads = [g for g in t.legs if g.role is Role.LOAD and 0 <= g.path < len(rung.paths)]
             for g in () if elsewhere and len(loads) in judged else loads:
                 if not g.outcome.ok and g.outcome.fault is Fault.PATH:
-                    gone = carriers_lost(t.carriers_lost) if t.carriers_lost else ""
+                    lost = of_path(t, g.path).carriers_lost
+                    gone = carriers_lost(lost) if lost else ""
                     said = say.stalled(rung.paths, g.path, p, t.repeat, gone or g.outcome.reason)
                     cause, best = (Cause.OWN_CARD, Verdict.CANNOT_JUDGE) if gone else (Cause.SILENCE, Verdict.FAIL)
-                    yield Concern(cause, said, best)
+                    yield Concern(cause, said, best, paths=(g.path,))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from linkladder.judge import disorder
 from linkladder.judge.able import NOBODY, Able
 from linkladder.judge.bundles import judge_bundles, member_shares
+from linkladder.judge.card_faults import Faults
 from linkladder.judge.common_limits import several_pairs
 from linkladder.judge.company import judge_company
 from linkladder.judge.each_repeat import each_repeat, rests_on_repeats
@@ -27,6 +28,7 @@ class Many:
     members: tuple[MemberDown, ...] = ()
     concerns: tuple[Concern, ...] = ()
     rests_on: tuple[str, ...] = ()  # of several pairs: which interval of what, from how many repeats
+    whole: Judgement | None = None  # of several pairs: of all of them together
 
     def deal(self, deal: Contract) -> Contract:
         """The contract for all paths at once: if they share a link, that link's rate."""
@@ -34,15 +36,24 @@ class Many:
             return deal
         return dataclasses.replace(deal, rate_bps=deal.shared_bps, port_bps=max(deal.port_bps, deal.shared_bps))
 
-    def added_to(self, verdict: Judgement, rung: RungResult) -> Judgement:
+    def added_to(self, verdict: Judgement) -> Judgement:
         """The verdict with these findings; for several pairs of ends it is the verdict on all paths together."""
-        if self.company and several_pairs(rung.paths):
-            verdict = self.company.whole
+        verdict = self.whole or verdict
         return dataclasses.replace(verdict, findings=(*self.findings, *verdict.findings))
 
+    def excuses(self, concerns: list[Concern]) -> list[Concern]:
+        """The concerns; but where a pair fails by itself, no card of another pair excuses it.
 
-def many(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Many:
-    company, bundles = judge_company(rung, deal, below), judge_bundles(rung, deal)
+        What its own cards excuse is left out of its judgement already.
+        """
+        cells = self.company.cells if self.whole and self.company else ()
+        if not any(cell.judgement.verdict is Verdict.FAIL for cell in cells):
+            return concerns
+        return [dataclasses.replace(c, excuses=c.excuses and not c.paths) for c in concerns]
+
+
+def many(rung: RungResult, deal: Contract, below: Able = NOBODY, own: Faults = ()) -> Many:
+    company, bundles = judge_company(rung, deal, below, own), judge_bundles(rung, deal)
     said = [*(text for one in bundles for text in one.sentences), *member_shares(rung), *lent_bundles(rung)]
     said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
     members = members_down(rung)
@@ -52,7 +63,8 @@ def many(rung: RungResult, deal: Contract, below: Able = NOBODY) -> Many:
     # The rates of such trials do not count and may hide a fault, so a PASS is provisional.
     hidden = (Concern(Cause.TRIALS_MISSING, text, Verdict.PASS, provisional=True) for text in not_done)
     rests = rests_on_repeats(rung, deal, company.ceiling_bps) if company and several_pairs(rung.paths) else ()
-    return Many(company, bundles, tuple(said), members, (*uneven, *hidden), rests)
+    whole = company.whole if company and several_pairs(rung.paths) else None
+    return Many(company, bundles, tuple(said), members, (*uneven, *hidden), rests, whole)
 
 
 def at_once(rung: RungResult) -> RungResult:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from linkladder.judge.ceilings import ceiling, datagram
-from linkladder.judge.evidence import idle_round_trip, ways
+from linkladder.judge.evidence import idle_round_trip, of_path, ways
+from linkladder.judge.weighing import GRAVITY
 from linkladder.judge.withheld import explained
 from linkladder.model import (
     Contract,
@@ -55,53 +57,73 @@ class Dead:
 
 
 def outages(rung: RungResult, deal: Contract) -> list[Concern]:
-    """Concerns about interruptions of the path, compared with the availability that was sold."""
+    """Concerns about interruptions of each path, compared with the availability that was sold.
+
+    Many short ones of several paths may come to one that none of these paths shows by itself.
+    """
     found: list[Concern] = []
+    loads = [g for e in rung.experiments for t in e.trials for g in t.legs if g.role is Role.LOAD]
+    numbers = sorted({g.path for g in loads})
     for way in (Direction.FORWARD, Direction.REVERSE):
-        measured, lost, worst, where, excuse = 0.0, 0.0, 0.0, "", ""
-        still, longest = 0.0, 0.0  # lost seconds in which an end stood still, and the longest time that one did
-        for e in rung.experiments:
-            if e.parameters.protocol not in CARRYING or way not in ways(e.parameters):
-                continue
-            for t in e.trials:
-                for leg in t.legs:  # one path may be dead while others go on
-                    if leg.role is not Role.LOAD:
-                        continue
-                    mine = [
-                        i for i in leg.outcome.intervals if i.direction is way and not 0 < t.seconds < i.end - 1
-                    ]  # a longer interval means that a clock jumped
-                    measured += (span := sum(i.end - i.start for i in mine))
-                    dead = dead_seconds(mine, _opens_until(t, e.parameters, rung))
-                    if dead is None:
-                        continue
-                    lost += dead.seconds
-                    seconds, most = _held_up(t, dead)
-                    still, longest = still + seconds, max(longest, most)
-                    if dead.longest > worst:
-                        worst, excuse = dead.longest, _excuse(t, leg.outcome, e.parameters, deal, way, dead, span)
-                        where = say.when(e.parameters, t.repeat, dead.at)
-        if lost <= 0:
-            continue
-        share = 100 * (1 - lost / measured)
-        figures = {"dead_seconds": lost, "availability_percent": share}
-        if worst < RUN - INEXACT and lost < 2 * RUN - INEXACT:
-            often = lost - still >= RUN - INEXACT  # repeated single ones are no accident of a machine
-            beyond = 100 * (1 - (lost - still) / measured) < deal.availability_percent
-            said = say.brief(way, lost, where)
-            said += f" {say.brief_beyond(measured, share, deal.availability_percent)}" if beyond else ""
-            best = Verdict.PASS if beyond and not often else None
-            found.append(Concern(Cause.SEEN, said, best, provisional=often or beyond, figures=figures))
-            continue
-        seen = way, lost, measured, worst, where, share
-        if share >= deal.availability_percent:
-            found.append(Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures))
-        elif (itself := 100 * (1 - (lost - still) / measured) >= deal.availability_percent) or excuse:
-            said = say.outage_excused(*seen, say.stood_still(still, longest) if itself else excuse)
-            found.append(Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures))
-        else:
-            said = say.outage_beyond(*seen, deal.availability_percent)
-            found.append(Concern(Cause.OUTAGE, said, Verdict.FAIL, figures=figures))
+        each = [c for n in numbers if (c := _away(rung, deal, way, (n,)))]
+        found += each
+        whole = _away(rung, deal, way, numbers) if len(each) > 1 else None
+        if whole is not None and _weight(whole) < min(map(_weight, each)):
+            found.append(replace(whole, paths=tuple(n for c in each for n in c.paths)))
     return found
+
+
+def _weight(c: Concern) -> tuple[int, bool]:
+    """The less, the graver."""
+    return GRAVITY.index(c.best or Verdict.PASS), not c.provisional
+
+
+def _away(rung: RungResult, deal: Contract, way: Direction, numbers: Collection[int]) -> Concern | None:
+    """A concern about the seconds in which these paths carried nothing; None if there are none."""
+    measured, lost, worst, where, excuse = 0.0, 0.0, 0.0, "", ""
+    still, longest = 0.0, 0.0  # lost seconds in which an end stood still, and the longest time that one did
+    for e in rung.experiments:
+        if e.parameters.protocol not in CARRYING or way not in ways(e.parameters):
+            continue
+        for t in e.trials:
+            for leg in t.legs:  # one path may be dead while others go on
+                if leg.role is not Role.LOAD or leg.path not in numbers:
+                    continue
+                mine = [
+                    i for i in leg.outcome.intervals if i.direction is way and not 0 < t.seconds < i.end - 1
+                ]  # a longer interval means that a clock jumped
+                measured += (span := sum(i.end - i.start for i in mine))
+                dead = dead_seconds(mine, _opens_until(t, e.parameters, rung))
+                if dead is None:
+                    continue
+                own = of_path(t, leg.path)  # another path's ends are no excuse
+                lost += dead.seconds
+                seconds, most = _held_up(own, dead)
+                still, longest = still + seconds, max(longest, most)
+                if dead.longest > worst:
+                    worst, excuse = dead.longest, _excuse(own, leg.outcome, e.parameters, deal, way, dead, span)
+                    where = say.when(e.parameters, t.repeat, dead.at)
+    if lost <= 0:
+        return None
+    share = 100 * (1 - lost / measured)
+    figures = {"dead_seconds": lost, "availability_percent": share}
+    paths = tuple(numbers)
+    which = say.of_path(rung.paths, numbers, way)
+    if worst < RUN - INEXACT and lost < 2 * RUN - INEXACT:
+        often = lost - still >= RUN - INEXACT  # repeated single ones are no accident of a machine
+        beyond = 100 * (1 - (lost - still) / measured) < deal.availability_percent
+        said = say.brief(which, lost, where)
+        said += f" {say.brief_beyond(measured, share, deal.availability_percent)}" if beyond else ""
+        best = Verdict.PASS if beyond and not often else None
+        return Concern(Cause.SEEN, said, best, provisional=often or beyond, figures=figures, paths=paths)
+    seen = which, lost, measured, worst, where, share
+    if share >= deal.availability_percent:
+        return Concern(Cause.OUTAGE, say.outage(*seen), provisional=True, figures=figures, paths=paths)
+    if (itself := 100 * (1 - (lost - still) / measured) >= deal.availability_percent) or excuse:
+        said = say.outage_excused(*seen, say.stood_still(still, longest) if itself else excuse)
+        return Concern(Cause.OUTAGE, said, Verdict.CANNOT_JUDGE, figures=figures, paths=paths)
+    said = say.outage_beyond(*seen, deal.availability_percent)
+    return Concern(Cause.OUTAGE, said, Verdict.FAIL, figures=figures, paths=paths)
 
 
 def _excuse(

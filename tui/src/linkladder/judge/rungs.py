@@ -11,7 +11,7 @@ from linkladder.judge.accounts import accounts, as_printed, of_changes, proven
 from linkladder.judge.as_sold import own_cards
 from linkladder.judge.below_need import against_need
 from linkladder.judge.besides_one_way import besides_one_way
-from linkladder.judge.card_faults import card_faults, excused, not_the_link
+from linkladder.judge.card_faults import Faults, at_fault, card_faults, excused, not_the_link
 from linkladder.judge.ceilings import at_lent_mtu, ceiling, rate_sold
 from linkladder.judge.changes import changes, steps_to_come
 from linkladder.judge.circumstances import GENERATOR, HEADROOM, alike_below, concerns, once, under_loans
@@ -75,14 +75,15 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     deal = contract or document.run.plan.contract
     bounded = rung.name is RungName.DC_LINK
     below = able_below(rung, document, deal) if len(rung.paths) > 1 else NOBODY
-    several, borne_out, measured, of_one = many(rung, deal, below), as_it_is(in_company(rung)), rung, deal
+    own: Faults = card_faults(rung, deal, document) if rung.name not in GENERATOR else ()
+    several, borne_out, measured, of_one = many(rung, deal, below, own), as_it_is(in_company(rung)), rung, deal
     deal = several.deal(deal)
     whole = at_once(rung)
     rung = as_it_is(whole)
     judged = _experiments(rung, deal, bounded)
     if rung.name not in GENERATOR:
         cards = own_cards(rung, deal, document)
-        judged = tuple(_held_by_card(j, cards) for j in judged)
+        judged = tuple(_held_by_card(j, rung, cards) for j in judged)
     chosen = _chosen(judged)
     judged = tuple(dataclasses.replace(j, counts=_counts(j, rung, deal, chosen)) for j in judged)
     best = max(chosen.values(), key=lambda j: j.spread.median if j.spread else 0.0, default=None)
@@ -94,7 +95,6 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         verdict = _judge_generator(rung, chosen, deal)
     else:
         verdict = _judge_link(rung, judged, chosen, deal, document)
-    own = card_faults(rung, deal, document) if rung.name not in GENERATOR else {}
     found = [
         *several.concerns,
         *besides_one_way(judged, rung, measured, of_one, below, document),
@@ -102,8 +102,9 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
         *((*outages(besides(whole), deal), *under_loans(whole, deal)) if bounded else ()),
         *of_changes(whole, document),
     ]
-    verdict = not_the_link(several.added_to(verdict, rung), own)
-    verdict = weigh(verdict, [excused(one, own) for one in found])
+    if several.whole is None:
+        verdict = not_the_link(verdict, own, _rests_on(verdict, judged, rung, deal))
+    verdict = weigh(several.added_to(verdict), several.excuses([excused(one, own) for one in found]))
     compared = proven(whole, document)
     changed = changes(compared, steps_to_come(document.run.plan, rung.name))
     arms = {c: (parameters(whole, c.experiment), parameters(whole, c.baseline)) for c in changed}
@@ -172,9 +173,22 @@ def _experiments(rung: RungResult, deal: Contract, bounded: bool) -> tuple[Exper
     )
 
 
-def _held_by_card(j: ExperimentJudgement, troubles: list[Concern]) -> ExperimentJudgement:
-    """The judgement, but with an end's own card as the limiter if that is in trouble, so the path is not blamed."""
-    held = next((c for c in troubles if c.excuses), None)
+def _rests_on(
+    verdict: Judgement, judged: tuple[ExperimentJudgement, ...], rung: RungResult, deal: Contract
+) -> tuple[int, ...]:
+    """The paths on which that is seen for which the rung fails."""
+    by_id = {e.parameters.id: e for e in rung.experiments}
+    failed = (j for j in judged if j.counts and j.judgement.verdict is Verdict.FAIL)
+    same = (j for j in failed if j.judgement.cause is verdict.cause)
+    return tuple(dict.fromkeys(n for j in same for n in at_fault(j, by_id[j.experiment], deal)))
+
+
+def _held_by_card(j: ExperimentJudgement, rung: RungResult, troubles: list[Concern]) -> ExperimentJudgement:
+    """The judgement, but with the card of an end that it loaded as the limiter if that is in trouble, so that the path
+    is not blamed.
+    """
+    loaded = {g.path for e in rung.experiments if e.parameters.id == j.experiment for t in e.trials for g in t.legs}
+    held = next((c for c in troubles if c.excuses and (not c.paths or loaded & set(c.paths))), None)
     if held is None or j.limiter is None or j.judgement.cause not in SHORTFALL:
         return j
     found = own_card(held.sentence, j.limiter.evidence)

@@ -36,8 +36,7 @@ def judge_udp(
 ) -> Judgement:
     """Judge what arrived of what was sent at an even pace; loss at an end is not held against the path."""
     p = result.parameters
-    numbers = dict.fromkeys(leg.path for t in usable for leg in t.legs if leg.role is Role.LOAD)
-    paths = [_of_each(usable, p, number) for number in numbers] if len(numbers) > 1 else [_Path(p, usable)]
+    paths = list(_paths(p, usable).values())
     trials = [paced(t, one.asked, direction) for one in paths for t in one.trials]
     loss = max(q.loss for q in trials)
     offered = p.udp_rate_bps or 0.0
@@ -77,6 +76,17 @@ class _Path:
 
     asked: Experiment
     trials: list[TrialResult]
+
+
+def _paths(p: Experiment, usable: list[TrialResult]) -> dict[int, _Path]:
+    numbers = dict.fromkeys(leg.path for t in usable for leg in t.legs if leg.role is Role.LOAD)
+    return {n: _of_each(usable, p, n) for n in numbers} if len(numbers) > 1 else {n: _Path(p, usable) for n in numbers}
+
+
+def losing_paths(result: ExperimentResult, contract: Contract, direction: Direction) -> tuple[int, ...]:
+    """Those of the setting's paths that are themselves to blame for loss."""
+    paths = _paths(result.parameters, [t for t in result.trials if t.ok])
+    return tuple(n for n, one in paths.items() if any(v is Verdict.FAIL for v, _ in _blamed(one, direction, contract)))
 
 
 def _of_each(trials: list[TrialResult], p: Experiment, number: int) -> _Path:

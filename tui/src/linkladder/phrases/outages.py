@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from linkladder import units
-from linkladder.model import CarrierLost, Experiment
+from linkladder.model import CarrierLost, Direction, Experiment, Path
 from linkladder.phrases.arms import trial
+from linkladder.phrases.company import listed, path_name
 from linkladder.phrases.ways import way
 
 
@@ -15,9 +16,15 @@ def when(p: Experiment, repeat: int, second: float) -> str:
     return f"{trial(p, repeat, direction=False)}, from {second:.0f} s on"
 
 
-def brief(direction: str, dead: float, where: str) -> str:
-    """`where`: a text of `when`."""
-    return f"{dead:.1f} s carried nothing, {way(direction)} ({where})."
+def of_path(paths: Sequence[Path], numbers: Collection[int], direction: Direction) -> str:
+    """'near to far', or of one of several paths as 'gamma to delta'."""
+    names = [path_name(paths, n, direction) for n in numbers if 0 <= n < len(paths)]
+    return listed(names) if len(paths) > 1 and names else way(direction)
+
+
+def brief(which: str, dead: float, where: str) -> str:
+    """`which`: a text of `of_path`, `where`: one of `when`."""
+    return f"{dead:.1f} s carried nothing, {which} ({where})."
 
 
 def brief_beyond(measured: float, available: float, sold: float) -> str:
@@ -27,15 +34,15 @@ def brief_beyond(measured: float, available: float, sold: float) -> str:
     )
 
 
-def outage(direction: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
-    return f"{_outage(direction, dead, measured, longest, where, available)}."
+def outage(which: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
+    return f"{_outage(which, dead, measured, longest, where, available)}."
 
 
 def outage_excused(
-    direction: str, dead: float, measured: float, longest: float, where: str, available: float, excuse: str
+    which: str, dead: float, measured: float, longest: float, where: str, available: float, excuse: str
 ) -> str:
     """`excuse`: a clause of one of the functions below."""
-    return f"{_outage(direction, dead, measured, longest, where, available)}, but {excuse}."
+    return f"{_outage(which, dead, measured, longest, where, available)}, but {excuse}."
 
 
 def stopped_meanwhile() -> str:
@@ -92,15 +99,15 @@ def with_carriers(sentence: str, cards: Iterable[CarrierLost]) -> str:
 
 
 def outage_beyond(
-    direction: str, dead: float, measured: float, longest: float, where: str, available: float, needed: float
+    which: str, dead: float, measured: float, longest: float, where: str, available: float, needed: float
 ) -> str:
-    said = _outage(direction, dead, measured, longest, where, available)
+    said = _outage(which, dead, measured, longest, where, available)
     return f"{said} where {needed:g} % of it is needed."
 
 
-def _outage(direction: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
+def _outage(which: str, dead: float, measured: float, longest: float, where: str, available: float) -> str:
     return (
-        f"Outage, {way(direction)}: {units.duration(dead)} of {units.duration(measured)} carried nothing, "
+        f"Outage, {which}: {units.duration(dead)} of {units.duration(measured)} carried nothing, "
         f"{longest:.0f} s of it in a row ({where}); available for {available:.2f} % of that time"
     )
 

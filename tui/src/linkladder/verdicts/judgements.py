@@ -72,6 +72,7 @@ class Concern:
     provisional: bool = False  # it makes the verdict provisional; with best=PASS, only if the verdict is a PASS
     excuses: bool = False  # it may have caused a shortfall, so that a FAIL becomes CANNOT JUDGE
     figures: dict[str, float] = field(default_factory=dict)
+    paths: tuple[int, ...] = ()  # of the rung's paths those that it rests on; none if it may rest on any
 
 
 @dataclass(frozen=True)
