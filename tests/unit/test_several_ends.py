@@ -52,9 +52,14 @@ class Agents:
 
 
 async def measured(
-    folder: Path, agents: Agents, *experiments: Experiment, kill: str = "", pairs: tuple[Pair, ...] = PAIRS
+    folder: Path,
+    agents: Agents,
+    *experiments: Experiment,
+    kill: str = "",
+    pairs: tuple[Pair, ...] = PAIRS,
+    rungs: tuple[RungName, ...] = (RungName.DC_LINK,),
 ) -> tuple[Document, list[ev.Event]]:
-    plan = Plan("pairs", rungs=(Rung(RungName.DC_LINK, pairs, experiments),))
+    plan = Plan("pairs", rungs=tuple(Rung(name, pairs, experiments) for name in rungs))
     store, near = Store(folder), await NearEnd.open()
     engine = Engine(plan, store, near, agents.connect, retries=(0.1,))
     seen: list[ev.Event] = []
@@ -105,6 +110,17 @@ async def test_a_lost_end_ends_its_legs_with_a_reason_and_the_others_go_on(own_s
         assert lost.fault is Fault.PEER and "gamma" in lost.reason, lost.reason
         assert not trial.ok and not trial.interruptions
     assert document.run.state == "complete"
+
+
+async def test_an_end_lost_in_the_last_trial_of_a_rung_does_not_end_the_run(own_state: Path, agents: Agents) -> None:
+    both = (RungName.SAME_HOST, RungName.DC_LINK)
+    document, seen = await measured(own_state, agents, replace(ECHO, count=40), kill="gamma", rungs=both)
+    assert document.run.state == "complete", document.run.reason
+    for rung in document.rungs:
+        (trial,) = rung.experiments[0].trials
+        assert [leg.outcome.ok for leg in trial.legs] == [True, False, True]
+        assert trial.legs[1].outcome.fault is Fault.PEER and "gamma" in trial.legs[1].outcome.reason
+    assert "gamma" in [e.peer for e in seen if isinstance(e, ev.PeerLost)]
 
 
 async def test_a_busy_end_delays_none_but_its_own(own_state: Path, agents: Agents) -> None:

@@ -110,6 +110,7 @@ class FarEnds:
     async def reach(self, peer: str) -> FarEnd:
         """The connected far end, waited for with growing pauses when it is lost."""
         await self._end_search(peer)
+        await self._part_with_lost((peer,))
         for pause in (*self._retries, 0.0):
             if peer in self._here:
                 return self._here[peer]
@@ -131,6 +132,7 @@ class FarEnds:
         wanted = tuple(peers)
         if len(wanted) < 2:
             return {peer: await self.reach(peer) for peer in wanted}
+        await self._part_with_lost(wanted)
         first = [self._try(peer) for peer in wanted if peer not in self._here and peer not in self._lost]
         await asyncio.gather(*first)
         for peer in wanted:
@@ -146,6 +148,15 @@ class FarEnds:
             self._lost[peer] = reason
             await self.drop(peer)
         self._emit(ev.Notice(f"{reason.rstrip('.')}; {again}"))
+
+    async def _part_with_lost(self, peers: Iterable[str]) -> None:
+        """Drop those whose channel broke while others measured on, so that nobody takes them for present."""
+        for peer in peers:
+            far = self._here.get(peer)
+            if far and far.lost:
+                self._lost[peer] = far.why_lost
+                self._emit(ev.PeerLost(peer, far.why_lost, self._retries[0] if self._retries else 0.0))
+                await self.drop(peer)
 
     async def drop(self, peer: str) -> None:
         far = self._here.pop(peer, None)

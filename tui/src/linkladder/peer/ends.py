@@ -159,6 +159,11 @@ class FarEnd:
         """Whether the channel is gone."""
         return self._lost is not None
 
+    @property
+    def why_lost(self) -> str:
+        """Why the channel is gone; '' while it is not."""
+        return self._lost or ""
+
     async def _read(self) -> None:
         assert self._process.stdout
         async for line in wire.read_lines(self._process.stdout, wire.REPLY_LIMIT):
