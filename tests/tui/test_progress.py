@@ -88,3 +88,12 @@ def test_a_screen_asks_a_message_what_it_is_about_and_does_not_read_it() -> None
     progress.apply(events.PeerLost("beta", "it closed", 0.0), 3.0)
     assert "given up" in message(progress, None, False, "").text.plain
     assert not message(progress, None, False, "").notices
+
+
+def test_a_peer_that_is_sought_beside_the_trials_holds_none_of_them() -> None:
+    progress = climbed(TCP)
+    progress.apply(events.PeerLost("delta", "it closed", 0.5), 30.0)
+    assert "delta" in message(progress, None, False, "").text.plain
+    progress.apply(events.TrialStarted(RungName.DC_LINK, TCP.id, 0, 0, 20.0), 31.0)
+    assert not progress.lost, "others are measured meanwhile"
+    assert progress.missing == "delta"

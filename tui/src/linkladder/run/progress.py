@@ -245,6 +245,7 @@ class Progress:
         view = self.rung(event.rung)
         view.stage = Stage.RUNNING
         self.waiting, self.instruction, self.paused, self.search = None, "", False, None
+        self.lost = ""  # others may be measured while one is sought
         asked = self.asked(event.rung, event.experiment)
         self.trial = TrialView(event.rung, asked, event.repeat, event.index, event.seconds, self.at, event.commands)
 
