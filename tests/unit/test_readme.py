@@ -1,4 +1,4 @@
-"""What the README says of the commands, plans, verdicts, limiters, ports and files is what the product has."""
+"""What README and docs/plans.md say of commands, plans, verdicts, limiters, ports and files is what the product has."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from linkladder.verdicts import LimiterKind, Verdict
 
 TOP = Path(__file__).resolve().parents[2]
 README = (TOP / "README.md").read_text(encoding="utf-8")
-TYPED = [code for code in re.findall(r"`([^`\n]+)`", README) if re.match(r"(\(umask 077; )?linkladder [a-z]", code)]
+PLANS = (TOP / "docs/plans.md").read_text(encoding="utf-8")
+TYPED = [
+    code for code in re.findall(r"`([^`\n]+)`", README + PLANS) if re.match(r"(\(umask 077; )?linkladder [a-z]", code)
+]
 PLACES = {"ADDRESS": "10.0.0.2", "CODE": "12", "N": "beta", "M": "gamma", "RUN": "last", "RUN2": "last", "FILE": "f"}
 
 
@@ -83,13 +86,13 @@ def test_the_ports_and_exit_codes_are_the_product_s() -> None:
 
 
 def test_every_tool_is_named_and_how_to_choose_it() -> None:
-    first, _, rest = README.partition("## Try it")
+    first = README.partition("## Try it")[0]
     assert [name for name in TOOLS if f"`{name}`" not in first] == []
-    assert [n for n in TOOLS if n not in ("iperf", "ping") and f'`tool = "{n}"`' not in rest] == []
+    assert [n for n in TOOLS if n not in ("iperf", "ping") and f'`tool = "{n}"`' not in PLANS] == []
 
 
 def test_its_examples_of_files_are_accepted(tmp_path: Path) -> None:
-    blocks = re.findall(r"```toml\n(.*?)```", README, re.S)
+    blocks = re.findall(r"```toml\n(.*?)```", PLANS, re.S)
     described = [text for text in blocks if "[[experiment]]" not in text]
     assert len(described) == 2 and len(blocks) == 3
     for text in described:
@@ -103,4 +106,30 @@ def test_its_examples_of_files_are_accepted(tmp_path: Path) -> None:
 
 
 def test_files_that_it_leads_to_are_there() -> None:
-    assert [to for to in re.findall(r"\]\(([^)#]+)\)", README) if not (TOP / to).exists()] == []
+    for folder, text in ((TOP, README), (TOP / "docs", PLANS)):
+        assert [to for to in re.findall(r"\]\(([^)#]+)\)", text) if not (folder / to).exists()] == []
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    """All options of a command line and of its commands."""
+    found = set(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found |= {name for command in action.choices.values() for name in options(command)}
+    return found
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/image.md", "docs/plans.md"])
+def test_what_it_asks_of_build_sh_is_in_its_help(document: str, parser: argparse.ArgumentParser) -> None:
+    """The words after ./build.sh and their options; what is named without its command may also be linkladder's."""
+    text = (TOP / document).read_text(encoding="utf-8")
+    code = [*re.findall(r"(?<!`)`([^`\n]+)`", text), *re.findall(r"```\n(.*?)```", text, re.S)]
+    lines = [line.partition("#")[0].split() for one in code for line in one.splitlines()]
+    build = [line for line in lines if line[:1] == ["./build.sh"]]
+    shell = "".join((TOP / part).read_text(encoding="utf-8") for part in ("build.sh", "image/build-image.sh"))
+    assert [line for line in build if f"\t./build.sh {line[1]} " not in shell] == []
+    known = set(re.findall(r"--[a-z][a-z-]+", shell))
+    assert {word for line in build for word in line if word.startswith("--")} <= known
+    assert {line[0] for line in lines if line and line[0].startswith("--")} <= known | options(parser) | {
+        "--snapshot-update"
+    }  # pytest's
