@@ -91,10 +91,10 @@ async def test_a_restart_after_which_a_value_cannot_be_read_has_ended_nothing(
     for _ in range(2):
         with pytest.raises(LinkladderError, match="vmx1 is not there: nobody can tell whether the restart has ended"):
             await settings.settle()
-    assert overview.left_behind()
+    assert (seen := overview.on_loan()) and seen.left_behind
     accepted.accept(str(own_state))  # the card was taken out for good
     await settings.settle()
-    assert not overview.left_behind()
+    assert overview.on_loan() is None
 
 
 async def test_a_journal_that_cannot_be_read_is_told_until_a_person_accepts_what_is(

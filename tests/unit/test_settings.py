@@ -289,10 +289,10 @@ async def test_killed_at_any_step_the_next_start_puts_everything_back(
 async def test_a_crashed_lease_is_put_back_by_the_next_lease_too(kernel: Kernel, own_state: Path) -> None:
     assert crash(kernel, own_state, -1, 1) == -signal.SIGKILL
     assert kernel.all() != BEFORE
-    assert overview.left_behind()
+    assert (left := overview.on_loan()) and left.left_behind
     async with settings.Lease([settings.sysctl("b", "newreno")]):
         assert kernel.all() == {**BEFORE, "sysctl b": "newreno"}
-        assert not overview.left_behind()  # held, not left
+        assert (lent := overview.on_loan()) and not lent.left_behind
     assert kernel.all() == BEFORE
 
 

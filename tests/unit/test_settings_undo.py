@@ -136,7 +136,8 @@ def test_no_ordinary_signal_ends_it(journal: Journal, number: int) -> None:
 def test_while_it_acts_nobody_else_touches_the_settings(journal: Journal) -> None:
     undo = armed(journal, 60)
     journal.unlock()  # the holder is gone; the undo has the lock as well
-    assert journal.lent() and not overview.left_behind(journal.folder) and not Journal(journal.folder).lock()
+    seen = overview.on_loan(journal.folder)
+    assert journal.lent() and seen and not seen.left_behind and not Journal(journal.folder).lock()
     undo.said.close()
     undo.ended()
     assert not journal.lent()
@@ -285,7 +286,7 @@ async def test_nothing_is_changed_where_no_undo_starts(
     with pytest.raises(settings.SettingsError, match="nothing would put it back"):
         await settings.Lease([settings.mtu("vmx1", 9000)], Undo(5)).acquire()
     assert not made
-    assert overview.left_behind() is False, (own_state / NAME).read_text()
+    assert overview.on_loan() is None, (own_state / NAME).read_text()
 
 
 def test_what_is_on_loan_is_told_with_its_time_left(own_state: Path) -> None:

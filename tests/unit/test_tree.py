@@ -216,21 +216,34 @@ LAB = {"ensure_config"}
 BY_NAME = ("__", "action_", "on_", "_on_", "do_", "watch_", "compose")  # how a name begins that is put together
 
 
+def of_modules(tree: ast.Module) -> set[str]:
+    """What a module takes from modules that it has imported, as in `tools.named`, or imports then and there."""
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    modules = {alias.asname or alias.name.partition(".")[0] for n in imports for alias in n.names}
+    attributes = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+    return {
+        n.attr
+        for n in attributes
+        if ast.unparse(n.value).startswith("import_module(") or ast.unparse(n.value) in modules
+    }
+
+
 def test_nothing_is_without_a_caller() -> None:
     """A function or class of the package that nothing of the package names, in code, in a table or in a page."""
     trees = [ast.parse(m.read_text()) for m in MODULES]
     for tree in trees:  # to offer is not to use
         tree.body = [n for n in tree.body if not (isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__")]
-    named = {n.id for t in trees for n in ast.walk(t) if isinstance(n, ast.Name)}
-    named |= {n.attr for t in trees for n in ast.walk(t) if isinstance(n, ast.Attribute)}
-    named |= {n.value for t in trees for n in ast.walk(t) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    called = {n.id for t in trees for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    called |= {n.value for t in trees for n in ast.walk(t) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    called |= set().union(*map(of_modules, trees))  # an attribute of the same name of something else is no call
+    named = called | {n.attr for t in trees for n in ast.walk(t) if isinstance(n, ast.Attribute)}
     pages = " ".join(page.read_text() for page in TOP.rglob("*.j2"))
     kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
     idle = {
         n.name
         for t in trees
         for n in ast.walk(t)
-        if isinstance(n, kinds) and not n.name.startswith(BY_NAME) and n.name not in named
+        if isinstance(n, kinds) and not n.name.startswith(BY_NAME) and n.name not in (called if n in t.body else named)
         if not any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "on" for d in n.decorator_list)
     }
     assert {name for name in idle - HOOKS - LAB if not re.search(rf"\b{name}\b", pages)} == set()

@@ -246,7 +246,7 @@ def killed(undo: str) -> None:
 def a_killed_lease_is_put_back() -> object:
     before = now()
     killed("None")
-    assert now() != before and settings.overview.left_behind()
+    assert now() != before and (left := settings.overview.on_loan()) and left.left_behind
     done = asyncio.run(settings.recover())
     assert now() == before, (before, now())
     assert asyncio.run(settings.recover()) == ()
@@ -256,7 +256,7 @@ def a_killed_lease_is_put_back() -> object:
 def the_undo_puts_a_killed_lease_back() -> object:
     before, began = now(), time.monotonic()
     killed("settings.Undo(60)")
-    while now() != before or settings.overview.left_behind():
+    while now() != before or settings.overview.on_loan():
         assert time.monotonic() - began < 50, now()
         time.sleep(0.2)
     return f"{time.monotonic() - began:.1f} s"

@@ -32,8 +32,6 @@ class Interface:
     flags: tuple[str, ...] = ()
     mtu: int = 0
     mac: str = ""
-    options: tuple[str, ...] = ()
-    capabilities: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     media: str = ""
     speed_bps: float | None = None
@@ -65,8 +63,6 @@ def _interface(name: str, flags: str, mtu: int, paragraph: str) -> Interface:
         flags=tuple(flags.split(",")),
         mtu=mtu,
         mac=ether[1] if ether else "",
-        options=options,
-        capabilities=capabilities,
         addresses=tuple(re.findall(r"^\s+inet6? ([0-9a-fA-F.:]+)", paragraph, re.MULTILINE)),
         media=media[1] if media else "",
         speed_bps=_speed(media[1]) if media else None,

@@ -216,9 +216,8 @@ def _contradicted(t: TrialResult, p: Experiment, rung: RungResult, document: Doc
     known = {End.FAR, *(end.name for end in document.run.ends), *(n for q in rung.paths for n in (q.origin, q.peer))}
     if document.run.ends and (stranger := next((end.name for end in t.ends if end.name not in known), "")):
         return Cause.CONTRADICTION, say.unknown_end(stranger)
-    for rule in (_evidence, _seconds, _flows, _clock):
-        if said := rule(t, p):
-            return said
+    if said := _evidence(t) or _seconds(t, p) or _flows(t, p) or _clock(t):
+        return said
     if said := _datagrams(t, p, document.run.plan.contract):
         return said
     if words := contradiction(t, p) or next(iter(of_seconds(t, p)), ""):
@@ -251,7 +250,7 @@ def _misplaced(t: TrialResult, rung: RungResult) -> str:
     return ""
 
 
-def _evidence(t: TrialResult, p: Experiment) -> _Said | None:
+def _evidence(t: TrialResult) -> _Said | None:
     if not t.intervals and not any(f.total_bytes or f.bytes for f in t.flows):
         return Cause.UNACCOUNTED, say.bare_figure()
     return None
@@ -296,7 +295,7 @@ def _flows(t: TrialResult, p: Experiment) -> _Said | None:
     return None
 
 
-def _clock(t: TrialResult, p: Experiment) -> _Said | None:
+def _clock(t: TrialResult) -> _Said | None:
     if t.seconds <= 0:
         return None
     loads = [(leg.began, leg.outcome) for leg in t.legs if leg.role is Role.LOAD]

@@ -55,7 +55,7 @@ class PlanError(UsageError):
     def __init__(self, where: str, line: int, key: str, expected: str) -> None:
         place = f"{where}, line {line}" if line else where
         super().__init__(f"{place}: {key}: {expected}", hint="linkladder plan show quick prints a plan to start from")
-        self.where, self.line, self.key, self.expected = where, line, key, expected
+        self.line = line
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,6 @@ def on_loan(folder: Path | None = None) -> OnLoan | None:
     return OnLoan(changes, left, not lent, one_line(record.failed), notice)
 
 
-def left_behind(folder: Path | None = None) -> bool:
-    """Whether a dead lease left settings for recover() to restore."""
-    journal = Journal(folder or state.measuring())
-    return journal.exists() and not journal.lent()
-
-
 def findings(folder: Path | None = None) -> tuple[tuple[bool, str, str], ...]:
     """For the doctor: whether it keeps runs from starting, what it is, and what to do."""
     seen, found = on_loan(folder), []
