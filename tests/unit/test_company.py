@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkladder import plan as plans
-from linkladder.model import Company, RungName
+from linkladder.model import Company, Experiment, Rung, RungName
 from linkladder.model import Path as Pair
 from linkladder.plan import company
 from linkladder.plan.link import Side
@@ -78,6 +78,29 @@ def test_pairs_are_named_and_their_addresses_known_from_the_link(tmp_path: Path)
     assert plans.load_link(tmp_path) == LINK
 
 
+def test_two_paths_never_have_one_name() -> None:
+    """ "a-b" and "c" read like "a" and "b-c", and a peer may be called near, as this appliance is."""
+    for pairs in (
+        [("a-b", "c"), ("a", "b-c")],
+        [("", "b"), ("near", "b")],
+        [("", "b"), ("", "b")],
+        [("", ""), ("", "")],
+    ):
+        paths = tuple(Pair(f"10.0.{n}.1", f"10.0.{n}.2", peer, origin=origin) for n, (origin, peer) in enumerate(pairs))
+        rung = Rung(RungName.DC_LINK, paths, (Experiment("tcp", company=Company.ALONE),))
+        assert [e.id for e in company.spread(rung).experiments] == ["tcp-path1", "tcp-path2"]
+
+
+@pytest.mark.parametrize("kind", ["alone", "rounds", "neighbours"])
+def test_what_is_compared_on_each_path_has_its_baseline_there(kind: str) -> None:
+    text = MESH.replace('["alone", "rounds", "all"]', f'"{kind}"') + 'settings = {kind = "tso", value = "off"}\n'
+    (rung,) = plans.with_link(plans.read_plan(f"{text}baseline = true\n"), plans.Link(), "beta,gamma,delta").rungs
+    by_id = {e.id: e for e in rung.experiments}
+    changed = [e for e in rung.experiments if e.baseline]
+    assert len(changed) == {"alone": 6, "rounds": 3, "neighbours": 5}[kind] and len(by_id) == 2 * len(changed)
+    assert all(by_id[e.baseline].paths == e.paths and not by_id[e.baseline].settings for e in changed)
+
+
 def test_of_a_single_path_alone_and_all_are_one() -> None:
     link = plans.Link(paths={RungName.DC_LINK: (Pair("10.0.0.1", "10.0.0.2", "beta"),)})
     rung = plans.with_link(plans.builtin("cards"), link).rungs[0]
@@ -105,6 +128,12 @@ def test_a_visit_that_could_not_be_told_is_no_plan(keys: str, words: str) -> Non
     assert plans.read_plan(visited + "duration = 3").rungs
     with pytest.raises(plans.PlanError, match=words):
         plans.read_plan(visited + keys)
+
+
+def test_a_staircase_is_climbed_on_all_paths_at_once() -> None:
+    steps = 'steps = [{settings = {kind = "tso", value = "off"}}]\n'
+    with pytest.raises(plans.PlanError, match="company: expected all beside steps"):
+        plans.read_plan(f'name = "x"\n[[experiment]]\nrungs = "dc-link"\ncompany = "alone"\n{steps}')
 
 
 def test_two_hundred_ends_take_an_hour_where_every_pair_alone_would_take_three_days() -> None:

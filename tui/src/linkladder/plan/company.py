@@ -70,7 +70,7 @@ def spread(rung: Rung) -> Rung:
     rung = _over_bundles(rung)
     if all(e.company is Company.ALL or e.paths for e in rung.experiments):
         return rung
-    names = [_name(path, number, rung.paths) for number, path in enumerate(rung.paths)]
+    names = _names(rung.paths)
     together = rounds([(path.origin or NEAR, path.peer) for path in rung.paths])
     made: list[Experiment] = []
     single = len(names) == 1 and any(e.company is Company.ALL for e in rung.experiments)
@@ -80,14 +80,14 @@ def spread(rung: Rung) -> Rung:
         if e.company is Company.ALL or e.paths:
             made.append(e)
         elif e.company is Company.ALONE:
-            made += [replace(e, id=f"{e.id}-{name}", paths=(number,)) for number, name in enumerate(names)]
+            made += [_on(e, name, (number,)) for number, name in enumerate(names)]
         elif e.company is Company.NEIGHBOURS:
-            made += [replace(e, id=f"{e.id}-{name}", paths=(0, n)) for n, name in enumerate(names) if n]
+            made += [_on(e, name, (0, n)) for n, name in enumerate(names) if n]
         elif e.company is Company.VISITED:  # the plan's duration is that of each part
             lasting = e.duration * parts(len(names) - 1)
             made += [replace(e, paths=tuple(range(len(names))), duration=lasting)] if len(names) > 1 else []
         elif len(together) > 1 and any(len(one) > 1 for one in together):  # else it equals alone or all
-            made += [replace(e, id=f"{e.id}-{n}", paths=one) for n, one in enumerate(together, 1)]
+            made += [_on(e, str(n), one) for n, one in enumerate(together, 1)]
     return replace(rung, experiments=tuple(made))
 
 
@@ -100,12 +100,15 @@ def _over_bundles(rung: Rung) -> Rung:
     return replace(rung, experiments=of_one)
 
 
-def _name(path: Path, number: int, paths: Sequence[Path]) -> str:
-    """The names of the path's two ends, or the path's number if those names fit several paths."""
-    sides = [(one.origin, one.peer) for one in paths]
-    if sides.count((path.origin, path.peer)) > 1 or not path.peer:
-        return f"path{number + 1}"
-    return f"{path.origin or NEAR}-{path.peer}"
+def _on(e: Experiment, name: str, paths: tuple[int, ...]) -> Experiment:
+    """The experiment on these paths; an arm is compared with its baseline on the same ones."""
+    return replace(e, id=f"{e.id}-{name}", baseline=e.baseline and f"{e.baseline}-{name}", paths=paths)
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Each path by the names of its two ends, or by its number if those names read the same for several paths."""
+    ends = [f"{path.origin or NEAR}-{path.peer}" if path.peer else "" for path in paths]
+    return [name if name and ends.count(name) == 1 else f"path{n}" for n, name in enumerate(ends, 1)]
 
 
 def _circle(ends: Sequence[str]) -> dict[frozenset[str], int]:

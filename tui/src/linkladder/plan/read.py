@@ -354,6 +354,8 @@ class Reader:
             self.fail(extra[0], "experiment", "expected one value: a staircase begins at one setting", index)
         if values["protocol"] not in COMPARED or values.get("baseline") or "at_most" in values:
             self.fail("steps", "experiment", "expected without baseline and at_most, to compare throughput", index)
+        if set(values.get("company", ())) - {Company.ALL}:
+            self.fail("company", "experiment", "expected all beside steps: a staircase is climbed on all paths", index)
         values["steps"] = [*values["steps"], *self.more_steps()]
         lends = any("settings" in step for step in values["steps"])
         if lends and RungName.LOCALHOST in values.get("rungs", RungName):
