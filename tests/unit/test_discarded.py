@@ -11,7 +11,7 @@ import trials
 from linkladder import host, plan
 from linkladder.agent import lending
 from linkladder.codec import from_json, to_json
-from linkladder.engine.discarded import before_it, carried, discarded
+from linkladder.engine.discarded import carried, discarded, loads_before
 from linkladder.model import (
     Command,
     End,
@@ -63,16 +63,16 @@ def test_it_has_its_place_in_the_time_and_in_no_comparison() -> None:
 
 def test_pings_that_are_arms_themselves_are_preceded_by_a_few() -> None:
     exp = Experiment("e", "ping", Protocol.ECHO, settings=(TSO,), discard_first=True)
-    (load,) = before_it(exp)
+    (load,) = loads_before(exp)
     assert (load.protocol, load.count, exp.count) == (Protocol.ECHO, 10, 100)
 
 
 def test_large_packets_are_waited_for_and_then_a_short_load_of_its_own_kind() -> None:
     exp = Experiment("e", streams=4, write_size=1 << 20, settings=(JUMBO, TSO), discard_first=True)
-    probe, load = before_it(exp)
+    probe, load = loads_before(exp)
     assert (probe.protocol, probe.sizes) == (Protocol.DF, (9000,))
     assert load == replace(exp, settings=(), discard_first=False, warmup=0.0, duration=plan.DISCARDED)
-    (only,) = before_it(replace(exp, settings=(TSO,)))
+    (only,) = loads_before(replace(exp, settings=(TSO,)))
     assert only == load
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from linkladder.judge.many import many
 from linkladder.judge.member_down import besides, members_down, planted_seconds, silence, unclaimed
 from linkladder.judge.outages import outages
+from linkladder.judge.paths_and_bundles import paths_and_bundles
 from linkladder.judge.rungs import as_it_is, without_planted
 from linkladder.judge.weighing import weigh
 from linkladder.model import (
@@ -207,12 +207,12 @@ def test_where_no_end_says_that_it_went_down_that_is_told_and_nothing_excused() 
 @pytest.mark.parametrize("claimed", [None, (SINCE, UNTIL - 2)])
 def test_where_it_did_not_go_down_no_pass_is_firm(claimed: Quiet | None) -> None:
     """Its rate counts for nothing, so that it may hide what the link lacks; a bundle that did as planned hides none."""
-    (concern,) = many(measured(claimed=claimed), Contract(port_bps=1e9)).concerns
+    (concern,) = paths_and_bundles(measured(claimed=claimed), Contract(port_bps=1e9)).concerns
     assert (concern.cause, concern.best, concern.provisional) == (Cause.TRIALS_MISSING, Verdict.PASS, True)
     base = Judgement(Verdict.PASS, False, "as sold", cause=Cause.REACHED)
     assert weigh(base, [concern]).provisional and concern.sentence in weigh(base, [concern]).findings
     assert not weigh(replace(base, verdict=Verdict.FAIL, cause=Cause.SHORT), [concern]).provisional
-    assert many(measured(), Contract(port_bps=1e9)).concerns == ()
+    assert paths_and_bundles(measured(), Contract(port_bps=1e9)).concerns == ()
 
 
 def test_a_trial_without_such_a_member_is_none_of_this() -> None:

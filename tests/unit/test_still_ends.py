@@ -59,7 +59,7 @@ async def test_a_tool_is_silent_only_while_its_end_tells_of_itself(
         leg.looked(0)
         await asyncio.sleep(0.05)
     assert leg.watchdog != still
-    leg.clients[0].spoke()
+    leg.clients[0].note_line()
     assert leg.clients[0].quiet == 0
 
 

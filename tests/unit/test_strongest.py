@@ -271,7 +271,7 @@ def test_on_the_link_alone_it_is_looked_for_within_this_machine(ends: Ends) -> N
     link = rung(RungName.DC_LINK)
     assert generators.searched_on(link) is RungName.LOCALHOST
     near, far = cast("tuple[Any, Any]", (Machine(HOST), Machine(BETA)))
-    path, here, there = generators.way_to_look(link, near, far)
+    path, here, there = generators.path_to_search(link, near, far)
     assert (path.local, path.remote) == ("127.0.0.1", "127.0.0.1") and {here, there} == {near}
     ends.strengthened(link, Pair(HOST, BETA))
     ends.looks = 0

@@ -11,7 +11,7 @@ from linkladder.verdicts import Judgement, Verdict
 
 
 def conclude(store: Store, run_id: str, state: RunState, reason: str, cancelled: bool) -> dict[str, float]:
-    """What each rung's best setting carries, as the run's end tells of it."""
+    """Judge the run and store its verdicts; returns what each rung's best setting carries, for the run's last event."""
     document = store.load(run_id, output=False)
     judged = judge.judge_document(replace(document, run=replace(document.run, state=state)))  # what runs is provisional
     whole = state == RunState.COMPLETE

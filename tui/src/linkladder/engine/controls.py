@@ -1,4 +1,4 @@
-"""What an operator can do to a run under way."""
+"""Carries out what an operator orders during a run: skip, repeat, pause, cancel, go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short load before a trial whose adapters have just restarted. Its result is not counted."""
+"""Runs a short load before a trial whose settings have just restarted adapters; its result is not counted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ FEW = 10  # pings, where the load is nothing else
 PROBE = Experiment("path-mtu", "ping", Protocol.DF)
 
 
-def before_it(exp: Experiment) -> Iterator[Experiment]:
-    """Pings as large as both ends' MTU allows, then a short load of the same kind as the trial."""
+def loads_before(exp: Experiment) -> Iterator[Experiment]:
+    """What runs before the trial: pings of the MTU that it sets at both ends, then a short load of its own kind."""
     plain = replace(exp, settings=(), discard_first=False, ping_under_load=False, cores=None)
     mtu = next((s.mtu for s in exp.settings if s.mtu and set(s.ends) == set(End)), None)
     if mtu is not None:

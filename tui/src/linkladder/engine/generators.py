@@ -90,7 +90,7 @@ class Generators:
         if kept := self.known(rung, pair):
             return GeneratorChosen(rung.name, applied(plan, rung, pair, kept), phrases.known_strength(kept.strength))
         emit(GeneratorSought(phrases.looking(LIMIT), LIMIT))
-        over = routes([way_to_look(rung, here, there)], ends[""])
+        over = routes([path_to_search(rung, here, there)], ends[""])
 
         async def look(generator: Generator) -> float:
             came = await measure(look_at(generator), over)
@@ -143,7 +143,8 @@ def searched_on(rung: Rung) -> RungName:
     return RungName.LOCALHOST if rung.name is RungName.DC_LINK else rung.name
 
 
-def way_to_look(rung: Rung, here: EndPoint, there: EndPoint) -> tuple[Path, EndPoint, EndPoint]:
+def path_to_search(rung: Rung, here: EndPoint, there: EndPoint) -> tuple[Path, EndPoint, EndPoint]:
+    """The path on which the generator is searched, and the ends at its sides."""
     if searched_on(rung) is rung.name:
         return rung.path, here, there
     own = "::1" if ":" in rung.path.remote else "127.0.0.1"
@@ -151,9 +152,7 @@ def way_to_look(rung: Rung, here: EndPoint, there: EndPoint) -> tuple[Path, EndP
 
 
 def applied(plan: Plan, rung: Rung, pair: Pair, kept: Kept) -> Plan:
-    """The plan with the generator's strongest settings filled into the rung's open experiments; and those experiments'
-    names.
-    """
+    """The plan with the generator's strongest settings in the rung's open experiments, which are named anew by them."""
     here = kept.rung is rung.name
     strong = {e.id: chosen(kept.strength, e, *pair.versions, here) for e in rung.experiments if left_open(e)}
     measured = {identity(e) for e in rung.experiments if e.id not in strong}

@@ -245,7 +245,7 @@ class RunningLeg:
         """Note that an end has just sent a sample."""
         for process in self.processes:
             if process.side.end == end:
-                process.passed_over()
+                process.note_silence()
 
     async def end(self) -> None:
         await asyncio.gather(*(c.stop() for c in self.clients), *(p.stop() for p in self.pings))

@@ -1,4 +1,4 @@
-"""What is kept of a long trial, so that hours of them take no more room than they tell of.
+"""Shortens the record of a long trial before it is stored, so that a soak of days takes little room.
 
 Of a trial of more than LONG seconds every second of each way is kept, with all figures made of everything.  Of the
 rest (a flow's own seconds, those of the ends, the lines that a tool prints each second) only the first and the last
@@ -46,7 +46,7 @@ One = TypeVar("One", Interval, HostSample, WindowSeen)
 
 
 def thinned(trial: TrialResult, exp: Experiment) -> TrialResult:
-    """The trial as it is kept."""
+    """The trial as it is stored: shortened if it is a long one."""
     if exp.duration <= LONG or exp.member_down:  # a bundle's flows are told apart second by second
         return trial
     kept = _kept(trial, exp)
@@ -55,7 +55,7 @@ def thinned(trial: TrialResult, exp: Experiment) -> TrialResult:
 
 
 def rung_finished(name: RungName, document: Document) -> RungFinished:
-    """What is told of a rung; of long trials the figures alone, with the verdict that their seconds were needed for."""
+    """The event of a finished rung; with long trials it has the figures only, and the verdict made of their seconds."""
     rung = next(r for r in document.rungs if r.name == name)
     if all(e.parameters.duration <= LONG for e in rung.experiments):
         return RungFinished(name, rung)
@@ -65,7 +65,7 @@ def rung_finished(name: RungName, document: Document) -> RungFinished:
 
 
 def _kept(trial: TrialResult, exp: Experiment) -> frozenset[int]:
-    """The seconds of which everything is kept."""
+    """The seconds of which everything is stored."""
     until = int(exp.warmup + exp.duration)
     found = {*range(int(exp.warmup) + HEAD), *range(until - TAIL, until + 60)}
     least: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""In which setting is this generator strongest?  Short looks, each round at fewer settings than the one before."""
+"""Finds the setting in which this generator is strongest, by short trials: each round tries fewer settings."""
 
 from __future__ import annotations
 
@@ -57,9 +57,10 @@ async def search(
     clock: Callable[[], float] = time.monotonic,
     limit: float = LIMIT,
 ) -> Strength:
-    """`look` says what a setting carried.  All ways, then the better ones with other numbers of streams, then a final.
+    """Search with `look`, which returns what a setting carried: all ways, then the better ones with other numbers of
+    streams, then a final.
 
-    A look that might not end in time is not begun; as many as the final takes are kept back for it.
+    A look that might not end in time is not begun; the time that the final takes is kept back for it.
     """
     seen: dict[Generator, list[float]] = {}
     began, longest = clock(), 0.0

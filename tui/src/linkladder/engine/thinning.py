@@ -1,4 +1,4 @@
-"""Seconds of an end, kept at constant memory: the rule by which those of a long trial are thinned.
+"""Keeps the seconds of an end in bounded memory, by joining neighbours in a long trial.
 
 The first two hours are kept as they come.  Whenever there are more than MOST, neighbours are joined two and two, so
 that each stands for 2, 4, 8 ... seconds: the load of the cores is the mean of what was joined, memory its largest;
@@ -16,7 +16,7 @@ MOST = 7200
 
 
 class Samples(list[HostSample]):
-    """Samples, kept in order of time and thinned where they become too many."""
+    """Samples in order of time; when they become too many, neighbours are joined."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Samples(list[HostSample]):
 
 
 def joined(samples: Sequence[HostSample]) -> HostSample:
-    """Neighbours that stand for a second each as one, at the time of the last."""
+    """Successive samples of a second each as one sample, at the time of the last."""
     made = samples[0]
     for number, sample in enumerate(samples[1:], 1):
         made = _join(made, number, sample, 1)

@@ -1,4 +1,4 @@
-"""A tool of a trial, running at one of the ends."""
+"""Follows a tool of a trial that runs at one of the ends."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Process:
     argv: tuple[str, ...]
     began: float  # on the near end's clock
     live: tools.Live
-    heard: float = field(default_factory=time.monotonic)  # when its end told of it, or of itself
+    heard: float = field(default_factory=time.monotonic)  # when its end last sent a line of it, or a sample
     zero: float = math.inf  # by its own seconds, when the first of them began; a line may be late, never early
-    quiet: float = 0.0  # seconds since its last line in which its end told of itself
+    quiet: float = 0.0  # seconds since its last line in which its end was seen to run
     exited: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # it printed something, or ended
     ordered_to_end: bool = False
@@ -42,13 +42,13 @@ class Process:
     def texts(self) -> tools.Texts:
         return (self.finished.output, self.finished.errors) if self.finished else ("", "")
 
-    def passed_over(self) -> None:
-        """Its end told of itself, and not of it; a time in which an end stood still says nothing of its tools."""
+    def note_silence(self) -> None:
+        """Count the time since the end was last heard of as silence of the tool, unless the end itself stood still."""
         now = time.monotonic()
         self.quiet += min(now - self.heard, STILL)
         self.heard = now
 
-    def spoke(self) -> None:
+    def note_line(self) -> None:
         self.heard, self.quiet = time.monotonic(), 0.0
 
     def read(self, line: str) -> list[Interval]:
@@ -59,11 +59,11 @@ class Process:
         return found
 
     async def enough(self) -> None:
-        """Have it end as after its time."""
+        """Tell a tool that runs until it is told to end, and prints its results then, that its time is over."""
         await self.side.point.ask(wire.Enough(self.number))
 
     async def stop(self) -> None:
-        """End it and collect what it said, once."""
+        """End the tool and fetch its output; does nothing if that was done before."""
         if self.finished is None:
             self.ordered_to_end = True
             self.finished = await self.side.point.ask(wire.Stop(self.number, self.complete))

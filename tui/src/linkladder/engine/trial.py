@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from linkladder import tools, wire
 from linkladder.engine.account import Watched, accounted, counted_from, of_trial
-from linkladder.engine.discarded import before_it, carried, discarded
+from linkladder.engine.discarded import carried, discarded, loads_before
 from linkladder.engine.leases import STEP, Loan
 from linkladder.engine.leg import LegFault, RunningLeg, Starts, first_second
 from linkladder.engine.live import CardSeconds, LiveSeconds
@@ -130,7 +130,7 @@ class Trial:
         over.  What came of it is kept, and counted nowhere."""
         found: tuple[Leg, ...] = ()
         until = time.monotonic() + READY
-        for exp in before_it(self.exp):
+        for exp in loads_before(self.exp):
             while True:
                 loan.progressed(tools.expected_seconds(exp) + STEP)
                 ports = ports_for(drawn, exp, len(self.routes))
@@ -385,7 +385,7 @@ class Trial:
             process.exited.set()
             process.exited_alone = not process.ordered_to_end
             return
-        process.spoke()
+        process.note_line()
         for line in event.lines:
             found = process.read(line)
             for interval in () if leg.visits else found:

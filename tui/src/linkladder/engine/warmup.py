@@ -1,4 +1,4 @@
-"""How long a trial warms up: longer where the way is long, which a plan cannot know and its first pings tell."""
+"""Gives trials on a path with a long round trip a longer warm-up, once the first pings have shown how long it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONG_WARMUP = 5.0
 
 
 def with_longer_warmup(plan: Plan, rung: RungName, round_trip_ms: float) -> Plan:
-    """The plan as it is measured, which is how it is kept: with the warm-ups that this round trip asks for."""
+    """The plan to measure and to store: with the warm-ups that this round trip asks for."""
     if round_trip_ms <= LONG_WAY_MS:
         return plan
     rungs = (

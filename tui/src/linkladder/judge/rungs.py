@@ -22,9 +22,9 @@ from linkladder.judge.figures import rfc6349
 from linkladder.judge.followups import follow_ups
 from linkladder.judge.latency import latency
 from linkladder.judge.limiters import own_card
-from linkladder.judge.many import at_once, in_company, many
 from linkladder.judge.member_down import besides
 from linkladder.judge.outages import outages
+from linkladder.judge.paths_and_bundles import at_once, in_company, paths_and_bundles
 from linkladder.judge.planned import every, missing_trials, planned
 from linkladder.judge.sizing import sizing
 from linkladder.judge.staircase import landings, staircase
@@ -76,7 +76,8 @@ def _judged(rung: RungResult, document: Document, contract: Contract | None) -> 
     bounded = rung.name is RungName.DC_LINK
     below = able_below(rung, document, deal) if len(rung.paths) > 1 else NOBODY
     own: Faults = card_faults(rung, deal, document) if rung.name not in GENERATOR else ()
-    several, borne_out, measured, of_one = many(rung, deal, below, own), as_it_is(in_company(rung)), rung, deal
+    several, of_one = paths_and_bundles(rung, deal, below, own), deal
+    borne_out, measured = as_it_is(in_company(rung)), rung
     deal = several.deal(deal)
     whole = at_once(rung)
     rung = as_it_is(whole)

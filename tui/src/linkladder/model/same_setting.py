@@ -1,4 +1,4 @@
-"""When two experiments ask the same: one answer for comparisons, matrices and reports."""
+"""Tells whether two experiments measure the same setting: one rule for comparisons, matrices and reports."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ _KEYS_OUTSIDE_A_MATRIX = tuple(k for k in _KEYS_OF_BOTH_WAYS if k not in ("strea
 
 
 def identity(p: Experiment) -> Identity:
-    """Equal for experiments that ask the same, whatever their plans call them."""
+    """A key that is equal for experiments with the same setting, whatever their plans call them."""
     return _values(p, _KEYS)
 
 
 def once_more(a: Experiment, b: Experiment) -> bool:
-    """Whether one is the other again: what they differ by is noise."""
+    """Whether one repeats the other, so that their results differ by noise alone."""
     return identity(replace(a, label=b.label)) == identity(b)
 
 
 def same_load(a: Experiment, b: Experiment) -> bool:
-    """Whether one is the other again, for however long, with however many pings, and whatever is measured beside it."""
+    """Whether the loads are the same, whatever their duration, their pings and what is measured beside them."""
     a = replace(a, duration=b.duration, ping_under_load=b.ping_under_load)
     return once_more(replace(a, count=b.count, interval=b.interval, sizes=b.sizes), b)
 
 
 def setting(p: Experiment) -> Identity:
-    """The same whichever way the payload goes: a row of a matrix."""
+    """A key that is equal for both directions of a setting, which make a row of a matrix."""
     return _values(p, _KEYS_OF_BOTH_WAYS)
 
 
 def family(p: Experiment) -> Identity:
-    """The same for all that differ in streams and window or rate alone: one matrix of them."""
+    """A key that is equal for settings that differ in streams, window or rate alone, which make one matrix."""
     return _values(p, _KEYS_OUTSIDE_A_MATRIX)
 
 

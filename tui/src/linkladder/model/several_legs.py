@@ -1,4 +1,4 @@
-"""Several legs of one trial: what each is asked to carry, and the seconds over which all are counted."""
+"""Divides a trial's load among its legs, and counts all legs over the seconds that they share."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ EDGE = 0.05  # an interval may begin or end so much outside of what is counted
 
 
 def share(exp: Experiment, paths: int) -> Experiment:
-    """What one of so many paths is asked to carry: of a paced rate its part, of all else the same."""
+    """The load of one of so many paths: its part of a paced rate, and everything else as asked for."""
     return exp if exp.udp_rate_bps is None else replace(exp, udp_rate_bps=exp.udp_rate_bps / paths)
 
 
 def parts(others: int) -> int:
-    """Of how many parts of one length a trial is made in which so many others come, one in every second of them."""
+    """How many parts of equal length a trial has in which so many other paths come and go, one in every second part."""
     return 2 * others + 1
 
 
 def loads(exp: Experiment, paths: int) -> tuple[tuple[float | None, Experiment], ...]:
-    """With what each path is loaded, and how many seconds after the start, if it is one that comes and goes."""
+    """Each path's load; of a path that comes and goes also how many seconds after the start it comes, else None."""
     if exp.company is Company.VISITED:
         return ((None, exp), *_visits(exp, paths - 1))
     return ((None, share(exp, paths)),) * paths
@@ -39,7 +39,7 @@ def _visits(exp: Experiment, others: int) -> tuple[tuple[float, Experiment], ...
 
 
 def counted_together(legs: Sequence[tuple[float, Outcome]], exp: Experiment) -> tuple[Outcome, ...]:
-    """Outcomes of legs that began at these moments, each over its part of the seconds that they share."""
+    """The legs' outcomes counted over the seconds that all share; each is given with the moment when it began."""
     moments = [began for began, _ in legs]
     if max(moments) - min(moments) < CLOSE:
         return tuple(outcome for _, outcome in legs)
@@ -49,7 +49,7 @@ def counted_together(legs: Sequence[tuple[float, Outcome]], exp: Experiment) -> 
 
 
 def _counted(outcome: Outcome, first: float, last: float) -> Outcome:
-    """The same with what lies between these of its own seconds, and no more."""
+    """The outcome counted from `first` to `last`, in the leg's own seconds."""
     if not outcome.ok or not outcome.intervals:
         return outcome
     intervals = tuple(_marked(i, first, last) for i in outcome.intervals)

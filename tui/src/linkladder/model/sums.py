@@ -1,4 +1,4 @@
-"""What the legs of a trial come to together; of a single one, what it is."""
+"""Adds up what the legs of a trial measured; a single leg's figures stay as they are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of_rates(legs: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def of_intervals(legs: Sequence[tuple[float, tuple[Interval, ...]]]) -> tuple[Interval, ...]:
-    """Each direction's seconds, of legs that began so many seconds after the first."""
+    """The seconds of each direction, summed over legs that are given with when they began after the first."""
     if len(legs) == 1:
         return legs[0][1]
     seconds: dict[tuple[Direction, int], list[Interval]] = {}
@@ -33,7 +33,7 @@ def of_intervals(legs: Sequence[tuple[float, tuple[Interval, ...]]]) -> tuple[In
 
 
 def of_second(parts: Sequence[Interval]) -> Interval:
-    """The same second of several legs; it counts where it does for all of them."""
+    """The sum of one second of several legs; it is counted if it is counted for all of them."""
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -53,7 +53,7 @@ def of_second(parts: Sequence[Interval]) -> Interval:
 
 
 def of_span(parts: Sequence[Interval]) -> Interval:
-    """Seconds of one flow, one after the other, as one: counts added up, round trip, window and jitter in the mean."""
+    """Successive seconds of one flow as one interval: counts are added, round trip, window and jitter averaged."""
 
     def mean(values: list[float | None]) -> float | None:
         found = [v for v in values if v is not None]
@@ -83,7 +83,7 @@ def of_nics(nics: Sequence[NicCounters]) -> NicCounters:
 
 
 def of_transactions(legs: Sequence[Transactions | None]) -> Transactions | None:
-    """Rates add up; of latencies the worst leg's hold for all, and means are weighted by the rates."""
+    """Transactions of all legs: rates are added, means weighted by them, and of other latencies the worst is taken."""
     present = [one for one in legs if one is not None]
     if len(present) < 2:
         return present[0] if present else None
@@ -121,6 +121,6 @@ def smallest(probes: Sequence[PathMtu | None]) -> PathMtu | None:
 
 
 def known(values: Sequence[Number | None]) -> Number | None:
-    """The sum of what is known; None where nothing is."""
+    """The sum of the values that are known; None if none is."""
     present = [value for value in values if value is not None]
     return sum(present) if present else None

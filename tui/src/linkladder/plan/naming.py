@@ -17,7 +17,7 @@ _FIELDS = tuple(f.name for f in fields(Experiment) if f.name not in _OF_A_NAME)
 
 
 def name_of(exp: Experiment) -> str:
-    """What people would tell it by; `named_apart` makes it another one where that is not enough."""
+    """A readable name from the keys that usually differ; `named_apart` adds what else differs if two get the same."""
     parts = list(tools.named(exp.tool).label(exp))
     if exp.udp_rate_bps:
         parts.append(units.rate(exp.udp_rate_bps).replace("b/s", "").replace(" ", ""))
@@ -50,10 +50,10 @@ def named_apart(
     more: Iterable[Experiment],
     same: Callable[[Experiment, Experiment], Experiment] = lambda _, new: new,
 ) -> tuple[Experiment, ...]:
-    """`known`, whose names stay, and `more` after it: a name that another experiment has already gets what differs.
+    """The experiments `known`, whose names stay, then `more`; a name that is taken gets what differs added to it.
 
-    What is there already is not added again: `same` says what becomes of the two. An arm in `more` comes after its
-    baseline, and follows it to its new name.
+    An experiment of `more` that is known already is not added again: `same` makes one of the two. An arm in `more`
+    comes after its baseline, and names it by the name that the baseline gets.
     """
     found = {e.id: e for e in known}
     there = {_asked(e): e.id for e in found.values()}

@@ -1,4 +1,4 @@
-"""Of a comparison, each arm beside its baseline as far as they are measured, and what earlier steps have kept."""
+"""Shows a comparison while it is measured: each arm beside its baseline, and what earlier steps have kept."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from linkladder.verdicts import BundleJudgement, Cause, CompanyJudgement, Concer
 
 
 @dataclass(frozen=True)
-class Many:
-    """What is said about a rung's paths and bundles besides its verdict."""
+class PathsAndBundles:
+    """What is found about a rung's paths and bundles, which is told besides its verdict."""
 
     company: CompanyJudgement | None
     bundles: tuple[BundleJudgement, ...]
@@ -52,7 +52,7 @@ class Many:
         return [dataclasses.replace(c, excuses=c.excuses and not c.paths) for c in concerns]
 
 
-def many(rung: RungResult, deal: Contract, below: Able = NOBODY, own: Faults = ()) -> Many:
+def paths_and_bundles(rung: RungResult, deal: Contract, below: Able = NOBODY, own: Faults = ()) -> PathsAndBundles:
     company, bundles = judge_company(rung, deal, below, own), judge_bundles(rung, deal)
     said = [*(text for one in bundles for text in one.sentences), *member_shares(rung), *lent_bundles(rung)]
     said += [*(company.findings if company else ()), *(disorder.findings(rung) if bundles else ())]
@@ -64,7 +64,7 @@ def many(rung: RungResult, deal: Contract, below: Able = NOBODY, own: Faults = (
     hidden = (Concern(Cause.TRIALS_MISSING, text, Verdict.PASS, provisional=True) for text in not_done)
     rests = rests_on_repeats(rung, deal, company.ceiling_bps) if company and several_pairs(rung.paths) else ()
     whole = company.whole if company and several_pairs(rung.paths) else None
-    return Many(company, bundles, tuple(said), members, (*uneven, *hidden), rests, whole)
+    return PathsAndBundles(company, bundles, tuple(said), members, (*uneven, *hidden), rests, whole)
 
 
 def at_once(rung: RungResult) -> RungResult:
