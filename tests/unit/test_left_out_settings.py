@@ -68,9 +68,19 @@ def test_the_built_in_plan_asks_each_change_of_the_same_baseline() -> None:
     made = plans.builtin("offload")
     by_id = {e.id: e for e in made.rungs[0].experiments}
     changed = [e for e in by_id.values() if e.baseline]
-    assert len(changed) == 4 * 6 + 1 and all(e.baseline in by_id for e in changed)
+    assert len(changed) == 5 * 6 + 2 and all(e.baseline in by_id for e in changed)
     assert {e.sessions for e in changed if e.protocol == "rr"} == {10, 50}
     assert by_id["tcp-1s-default-forward-as-it-is"].repeats == 6
+
+
+def test_the_built_in_plan_asks_what_each_offload_does_to_the_idle_round_trip() -> None:
+    (rung,) = plans.builtin("offload").rungs
+    pings = [e for e in rung.experiments if e.protocol == "echo"]
+    (plain,) = (e for e in pings if not e.baseline)
+    assert all(e.baseline == plain.id and e.repeats == plain.repeats == 6 for e in pings if e is not plain)
+    tried = ["-".join(s.label for s in e.settings) for e in pings if e.baseline]
+    loaded = [e for e in rung.experiments if e.protocol == "tcp" and e.streams == 1 and e.baseline]
+    assert tried == ["-".join(s.label for s in e.settings) for e in loaded], "the same changes, and itself once more"
 
 
 def has(tso: bool, lro: bool | None) -> HostFacts:
@@ -95,7 +105,7 @@ def test_offloads_are_measured_on_and_off_whichever_a_machine_has(
     gone = left_out(rung.experiments, PATH, {End.NEAR: near, End.FAR: far})
     left = [e for e in rung.experiments if e.id not in gone and e.settings]
     assert {"-".join(s.label for s in e.settings) for e in left} == measured
-    assert len(left) == 4 * len(measured), "of each load"
+    assert len(left) == 5 * len(measured), "of each load and of the pings"
 
 
 def test_an_arm_that_changes_no_more_than_another_says_so() -> None:
@@ -115,10 +125,10 @@ def test_a_dry_run_tells_what_is_left_out_and_takes_no_time_for_it(
     paired = replace(made, rungs=tuple(replace(r, paths=(PATH,)) for r in made.rungs))
     describe(paired, {"beta": here})
     told = capsys.readouterr().out
-    assert f"{4 * 3 * 6 + 6} trials" in told and "tcp-1s-default-tso-on-forward  x6" not in told
+    assert f"{5 * 3 * 6 + 2 * 6} trials" in told and "tcp-1s-default-tso-on-forward  x6" not in told
     assert "left out: tcp-1s-default-tso-on-forward: tso of vmx1 at one is on already" in told
     describe(made)
-    assert f"{4 * 7 * 6 + 6} trials" in capsys.readouterr().out, "of a peer that is not known nothing is left out"
+    assert f"{5 * 7 * 6 + 2 * 6} trials" in capsys.readouterr().out, "of a peer that is not known nothing is left out"
 
 
 def test_an_arm_that_the_tool_cannot_do_is_left_out_and_the_others_are_measured() -> None:
